@@ -112,8 +112,7 @@ def _create(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     def made() -> None:
         volume.emulated_status = state
 
-    looks = float("inf") if cloud.faults.volumes_are_stuck else cloud.pace.volume
-    cloud.transitions.add("volume", name, Transition(looks, None, made, cloud.failed))
+    cloud.transitions.add("volume", name, Transition(cloud.pace, None, made, cloud.failed))
     return call.answer(volume)
 
 
@@ -140,8 +139,7 @@ def _snapshot(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
             continue
         snapshot.status = "pending"
         done = partial(setattr, snapshot, "status", "completed")
-        looks = cloud.pace.volume
-        cloud.transitions.add("snapshot", name, Transition(looks, None, done, cloud.failed))
+        cloud.transitions.add("snapshot", name, Transition(cloud.pace, None, done, cloud.failed))
     return answer
 
 
@@ -179,7 +177,7 @@ def _restore(cloud: Cloud, call: Call, state: str) -> Answer:
         states[zone] = state
         if state == "enabling":
             done = partial(states.__setitem__, zone, "enabled")
-            looks = Transition(cloud.pace.volume, None, done, cloud.failed)
+            looks = Transition(cloud.pace, None, done, cloud.failed)
             cloud.transitions.add("restore", f"{name} {zone}", looks)
     made = [{"SnapshotId": n, "AvailabilityZone": z, "State": state} for n, z in pairs]
     return call.answer({"Successful": made, "Unsuccessful": []})
@@ -200,15 +198,12 @@ def _attach(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
         return answer
     machine.indices[volume.id] = index_of(machine, device)
     _set_attachment(volume, "attaching")
-    late = cloud.faults.late_looks
     begin = partial(
         machine.queue.submit, plug_volume, cloud, machine, volume, machine.indices[volume.id]
     )
     finish = partial(_set_attachment, volume, "attached")
     cloud.transitions.add(
-        "attachment",
-        volume.id,
-        Transition(cloud.pace.attachment + late, begin, finish, cloud.failed, late=late > 0),
+        "attachment", volume.id, Transition(cloud.pace, begin, finish, cloud.failed)
     )
     return answer
 
@@ -277,9 +272,7 @@ def _begin_detach(cloud: Cloud, machine: Machine, volume: Any) -> None:
         _set_attachment(volume, "busy")
         _begin_detach(cloud, machine, volume)
 
-    cloud.transitions.add(
-        "attachment", volume.id, Transition(cloud.pace.attachment, pull, gone, held)
-    )
+    cloud.transitions.add("attachment", volume.id, Transition(cloud.pace, pull, gone, held))
 
 
 def _delete(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:

@@ -13,7 +13,7 @@ from diskbench.providers.aws.policy import policy as printed_policy
 from emulators.aws.call import Answer
 from emulators.aws.faults import Faults
 from emulators.aws.policies import Demand
-from emulators.aws.transitions import Pace, Transitions
+from emulators.aws.transitions import Transitions
 from emulators.guests import Guest, Reach, write_ssh_config
 from emulators.monitoring import Monitoring
 
@@ -92,7 +92,8 @@ class Cloud:
     """What requests demanded of the policy, in order."""
     late: Late = field(default_factory=Late)
     faults: Faults = field(default_factory=Faults)
-    pace: Pace = field(default_factory=Pace)
+    pace: int = 2
+    """How many looks each change takes at least."""
     tokens: Tokens = field(default_factory=Tokens)
     transitions: Transitions = field(default_factory=Transitions)
     machines: dict[str, Machine] = field(default_factory=dict)

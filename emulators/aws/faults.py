@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -45,14 +45,13 @@ class Asked:
 
 @dataclass
 class _Refuse:
-    """Refuse the next `times` calls of an action whose parameters hold `where`."""
+    """Refuse the next `times` calls of an action."""
 
     action: str
     code: str
     message: str
     status: int
     times: float
-    where: dict[str, Any]
 
 
 @dataclass
@@ -62,9 +61,6 @@ class Faults:
     asked: list[Asked] = field(default_factory=list)
     _refusals: list[_Refuse] = field(default_factory=list)
     _expiry: Expiry = field(default_factory=Expiry)
-    _stuck: bool = False
-    _never_ready: bool = False
-    _late_looks: int = 0
     _moments: dict[tuple[str, str], Callable[[], None]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -74,8 +70,6 @@ class Faults:
             self.asked.clear()
             self._refusals.clear()
             self._expiry.reset()
-            self._stuck = self._never_ready = False
-            self._late_looks = 0
             self._moments.clear()
 
     def at(self, when: Literal["lost", "done"], action: str, happen: Callable[[], None]) -> None:
@@ -95,79 +89,20 @@ class Faults:
             raise Refusal("ServiceUnavailable", "The request was lost.", status=503)
 
     def refuse(
-        self,
-        action: str,
-        code: str,
-        message: str,
-        *,
-        status: int = 400,
-        times: float = 1,
-        **where: Any,
+        self, action: str, code: str, message: str, *, status: int = 400, times: float = 1
     ) -> None:
-        """Refuse the next calls of `action` (`*` is any of EC2) that have these parameters."""
+        """Refuse the next calls of `action` (`*` is any of EC2)."""
         with self._lock:
-            self._refusals.append(_Refuse(action, code, message, status, times, where))
-
-    def capacity(
-        self, *, zone: str | None = None, instance_type: str | None = None, times: float = 1
-    ) -> None:
-        """No instance of that type in that zone; None is any."""
-        where = {"InstanceType": instance_type, "zone": zone}
-        self.refuse(
-            "RunInstances",
-            "InsufficientInstanceCapacity",
-            f"We currently do not have sufficient {instance_type or 'instance'} capacity in the "
-            f"Availability Zone you requested ({zone or 'any'}). Our system will be working on "
-            "provisioning additional capacity.",
-            status=500,
-            times=times,
-            **{key: value for key, value in where.items() if value is not None},
-        )
-
-    def throttle(self, action: str = "*", times: float = 1) -> None:
-        """Too many requests, the next `times` times."""
-        self.refuse(
-            action, "RequestLimitExceeded", "Request limit exceeded.", status=503, times=times
-        )
+            self._refusals.append(_Refuse(action, code, message, status, times))
 
     def forbid(self, action: str, times: float = float("inf")) -> None:
         """The caller lacks the permission."""
         message = f"You are not authorized to perform this operation: ec2:{action}."
         self.refuse(action, "UnauthorizedOperation", message, status=403, times=times)
 
-    def stuck_creating(self) -> None:
-        """Volumes made from now on never become available."""
-        with self._lock:
-            self._stuck = True
-
-    def never_ready(self) -> None:
-        """Instances made from now on never pass their checks, and answer no SSH."""
-        with self._lock:
-            self._never_ready = True
-
-    def late_attach(self, looks: int) -> None:
-        """Attaching takes that many looks at the volume longer, and the device comes only then."""
-        with self._lock:
-            self._late_looks = looks
-
     def expire_credentials(self, after_calls: int = 0) -> None:
         """The access keys in use expire after that many further calls; other keys work."""
         self._expiry.expire(after_calls)
-
-    @property
-    def volumes_are_stuck(self) -> bool:
-        """Do new volumes stay in `creating`?"""
-        return self._stuck
-
-    @property
-    def instances_are_never_ready(self) -> bool:
-        """Do new instances fail their checks?"""
-        return self._never_ready
-
-    @property
-    def late_looks(self) -> int:
-        """How many looks an attachment takes longer."""
-        return self._late_looks
 
     def calls(self, action: str) -> list[Asked]:
         """All requests of an action, in order."""
@@ -192,29 +127,6 @@ class Faults:
         """Raise Refusal when one is due for this call."""
         with self._lock:
             for one in self._refusals:
-                if one.times > 0 and one.action in {"*", call.action} and _holds(call, one.where):
+                if one.times > 0 and one.action in {"*", call.action}:
                     one.times -= 1
                     raise Refusal(one.code, one.message, status=one.status)
-
-
-def _holds(call: Call, where: dict[str, Any]) -> bool:
-    return all(value in list(_values(call, name)) for name, value in where.items())
-
-
-def _values(call: Call, name: str) -> Iterator[Any]:
-    if name != "zone":
-        yield call.params.get(name)
-        return
-    yield launch_zone(call)
-
-
-def launch_zone(call: Call) -> str | None:
-    """The zone that a RunInstances or CreateVolume names, by itself or by its subnet."""
-    params = call.params
-    interfaces = params.get("NetworkInterfaces") or [{}]
-    subnet = params.get("SubnetId") or interfaces[0].get("SubnetId")
-    if subnet:
-        found = call.ec2.get_subnet(subnet)
-        return str(found.availability_zone)
-    placed = params.get("Placement", {}).get("AvailabilityZone")
-    return placed or params.get("AvailabilityZone")

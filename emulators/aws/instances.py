@@ -48,10 +48,10 @@ def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     match call.action:
         case "RunInstances":
             return _run(cloud, call, proceed)
-        case "TerminateInstances" | "StopInstances" if not call.dry:
+        case "TerminateInstances" if not call.dry:
             return _end(cloud, call)
-        case "StartInstances" | "RebootInstances":
-            raise Refusal("UnsupportedOperation", "A lab host cannot be started again.")
+        case "StopInstances" | "StartInstances" | "RebootInstances":
+            raise Refusal("UnsupportedOperation", "A lab host is only terminated.")
         case "DescribeInstances":
             cloud.transitions.look("instance")
         case "DescribeInstanceStatus":
@@ -78,9 +78,7 @@ def end(cloud: Cloud, machine: Machine, reason: tuple[str, str], *, stop: bool =
 
     finish = partial(_ended, cloud, machine, reason, stop=stop)
     begin = partial(machine.queue.submit, guests.destroy, instance.id)
-    cloud.transitions.add(
-        "instance", instance.id, Transition(cloud.pace.gone, begin, finish, failed)
-    )
+    cloud.transitions.add("instance", instance.id, Transition(cloud.pace, begin, finish, failed))
 
 
 def _run(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
@@ -129,15 +127,11 @@ def _launch(
     keys = [one["Ebs"].get("KmsKeyId") for one in wanted if "Ebs" in one] or [None]
     if not all(opens_volumes(cloud, call, key) for key in keys):
         begin, finish = None, partial(end, cloud, machine, KEY_REFUSED)
-    elif cloud.faults.instances_are_never_ready:
-        begin, finish = None, partial(_came_up_deaf, cloud, machine)
     else:
         begin = partial(queue.submit, _boot, cloud, machine, local, volumes)
         finish = partial(_came_up, cloud, machine)
     failed = partial(_broke, cloud, machine)
-    cloud.transitions.add(
-        "instance", instance.id, Transition(cloud.pace.instance, begin, finish, failed)
-    )
+    cloud.transitions.add("instance", instance.id, Transition(cloud.pace, begin, finish, failed))
 
 
 def _boot(
@@ -174,12 +168,7 @@ def _came_up(cloud: Cloud, machine: Machine) -> None:
     def passed() -> None:
         machine.instance.emulated_checks = "ok"
 
-    cloud.transitions.add("checks", name, Transition(cloud.pace.checks, None, passed, cloud.failed))
-
-
-def _came_up_deaf(cloud: Cloud, machine: Machine) -> None:  # noqa: ARG001 - as _came_up
-    _set_state(machine.instance, "running", None)
-    machine.instance.nics[0].public_ip = guests.silent_address()
+    cloud.transitions.add("checks", name, Transition(cloud.pace, None, passed, cloud.failed))
 
 
 def _broke(cloud: Cloud, machine: Machine, error: BaseException) -> None:
@@ -205,22 +194,14 @@ def _ended(cloud: Cloud, machine: Machine, reason: tuple[str, str], *, stop: boo
 
 
 def _end(cloud: Cloud, call: Call) -> Answer:
-    stop = call.action == "StopInstances"
     rows = []
     for instance in call.ec2.get_multi_instances_by_id(call.params["InstanceIds"]):
-        if instance.disable_api_termination and not stop:
-            raise Refusal(
-                "OperationNotPermitted",
-                f"The instance '{instance.id}' may not be terminated. Modify its "
-                "'disableApiTermination' instance attribute and try again.",
-            )
         previous = {"Name": instance.state, "Code": instance.state_code}
-        machine = cloud.machines.get(instance.id)
-        if machine is not None:
-            end(cloud, machine, USER, stop=stop)
+        if (machine := cloud.machines.get(instance.id)) is not None:
+            end(cloud, machine, USER)
         current = {"Name": instance.state, "Code": instance.state_code}
         rows.append({"InstanceId": instance.id, "PreviousState": previous, "CurrentState": current})
-    return call.answer({"StoppingInstances" if stop else "TerminatingInstances": rows})
+    return call.answer({"TerminatingInstances": rows})
 
 
 def _set_state(instance: Any, name: str, reason: tuple[str, str] | None) -> None:

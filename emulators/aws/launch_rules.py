@@ -14,7 +14,6 @@ from typing import Any
 
 from emulators.aws.call import Answer, Call, Proceed, Refusal
 from emulators.aws.cloud import Cloud
-from emulators.aws.faults import launch_zone
 
 MAX_USER_DATA = 16_384
 """Bytes before encoding: EC2 User Guide, "Work with instance user data"."""
@@ -119,6 +118,18 @@ def _check_zone(call: Call) -> None:
             f"Availability Zone ({zone}). Please retry your request by not specifying an "
             f"Availability Zone or choosing {', '.join(sorted(offering))}.",
         )
+
+
+def launch_zone(call: Call) -> str | None:
+    """The zone that a RunInstances or CreateVolume names, by itself or by its subnet."""
+    params = call.params
+    interfaces = params.get("NetworkInterfaces") or [{}]
+    subnet = params.get("SubnetId") or interfaces[0].get("SubnetId")
+    if subnet:
+        found = call.ec2.get_subnet(subnet)
+        return str(found.availability_zone)
+    placed = params.get("Placement", {}).get("AvailabilityZone")
+    return placed or params.get("AvailabilityZone")
 
 
 def zones_with(call: Call, name: str) -> set[str]:

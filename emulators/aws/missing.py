@@ -81,14 +81,11 @@ def _answer(cloud: Cloud, action: str, asked: dict[str, Any]) -> tuple[str, dict
         case "GetMetricData":
             with cloud.lock:
                 return "200 OK", {"MetricDataResults": cloudwatch.results(cloud, asked)}
-        case "GetServiceQuota" | "GetAWSDefaultServiceQuota":
+        case "GetServiceQuota":
             quota = _quota(service, asked.get("QuotaCode", ""))
             if quota is not None:
                 return "200 OK", {"Quota": quota}
             return "400 Bad Request", {"__type": "NoSuchResourceException", "Message": "no quota"}
-        case "ListServiceQuotas" | "ListAWSDefaultServiceQuotas":
-            found = [_quota(of, code) for of, code in QUOTAS if of == service]
-            return "200 OK", {"Quotas": found}
     return "400 Bad Request", {"__type": "UnknownOperationException", "Message": action}
 
 

@@ -9,26 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-@dataclass(frozen=True)
-class Pace:
-    """How many looks each change takes at least."""
-
-    instance: int = 2
-    checks: int = 2
-    volume: int = 2
-    attachment: int = 2
-    gone: int = 2
-
-
 @dataclass
 class Transition:
-    """One thing on its way. `begin` starts the work: at once, or with the last look when `late`."""
+    """One thing on its way. `begin` starts the work."""
 
-    looks_left: float
+    looks_left: int
     begin: Callable[[], Future[Any]] | None
     finish: Callable[[], None]
     failed: Callable[[BaseException], None]
-    late: bool = False
     work: Future[Any] | None = None
 
     def look(self) -> bool:
@@ -36,11 +24,7 @@ class Transition:
         self.looks_left -= 1
         if self.looks_left > 0:
             return False
-        if self.begin is None:
-            return True
-        if self.work is None:
-            self.work = self.begin()
-        return self.work.done()
+        return self.work is None or self.work.done()
 
 
 @dataclass
@@ -51,7 +35,7 @@ class Transitions:
 
     def add(self, kind: str, name: str, transition: Transition) -> None:
         """From now on `name` is on its way; what it was on its way to before is forgotten."""
-        if transition.begin is not None and not transition.late:
+        if transition.begin is not None:
             transition.work = transition.begin()
         self.under_way[kind, name] = transition
 

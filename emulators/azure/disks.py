@@ -15,7 +15,6 @@ from emulators.azure.subscriptions import ZONAL, check_location
 
 KIND = "Microsoft.Compute/disks"
 _AT = f"{GROUP}/providers/{KIND}"
-_ASKED = ("tier", "burstingEnabled", "diskIOPSReadWrite", "diskMBpsReadWrite")
 
 
 def made_disk(
@@ -76,8 +75,8 @@ def _put(cloud: Cloud, call: Call) -> Answer:
     location = check_location(body.get("location"), KIND)
     check_tags(body.get("tags"))
     before = cloud.find(f"{call.group_id}/providers/{KIND}/{call.names['name']}")
-    if before is not None:
-        return _change(cloud, call, before, body)
+    if before is not None:  # nothing of it is changed here
+        return _accepted(cloud, call, before, copy.deepcopy(before))
     given = body.get("properties") or {}
     created = (given.get("creationData") or {}).get("createOption")
     if created is None:
@@ -111,57 +110,6 @@ def _put(cloud: Cloud, call: Call) -> Answer:
         key: made["properties"][key] for key in ("creationData", "diskSizeGB")
     } | {"provisioningState": "Updating"}
     return _accepted(cloud, call, made, told)
-
-
-def _patch(cloud: Cloud, call: Call) -> Answer:
-    schema.check("compute", "DiskUpdate", call.body)
-    return _change(cloud, call, _found(cloud, call), call.body or {})
-
-
-def _change(cloud: Cloud, call: Call, disk: dict[str, Any], body: dict[str, Any]) -> Answer:
-    """Change size, performance, SKU or tags of a disk that is there."""
-    new = copy.deepcopy(disk)
-    given = body.get("properties") or {}
-    now_given = {key: given[key] for key in _ASKED if given.get(key) is not None}
-    size = given.get("diskSizeGB") or disk["properties"]["diskSizeGB"]
-    if size < disk["properties"]["diskSizeGB"]:
-        raise Refusal(
-            "OperationNotAllowed",
-            f"Disk '{disk['name']}' cannot be resized to {size} GB: shrinking is not supported.",
-            status=409,
-        )
-    sku = disk["sku"]["name"]
-    if asked := (body.get("sku") or {}).get("name"):
-        sku = disk_rules.sku_name(asked)
-        if sku != disk["sku"]["name"] and disk.get("managedBy"):
-            raise Refusal(
-                "OperationNotAllowed",
-                "The storage account type of a disk cannot be changed while it is attached to a "
-                f"running VM '{disk['managedBy']}'.",
-                status=409,
-            )
-    if sku in disk_rules.UNCACHED:
-        kept = {key: disk["properties"].get(key) for key in ("diskIOPSReadWrite",
-                "diskMBpsReadWrite")} if sku == disk["sku"]["name"] else {}  # fmt: skip
-        now_given = {key: one for key, one in kept.items() if one} | now_given
-    elif "tier" not in now_given and size == disk["properties"]["diskSizeGB"]:
-        now_given |= {k: disk["properties"][k] for k in ("tier",) if k in disk["properties"]}
-    figures = disk_rules.figures(sku, size, now_given)
-    for key in _ASKED:
-        new["properties"].pop(key, None)
-    new["properties"] |= {"diskSizeGB": size, "diskSizeBytes": size * disk_rules.GIB, **figures}
-    new["sku"] = {"name": sku, "tier": disk_rules.SKU_TIERS[sku]}
-    if "tags" in body:
-        check_tags(body["tags"])
-        new["tags"] = body["tags"]
-    told = copy.deepcopy({key: new[key] for key in new if key != "managedBy"})
-    told["properties"] = {
-        "creationData": new["properties"]["creationData"],
-        "diskSizeGB": size,
-        "provisioningState": "Updating",
-    }
-    cloud.save(new)
-    return _accepted(cloud, call, new, told)
 
 
 def _accepted(cloud: Cloud, call: Call, disk: dict[str, Any], told: dict[str, Any]) -> Answer:
@@ -213,7 +161,6 @@ def _delete(cloud: Cloud, call: Call) -> Answer:
 
 ROUTES = (
     Route("PUT", _AT + "/{name}", f"{KIND}/write", _put),
-    Route("PATCH", _AT + "/{name}", f"{KIND}/write", _patch),
     Route("GET", _AT + "/{name}", f"{KIND}/read", _get),
     Route("DELETE", _AT + "/{name}", f"{KIND}/delete", _delete),
     Route("GET", _AT, f"{KIND}/read", _list),

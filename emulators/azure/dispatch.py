@@ -66,7 +66,7 @@ def answer(cloud: Cloud, call: Call) -> Answer:
 
 
 def _given(cloud: Cloud, route: Route, call: Call) -> Answer:
-    if call.method not in {"GET", "HEAD"}:
+    if call.method != "GET":
         return route.handler(cloud, call)
     cloud.operations.look()
     lagging = cloud.sightings.before(call)

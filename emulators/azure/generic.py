@@ -1,5 +1,5 @@
-"""What anything may carry, and a machine be guarded by, kept as it was put: tags at a scope,
-shutdown schedules and role assignments; and what is counted of a machine.
+"""What anything may carry, and a machine be guarded by, kept as it was put: tags at a scope and
+shutdown schedules; and what is counted of a machine.
 
 A schedule is fired by `power.fire_schedules`, never by a clock.
 """
@@ -9,14 +9,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from emulators.azure.call import GROUP, Answer, Call, Refusal, not_found, wrong
+from emulators.azure.call import GROUP, Answer, Call, Refusal, wrong
 from emulators.azure.cloud import Cloud, Route
 from emulators.azure.groups import check_tags, group_of
 from emulators.azure.subscriptions import check_location
 
 SCHEDULE = "Microsoft.DevTestLab/schedules"
 TAGS = "Microsoft.Resources/tags"
-ROLE = "Microsoft.Authorization/roleAssignments"
 
 
 def _put_schedule(cloud: Cloud, call: Call) -> Answer:
@@ -44,83 +43,22 @@ def _put_schedule(cloud: Cloud, call: Call) -> Answer:
     return Answer(200 if there else 201, cloud.save(made))
 
 
-def _get(kind: str) -> Any:
-    def found(cloud: Cloud, call: Call) -> Answer:
-        group_of(cloud, call)
-        one = cloud.find(f"{call.group_id}/providers/{kind}/{call.names['name']}")
-        if one is None:
-            raise not_found(kind, call.names["name"], call.names["group"])
-        return Answer(200, one)
-
-    return found
-
-
-def _delete(kind: str) -> Any:
-    def gone(cloud: Cloud, call: Call) -> Answer:
-        group_of(cloud, call)
-        identity = f"{call.group_id}/providers/{kind}/{call.names['name']}"
-        if cloud.find(identity) is None:
-            return Answer(204)
-        cloud.drop(identity)
-        return Answer(200)
-
-    return gone
-
-
 def _tags(cloud: Cloud, call: Call) -> Answer:
-    """Tags of anything by its id (Microsoft.Resources/tags 2021-04-01): read, merged, replaced or
-    deleted, which changes nothing else of it."""
-    scope = "/" + call.names["scope"]
-    found = cloud.get(scope)
-    if call.method == "PATCH":
-        body: dict[str, Any] = call.body or {}
-        given = (body.get("properties") or {}).get("tags") or {}
-        check_tags(given)
-        there = dict(found.get("tags") or {})
-        match body.get("operation"):
-            case "Merge":
-                changed = {**there, **given}
-            case "Replace":
-                changed = dict(given)
-            case "Delete":
-                changed = {key: value for key, value in there.items() if key not in given}
-            case other:
-                raise wrong(f"The tags operation '{other}' is not valid.", "operation")
-        check_tags(changed)
-        found["tags"] = changed
+    """Tags of anything by its id (Microsoft.Resources/tags 2021-04-01): merged with those that are
+    there, which changes nothing else of it."""
+    found = cloud.get("/" + call.names["scope"])
+    body: dict[str, Any] = call.body or {}
+    given = (body.get("properties") or {}).get("tags") or {}
+    check_tags(given)
+    if body.get("operation") != "Merge":
+        raise wrong(f"The emulator does not '{body.get('operation')}' tags.", "operation")
+    changed = {**(found.get("tags") or {}), **given}
+    check_tags(changed)
+    found["tags"] = changed
     identity = f"{found['id']}/providers/{TAGS}/default"
     kept = {"tags": dict(found.get("tags") or {})}
     made = {"id": identity, "name": "default", "type": TAGS, "properties": kept}
     return Answer(200, made)
-
-
-def _put_role(cloud: Cloud, call: Call) -> Answer:
-    scope = "/" + call.names["scope"]
-    if "/providers/" in scope.lower() or "/resourcegroups/" in scope.lower():
-        cloud.get(scope)
-    given = (call.body or {}).get("properties") or {}
-    for name in ("principalId", "roleDefinitionId"):
-        if not given.get(name):
-            raise Refusal("InvalidCreateRoleAssignmentRequest", f"{name} is missing.")
-    identity = f"{scope}/providers/{ROLE}/{call.names['name']}"
-    if cloud.find(identity):
-        message = "The role assignment already exists."
-        raise Refusal("RoleAssignmentExists", message, status=409)
-    made: dict[str, Any] = {"id": identity, "name": call.names["name"], "type": ROLE}
-    made["properties"] = {"scope": scope, "principalType": "ServicePrincipal", **given}
-    return Answer(201, cloud.save(made))
-
-
-def _role(cloud: Cloud, call: Call) -> Answer:
-    identity = f"/{call.names['scope']}/providers/{ROLE}/{call.names['name']}"
-    found = cloud.find(identity)
-    if call.method == "DELETE":
-        if found is None:
-            return Answer(204)
-        cloud.drop(identity)
-    if found is None:
-        raise Refusal("RoleAssignmentNotFound", f"{identity} is not found.", status=404)
-    return Answer(200, found)
 
 
 _CONSUMED = tuple(
@@ -191,10 +129,8 @@ def _metrics(cloud: Cloud, call: Call) -> Answer:
 
 
 _SCHEDULES = f"{GROUP}/providers/{SCHEDULE}/{{name}}"
-_ROLES = f"/{{scope+}}/providers/{ROLE}/{{name}}"
 _TAGS = f"/{{scope+}}/providers/{TAGS}/default"
 ROUTES = (
-    Route("GET", _TAGS, f"{TAGS}/read", _tags),
     Route("PATCH", _TAGS, f"{TAGS}/write", _tags),
     Route(
         "GET",
@@ -203,9 +139,4 @@ ROUTES = (
         _metrics,
     ),
     Route("PUT", _SCHEDULES, f"{SCHEDULE}/write", _put_schedule),
-    Route("GET", _SCHEDULES, f"{SCHEDULE}/read", _get(SCHEDULE)),
-    Route("DELETE", _SCHEDULES, f"{SCHEDULE}/delete", _delete(SCHEDULE)),
-    Route("PUT", _ROLES, f"{ROLE}/write", _put_role),
-    Route("GET", _ROLES, f"{ROLE}/read", _role),
-    Route("DELETE", _ROLES, f"{ROLE}/delete", _role),
 )

@@ -77,20 +77,8 @@ def _put(cloud: Cloud, call: Call) -> Answer:
     return Answer(200 if before else 201, cloud.save(made))
 
 
-def _patch(cloud: Cloud, call: Call) -> Answer:
-    found = group_of(cloud, call)
-    if "tags" in (call.body or {}):
-        check_tags(call.body["tags"])
-        found["tags"] = call.body["tags"]
-    return Answer(200, found)
-
-
 def _get(cloud: Cloud, call: Call) -> Answer:
     return Answer(200, group_of(cloud, call))
-
-
-def _head(cloud: Cloud, call: Call) -> Answer:
-    return Answer(204 if cloud.find(call.group_id) else 404)
 
 
 def _list(cloud: Cloud, call: Call) -> Answer:
@@ -99,10 +87,8 @@ def _list(cloud: Cloud, call: Call) -> Answer:
 
 
 def _resources(cloud: Cloud, call: Call) -> Answer:
-    """Everything in a group, or in all of them, without its properties."""
-    below = f"/subscriptions/{call.names['sub']}/resourceGroups/"
-    if "group" in call.names:
-        below = group_of(cloud, call)["id"] + "/"
+    """Everything in a group, without its properties."""
+    below = group_of(cloud, call)["id"] + "/"
     shown = ("id", "name", "type", "location", "tags", "sku", "zones", "managedBy")
     found = [
         {key: one[key] for key in shown if key in one}
@@ -137,13 +123,8 @@ def _delete(cloud: Cloud, call: Call) -> Answer:
 _ACTION = "Microsoft.Resources/subscriptions/resourceGroups"
 ROUTES = (
     Route("GET", "/subscriptions/{sub}/resourceGroups", f"{_ACTION}/read", _list),
-    Route(
-        "GET", "/subscriptions/{sub}/resources", "Microsoft.Resources/resources/read", _resources
-    ),
     Route("GET", GROUP + "/resources", f"{_ACTION}/resources/read", _resources),
     Route("PUT", GROUP, f"{_ACTION}/write", _put),
-    Route("PATCH", GROUP, f"{_ACTION}/write", _patch),
     Route("GET", GROUP, f"{_ACTION}/read", _get),
-    Route("HEAD", GROUP, f"{_ACTION}/read", _head),
     Route("DELETE", GROUP, f"{_ACTION}/delete", _delete),
 )

@@ -115,20 +115,17 @@ def _terms(cloud: Cloud, call: Call) -> Answer:
     return Answer(200, made | {"properties": properties | {"accepted": accepted}})
 
 
-def _level(*keys: str) -> Any:
-    def listed(_: Cloud, call: Call) -> Answer:
-        given = tuple(call.names[key].lower() for key in keys)
-        rows = [
-            (*names, version)
-            for names, (version, _gen) in IMAGES.items()
-            if tuple(one.lower() for one in (*names, version)[: len(keys)]) == given
-        ]
-        if not rows and keys:
-            raise _missing(call)
-        found = sorted({row[: len(keys) + 1] for row in rows})
-        return Answer(200, [_shown(call, row) for row in found])
-
-    return listed
+def _listed(_: Cloud, call: Call) -> Answer:
+    """The versions of an image."""
+    given = tuple(call.names[key].lower() for key in ("publisher", "offer", "sku"))
+    found = [
+        _shown(call, (*names, version))
+        for names, (version, _gen) in IMAGES.items()
+        if tuple(one.lower() for one in names) == given
+    ]
+    if not found:
+        raise _missing(call)
+    return Answer(200, found)
 
 
 def _one(_: Cloud, call: Call) -> Answer:
@@ -167,16 +164,11 @@ def _one(_: Cloud, call: Call) -> Answer:
 def _shown(call: Call, row: tuple[str, ...]) -> dict[str, Any]:
     path = f"/Subscriptions/{call.names['sub']}/Providers/Microsoft.Compute"
     words = zip(
-        ("Publishers", "ArtifactTypes/VMImage/Offers", "Skus", "Versions"), row, strict=False
+        ("Publishers", "ArtifactTypes/VMImage/Offers", "Skus", "Versions"), row, strict=True
     )
     below = "/".join(f"{word}/{name}" for word, name in words)
     identity = f"{path}/Locations/{call.names['location']}/{below}"
-    found: dict[str, Any] = {"location": call.names["location"], "name": row[-1], "id": identity}
-    if len(row) == 3:
-        found["properties"] = {
-            "automaticOSUpgradeProperties": {"automaticOSUpgradeSupported": False}
-        }
-    return found
+    return {"location": call.names["location"], "name": row[-1], "id": identity}
 
 
 def _missing(call: Call) -> Refusal:
@@ -184,11 +176,8 @@ def _missing(call: Call) -> Refusal:
 
 
 _OFFERS = _AT + "/{publisher}/artifacttypes/vmimage/offers"
-_SKUS = _OFFERS + "/{offer}/skus"
-_VERSIONS = _SKUS + "/{sku}/versions"
-_READ = "Microsoft.Compute/locations/publishers"
-_READ_OFFERS = f"{_READ}/artifacttypes/offers"
-_READ_VERSIONS = f"{_READ_OFFERS}/skus/versions/read"
+_VERSIONS = _OFFERS + "/{offer}/skus/{sku}/versions"
+_READ_VERSIONS = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 _COMPUTE = f"{GROUP}/providers/Microsoft.Compute"
 _GALLERY = _COMPUTE + "/galleries/{gallery}/images/{image}"
 _TERMS = (
@@ -206,9 +195,6 @@ ROUTES = (
         "GET", _TERMS,
         "Microsoft.MarketplaceOrdering/offerTypes/publishers/offers/plans/agreements/read", _terms,
     ),
-    Route("GET", _AT, f"{_READ}/read", _level()),
-    Route("GET", _OFFERS, f"{_READ_OFFERS}/read", _level("publisher")),
-    Route("GET", _SKUS, f"{_READ_OFFERS}/skus/read", _level("publisher", "offer")),
-    Route("GET", _VERSIONS, _READ_VERSIONS, _level("publisher", "offer", "sku")),
+    Route("GET", _VERSIONS, _READ_VERSIONS, _listed),
     Route("GET", _VERSIONS + "/{version}", _READ_VERSIONS, _one),
 )  # fmt: skip

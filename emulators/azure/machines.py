@@ -202,10 +202,9 @@ def rearranged(cloud: Cloud, call: Call, vm: dict[str, Any]) -> Any:
         assert machine is not None
         return machine.queue.submit(bridge.arrange, cloud, machine, wanted)
 
-    def finish() -> Any:
+    def finish() -> None:
         own(cloud, vm)
         vm["properties"]["provisioningState"] = "Succeeded"
-        return copy.deepcopy(vm["properties"]["storageProfile"]) if call.method == "POST" else None
 
     def failed(_: BaseException) -> None:
         vm["properties"]["provisioningState"] = "Failed"
@@ -215,26 +214,6 @@ def rearranged(cloud: Cloud, call: Call, vm: dict[str, Any]) -> Any:
         cloud, call, "compute", vm, finish, begin=begin if machine and runs else None,
         failed=failed, more_looks=cloud.faults.late_looks,
     )  # fmt: skip
-
-
-def attach_detach(cloud: Cloud, call: Call) -> Answer:
-    """attachDetachDataDisks: some come, some go, the rest stays."""
-    schema.check("compute", "AttachDetachDataDisksRequest", call.body)
-    vm = found(cloud, call)
-    check_idle(cloud, vm)
-    storage, body = vm["properties"]["storageProfile"], call.body or {}
-    going = {one["diskId"].lower() for one in body.get("dataDisksToDetach") or []}
-    stay = [d for d in storage["dataDisks"] if d["managedDisk"]["id"].lower() not in going]
-    taken = {one["lun"] for one in stay}
-    for one in body.get("dataDisksToAttach") or []:
-        lun = one.get("lun", next(n for n in range(64) if n not in taken))
-        taken.add(lun)
-        kept = {key: one[key] for key in ("caching", "deleteOption") if one.get(key)}
-        managed = {"managedDisk": {"id": one["diskId"]}, "createOption": "Attach"}
-        stay.append({"lun": lun, **managed, **kept})
-    storage["dataDisks"] = data_disks(cloud, vm, size_of(vm), stay)
-    vm["properties"]["provisioningState"] = "Updating"
-    return accepted(cloud, call, rearranged(cloud, call, vm), 202)
 
 
 def _delete(cloud: Cloud, call: Call) -> Answer:
@@ -286,12 +265,7 @@ def _list(cloud: Cloud, call: Call) -> Answer:
     below = f"/subscriptions/{call.names['sub']}/"
     if "group" in call.names:
         below = group_of(cloud, call)["id"] + "/"
-    rows = [
-        one
-        for one in cloud.of(KIND, below)
-        if call.names.get("location", one["location"]).lower() == one["location"]
-    ]
-    return Answer(200, {"value": filtered(call, rows)})
+    return Answer(200, {"value": filtered(call, cloud.of(KIND, below))})
 
 
 _ONE = AT + "/{name}"
@@ -299,16 +273,6 @@ ROUTES = (
     Route("PUT", _ONE, f"{KIND}/write", _put),
     Route("PATCH", _ONE, f"{KIND}/write", _patch),
     Route("DELETE", _ONE, f"{KIND}/delete", _delete),
-    Route(
-        "POST", _ONE + "/attachDetachDataDisks", f"{KIND}/attachDetachDataDisks/action",
-        attach_detach,
-    ),
     Route("GET", AT, f"{KIND}/read", _list),
     Route("GET", f"/subscriptions/{{sub}}/providers/{KIND}", f"{KIND}/read", _list),
-    Route(
-        "GET",
-        "/subscriptions/{sub}/providers/Microsoft.Compute/locations/{location}/virtualMachines",
-        f"{KIND}/read",
-        _list,
-    ),
 )  # fmt: skip

@@ -121,14 +121,6 @@ def _found(cloud: Cloud, call: Call) -> dict[str, Any]:
     return found
 
 
-def _tags(cloud: Cloud, call: Call) -> Answer:
-    found = _found(cloud, call)
-    schema.check("network", "TagsObject", call.body)
-    check_tags(call.body.get("tags"))
-    found["tags"] = call.body.get("tags") or {}
-    return Answer(200, shown(cloud, found), {"Azure-AsyncNotification": "Enabled"})
-
-
 def _list(cloud: Cloud, call: Call) -> Answer:
     kind = call.names["kind"]
     below = f"/subscriptions/{call.names['sub']}/"
@@ -138,25 +130,6 @@ def _list(cloud: Cloud, call: Call) -> Answer:
         below = f"{call.group_id}/providers/{NETWORK}/{call.names['name']}/"
     found = [shown(cloud, one) for one in cloud.of(kind, below)]
     return Answer(200, {"value": filtered(call, found)})
-
-
-def _delete(cloud: Cloud, call: Call) -> Answer:
-    group = group_of(cloud, call)
-    kind = call.names["kind"]
-    found = cloud.find(_identity(call, kind))
-    if found is None:
-        return Answer(204)
-    users = _users(cloud, found)
-    if users:
-        code, message = _IN_USE[kind]
-        raise Refusal(code, message.format(found["id"], users[0]))
-    found["properties"]["provisioningState"] = "Deleting"
-    target = found if "location" in found else {"id": found["id"], "location": group["location"]}
-
-    def gone() -> None:
-        forget(cloud, found)
-
-    return accepted(cloud, call, start(cloud, call, "network", target, gone), 202)
 
 
 def forget(cloud: Cloud, document: dict[str, Any], *, with_addresses: bool = False) -> None:
@@ -173,43 +146,6 @@ def forget(cloud: Cloud, document: dict[str, Any], *, with_addresses: bool = Fal
                 cloud.drop(address["id"])
 
 
-_IN_USE = {
-    NETWORK: ("InUseSubnetCannotBeDeleted", "{0} is in use by {1} and cannot be deleted."),
-    SUBNET: ("InUseSubnetCannotBeDeleted", "Subnet {0} is in use by {1} and cannot be deleted."),
-    ADDRESS: (
-        "PublicIPAddressCannotBeDeleted",
-        "Public IP address {0} can not be deleted since it is still allocated to resource {1}.",
-    ),
-    SECURITY: (
-        "InUseNetworkSecurityGroupCannotBeDeleted",
-        "Network security group {0} cannot be deleted because it is in use by {1}.",
-    ),
-    INTERFACE: (
-        "NicInUse",
-        "Network Interface {0} is used by existing resource {1} and cannot be deleted.",
-    ),
-}
-
-
-def _users(cloud: Cloud, document: dict[str, Any]) -> list[str]:
-    identity = document["id"].lower()
-    if document["type"] == INTERFACE:
-        user = document["properties"].get("virtualMachine")
-        return [user["id"]] if user else []
-    if document["type"] == ADDRESS:
-        user = document["properties"].get("ipConfiguration")
-        return [user["id"]] if user else []
-    found = []
-    for one in [*cloud.of(INTERFACE), *cloud.of(SUBNET)]:
-        given = one["properties"]
-        refers = [given.get("networkSecurityGroup", {}).get("id", "")]
-        refers += [c["properties"]["subnet"]["id"] for c in given.get("ipConfigurations", [])]
-        used = [r.lower() for r in refers]
-        if identity in used or any(r.startswith(identity + "/subnets/") for r in used):
-            found.append(one["id"])
-    return found
-
-
 def _etag() -> str:
     return f'W/"{uuid.uuid4()}"'
 
@@ -223,9 +159,7 @@ def _routes(kind: str) -> list[Route]:
         one, all_of = f"{above}/subnets/{{subnet}}", [f"{above}/subnets"]
     return [
         Route("PUT", one, f"{action}/write", _of(kind, _put)),
-        Route("PATCH", one, f"{action}/write", _of(kind, _tags)),
         Route("GET", one, f"{action}/read", _of(kind, _get)),
-        Route("DELETE", one, f"{action}/delete", _of(kind, _delete)),
         *(Route("GET", path, f"{action}/read", _of(kind, _list)) for path in all_of),
     ]
 

@@ -6,15 +6,13 @@ stopped, and billed until it is deallocated.
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from typing import Any
 
 from emulators.azure import bridge
 from emulators.azure.call import Answer, Call, now
 from emulators.azure.cloud import Cloud, Route
 from emulators.azure.generic import SCHEDULE
-from emulators.azure.machines import AT, KIND, check_idle, found, power_on
-from emulators.azure.polling import accepted, start
+from emulators.azure.machines import AT, KIND, found
 
 _SHOWN = {
     "starting": "VM starting",
@@ -82,91 +80,4 @@ def _get(cloud: Cloud, call: Call) -> Answer:
     return Answer(200, vm)
 
 
-def _view(cloud: Cloud, call: Call) -> Answer:
-    return Answer(200, instance_view(cloud, found(cloud, call)))
-
-
-def _off(during: str, after: str) -> Any:
-    """Stop it: the lab host goes, with what was on its root disk."""
-
-    def handler(cloud: Cloud, call: Call) -> Answer:
-        vm = found(cloud, call)
-        check_idle(cloud, vm)
-        key = vm["id"].lower()
-        before = cloud.powers[key]
-        cloud.powers[key] = during
-
-        def begin() -> Future[Any]:
-            return bridge.destroy_all(cloud, vm["id"])
-
-        def finish() -> None:
-            cloud.powers[key] = after
-
-        def failed(_: BaseException) -> None:
-            cloud.powers[key] = before
-
-        operation = start(cloud, call, "compute", vm, finish, begin=begin, failed=failed)
-        return accepted(cloud, call, operation, 202)
-
-    return handler
-
-
-def _on(*, again: bool) -> Any:
-    """Start it, or take it away and start it again."""
-
-    def handler(cloud: Cloud, call: Call) -> Answer:
-        vm = found(cloud, call)
-        check_idle(cloud, vm)
-        key = vm["id"].lower()
-
-        def begin() -> Future[Any]:
-            gone = bridge.destroy_all(cloud, vm["id"])
-
-            def up() -> None:
-                gone.result()
-                with cloud.lock:
-                    cloud.powers[key] = "starting"
-                    coming = power_on(cloud, vm)
-                coming.result()
-
-            return bridge.apart(up)
-
-        def finish() -> None:
-            cloud.powers[key] = "running"
-
-        idle = cloud.powers[key] == "running" and not again
-        operation = start(cloud, call, "compute", vm, finish, begin=None if idle else begin)
-        return accepted(cloud, call, operation, 202)
-
-    return handler
-
-
-def _reapply(cloud: Cloud, call: Call) -> Answer:
-    vm = found(cloud, call)
-    check_idle(cloud, vm)
-    return accepted(cloud, call, start(cloud, call, "compute", vm, lambda: None), 202)
-
-
-def _generalize(cloud: Cloud, call: Call) -> Answer:
-    found(cloud, call)
-    return Answer(200)
-
-
-_ONE = AT + "/{name}"
-
-
-def _action(name: str, handler: Any) -> Route:
-    return Route("POST", f"{_ONE}/{name}", f"{KIND}/{name}/action", handler)
-
-
-ROUTES = (
-    Route("GET", _ONE, f"{KIND}/read", _get),
-    Route("GET", _ONE + "/instanceView", f"{KIND}/instanceView/read", _view),
-    _action("deallocate", _off("deallocating", "deallocated")),
-    _action("powerOff", _off("stopping", "stopped")),
-    _action("start", _on(again=False)),
-    _action("restart", _on(again=True)),
-    _action("redeploy", _on(again=True)),
-    _action("reapply", _reapply),
-    _action("generalize", _generalize),
-)
+ROUTES = (Route("GET", AT + "/{name}", f"{KIND}/read", _get),)

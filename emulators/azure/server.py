@@ -137,7 +137,7 @@ class _Requests(BaseHTTPRequestHandler):
                 given = Refusal("InvalidRequestContent", f"not JSON: {error}").answer()
         self._write(given)
 
-    do_PUT = do_PATCH = do_POST = do_DELETE = do_HEAD = do_GET  # noqa: N815
+    do_PUT = do_PATCH = do_POST = do_DELETE = do_GET  # noqa: N815
 
     def _write(self, given: Answer) -> None:
         content = b"" if given.body is None else json.dumps(given.body).encode()
@@ -154,8 +154,7 @@ class _Requests(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
+        self.wfile.write(content)
         self.wfile.flush()
 
 

@@ -19,7 +19,6 @@ GROUP = "Microsoft.Resources/resourceGroups"
 _KIND = re.compile(r"(?P<above>.*)/providers/(?P<kind>microsoft\.[^/]+/[^/]+)")
 _GROUPS = re.compile(r"(?P<above>/subscriptions/[^/]+)/resourcegroups")
 _INSIDE = re.compile(r"(?P<above>/subscriptions/[^/]+(/resourcegroups/[^/]+)?)/resources")
-_VIEW = "/instanceview"
 
 
 @dataclass
@@ -52,7 +51,7 @@ class Sightings:
 
     def before(self, call: Call) -> Answer | None:
         """What a GET is answered where its answer lags; None where it does not. Raises Refusal."""
-        key = call.path.rstrip("/").lower().removesuffix(_VIEW)
+        key = call.path.rstrip("/").lower()
         if self._look(self.new, key):
             raise _absent(call)
         if key in self.ghosts:

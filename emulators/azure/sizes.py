@@ -253,21 +253,6 @@ def cores_in_use(cloud: Cloud, subscription: str, location: str, family: str = "
     return sum(size.cores for size in there if family in {"", size.family})
 
 
-def _listed(_: Cloud, __: Call) -> Answer:
-    value = [
-        {
-            "name": size.name,
-            "numberOfCores": size.cores,
-            "osDiskSizeInMB": 1047552,
-            "resourceDiskSizeInMB": size.temp_gib * 1024,
-            "memoryInMB": int(size.memory_gib * 1024),
-            "maxDataDiskCount": size.disks,
-        }
-        for size in _ROWS
-    ]
-    return Answer(200, {"value": value})
-
-
 _AT = "/subscriptions/{sub}/providers/Microsoft.Compute"
 ROUTES = (
     Route("GET", _AT + "/skus", "Microsoft.Compute/skus/read", _skus),
@@ -276,11 +261,5 @@ ROUTES = (
         _AT + "/locations/{location}/usages",
         "Microsoft.Compute/locations/usages/read",
         _usages,
-    ),
-    Route(
-        "GET",
-        _AT + "/locations/{location}/vmSizes",
-        "Microsoft.Compute/locations/vmSizes/read",
-        _listed,
     ),
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from emulators.azure.call import Answer, Call, Refusal
-from emulators.azure.cloud import OTHER_SUBSCRIPTION, SUBSCRIPTION, Cloud, Route
-from emulators.azure.identity import TENANT
+from emulators.azure.cloud import Cloud, Route
 
 LOCATIONS = {
     "eastus": "East US",
@@ -35,59 +34,12 @@ def check_location(location: str | None, kind: str) -> str:
     return name
 
 
-def _subscription(_: Cloud, call: Call) -> Answer:
-    return Answer(200, _shown(call.names["sub"]))
-
-
-def _all(_: Cloud, __: Call) -> Answer:
-    return Answer(200, {"value": [_shown(SUBSCRIPTION), _shown(OTHER_SUBSCRIPTION)]})
-
-
-def _shown(name: str) -> dict[str, object]:
-    return {
-        "id": f"/subscriptions/{name}",
-        "subscriptionId": name,
-        "tenantId": TENANT,
-        "displayName": "emulated",
-        "state": "Enabled",
-        "authorizationSource": "RoleBased",
-    }
-
-
-def _locations(_: Cloud, call: Call) -> Answer:
-    here = f"/subscriptions/{call.names['sub']}/locations"
-    rows = [
-        {
-            "id": f"{here}/{name}",
-            "name": name,
-            "type": "Region",
-            "displayName": shown,
-            "regionalDisplayName": shown,
-        }
-        | (
-            {"availabilityZoneMappings": [
-                {"logicalZone": zone, "physicalZone": f"{name}-az{zone}"} for zone in "123"
-            ]} if name in ZONAL else {}
-        )
-        for name, shown in LOCATIONS.items()
-    ]  # fmt: skip
-    return Answer(200, {"value": rows})
-
-
 def _provider(cloud: Cloud, call: Call) -> Answer:
     name = _namespace(call)
     identity = f"/subscriptions/{call.names['sub']}/providers/{name}"
     state = cloud.faults.registrations.get(name, "Registered")
     shown = {"id": identity, "namespace": name, "registrationState": state}
     return Answer(200, shown | {"registrationPolicy": "RegistrationRequired", "resourceTypes": []})
-
-
-def _register(cloud: Cloud, call: Call) -> Answer:
-    """Registration takes minutes: the emulator's stays under way."""
-    name = _namespace(call)
-    if name in cloud.faults.registrations:
-        cloud.faults.registrations[name] = "Registering"
-    return _provider(cloud, call)
 
 
 def _namespace(call: Call) -> str:
@@ -136,11 +88,7 @@ def _network_usages(cloud: Cloud, call: Call) -> Answer:
     )
 
 
-_READ = "Microsoft.Resources/subscriptions/read"
 ROUTES = (
-    Route("GET", "/subscriptions", _READ, _all),
-    Route("GET", "/subscriptions/{sub}", _READ, _subscription),
-    Route("GET", "/subscriptions/{sub}/locations", _READ, _locations),
     Route(
         "GET",
         "/subscriptions/{sub}/providers/Microsoft.Authorization/permissions",
@@ -158,11 +106,5 @@ ROUTES = (
         "/subscriptions/{sub}/providers/{provider}",
         "Microsoft.Resources/subscriptions/providers/read",
         _provider,
-    ),
-    Route(
-        "POST",
-        "/subscriptions/{sub}/providers/{provider}/register",
-        "{provider}/register/action",
-        _register,
     ),
 )

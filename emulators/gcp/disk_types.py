@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulators.gcp import lists, regions
-from emulators.gcp.call import Call, invalid, not_found
+from emulators.gcp.call import Call, invalid
 from emulators.gcp.cloud import Cloud
 from emulators.gcp.regions import link, path_of
 
@@ -147,20 +147,6 @@ def _within(field: str, value: int, allowed: tuple[int, int]) -> None:
         raise invalid(field, value, f"Must be greater than or equal to '{low}'.")
     if value > high:
         raise invalid(field, value, f"Must be less than or equal to '{high}'.")
-
-
-def get(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """One disk type of a zone."""
-    name = call.path["diskType"]
-    if name not in in_scope(call.place):
-        raise not_found(call.names("diskType", "diskTypes"))
-    return _row(cloud, call.place, name)
-
-
-def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """All disk types of a zone."""
-    rows = [_row(cloud, call.place, name) for name in in_scope(call.place)]
-    return lists.listed(call, "compute#diskTypeList", rows)
 
 
 def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:

@@ -229,13 +229,6 @@ def get(cloud: Cloud, call: Call) -> dict[str, Any]:
     return cloud.resource(path)
 
 
-def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """The disks of a zone or of a region."""
-    look_at(cloud, f"{call.scope}/disks/")
-    rows = list(cloud.shown("disks", f"{call.scope}/").values())
-    return lists.listed(call, "compute#diskList", rows)
-
-
 def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
     """All disks by zone and by region."""
     for path in list(cloud.of_kind("disks")):
@@ -271,11 +264,6 @@ def drop(cloud: Cloud, path: str) -> None:
     row = cloud.resources.pop(path, None)
     if row is not None:
         cloud.image(row["id"]).unlink(missing_ok=True)
-
-
-def set_labels(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """Replace a disk's labels."""
-    return labels.set_labels(cloud, call, "disks")
 
 
 def _number(given: object) -> int | None:

@@ -64,13 +64,6 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
     return start(cloud, call, path, Work(finish=made, undo=gone, failure=failure))
 
 
-def get(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """One rule."""
-    path = call.names("firewall", "firewalls")
-    look_at(cloud, path)
-    return cloud.resource(path)
-
-
 def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
     """All rules."""
     look_at(cloud, f"{call.scope}/firewalls/")

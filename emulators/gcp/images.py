@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from emulators.gcp import lists, regions
+from emulators.gcp import regions
 from emulators.gcp.call import Call, not_found
 from emulators.gcp.cloud import Cloud
 from emulators.gcp.regions import path_of
@@ -88,12 +88,6 @@ def get_from_family(_: Cloud, call: Call) -> dict[str, Any]:
         if of_family and not image.deprecated:
             return _row(image)
     raise not_found(f"{call.scope}/images/family/{call.path['family']}")
-
-
-def list_(_: Cloud, call: Call) -> dict[str, Any]:
-    """The images of a project."""
-    rows = [_row(image) for image in IMAGES if image.project == call.project]
-    return lists.listed(call, "compute#imageList", rows)
 
 
 def _features(image: Image) -> Iterator[str]:

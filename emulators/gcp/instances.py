@@ -73,13 +73,6 @@ def get(cloud: Cloud, call: Call) -> dict[str, Any]:
     return cloud.resource(path)
 
 
-def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """The instances of a zone."""
-    look_at(cloud, f"{call.scope}/instances/")
-    rows = list(cloud.shown("instances", f"{call.scope}/").values())
-    return lists.listed(call, "compute#instanceList", rows)
-
-
 def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
     """All instances by zone."""
     for path in list(cloud.of_kind("instances")):
@@ -96,13 +89,6 @@ def delete(cloud: Cloud, call: Call) -> dict[str, Any]:
         message = f"Resource cannot be deleted if it's protected against deletion. '{path}'"
         raise Refusal(400, "resourceInUseByAnotherResource", message)
     return end(cloud, call, path, remove=True)
-
-
-def stop(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """Stop an instance; its disks are kept, and billed."""
-    path = call.names("instance", "instances")
-    cloud.resource(path)
-    return end(cloud, call, path, remove=False)
 
 
 def end(cloud: Cloud, call: Call, path: str, *, remove: bool) -> dict[str, Any]:
@@ -132,11 +118,6 @@ def end_those_due(cloud: Cloud) -> None:
             continue
         action = cloud.resources[path]["scheduling"]["instanceTerminationAction"]
         _end_by_itself(cloud, path, remove=action == "DELETE")
-
-
-def set_labels(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """Replace an instance's labels."""
-    return labels.set_labels(cloud, call, "instances")
 
 
 def _uses(launch: Launch) -> Any:

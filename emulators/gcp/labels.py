@@ -9,9 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from emulators.gcp.call import Call, Refusal, invalid
-from emulators.gcp.cloud import Cloud, Work
-from emulators.gcp.operations import start
+from emulators.gcp.call import invalid
 
 MOST = 64
 _KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -35,23 +33,3 @@ def fingerprint(value: Any) -> str:
     """Changes whenever the value does."""
     digest = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
     return base64.urlsafe_b64encode(digest[:8]).decode()
-
-
-def check_fingerprint(given: str | None, now: str, field: str) -> None:
-    """Raise Refusal when somebody changed it meanwhile."""
-    if given != now:
-        message = f"Supplied fingerprint of {field} does not match current fingerprint."
-        raise Refusal(412, "conditionNotMet", message)
-
-
-def set_labels(cloud: Cloud, call: Call, collection: str) -> dict[str, Any]:
-    """Replace a resource's labels."""
-    path = call.names("resource", collection)
-    row = cloud.resource(path)
-    labels = checked(call.body.get("labels", {}), "labels")
-    check_fingerprint(call.body.get("labelFingerprint"), row["labelFingerprint"], "labels")
-
-    def finish() -> None:
-        row.update(labels=labels, labelFingerprint=fingerprint(labels))
-
-    return start(cloud, call, path, Work(finish=finish))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from emulators.gcp import lists, regions
-from emulators.gcp.call import Call, Refusal, not_found
+from emulators.gcp.call import Call, Refusal
 from emulators.gcp.cloud import Cloud
 from emulators.gcp.regions import path_of
 
@@ -211,21 +211,6 @@ def named(call: Call, reference: str) -> MachineType:
         return SOLD[name]
     message = f"Invalid value for field '{field_name}': '{reference}'. {why}"
     raise Refusal(400, "invalid", message)
-
-
-def get(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """One machine type of a zone."""
-    found = in_zone(call.path["zone"]).get(call.path["machineType"])
-    if found is None:
-        raise not_found(call.names("machineType", "machineTypes"))
-    return _row(cloud, call.path["zone"], found)
-
-
-def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """All machine types of a zone."""
-    zone = call.path["zone"]
-    rows = [_row(cloud, zone, kind) for kind in in_zone(zone).values()]
-    return lists.listed(call, "compute#machineTypeList", rows)
 
 
 def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:

@@ -124,12 +124,6 @@ def wait(cloud: Cloud, call: Call) -> dict[str, Any]:
         return dict(found.row)
 
 
-def rows(cloud: Cloud, scope: str) -> list[dict[str, Any]]:
-    """All operations of a scope."""
-    found = cloud.operations.known.values()
-    return [dict(one.row) for one in found if one.path.startswith(f"{scope}/operations/")]
-
-
 def everywhere(cloud: Cloud) -> dict[str, dict[str, Any]]:
     """All operations by path."""
     return {path: dict(one.row) for path, one in cloud.operations.known.items()}

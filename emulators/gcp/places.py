@@ -22,7 +22,7 @@ def check(cloud: Cloud, call: Call) -> None:
             f"project={call.project} then retry."
         )
         raise Refusal(403, "forbidden", message)
-    if call.method in {"zones.get", "regions.get"}:
+    if call.method == "regions.get":
         return
     if (zone := call.path.get("zone")) is not None and zone not in ZONES:
         raise Refusal(400, "invalid", f"Invalid value for field 'zone': '{zone}'. Unknown zone.")
@@ -78,31 +78,12 @@ def project_row(cloud: Cloud) -> dict[str, Any]:
     )
 
 
-def zone_row(cloud: Cloud, zone: str) -> dict[str, Any]:
-    """One zone."""
-    region = link(f"projects/{cloud.project}/regions/{ZONES[zone]}")
-    path = f"projects/{cloud.project}/zones/{zone}"
-    return fixed("zone", path, status="UP", region=region, description=zone)
-
-
 def region_row(cloud: Cloud, region: str) -> dict[str, Any]:
     """One region, with its quotas."""
     zones = [link(f"projects/{cloud.project}/zones/{zone}") for zone in REGIONS[region]]
     path = f"projects/{cloud.project}/regions/{region}"
     told = quotas.told(cloud, region)
     return fixed("region", path, status="UP", zones=zones, quotas=told, description=region)
-
-
-def zones_get(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """One zone."""
-    if call.path["zone"] not in ZONES:
-        raise not_found(f"projects/{call.project}/zones/{call.path['zone']}")
-    return zone_row(cloud, call.path["zone"])
-
-
-def zones_list(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """All zones."""
-    return lists.listed(call, "compute#zoneList", [zone_row(cloud, zone) for zone in ZONES])
 
 
 def regions_get(cloud: Cloud, call: Call) -> dict[str, Any]:
@@ -139,11 +120,6 @@ def networks_get(cloud: Cloud, call: Call) -> dict[str, Any]:
     return network_row(cloud)
 
 
-def networks_list(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """All networks."""
-    return lists.listed(call, "compute#networkList", [network_row(cloud)])
-
-
 def subnetwork_row(cloud: Cloud, region: str) -> dict[str, Any]:
     """The default network's subnetwork in a region."""
     path = subnetwork_path(cloud, region)
@@ -166,9 +142,3 @@ def subnetworks_get(cloud: Cloud, call: Call) -> dict[str, Any]:
     if path != subnetwork_path(cloud, call.path["region"]):
         raise not_found(path)
     return subnetwork_row(cloud, call.path["region"])
-
-
-def subnetworks_list(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """The subnetworks of a region."""
-    rows = [subnetwork_row(cloud, call.path["region"])]
-    return lists.listed(call, "compute#subnetworkList", rows)

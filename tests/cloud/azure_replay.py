@@ -16,16 +16,12 @@ from tests.cloud.rented_azure import Azure
 from diskbench.model.finding import Exchange
 
 _IN = "/subscriptions/[^/]+(/resourceGroups/[^/]+)?/providers/"
-_ACTIONS = "start|powerOff|restart|redeploy|reapply|deallocate|generalize"
 COVERED = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
         "disk": _IN + "Microsoft.Compute/disks(/[^/]+)?",
         "machine": _IN + "Microsoft.Compute/virtualMachines(/[^/]+)?",
-        "machine's view": _IN + "Microsoft.Compute/virtualMachines/[^/]+/instanceView",
-        "machine's action": _IN + f"Microsoft.Compute/virtualMachines/[^/]+/({_ACTIONS})",
-        "image": _IN + "Microsoft.Compute/locations/[^/]+/publishers(/.*/artifacttypes/vmimage.*)?",
-        "sizes": _IN + "Microsoft.Compute/locations/[^/]+/vmSizes",
+        "image": _IN + "Microsoft.Compute/locations/.*/artifacttypes/vmimage/.*/versions(/[^/]+)?",
         "interface": _IN + "Microsoft.Network/networkInterfaces(/[^/]+)?",
         "address": _IN + "Microsoft.Network/publicIPAddresses(/[^/]+)?",
         "network": _IN + "Microsoft.Network/virtualNetworks(/[^/]+)?",
@@ -33,13 +29,17 @@ COVERED = {
     }.items()
 }
 """What the emulator has, of what was recorded."""
+_METHODS = {"disk": "PUT GET DELETE", "machine": "PUT PATCH GET DELETE"}
+"""What it answers of them; of the others PUT and GET."""
 _HEADERS = ("azure-asyncoperation", "azure-asyncnotification", "location")
 _GROUP = re.compile(r"/resourceGroups/([^/?]+)", re.IGNORECASE)
 
 
-def kind_of(path: str) -> str | None:
+def kind_of(exchange: Exchange) -> str | None:
     """What of the emulator answers it; None for what it does not have."""
-    return next((name for name, form in COVERED.items() if form.fullmatch(path)), None)
+    kind = next((name for name, form in COVERED.items() if form.fullmatch(exchange.path)), None)
+    answered = _METHODS.get(kind or "", "PUT GET").split()
+    return kind if exchange.method in answered else None
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Replay:
         """Send all that is covered, in order, each operation awaited."""
         groups: set[str] = set()
         for exchange in recording.exchanges:
-            kind = kind_of(exchange.path)
+            kind = kind_of(exchange)
             if kind is None:
                 continue
             for group in _GROUP.findall(exchange.path):

@@ -5,17 +5,12 @@ One row for each rule: a cloud that takes what the real one refuses would hide a
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from emulators.aws.transitions import Pace
 from emulators.gcp import discovery, schema
-from emulators.gcp.call import Refusal
 from emulators.gcp.filters import compile_filter
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.cloud import rented, rented_azure, rented_gcp
 from tests.cloud.rented import ZONE, Aws, Keys, Login, make_keys, until
 from tests.cloud.rented_azure import Azure
@@ -35,13 +30,13 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 @pytest.fixture
 def paced(aws: Aws) -> Iterator[Aws]:
     """Changes take many looks: a test sees what is between."""
-    before, aws.cloud.pace = aws.cloud.pace, Pace(5, 5, 5, 5, 5)
+    before, aws.cloud.pace = aws.cloud.pace, 5
     yield aws
     aws.cloud.pace = before
 
 
 def test_a_token_stands_for_one_request_and_one_that_failed_is_not_used_up(aws: Aws) -> None:
-    aws.faults.capacity()
+    aws.faults.refuse("RunInstances", "InsufficientInstanceCapacity", "none", status=500)
     with rented.refused("InsufficientInstanceCapacity", 500):
         rented.launch(aws, ClientToken="t")
     first = rented.launch(aws, ClientToken="t")
@@ -367,41 +362,31 @@ def test_without_a_firewall_rule_nobody_gets_in(gcp: Gcp, keys: Keys) -> None:
 def test_lists_of_google_are_filtered_in_pages_and_over_all_zones(gcp: Gcp) -> None:
     for name in ("a", "b", "c"):
         rented_gcp.disk(gcp, name, labels={"lease": name})
-    found = gcp.call("Disks", "list", zone=rented_gcp.ZONE, filter="labels.lease=a")
-    assert [one.name for one in found] == ["a"]
-    with rented_gcp.refused(400, "invalid"):
-        gcp.call("Disks", "list", zone=rented_gcp.ZONE, filter="labels.lease=")
-    _, first = gcp.http("GET", f"zones/{rented_gcp.ZONE}/disks", maxResults="2")
-    assert [one["name"] for one in first["items"]] == ["a", "b"]
     rented_gcp.disk(gcp, "far", zone="europe-west1-b")
-    _, told = gcp.http("GET", "aggregated/disks")
-    assert [one["name"] for one in told["items"]["zones/europe-west1-b"]["disks"]] == ["far"]
+
+    def listed(zone: str, **query: str) -> list[str]:
+        _, told = gcp.http("GET", "aggregated/disks", **query)
+        return [one["name"] for one in told["items"][f"zones/{zone}"].get("disks", [])]
+
+    assert listed(rented_gcp.ZONE, filter="labels.lease=a") == ["a"]
+    assert listed(rented_gcp.ZONE, maxResults="2") == ["a", "b"]
+    assert listed("europe-west1-b") == ["far"]
+    status, refused = gcp.http("GET", "aggregated/disks", filter="labels.lease=")
+    assert (status, refused["error"]["errors"][0]["reason"]) == (400, "invalid")
 
 
-WORDS = (
-    "a", "name", "n", "eq", "ne", "=", "!=", ":", "<", "(", ")", "'['", "'", '"', "*", "AND", "OR",
-    "NOT",
-)  # fmt: skip
-ROWS = [{"name": "a", "n": 1, "labels": {"k": "v"}}, {"name": "b", "n": 2}]
+ROWS = [{"name": "a", "labels": {"k": "v"}}, {"name": "b"}]
 
 
 @pytest.mark.parametrize(
     ("text", "names"),
     [
         ("", "ab"),
-        ("NOT labels.k:*", "b"),
-        ("name eq '[ab]'", "ab"),
-        ("n <= 1 OR name=b", "ab"),
-        ("(n=1) (labels.k=v)", "a"),
-        ("n=1 AND labels.k=w", ""),
+        ("name=b", "b"),
+        ("labels.k=v", "a"),
+        ("labels.k:*", "a"),
+        ('name eq "[ab]"', "ab"),
     ],
 )
 def test_a_filter_is_read_as_documented(text: str, names: str) -> None:
     assert "".join(row["name"] for row in ROWS if compile_filter(text)(row)) == names
-
-
-@given(st.lists(st.sampled_from(WORDS)))
-def test_any_text_is_a_filter_or_refused(words: list[str]) -> None:
-    with contextlib.suppress(Refusal):
-        test = compile_filter(" ".join(words))
-        assert {test(row) for row in ROWS} <= {True, False}

@@ -79,7 +79,7 @@ class User(GcpCloud):
     def repaired(self) -> None:
         """As after an attachment of an earlier process that did not ask for autoDelete."""
         compute = GcpSessions().of_scope(self.scope, GCP)
-        request = set_auto_delete("one", "us-central1-a", 0)
+        request = set_auto_delete(claim("one"), "us-central1-a", 0)
         try:
             change(compute, "instances", "setDiskAutoDelete", request, "disk", 30)
         except AccessDenied:

@@ -22,6 +22,7 @@ from diskbench.providers.aws.disk_request import (
     AwsZone,
     EbsFigures,
 )
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.azure import requests as azure
 from diskbench.providers.azure.client import Azure, AzureTiming
 from diskbench.providers.azure.disk_request import (
@@ -40,6 +41,7 @@ from diskbench.providers.gcp.disk_request import (
     GcpNetwork,
     GcpResolved,
 )
+from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.keys import LeaseKeys
 
 USER = "debian"
@@ -91,9 +93,7 @@ def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, 
             root_gib=8, user=USER,
         ),
     )  # fmt: skip
-    order = aws.AwsOrder(
-        **_order(keys, api), details=details, timing=AwsTiming(), ec2=cast("Any", api)
-    )
+    order = AwsOrder(**_order(keys, api), details=details, timing=AwsTiming(), ec2=cast("Any", api))
     place = AwsZone(zone=zone, subnet="subnet-0123", vpc="vpc-0123")
     aws._launch(order, "sg-0123", place, 0)
     return api.request
@@ -113,7 +113,7 @@ def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
         ),
         network=GcpNetwork(network="global/networks/default"),
     )  # fmt: skip
-    order = gcp.GcpOrder(
+    order = GcpOrder(
         **_order(keys, api), details=details, timing=GceTiming(), compute=cast("Any", api)
     )
     gcp._launch(order, zone)

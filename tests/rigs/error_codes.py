@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
+from tests.rigs.golden import PLACE
+
 from diskbench.errors import DiskbenchError, NoCapacity, Unanswered
+
+_HEAD = re.compile(r"(?m)^(\S.*): \w+, (?:next|no other) zone, ")
+
+
+def published(name: str) -> list[str]:
+    """The codes in a table of tests/golden, in order: a new one is written there, and
+    `pytest --update-golden` adds what becomes of it."""
+    return _HEAD.findall((PLACE / name).read_text("utf-8"))
 
 
 def table(rows: Iterable[tuple[str, DiskbenchError]]) -> str:

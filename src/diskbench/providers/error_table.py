@@ -1,17 +1,23 @@
-"""A cloud's errors as a table, and the function that reads it.
+"""A cloud's errors as a table in `errors.yaml` of its package, and the function that reads it.
 
-A row maps codes of the cloud to an error of diskbench, with its message and advice. Whether an
-attempt is worth repeating follows from the error's class (diskbench/errors.py). The first row
-that matches decides; the last row matches everything.
+The file holds tables by name, each a list of rows with the fields of ErrorRow (statuses as `429` or
+`500-599`). YAML's anchors (`&name`, `*name`) repeat a sentence. A row maps codes of the cloud to an
+error of diskbench, with its message and advice. Whether an attempt is worth repeating follows from
+the error's class (diskbench/errors.py). The first row that matches decides; the last row matches
+everything.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
+from diskbench import errors
 from diskbench.errors import DiskbenchError, Unanswered
+from diskbench.providers.skeleton.shipped import shipped
 
 
 @dataclass(frozen=True)
@@ -35,11 +41,30 @@ class ErrorRow:
     found: tuple[str, ...] = ()
     """Regular expressions; the groups of the first that is found in what the cloud said fill
     templates."""
-    otherwise: Mapping[str, str] = field(default_factory=dict)
+    otherwise: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Templates for names that `found` does not fill."""
+    field: str = ""
+    """The option of the run, by its field, that the advice names (`tags`)."""
 
 
 ErrorTable = tuple[ErrorRow, ...]
+
+
+def error_tables(package: str) -> dict[str, ErrorTable]:
+    """The tables in `errors.yaml` of a provider's package, by name. Raises KeyError or TypeError
+    for a field that a row does not have."""
+    tables = shipped(package, "errors.yaml")
+    return {name: tuple(map(_row, rows)) for name, rows in tables.items()}
+
+
+def _row(fields: dict[str, Any]) -> ErrorRow:
+    read: dict[str, Any] = {**fields, "kind": getattr(errors, fields["kind"])}
+    read |= {name: tuple(fields.get(name, ())) for name in ("codes", "found")}
+    ranges = [str(one).partition("-") for one in fields.get("statuses", ())]
+    read["statuses"] = tuple(
+        status for low, _, high in ranges for status in range(int(low), int(high or low) + 1)
+    )
+    return ErrorRow(**read)
 
 
 @dataclass(frozen=True)
@@ -51,7 +76,7 @@ class CloudError:
     said: str
     action: str
     status: int = 0
-    more: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def error_of(table: ErrorTable, error: CloudError) -> DiskbenchError:
@@ -94,4 +119,4 @@ def _made(row: ErrorRow, error: CloudError, captured: dict[str, str]) -> Diskben
     message, advice = row.message.format(**words), row.advice.format(**words)
     if issubclass(row.kind, Unanswered):
         return row.kind(message, look_at=advice)
-    return row.kind(message, advice=advice)
+    return row.kind(message, advice=advice, field=row.field)

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import RentalFailed
 from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.disk_request import AwsZone
-from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.inventory import (
     ENDING,
     AwsInventory,
@@ -28,16 +27,15 @@ from diskbench.providers.aws.inventory import (
     restored_in,
     tag,
 )
-from diskbench.providers.aws.options import AwsOptions
+from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import (
-    AwsOrder,
     AwsProvisioned,
     describe_instance,
     describe_volume,
-    disk_name,
     ended,
     next_volumes,
 )
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import Guest, GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import (
     Machine,
@@ -162,7 +160,11 @@ def _attach_one(order: AwsOrder, volume_id: str, instance_id: str, name: str) ->
             return Still("not listed yet")
         attachment = _attachment(volume, instance_id)
         if attachment is None:
-            return _start_attaching(order, volume_id, instance_id, name)
+            # An earlier attempt, or a call whose answer was lost, may be in progress already.
+            request = requests.attach_volume(volume_id, instance_id, name)
+            if isinstance(order.ec2.tried("attach_volume", request, NOT_YET), Still):
+                _alive(order, instance_id)
+            return Still("attaching")
         if attachment["State"] == "attached":
             return True
         _alive(order, instance_id)
@@ -172,27 +174,13 @@ def _attach_one(order: AwsOrder, volume_id: str, instance_id: str, name: str) ->
     order.watch.note(f"volume {volume_id} is attached as {name}")
 
 
-def _start_attaching(order: AwsOrder, volume_id: str, instance_id: str, name: str) -> Still:
-    try:
-        order.ec2.call("attach_volume", requests.attach_volume(volume_id, instance_id, name))
-    except DiskbenchError as error:
-        _alive(order, instance_id)
-        # An earlier attempt, or a call whose answer was lost, may be in progress already.
-        if error_code(error) not in NOT_YET:
-            raise
-    return Still("attaching")
-
-
 def _goes_along(order: AwsOrder, request: requests.Request) -> bool | Still:
     """Have EC2 delete the volumes with their machine; Still while it does not know of their
     attachment yet."""
-    try:
-        order.ec2.call("modify_instance_attribute", request)
-    except DiskbenchError as error:
-        if error_code(error) not in NOT_YET:
-            raise
+    answer = order.ec2.tried("modify_instance_attribute", request, NOT_YET)
+    if isinstance(answer, Still):
         _alive(order, str(request["InstanceId"]))
-        return Still(error.message)
+        return answer
     return True
 
 
@@ -254,8 +242,8 @@ def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
     if found is None:
         fill()
         listing = inventory(order.ec2, Which(order.lease))
-        first = disk_name(order, 0)
-        volume = next(item for item in listing.volumes if tag(item, "Name") == first)
+        first = order.disk_name(0)
+        volume = next(item for item in listing.items["volumes"] if tag(item, "Name") == first)
         request = requests.create_snapshot(order.claim, str(volume["VolumeId"]), order.lab)
         note_create(order.lease)
         found = order.ec2.call("create_snapshot", request)
@@ -275,18 +263,12 @@ def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
 
 
 def _own_snapshot(order: AwsOrder) -> Item | None:
-    listed = inventory(order.ec2, Which(order.lease), copies=True).snapshots
-    return next(iter(listed), None)
+    listing = inventory(order.ec2, Which(order.lease), copies=True)
+    return next(iter(listing.items["snapshots"]), None)
 
 
 def _complete(order: AwsOrder, name: str) -> bool | Still:
-    request = {"SnapshotIds": [name]}
-    try:
-        listed = order.ec2.listed("describe_snapshots", "Snapshots", request)
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
-        listed = []
+    listed = order.ec2.found("describe_snapshots", "Snapshots", {"SnapshotIds": [name]})
     if not listed:
         return Still("not listed yet")
     state = str(listed[0]["State"])
@@ -326,14 +308,9 @@ def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:
 
 def _earlier(order: AwsOrder, listing: AwsInventory) -> list[Item]:
     """The measured volumes of other turns, without the machine's root."""
-    disk = order.volume
-    mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
-    measured = requests.name_of(order.lease, "disk-")
-    return [
-        volume
-        for volume in listing.volumes
-        if (name := tag(volume, "Name") or "").startswith(measured) and name not in mine
-    ]
+    count = order.volume.count if order.volume else 0
+    volumes = listing.items["volumes"]
+    return [one for one in volumes if order.is_earlier(tag(one, "Name") or "", count)]
 
 
 def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
@@ -346,29 +323,18 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
             return True
         states = [str(attachment["State"]) for attachment in current.get("Attachments", [])]
         if "detaching" not in states:
-            _call(order, "detach_volume", requests.detach_volume(volume_id, instance_id))
+            request = requests.detach_volume(volume_id, instance_id)
+            order.ec2.tried("detach_volume", request, GOING, missing_ok=True)
         return Still(next(iter(states), str(current["State"])))
 
     def deleted() -> bool | Still:
-        gone = _call(order, "delete_volume", {"VolumeId": volume_id})
-        return True if gone else Still("still in use")
+        answer = order.ec2.tried("delete_volume", {"VolumeId": volume_id}, GOING, missing_ok=True)
+        return Still("still in use") if isinstance(answer, Still) else True
 
     what = f"volume {volume_id}"
     order.until(detached, what, order.timing.attach_s)
     order.until(deleted, what, order.timing.delete_s)
     order.watch.note(f"volume {volume_id} is deleted")
-
-
-def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
-    """Whether the call succeeded or had nothing left to do."""
-    try:
-        order.ec2.call(operation, request)
-    except DiskbenchError as error:
-        if error_code(error) in GOING:
-            return False
-        if not is_missing(error):
-            raise
-    return True
 
 
 def _attached(volumes: list[Item]) -> list[Volume]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,9 +16,16 @@ from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
-from diskbench.providers.aws.errors import REGION_OFF, error_code, no_region, of_region, translate
+from diskbench.providers.aws.errors import (
+    REGION_OFF,
+    error_code,
+    is_missing,
+    no_region,
+    of_region,
+    translate,
+)
 from diskbench.providers.skeleton.cloud import Sessions
-from diskbench.providers.waits import CloudTiming, repeated
+from diskbench.providers.waits import CloudTiming, Still, repeated
 
 if TYPE_CHECKING:
     import boto3
@@ -83,11 +91,39 @@ class AwsClient:
                 return items
             token = {"NextToken": page["NextToken"]}
 
+    def found(self, operation: str, key: str, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """As `listed`; empty where AWS says that there is no such thing (yet, or any more)."""
+        try:
+            return self.listed(operation, key, request)
+        except DiskbenchError as error:
+            if is_missing(error):
+                return []
+            raise
+
+    def tried(
+        self,
+        operation: str,
+        request: dict[str, Any],
+        later: Collection[str],
+        *,
+        missing_ok: bool = False,
+    ) -> dict[str, Any] | Still:
+        """As `call`; Still with AWS's words for an error whose code is in `later`. With
+        `missing_ok`, a resource that does not exist is as good as an answer."""
+        try:
+            return self.call(operation, request)
+        except DiskbenchError as error:
+            if error_code(error) in later:
+                return Still(error.message)
+            if missing_ok and is_missing(error):
+                return {}
+            raise
+
     def _once(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         from botocore.exceptions import BotoCoreError, ClientError
         from botocore.parsers import ResponseParserError
 
-        action = f"{_PREFIXES.get(self.service, self.service)}:{_camel(operation)}"
+        action = f"{_PREFIXES.get(self.service, self.service)}:{camel(operation)}"
         try:
             answer: dict[str, Any] = getattr(self.client, operation)(**request)
         except (ClientError, BotoCoreError, ResponseParserError) as error:
@@ -303,7 +339,8 @@ def _record(client: Any) -> None:  # noqa: ANN401 - as `_new_client`
     client.meta.events.register("response-received", answered)
 
 
-def _camel(operation: str) -> str:
+def camel(operation: str) -> str:
+    """The API's name of an operation: `RunInstances` for `run_instances`."""
     return "".join(part.capitalize() for part in operation.split("_"))
 
 

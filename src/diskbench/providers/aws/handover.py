@@ -4,32 +4,31 @@ AWS's report is kept for the record and compared with the request. And what Clou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
-from diskbench.model.expectation import LimitName
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.client import AwsClient
-from diskbench.providers.aws.disk_request import AwsMachine, AwsResolved, AwsZone
+from diskbench.providers.aws.disk_request import API, AwsMachine, AwsResolved, AwsZone
 from diskbench.providers.aws.inventory import Item, inventory, kind_and_id, restored_in
 from diskbench.providers.aws.machines import find_machine
-from diskbench.providers.aws.options import AwsOptions
+from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import (
-    AwsOrder,
     AwsProvisioned,
     describe_instance,
     describe_volume,
     ended,
 )
-from diskbench.providers.aws.requests import name_of
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
+from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.skeleton.shipped import facts_of
 from diskbench.units import GIB
 
 
@@ -184,18 +183,15 @@ def facts(
 ) -> dict[str, Any]:
     """The facts recorded beside the result; JSON values only, nothing secret."""
     return {
-        "instance_id": instance["InstanceId"],
-        "instance_type": instance.get("InstanceType"),
+        **facts_of(instance, API["machine"]),
         "account_id": details.account_id,
         "region": details.region,
         "zone": place.zone,
         "zone_id": place.zone_id,
-        "image": instance.get("ImageId"),
         "image_name": details.image.name,
         "architecture": machine.arch,
         "hypervisor": machine.hypervisor,
         "ebs_interface": "nvme" if machine.ebs_nvme else "xen-blkfront",
-        "ebs_optimized": instance.get("EbsOptimized"),
         "ebs": machine.ebs.model_dump(mode="json"),
         "ebs_cards": machine.ebs_cards,
         "bare_metal": machine.bare_metal,
@@ -223,53 +219,14 @@ def _snapshot_facts(order: AwsOrder, place: AwsZone) -> dict[str, Any]:
 def _volume_facts(volume: Item) -> dict[str, Any]:
     attachment: Item = next(iter(volume.get("Attachments", [])), {})
     return {
-        "id": volume["VolumeId"],
-        "type": volume.get("VolumeType"),
-        "size_gib": volume.get("Size"),
-        "iops": volume.get("Iops"),
-        "throughput_mib_per_s": volume.get("Throughput"),
-        "encrypted": volume.get("Encrypted"),
-        "kms_key": volume.get("KmsKeyId"),
-        "multi_attach": volume.get("MultiAttachEnabled"),
+        **facts_of(volume, API["volume"]),
         "snapshot": volume.get("SnapshotId") or None,
-        "zone": volume.get("AvailabilityZone"),
         "attached_as": attachment.get("Device"),
         "ends_with_machine": attachment.get("DeleteOnTermination"),
     }
 
 
-@dataclass(frozen=True)
-class _Metric:
-    name: str
-    statistic: str
-    dimensions: tuple[str, ...]
-    limit: LimitName | None = None
-
-
-_VOLUME, _INSTANCE = "VolumeId", "InstanceId"
-_METRICS = {
-    "AWS/EBS": (
-        _Metric("VolumeIOPSExceededCheck", "Maximum", (_VOLUME, _INSTANCE), "disk-iops"),
-        _Metric(
-            "VolumeThroughputExceededCheck", "Maximum", (_VOLUME, _INSTANCE), "disk-throughput"
-        ),
-        _Metric("VolumeReadOps", "Sum", (_VOLUME,)),
-        _Metric("VolumeWriteOps", "Sum", (_VOLUME,)),
-        _Metric("VolumeReadBytes", "Sum", (_VOLUME,)),
-        _Metric("VolumeWriteBytes", "Sum", (_VOLUME,)),
-        _Metric("BurstBalance", "Minimum", (_VOLUME,)),
-    ),
-    "AWS/EC2": (
-        _Metric("InstanceEBSIOPSExceededCheck", "Maximum", (_INSTANCE,), "vm-iops"),
-        _Metric("InstanceEBSThroughputExceededCheck", "Maximum", (_INSTANCE,), "vm-throughput"),
-        _Metric("EBSIOBalance%", "Minimum", (_INSTANCE,)),
-        _Metric("EBSByteBalance%", "Minimum", (_INSTANCE,)),
-    ),
-}
-"""Names and dimensions: EBS User Guide, "Amazon CloudWatch metrics for Amazon EBS", and CloudWatch
-User Guide, "Supported AWS infrastructure metrics" (2026): the checks of a volume have the instance
-as a second dimension, without which they have no points. A check is 1 in a minute in which more was
-asked than the volume, or all volumes of the instance together, may do."""
+_METRICS = API["metrics"]
 
 
 def metrics(
@@ -288,20 +245,20 @@ def metrics(
         {
             "MetricDataQueries": [
                 {
-                    "Id": key,
+                    "Id": number,
                     "MetricStat": {
                         "Metric": {
                             "Namespace": namespace,
-                            "MetricName": metric.name,
+                            "MetricName": name,
                             "Dimensions": [
-                                {"Name": name, "Value": value} for name, value in values.items()
+                                {"Name": key, "Value": value} for key, value in values.items()
                             ],
                         },
                         "Period": period_s,
-                        "Stat": metric.statistic,
+                        "Stat": _METRICS[namespace][name]["stat"],
                     },
                 }
-                for key, (namespace, metric, values) in asked.items()
+                for number, (namespace, name, values) in asked.items()
             ],
             "StartTime": _on_period(since, period_s, later=False),
             "EndTime": _on_period(until, period_s, later=True),
@@ -314,27 +271,27 @@ def metrics(
         points[one["Id"]] += [(int(begin.timestamp()), float(value)) for begin, value in pairs]
     return [
         CloudMetric(
-            name=metric.name,
+            name=name,
             of=next(iter(values.values())),
-            statistic=metric.statistic,
+            statistic=_METRICS[namespace][name]["stat"],
             period_s=period_s,
-            limit=metric.limit,
-            reached_at=1.0 if metric.limit else None,
+            limit=(limit := _METRICS[namespace][name].get("limit")),
+            reached_at=1.0 if limit else None,
             points=tuple(points[key]),
         )
-        for key, (_, metric, values) in asked.items()
+        for key, (namespace, name, values) in asked.items()
     ]
 
 
 def _asked(
     facts: Mapping[str, Any], volumes: Sequence[str]
-) -> Iterator[tuple[str, _Metric, dict[str, str]]]:
-    """Namespace, metric and dimensions of each series."""
+) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Namespace, name and dimensions of each series."""
     for namespace, known in _METRICS.items():
         for volume in volumes if namespace == "AWS/EBS" else volumes[:1]:
-            ids = {_VOLUME: volume, _INSTANCE: str(facts["instance_id"])}
-            for metric in known:
-                yield namespace, metric, {name: ids[name] for name in metric.dimensions}
+            ids = {"VolumeId": volume, "InstanceId": str(facts["instance_id"])}
+            for name, metric in known.items():
+                yield namespace, name, {key: ids[key] for key in metric["of"]}
 
 
 def _on_period(moment: datetime, period_s: int, *, later: bool) -> datetime:

@@ -1,5 +1,4 @@
-"""The resources of one lease or of all leases, listed by tag and never remembered; and how long a
-create of a lease may still be unlisted.
+"""The resources of one lease or of all leases, listed by tag and never remembered.
 
 A create leaves its time in the lease's directory on the machine that sent it. EC2 lists a new
 resource after seconds, not at once (Amazon EC2 Developer Guide, "Eventual consistency").
@@ -7,9 +6,7 @@ resource after seconds, not at once (Amazon EC2 Developer Guide, "Eventual consi
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,61 +14,83 @@ from typing import Any
 from diskbench.errors import AccessDenied
 from diskbench.files import private_directory
 from diskbench.model.rental import Which
-from diskbench.providers.aws.client import AwsClient, AwsTiming
+from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.requests import (
     EXPIRES_TAG,
     LEASE_TAG,
     OWNER_TAG,
     SNAPSHOT,
-    name_of,
     of_any_lease,
     of_lease,
 )
 from diskbench.providers.keys import lease_directory
+from diskbench.providers.skeleton.provision import name_of
 
 Item = dict[str, Any]
-_IDS = {
-    "instances": ("instance", "InstanceId"),
-    "volumes": ("volume", "VolumeId"),
-    "interfaces": ("network-interface", "NetworkInterfaceId"),
-    "addresses": ("address", "AllocationId"),
-    "groups": ("security-group", "GroupId"),
-    "keys": ("key-pair", "KeyName"),
-    "images": ("image", "ImageId"),
-    "snapshots": ("snapshot", "SnapshotId"),
-}
-"""Kind's name in messages, and the field of its id."""
-_COPIES = frozenset({"images", "snapshots"})
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of resource in messages, the fields of its id and name (None: a tag), the call that
+    lists it with the field of the answer, and the call that deletes one."""
+
+    word: str
+    id: str
+    look: str
+    found: str
+    delete: str
+    name: str | None = None
+
+
+KINDS = {
+    "instances": Kind(
+        "instance", "InstanceId", "describe_instances", "Reservations", "terminate_instances"
+    ),
+    "volumes": Kind("volume", "VolumeId", "describe_volumes", "Volumes", "delete_volume"),
+    # Addresses before their interfaces, and interfaces before their groups.
+    "addresses": Kind(
+        "address", "AllocationId", "describe_addresses", "Addresses", "release_address"
+    ),
+    "interfaces": Kind(
+        "network-interface", "NetworkInterfaceId", "describe_network_interfaces",
+        "NetworkInterfaces", "delete_network_interface",
+    ),
+    "groups": Kind(
+        "security-group", "GroupId", "describe_security_groups", "SecurityGroups",
+        "delete_security_group", "GroupName",
+    ),
+    "keys": Kind(
+        "key-pair", "KeyName", "describe_key_pairs", "KeyPairs", "delete_key_pair", "KeyName"
+    ),
+    # Images before their snapshots; only those that the user named.
+    "images": Kind("image", "ImageId", "describe_images", "Images", "deregister_image"),
+    "snapshots": Kind(
+        "snapshot", "SnapshotId", "describe_snapshots", "Snapshots", "delete_snapshot"
+    ),
+}  # fmt: skip
+"""The kinds that a lease may have, in the order in which they are deleted. diskbench makes no
+addresses."""
+_COPIES = {"images": {"Owners": ["self"]}, "snapshots": {"OwnerIds": ["self"]}}
 """Kinds onto which AWS Backup and Data Lifecycle Manager copy all tags of a volume or machine, the
 name too: so the name of a disk or machine does not prove that they are ours. diskbench makes one
-snapshot at most, with a name that nothing else of a lease has."""
-_NAMES = {"groups": "GroupName", "keys": "KeyName"}
-"""Kinds with a name field in EC2; the name of any other kind is a tag."""
+snapshot at most, with a name that nothing else of a lease has. And what lists the account's own."""
 ENDED = frozenset({"terminated"})
 ENDING = frozenset({"shutting-down", "terminated"})
 
 
 @dataclass(frozen=True)
 class AwsInventory:
-    """Instances (ended ones too, as long as EC2 lists them), volumes, interfaces that are not
-    deleted with a machine, addresses (diskbench makes none), groups and key pairs; with copies,
-    also the account's images and snapshots."""
+    """Resources by kind: instances that ended too, as long as EC2 lists them, and only interfaces
+    that are not deleted with a machine."""
 
-    instances: tuple[Item, ...]
-    volumes: tuple[Item, ...]
-    interfaces: tuple[Item, ...]
-    addresses: tuple[Item, ...]
-    groups: tuple[Item, ...]
-    keys: tuple[Item, ...]
-    images: tuple[Item, ...] = ()
-    snapshots: tuple[Item, ...] = ()
+    items: Mapping[str, Sequence[Item]]
     others: tuple[str, ...] = ()
     """Kinds and ids of resources that carry the lease's tag but do not belong to it."""
 
     def resources(self) -> Iterator[tuple[str, Item]]:
-        """All resources, each with the name of its field."""
-        for kind in _IDS:
-            for item in getattr(self, kind):
+        """All resources that are there, each with its kind."""
+        for kind, items in self.items.items():
+            for item in items:
                 if kind != "instances" or item["State"]["Name"] not in ENDED:
                     yield kind, item
 
@@ -80,45 +99,79 @@ class AwsInventory:
         return tuple(kind_and_id(kind, item) for kind, item in self.resources())
 
     @property
-    def live(self) -> tuple[Item, ...]:
+    def live(self) -> Sequence[Item]:
         """The instances that are neither ending nor ended, oldest first."""
-        going = [item for item in self.instances if item["State"]["Name"] not in ENDING]
-        return tuple(sorted(going, key=lambda item: str(item.get("LaunchTime"))))
+        going = [one for one in self.items["instances"] if one["State"]["Name"] not in ENDING]
+        return sorted(going, key=lambda item: str(item.get("LaunchTime")))
 
     @property
-    def ended(self) -> tuple[Item, ...]:
+    def ended(self) -> Sequence[Item]:
         """The instances that are ending or have ended."""
-        return tuple(item for item in self.instances if item["State"]["Name"] in ENDING)
+        return [one for one in self.items["instances"] if one["State"]["Name"] in ENDING]
 
 
 def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = False) -> AwsInventory:
     """The resources of one lease, or all that carry the tag of any lease; with `copies`, also the
-    images and snapshots with the tag, at the cost of two more calls. Raises diskbench's errors."""
-    request = {"Filters": of_lease(which.lease_id) if which else of_any_lease()}
-    reservations = ec2.listed("describe_instances", "Reservations", request)
-    listed = AwsInventory(
-        instances=tuple(item for reservation in reservations for item in reservation["Instances"]),
-        volumes=tuple(
-            item
-            for item in ec2.listed("describe_volumes", "Volumes", request)
-            if item["State"] not in {"deleting", "deleted"}
-        ),
-        interfaces=tuple(
-            item
-            for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request)
-            if item["Status"] == "available"
-        ),
-        addresses=tuple(ec2.call("describe_addresses", request)["Addresses"]),
-        groups=tuple(ec2.listed("describe_security_groups", "SecurityGroups", request)),
-        keys=tuple(ec2.listed("describe_key_pairs", "KeyPairs", request)),
-    )
-    if copies:
-        mine = {**request, "Owners": ["self"]}
-        images = tuple(ec2.listed("describe_images", "Images", mine))
-        mine = {**request, "OwnerIds": ["self"]}
-        snapshots = tuple(ec2.listed("describe_snapshots", "Snapshots", mine))
-        listed = replace(listed, images=images, snapshots=snapshots)
-    return listed if which is None else _meant(listed, which)
+    account's images and snapshots with the tag, at the cost of two more calls. Raises diskbench's
+    errors."""
+    filters = of_lease(which.lease_id) if which else of_any_lease()
+    kinds = [kind for kind in KINDS if copies or kind not in _COPIES]
+    listed = {kind: _listed(ec2, kind, filters) for kind in kinds}
+    if which is None:
+        return AwsInventory(listed)
+    meant = {
+        kind: [
+            one for one in items if which.takes(resource_name(kind, one), kind_and_id(kind, one))
+        ]
+        for kind, items in listed.items()
+    }
+    others = set(AwsInventory(listed).names()) - set(AwsInventory(meant).names())
+    return AwsInventory(meant, tuple(sorted(others)))
+
+
+def _listed(ec2: AwsClient, kind: str, filters: list[dict[str, Any]]) -> list[Item]:
+    how = KINDS[kind]
+    listed = ec2.listed(how.look, how.found, {"Filters": filters, **_COPIES.get(kind, {})})
+    if kind == "instances":
+        return [item for reservation in listed for item in reservation["Instances"]]
+    if kind == "volumes":
+        return [item for item in listed if item["State"] not in {"deleting", "deleted"}]
+    if kind == "interfaces":
+        return [item for item in listed if item["Status"] == "available"]
+    return listed
+
+
+def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
+    """What `inventory` finds by the lease's tag, with copies, and what is found by the names and
+    ids that the lease is known to have: tags may be listed later than their resources, and a
+    listing may lag behind a create (Amazon EC2 Developer Guide, "Eventual consistency"). Raises
+    diskbench's errors."""
+    tagged = inventory(ec2, which, copies=True)
+    if which.copied:
+        return tagged
+
+    def made(kind: str) -> list[str]:
+        resources = (resource.partition(" ") for resource in which.made)
+        return [identifier for word, _, identifier in resources if word == KINDS[kind].word]
+
+    def is_ours(kind: str, item: Item) -> bool:
+        """By its name, or, where no tag is listed yet, by its id."""
+        told = kind_and_id(kind, item)
+        by_id = not item.get("Tags") and told in which.made
+        return by_id or which.takes(resource_name(kind, item), told)
+
+    items = dict(tagged.items)
+    for kind, name, values in (
+        ("instances", "instance-id", made("instances")),
+        ("volumes", "volume-id", made("volumes")),
+        ("groups", "group-name", [name_of(which.lease_id, "group")]),
+        ("keys", "key-name", [name_of(which.lease_id, "key")]),
+    ):
+        known = {kind_and_id(kind, item) for item in items[kind]}
+        more = _listed(ec2, kind, [{"Name": name, "Values": values}]) if values else []
+        ours = [one for one in more if is_ours(kind, one) and kind_and_id(kind, one) not in known]
+        items[kind] = [*items[kind], *ours]
+    return replace(tagged, items=items)
 
 
 def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
@@ -133,87 +186,15 @@ def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
     return {zone: state for zone, state in states.items() if state not in {"disabled", "disabling"}}
 
 
-def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
-    """What `inventory` finds by the lease's tag, with copies, and what is found by the names and
-    ids that the lease is known to have: tags may be listed later than their resources, and a
-    listing may lag behind a create (Amazon EC2 Developer Guide, "Eventual consistency"). Raises
-    diskbench's errors."""
-    tagged = inventory(ec2, which, copies=True)
-    if which.copied:
-        return tagged
-    made = [resource.partition(" ") for resource in which.made]
-
-    def listed(operation: str, key: str, name: str, values: list[str]) -> list[Item]:
-        if not values:
-            return []
-        request = {"Filters": [{"Name": name, "Values": values}]}
-        return ec2.listed(operation, key, request)
-
-    def ids(word: str) -> list[str]:
-        return [identifier for kind, _, identifier in made if kind == word]
-
-    reservations = listed("describe_instances", "Reservations", "instance-id", ids("instance"))
-    group, key = name_of(which.lease_id, "group"), name_of(which.lease_id, "key")
-    by_name_or_id: dict[str, list[Item]] = {
-        "instances": [item for reservation in reservations for item in reservation["Instances"]],
-        "volumes": [
-            item
-            for item in listed("describe_volumes", "Volumes", "volume-id", ids("volume"))
-            if item["State"] not in {"deleting", "deleted"}
-        ],
-        "groups": listed("describe_security_groups", "SecurityGroups", "group-name", [group]),
-        "keys": listed("describe_key_pairs", "KeyPairs", "key-name", [key]),
-    }
-    with_named: dict[str, Any] = {
-        kind: _with(kind, getattr(tagged, kind), items, which)
-        for kind, items in by_name_or_id.items()
-    }
-    return replace(tagged, **with_named)
-
-
-def _with(
-    kind: str, known: tuple[Item, ...], items: Sequence[Item], which: Which
-) -> tuple[Item, ...]:
-    """`known`, and those of `items` that belong to the lease: by their names, or, where no tag is
-    listed yet, by their ids."""
-    known_names = {kind_and_id(kind, item) for item in known}
-    ours = [
-        item
-        for item in items
-        if which.takes(resource_name(kind, item), kind_and_id(kind, item))
-        or (not item.get("Tags") and kind_and_id(kind, item) in which.made)
-    ]
-    return (*known, *(item for item in ours if kind_and_id(kind, item) not in known_names))
-
-
-def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
-    """The inventory without resources that carry the lease's tag but do not belong to it; those are
-    kept by name in a separate field."""
-
-    def of(kind: str) -> tuple[Item, ...]:
-        items: tuple[Item, ...] = getattr(listed, kind)
-        return tuple(
-            item
-            for item in items
-            if which.takes(resource_name(kind, item), kind_and_id(kind, item))
-        )
-
-    kept: dict[str, Any] = {kind: of(kind) for kind in _IDS}
-    meant = replace(listed, **kept)
-    others = set(listed.names()) - set(meant.names())
-    return replace(meant, others=tuple(sorted(others)))
-
-
 def kind_and_id(kind: str, item: Item) -> str:
     """Kind and id of a resource: `volume vol-0abc`."""
-    word, key = _IDS[kind]
-    return f"{word} {item[key]}"
+    return f"{KINDS[kind].word} {item[KINDS[kind].id]}"
 
 
 def resource_name(kind: str, item: Item) -> str | None:
     """The resource's name: EC2's own where the kind has names, else its Name tag. None for one that
     was copied, whose name means nothing."""
-    name = _NAMES.get(kind)
+    name = KINDS[kind].name
     found = str(item[name]) if name else tag(item, "Name")
     own = kind == "snapshots" and found == name_of(lease_of(item) or "", SNAPSHOT)
     return found if kind not in _COPIES or own else None
@@ -251,37 +232,13 @@ def why_ended(instance: Item) -> str:
     return message or "AWS gives no reason"
 
 
-_TIMES = ("LaunchTime", "CreateTime")
-"""The fields in which EC2 says when a resource was made."""
-
-
 def note_create(lease_id: str) -> None:
     """Record that a create of the lease is sent now."""
-    mark = _mark(lease_id)
+    mark = create_mark(lease_id)
     private_directory(mark.parent)
     mark.touch(mode=0o600)
 
 
-def unlisted_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float | None:
-    """Seconds for which a create of the lease may still be unlisted, by `first`, the listing with
-    which the release began; None where nothing can be. If this machine sent none, another may have:
-    then the times of the listed resources count. For a lease that expired, or whose resources were
-    recorded, no creates are sent any more."""
-    if which.copied:
-        return None
-    try:
-        sent = _mark(which.lease_id).stat().st_mtime
-    except FileNotFoundError:
-        if which.made:
-            return None
-        items = [item for _, item in first.resources()]
-        if any((expiry_of(item) or math.inf) <= time.time() for item in items):
-            return None
-        made = [item[key].timestamp() for item in items for key in _TIMES if key in item]
-        sent = max(made, default=time.time())
-    # Where this machine's clock is behind the cloud's, a create seems to lie in the future.
-    return timing.settle_s - max(0.0, time.time() - sent)
-
-
-def _mark(lease_id: str) -> Path:
+def create_mark(lease_id: str) -> Path:
+    """The file whose time is that of the last create that this machine sent for the lease."""
     return lease_directory(lease_id) / "last-create"

@@ -1,11 +1,41 @@
-"""The AWS plugin of diskbench, and how a guest shows that it is a machine of AWS."""
+"""The AWS plugin of diskbench: options that only AWS has, and how a guest shows that it is a
+machine of AWS."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+from typing import ClassVar
 
+from diskbench.model.options import Options, option
 from diskbench.plugin import GuestIdentity, Plugin, Redaction
+
+
+class AwsOptions(Options):
+    """Who pays, and how fast a snapshot is loaded."""
+
+    group: ClassVar[str] = "aws"
+    panel: ClassVar[str] = "AWS"
+
+    profile_name: str | None = option(
+        None,
+        "Named credentials of the AWS configuration files (default: AWS_PROFILE).",
+        metavar="NAME",
+        in_key="no",
+        scopes=True,
+    )
+    initialization_rate: int | None = option(
+        None,
+        "MiB/s at which a disk from a snapshot is loaded, 100 to 300; billed apart.",
+        metavar="MIB_PER_S",
+        of_disk=True,
+    )
+    fast_snapshot_restore: bool = option(
+        default=False,
+        about="Fast Snapshot Restore for the snapshot of --snapshot-of-fill; an hour is billed.",
+        of_disk=True,
+    )
+
 
 _ASK = """
 curl=$(command -v curl) || exit 0
@@ -49,7 +79,7 @@ PLUGIN = Plugin(
     provider="diskbench.providers.aws.cloud:AWSProvider",
     rents=True,
     options=(
-        "diskbench.providers.aws.options:AwsOptions",
+        "diskbench.providers.aws.plugin:AwsOptions",
         "diskbench.providers.options:NetworkOptions",
         "diskbench.providers.options:EmulationOptions",
     ),

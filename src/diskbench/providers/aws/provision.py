@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.model.rental import DiskSpec, Which
+from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.client import AwsClient, AwsTiming
-from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
+from diskbench.providers.aws.client import AwsClient
+from diskbench.providers.aws.disk_request import AwsZone
 from diskbench.providers.aws.errors import error_code, is_missing, of_state
 from diskbench.providers.aws.inventory import (
     AwsInventory,
@@ -21,9 +21,7 @@ from diskbench.providers.aws.inventory import (
     tag,
     why_ended,
 )
-from diskbench.providers.aws.options import AwsOptions
-from diskbench.providers.cloud_init import user_data
-from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
@@ -31,35 +29,6 @@ Made = tuple[str, requests.Request]
 """The call that deletes a resource, and its request."""
 NEW_THINGS = frozenset({"InvalidKeyPair.NotFound", "InvalidGroup.NotFound"})
 """EC2's codes where a launch names a key pair or group that was made a moment ago."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
-    """The AWS resources to make; `ec2` is the API in one region."""
-
-    ec2: AwsClient
-
-    def at(self, place: AwsZone) -> AwsOrder:
-        """The same order with the machine type that is rented in `place`."""
-        return replace(self, details=self.details.at(place))
-
-    @property
-    def bare_metal(self) -> bool:
-        return self.details.machine.bare_metal
-
-    @property
-    def volume(self) -> DiskSpec | None:
-        """The volumes to make; None where the machine's local disks are measured."""
-        requested = self.details.requested
-        return requested.spec(self.details.size_gib) if requested.kind == "volume" else None
-
-    @property
-    def root(self) -> DiskSpec:
-        """The root disk: as requested where it is measured, else as large as its image."""
-        requested = self.details.requested
-        if requested.kind == "root":
-            return requested.spec(self.details.size_gib)
-        return DiskSpec(type=self.details.root_type, size_gib=self.details.image.root_gib)
 
 
 @dataclass(frozen=True)
@@ -99,26 +68,33 @@ def provision(order: AwsOrder) -> AwsProvisioned:
 
 
 def _key_pair(order: AwsOrder, listing: AwsInventory) -> None:
-    if listing.keys:
+    if listing.items["keys"]:
         return
-    request = requests.import_key_pair(order.claim, order.keys.user_public)
     note_create(order.lease)
-    with _made_before("InvalidKeyPair.Duplicate"):
-        order.ec2.call("import_key_pair", request)
+    order.ec2.tried(
+        "import_key_pair", requests.import_key_pair(order), {"InvalidKeyPair.Duplicate"}
+    )
 
 
 def _security_group(order: AwsOrder, listing: AwsInventory) -> str:
     """The lease's own group, open to one network."""
-    group = str(listing.groups[0]["GroupId"]) if listing.groups else _new_group(order)
+    groups = listing.items["groups"]
+    group = str(groups[0]["GroupId"]) if groups else _new_group(order)
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
     request = requests.allow_ssh(order.claim, group, cidr)
-    with _made_before("InvalidPermission.Duplicate"):
-        order.until(
-            lambda: _when_listed(order, "authorize_security_group_ingress", request),
-            f"security-group {group}",
-            order.timing.volume_s,
-        )
+
+    def admitted() -> bool | Still:
+        try:
+            order.ec2.call("authorize_security_group_ingress", request)
+        except DiskbenchError as error:
+            if is_missing(error):
+                return Still("not listed yet")
+            if error_code(error) != "InvalidPermission.Duplicate":  # else an earlier call did
+                raise
+        return True
+
+    order.until(admitted, f"security-group {group}", order.timing.volume_s)
     return group
 
 
@@ -128,11 +104,9 @@ def _new_group(order: AwsOrder) -> str:
     vpc = order.details.places[0].vpc
     request = requests.create_security_group(order.claim, vpc)
     note_create(order.lease)
-    try:
-        return str(order.ec2.call("create_security_group", request)["GroupId"])
-    except DiskbenchError as error:
-        if error_code(error) != "InvalidGroup.Duplicate":
-            raise
+    made = order.ec2.tried("create_security_group", request, {"InvalidGroup.Duplicate"})
+    if isinstance(made, dict):
+        return str(made["GroupId"])
     filter_values = {"group-name": request["GroupName"], "vpc-id": vpc}
     filters = [{"Name": name, "Values": [value]} for name, value in filter_values.items()]
 
@@ -144,28 +118,6 @@ def _new_group(order: AwsOrder) -> str:
 
     what = f"security-group {request['GroupName']}"
     return order.until(ask, what, order.timing.volume_s)
-
-
-def _when_listed(order: AwsOrder, operation: str, request: requests.Request) -> bool | Still:
-    """Call an operation on a new resource; Still while EC2, which is eventually consistent, does
-    not list the resource."""
-    try:
-        order.ec2.call(operation, request)
-    except DiskbenchError as error:
-        if is_missing(error):
-            return Still("not listed yet")
-        raise
-    return True
-
-
-@contextlib.contextmanager
-def _made_before(code: str) -> Iterator[None]:
-    """Treat EC2's error that the resource exists already as success."""
-    try:
-        yield
-    except DiskbenchError as error:
-        if error_code(error) != code:
-            raise
 
 
 def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> AwsProvisioned:
@@ -184,8 +136,7 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> A
     made.append(("terminate_instances", {"InstanceIds": [instance_id]}))
     ids = []
     for index in range(order.volume.count if order.volume else 0):
-        assert order.volume is not None
-        ids.append(_volume(order, listing, order.volume, place, index))
+        ids.append(_volume(order, listing, place, index))
         made.append(("delete_volume", {"VolumeId": ids[-1]}))
     running = order.until(
         lambda: _running(order.ec2, instance_id),
@@ -200,7 +151,7 @@ def next_volumes(order: AwsOrder, listing: AwsInventory, place: AwsZone) -> tupl
     disk = order.volume
     assert disk is not None, "check_swap refuses disks that come with the machine"
     return _when_available(
-        order, [_volume(order, listing, disk, place, index) for index in range(disk.count)]
+        order, [_volume(order, listing, place, index) for index in range(disk.count)]
     )
 
 
@@ -214,7 +165,7 @@ def _when_available(order: AwsOrder, ids: Sequence[str]) -> tuple[Item, ...]:
 
 
 def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Item:
-    request = launch_request(order, group, place, generation)
+    request = requests.run_instances(order, group, place, generation)
     what = f"the launch in {place.name}"
     made = order.until(partial(_launched, order, request), what, order.timing.volume_s)
     order.watch.note(
@@ -223,69 +174,28 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
     return made
 
 
-def launch_request(
-    order: AwsOrder, group: str, place: AwsZone, generation: int = 0
-) -> requests.Request:
-    """The request that launches the lease's machine in one zone."""
-    details, spec = order.details, order.spec
-    guest = order.guest(details.image.user, packages=("fio", "mdadm") if spec.stripe else ("fio",))
-    launch = requests.AwsLaunch(
-        image=details.image.id,
-        instance_type=details.machine.type,
-        subnet=place.subnet,
-        group=group,
-        user_data=user_data(guest),
-        root_device=details.image.root_device,
-        root=requests.root_disk(order.root, spec.kms_key),
-        public=place.public,
-        # Where it is the default, requesting it changes nothing; where it is not offered, the
-        # request fails.
-        ebs_optimized=True if details.machine.ebs_optimized != "unsupported" else None,
-        spot=spec.spot,
-        placement=spec.placement,
-        lab=order.lab,
-    )
-    return requests.run_instances(order.claim, launch, generation)
-
-
 def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
     """The instance; Still while EC2 does not know the lease's new key pair or group yet."""
     note_create(order.lease)
-    try:
-        made: Item = order.ec2.call("run_instances", request)["Instances"][0]
-    except DiskbenchError as error:
-        if error_code(error) not in NEW_THINGS:
-            raise
-        return Still(f"not known yet: {error.message}")
-    return made
+    made = order.ec2.tried("run_instances", request, NEW_THINGS)
+    if isinstance(made, Still):
+        return Still(f"not known yet: {made.state}")
+    instance: Item = made["Instances"][0]
+    return instance
 
 
-def _volume(
-    order: AwsOrder, listing: AwsInventory, disk: DiskSpec, place: AwsZone, index: int
-) -> str:
+def _volume(order: AwsOrder, listing: AwsInventory, place: AwsZone, index: int) -> str:
     """Make or find the disk number `index` in this zone; returns its id."""
-    name = disk_name(order, index)
-    for item in listing.volumes:
+    name = order.disk_name(index)
+    for item in listing.items["volumes"]:
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
-    request = volume_request(order, disk, place, index)
+    request = requests.create_volume(order, place.zone, index)
     note_create(order.lease)
     made = order.ec2.call("create_volume", request)
-    order.watch.note(f"volume {made['VolumeId']} is being made: {disk.type}, {disk.size_gib} GiB")
+    words = f"{request['VolumeType']}, {request['Size']} GiB"
+    order.watch.note(f"volume {made['VolumeId']} is being made: {words}")
     return str(made["VolumeId"])
-
-
-def volume_request(order: AwsOrder, disk: DiskSpec, place: AwsZone, index: int) -> requests.Request:
-    """The request that makes the disk number `index` in one zone."""
-    snapshot = order.spec.snapshot
-    rate = AwsOptions.of(order.spec).initialization_rate if snapshot else None
-    origin = requests.Origin(order.spec.kms_key, snapshot, rate)
-    return requests.create_volume(order.claim, disk, place.zone, index, order.lab, origin)
-
-
-def disk_name(order: AwsOrder, index: int) -> str:
-    """The name of the disk number `index` of this turn."""
-    return requests.name_of(order.lease, requests.disk_kind(index, order.claim.turn))
 
 
 def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
@@ -303,25 +213,14 @@ def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
 def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
     """One instance as EC2 describes it; None while it is not listed yet or no longer listed."""
     request = {"InstanceIds": [instance_id]}
-    reservations = _described(ec2, "describe_instances", "Reservations", request)
+    reservations = ec2.found("describe_instances", "Reservations", request)
     return next((item for group in reservations for item in group["Instances"]), None)
 
 
 def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
     """One volume as EC2 describes it; None while it is not listed yet or no longer listed."""
     request = {"VolumeIds": [volume_id]}
-    return next(iter(_described(ec2, "describe_volumes", "Volumes", request)), None)
-
-
-def _described(
-    ec2: AwsClient, operation: str, key: str, request: requests.Request
-) -> Sequence[Item]:
-    try:
-        return ec2.listed(operation, key, request)
-    except DiskbenchError as error:
-        if is_missing(error):
-            return ()
-        raise
+    return next(iter(ec2.found("describe_volumes", "Volumes", request)), None)
 
 
 def ended(instance: Item) -> DiskbenchError:
@@ -352,7 +251,7 @@ def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
     listing = inventory(order.ec2, Which(order.lease))
     deletions = [
         *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in listing.live),
-        *(("delete_volume", {"VolumeId": v["VolumeId"]}) for v in listing.volumes
+        *(("delete_volume", {"VolumeId": v["VolumeId"]}) for v in listing.items["volumes"]
           if v["State"] == "available"),
     ]  # fmt: skip
     for operation, request in [

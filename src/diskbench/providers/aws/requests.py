@@ -11,10 +11,15 @@ import json
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diskbench.model.rental import Claim, DiskSpec
+from diskbench.providers.aws.client import AwsClient, AwsTiming
+from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
+from diskbench.providers.aws.plugin import AwsOptions
+from diskbench.providers.cloud_init import user_data
+from diskbench.providers.skeleton.provision import Order, disk_kind, name_of
 
 Request = dict[str, Any]
 
@@ -27,18 +32,8 @@ _TAG_VALUE = re.compile(r"[^\w .:/=+@-]")
 _MAX_TAG_VALUE = 256
 
 
-def name_of(lease_id: str, kind: str) -> str:
-    """`diskbench-LEASE-KIND`."""
-    return f"diskbench-{lease_id}-{kind}"
-
-
 SNAPSHOT = "snapshot"
 """The kind of a lease's own snapshot; copies of its disks carry the names of disks."""
-
-
-def disk_kind(index: int, turn: int = 1) -> str:
-    """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
-    return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
 
 
 def attach_name(index: int) -> str:
@@ -70,12 +65,46 @@ def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
     ] + [{"Key": key, "Value": value} for key, value in claim.tags]
 
 
-def import_key_pair(claim: Claim, public_key: str) -> Request:
+@dataclass(frozen=True, kw_only=True)
+class AwsOrder(Order[AwsResolved, AwsTiming]):
+    """The AWS resources to make; `ec2` is the API in one region."""
+
+    ec2: AwsClient
+
+    def at(self, place: AwsZone) -> AwsOrder:
+        """The same order with the machine type that is rented in `place`."""
+        return replace(self, details=self.details.at(place))
+
+    @property
+    def bare_metal(self) -> bool:
+        return self.details.machine.bare_metal
+
+    @property
+    def volume(self) -> DiskSpec | None:
+        """The volumes to make; None where the machine's local disks are measured."""
+        requested = self.details.requested
+        return requested.spec(self.details.size_gib) if requested.kind == "volume" else None
+
+    @property
+    def root(self) -> DiskSpec:
+        """The root disk: as requested where it is measured, else as large as its image."""
+        requested = self.details.requested
+        if requested.kind == "root":
+            return requested.spec(self.details.size_gib)
+        return DiskSpec(type=self.details.root_type, size_gib=self.details.image.root_gib)
+
+    @property
+    def user_data(self) -> str:
+        """What the machine is told for its first boot."""
+        return user_data(self.guest(self.details.image.user))
+
+
+def import_key_pair(order: AwsOrder) -> Request:
     """The user's public key, under the lease's name."""
     return {
-        "KeyName": name_of(claim.lease_id, "key"),
-        "PublicKeyMaterial": public_key.encode(),
-        "TagSpecifications": [_tagged("key-pair", tags(claim, "key"))],
+        "KeyName": name_of(order.lease, "key"),
+        "PublicKeyMaterial": order.keys.user_public.encode(),
+        "TagSpecifications": [_tagged("key-pair", tags(order.claim, "key"))],
     }
 
 
@@ -104,58 +133,38 @@ def allow_ssh(claim: Claim, group_id: str, cidr: str) -> Request:
     }
 
 
-@dataclass(frozen=True)
-class AwsLaunch:
-    """One machine to launch. `root` is its root disk (`root_disk`). `public` requests a public
-    address; None lets the subnet decide."""
-
-    image: str
-    instance_type: str
-    subnet: str
-    group: str
-    user_data: str = field(repr=False)
-    root_device: str
-    root: Mapping[str, Any]
-    public: bool | None = None
-    ebs_optimized: bool | None = None
-    spot: bool = False
-    placement: str | None = None
-    lab: str = ""
-
-
-def run_instances(claim: Claim, launch: AwsLaunch, generation: int = 0) -> Request:
+def run_instances(order: AwsOrder, group: str, place: AwsZone, generation: int = 0) -> Request:
     """Launch one machine that is terminated, with its root disk, when it is switched off.
 
     `generation` counts the machines of the lease that ended before it: with an unchanged token
     EC2 would return one of those.
     """
-    machine = tags(claim, "machine", launch.lab)
+    details, spec, claim = order.details, order.spec, order.claim
     tagged = [
-        _tagged("instance", machine),
-        _tagged("volume", tags(claim, "root", launch.lab)),
+        _tagged("instance", tags(claim, "machine", order.lab)),
+        _tagged("volume", tags(claim, "root", order.lab)),
         _tagged("network-interface", tags(claim, "interface")),
     ]
+    root = {"VolumeType": order.root.type, **_volume(order.root, "VolumeSize", spec.kms_key)}
+    public = {} if place.public is None else {"AssociatePublicIpAddress": place.public}
     request: Request = {
-        "ImageId": launch.image,
-        "InstanceType": launch.instance_type,
+        "ImageId": details.image.id,
+        "InstanceType": details.machine.type,
         "MinCount": 1,
         "MaxCount": 1,
-        "KeyName": name_of(claim.lease_id, "key"),
-        "UserData": launch.user_data,
+        "KeyName": name_of(order.lease, "key"),
+        "UserData": order.user_data,
         "NetworkInterfaces": [
             {
                 "DeviceIndex": 0,
-                "SubnetId": launch.subnet,
-                "Groups": [launch.group],
+                "SubnetId": place.subnet,
+                "Groups": [group],
                 "DeleteOnTermination": True,
-                **({} if launch.public is None else {"AssociatePublicIpAddress": launch.public}),
+                **public,
             }
         ],
         "BlockDeviceMappings": [
-            {
-                "DeviceName": launch.root_device,
-                "Ebs": {**launch.root, "DeleteOnTermination": True},
-            }
+            {"DeviceName": details.image.root_device, "Ebs": {**root, "DeleteOnTermination": True}}
         ],
         "InstanceInitiatedShutdownBehavior": "terminate",
         "MetadataOptions": {
@@ -164,11 +173,13 @@ def run_instances(claim: Claim, launch: AwsLaunch, generation: int = 0) -> Reque
             "HttpPutResponseHopLimit": 1,
         },
     }
-    if launch.ebs_optimized is not None:
-        request["EbsOptimized"] = launch.ebs_optimized
-    if launch.placement is not None:
-        request["Placement"] = {"GroupName": launch.placement}
-    if launch.spot:
+    # Where it is the default, requesting it changes nothing; where it is not offered, the request
+    # fails.
+    if details.machine.ebs_optimized != "unsupported":
+        request["EbsOptimized"] = True
+    if spec.placement is not None:
+        request["Placement"] = {"GroupName": spec.placement}
+    if spec.spot:
         request["InstanceMarketOptions"] = {
             "MarketType": "spot",
             "SpotOptions": {
@@ -178,7 +189,7 @@ def run_instances(claim: Claim, launch: AwsLaunch, generation: int = 0) -> Reque
         }
         tagged.append(_tagged("spot-instances-request", tags(claim, "spot")))
     request["TagSpecifications"] = tagged
-    return {**request, "ClientToken": token(claim.lease_id, f"machine-{generation}", request)}
+    return {**request, "ClientToken": token(order.lease, f"machine-{generation}", request)}
 
 
 def dry_launch(image: str, instance_type: str) -> Request:
@@ -196,39 +207,22 @@ def dry_launch(image: str, instance_type: str) -> Request:
     }
 
 
-def root_disk(disk: DiskSpec, kms_key: str | None = None) -> Request:
-    """The request's root disk, encrypted with `kms_key`."""
-    return {"VolumeType": disk.type, **_volume(disk, size="VolumeSize"), **_encrypted(kms_key)}
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What a volume is made from: the user's key that encrypts it, a snapshot, and the MiB/s at
-    which that is loaded."""
-
-    kms_key: str | None = None
-    snapshot: str | None = None
-    rate_mib_per_s: int | None = None
-
-
-_EMPTY = Origin()
-
-
-def create_volume(
-    claim: Claim, disk: DiskSpec, zone: str, index: int, lab: str = "", origin: Origin = _EMPTY
-) -> Request:
-    """Create one volume."""
-    kind = disk_kind(index, claim.turn)
+def create_volume(order: AwsOrder, zone: str, index: int) -> Request:
+    """Create the disk number `index` of this turn, empty or from a snapshot."""
+    kind = disk_kind(index, order.claim.turn)
+    disk, snapshot = order.volume, order.spec.snapshot
+    assert disk is not None, "the machine's own disks are not made"
     request: Request = {
         "AvailabilityZone": zone,
         "VolumeType": disk.type,
-        **_volume(disk, size="Size"),
-        **_encrypted(origin.kms_key),
-        **({"SnapshotId": origin.snapshot} if origin.snapshot else {}),
-        **({"VolumeInitializationRate": rate} if (rate := origin.rate_mib_per_s) else {}),
-        "TagSpecifications": [_tagged("volume", tags(claim, kind, lab))],
+        **_volume(disk, "Size", order.spec.kms_key),
     }
-    return {**request, "ClientToken": token(claim.lease_id, kind, request)}
+    if snapshot is not None:
+        request["SnapshotId"] = snapshot
+        if rate := AwsOptions.of(order.spec).initialization_rate:
+            request["VolumeInitializationRate"] = rate
+    request["TagSpecifications"] = [_tagged("volume", tags(order.claim, kind, order.lab))]
+    return {**request, "ClientToken": token(order.lease, kind, request)}
 
 
 def create_snapshot(claim: Claim, volume_id: str, lab: str = "") -> Request:
@@ -242,17 +236,14 @@ def restore_fast(snapshot_id: str, zone: str) -> Request:
     return {"AvailabilityZones": [zone], "SourceSnapshotIds": [snapshot_id]}
 
 
-def _volume(disk: DiskSpec, *, size: str) -> Request:
+def _volume(disk: DiskSpec, size: str, kms_key: str | None) -> Request:
+    """The size, in the field `size`, performance and encryption of a volume."""
     request: Request = {size: disk.size_gib}
     if disk.iops is not None:
         request["Iops"] = disk.iops
     if disk.throughput_mib_per_s is not None:
         request["Throughput"] = int(disk.throughput_mib_per_s)
-    return request
-
-
-def _encrypted(kms_key: str | None) -> Request:
-    return {} if kms_key is None else {"Encrypted": True, "KmsKeyId": kms_key}
+    return request if kms_key is None else {**request, "Encrypted": True, "KmsKeyId": kms_key}
 
 
 def attach_volume(volume_id: str, instance_id: str, device: str) -> Request:

@@ -13,9 +13,10 @@ LUN. The controller of remote disks has the OS disk as namespace 1 and LUN N as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
-from diskbench.errors import Busy, DiskbenchError, RentalFailed
+from diskbench.errors import Busy, RentalFailed
 from diskbench.ports import Host
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, Item
@@ -29,9 +30,10 @@ from diskbench.providers.azure.provision import (
     running,
     state_of,
 )
-from diskbench.providers.azure.requests import AzureOrder, name_of
+from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.scripts import script
+from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.handover import (
     Machine,
     await_gone,
@@ -61,7 +63,7 @@ def address_of(order: AzureOrder) -> str:
         private = (configured[0].get("properties") or {}).get("privateIPAddress")
         return private or Still("none yet")
 
-    what = f"address of {name_of(order.lease, 'machine')}"
+    what = f"address of {order.machine_name}"
     return order.until(ask, what, order.timing.network_s)
 
 
@@ -73,7 +75,7 @@ def machine_of(order: AzureOrder) -> Machine:
         return None if alive(order) is not None else Still("Azure does not list its machine")
 
     access = order.access(address, requests.USER)
-    return Machine(f"machine {name_of(order.lease, 'machine')}", address, access, there)
+    return Machine(f"machine {order.machine_name}", address, access, there)
 
 
 def attach(
@@ -123,7 +125,7 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
 
 def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Still:
     """Set the machine's data disks; the result is checked afterwards."""
-    name = name_of(order.lease, "machine")
+    name = order.machine_name
     try:
         order.edge.finished(
             f"{what} at {name}", order.timing.attach_s, "PATCH", order.path(MACHINES, "machine"),
@@ -175,12 +177,11 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
             )  # fmt: skip
     for item in order.edge.listed(f"{order.edge.path(order.group)}/resources"):
         name = str(item["name"])
-        if str(item.get("type")).lower() == DISKS.lower() and _is_earlier(order, name):
-            try:
-                delete(order.edge, order.edge.path(order.group, DISKS, name))
-            except DiskbenchError as error:
-                if not is_missing(error):
-                    raise
+        if str(item.get("type")).lower() == DISKS.lower() and order.is_earlier(
+            name, order.details.requested.count
+        ):
+            path = order.edge.path(order.group, DISKS, name)
+            unless_missing(partial(delete, order.edge, path), is_missing)
             order.watch.note(f"disk {name} is deleted")
     made = disks_of_turn(order, zone)
     return AzureProvisioned(running(order), made, zone)
@@ -197,28 +198,23 @@ def _zone(order: AzureOrder, machine: Item) -> str | None:
     return machine_zone
 
 
-def _is_earlier(order: AzureOrder, name: str) -> bool:
-    """Whether a disk was measured in another turn."""
-    mine = {order.disk_name(index) for index in range(order.details.requested.count)}
-    return name.startswith(name_of(order.lease, "disk-")) and name not in mine
-
-
 def _detached(order: AzureOrder) -> list[int]:
     """Detach the disks of earlier turns; returns their LUNs."""
     luns: dict[int, None] = {}
+    count = order.details.requested.count
 
     def ask() -> bool | Still:
         machine = listed_machine(order)
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         attached = data_disks(machine)
-        going = [entry for entry in attached if _is_earlier(order, _name(entry))]
+        going = [entry for entry in attached if order.is_earlier(_name(entry), count)]
         if not going:
             return True
         luns.update({int(entry["lun"]): None for entry in going})
         return change(order, [entry for entry in attached if entry not in going], "detaching")
 
-    what = f"the disks of {name_of(order.lease, 'machine')}"
+    what = f"the disks of {order.machine_name}"
     order.until(ask, what, order.timing.attach_s)
     return list(luns)
 

@@ -26,7 +26,6 @@ from urllib.parse import quote, urlencode, urlsplit
 from diskbench.errors import (
     AccessDenied,
     Busy,
-    DiskbenchError,
     InvalidValue,
     NotListedYet,
     Unanswered,
@@ -38,7 +37,8 @@ from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
 from diskbench.providers.azure.disk_request import is_azure
 from diskbench.providers.azure.errors import MISSING, error_code, is_missing, translate
-from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.skeleton.cloud import Sessions, unless_missing
+from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.waits import CloudTiming, nap, repeated
 
 
@@ -76,25 +76,9 @@ DISKS = "Microsoft.Compute/disks"
 SNAPSHOTS = "Microsoft.Compute/snapshots"
 SCHEDULES = "Microsoft.DevTestLab/schedules"
 TAGS = "Microsoft.Resources/tags"
-_VERSIONS = {
-    kind.lower(): version
-    for kind, version in {
-        "Microsoft.Authorization": "2022-04-01",
-        "Microsoft.Compute": "2026-04-01",
-        "Microsoft.Compute/diskEncryptionSets": "2026-03-02",
-        "Microsoft.Compute/disks": "2026-03-02",
-        "Microsoft.Compute/galleries": "2026-03-03",
-        "Microsoft.Compute/skus": "2021-07-01",
-        "Microsoft.Compute/snapshots": "2026-03-02",
-        "Microsoft.DevTestLab": "2018-09-15",
-        "Microsoft.Insights": "2018-01-01",
-        "Microsoft.MarketplaceOrdering": "2021-01-01",
-        "Microsoft.Network": "2026-03-01",
-        "Microsoft.Resources": "2025-04-01",
-    }.items()
-}
-"""API versions by the beginning of a resource type, the longest that fits: those of
-azure-mgmt-compute 39, azure-mgmt-network 33 and azure-mgmt-resource 26."""
+API = shipped("diskbench.providers.azure", "api.yaml")
+"""What Azure's APIs call things."""
+_VERSIONS = {kind.lower(): version for kind, version in API["versions"].items()}
 _RIGHTS = {"GET": "read", "PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}
 
 
@@ -113,7 +97,7 @@ def version_of(kind: str) -> str:
     """The API version of a resource type."""
     while kind.lower() not in _VERSIONS:
         kind, _, _ = kind.rpartition("/")
-    return _VERSIONS[kind.lower()]
+    return str(_VERSIONS[kind.lower()])
 
 
 @dataclass(frozen=True)
@@ -191,12 +175,7 @@ class AzureClient:
 
     def find(self, path: str, query: Query = None) -> Item | None:
         """The resource at a path; None where Azure reports that it does not exist."""
-        try:
-            return self.get(path, query)
-        except DiskbenchError as error:
-            if is_missing(error):
-                return None
-            raise
+        return unless_missing(lambda: self.get(path, query), is_missing)
 
     def listed(self, path: str, query: Query = None) -> list[Item]:
         """All items of a paginated listing."""

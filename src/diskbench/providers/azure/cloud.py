@@ -9,34 +9,34 @@ from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
+from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_snapshot_kept, provisioned_types
 from diskbench.providers.azure.attach import swapped
-from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item
+from diskbench.providers.azure.client import (
+    AzureClient,
+    AzureSessions,
+    AzureTiming,
+    Item,
+    region_of,
+)
 from diskbench.providers.azure.disk_request import (
     CACHES,
     AzureResolved,
     check_swappable,
     disk_request,
 )
-from diskbench.providers.azure.doctor import examine, present, quotas, rehearse
+from diskbench.providers.azure.doctor import examine, permissions_of, quotas, rehearse
 from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import resolve_details
 from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
-from diskbench.providers.azure.provision import (
-    STOPPED,
-    power_of,
-    provision,
-    read_machine,
-    snapshot,
-    state_of,
-    why,
-)
+from diskbench.providers.azure.provision import provision, read_machine, snapshot, why_ended
 from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
 from diskbench.providers.azure.teardown import (
@@ -55,6 +55,7 @@ from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
+from diskbench.providers.skeleton.doctor import reported_time
 from diskbench.providers.skeleton.leases import giving_back
 from diskbench.providers.waits import while_looking
 
@@ -147,18 +148,16 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
-        return present(self.sessions, scope, self.reading)
+        listed, told = permissions_of(self.sessions.of_scope(scope).edge(self.reading))
+        if told is None and isinstance(listed, DiskbenchError):
+            raise listed
+        return reported_time("azure", told)
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
         machine = read_machine(self.sessions.of_scope(scope).edge(self.reading), lease_id)
         if machine is None:
             return f"Azure lists no machine of lease {lease_id}"
-        state = state_of(machine)
-        if state not in {"Failed", "Deleting"} and power_of(machine) not in STOPPED:
-            return None
-        if state not in {"Failed", "Deleting"}:
-            state = str(power_of(machine))
-        return f"{machine['name']} is {state.lower()}: {why(machine)}"
+        return why_ended(machine)
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading)
@@ -199,7 +198,14 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
-        return quotas(self.sessions, scope, self.reading)
+        edge = self.sessions.of_scope(scope).edge(self.reading)
+        region = region_of(RentSpec(region=scope.region))
+        listed = [
+            usage
+            for provider in ("Microsoft.Compute", "Microsoft.Network")
+            for usage in edge.listed(edge.path(kind=f"{provider}/locations/{region}/usages"))
+        ]
+        return list(quotas(listed, region))
 
     @while_looking()
     def metrics(

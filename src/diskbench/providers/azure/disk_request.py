@@ -4,7 +4,6 @@ as JSON. Pure."""
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -17,16 +16,11 @@ from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
-    NameForm,
-    TagForm,
     check_count,
     check_lab,
-    check_names,
     check_one_root,
     check_shared_machine,
     check_ssh,
-    check_tags,
-    refuse_options,
     size_asked,
     snapshot_option,
     whole_throughput,
@@ -36,6 +30,7 @@ from diskbench.providers.azure.plugin import PLUGIN, AzureOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails
+from diskbench.providers.skeleton.shipped import read_forms
 
 TEMPORARY = "temp-disk"
 LOCAL = "instance-store"
@@ -53,6 +48,7 @@ UNCACHED = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 DATA_ONLY = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 """Types that cannot be OS disks (disks-types.md 2026-08-11)."""
 
+_FORMS = read_forms("diskbench.providers.azure")
 Kind = Literal["disk", "root", "local"]
 Caching = Literal["None", "ReadOnly", "ReadWrite"]
 CACHES: dict[str, Caching] = {"none": "None", "readonly": "ReadOnly", "readwrite": "ReadWrite"}
@@ -182,37 +178,13 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
         )
     if root_type and root_type not in startable:
         raise UnknownName("type of an OS disk", root_type, startable, field="disk")
-    plus = AzureOptions.of(spec).performance_plus
-    refuse_options(
-        {
-            "--from-snapshot": spec.snapshot,
-            "--snapshot-of-fill": spec.snapshot_of_fill or None,
-            "--performance-plus": plus or None,
-        },
-        "cannot be used with --disk root",
-        advice="an OS disk is made with its machine, from an image: leave it out",
-    )
+    _FORMS.refuse(spec, "root")
     requested = _of(spec, "root", root_type or "Premium_LRS")
     return requested if spec.size_gib is None else _checked(requested, spec.size_gib)
 
 
 def _local(spec: RentSpec) -> AzureDiskRequest:
-    azure = AzureOptions.of(spec)
-    refuse_options(
-        {
-            "--size": spec.size_gib,
-            "--iops": spec.iops,
-            "--throughput": spec.throughput_mib_per_s,
-            "--cache": azure.cache,
-            "--performance-tier": azure.performance_tier,
-            "--bursting": azure.bursting or None,
-            "--performance-plus": azure.performance_plus or None,
-            "--from-snapshot": spec.snapshot,
-            "--snapshot-of-fill": spec.snapshot_of_fill or None,
-        },
-        f"cannot be used with --disk {spec.disk}",
-        advice="this disk comes with the machine: choose by --instance-type",
-    )
+    _FORMS.refuse(spec, "local")
     return AzureDiskRequest(
         kind="local", type=TEMPORARY, count=spec.count, caching=None, encryption_set=spec.kms_key
     )
@@ -313,52 +285,6 @@ class AzureResolved(RentalDetails):
     """Warnings for the user before renting."""
 
 
-_ID = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\."
-_TAGS = TagForm(
-    key=re.compile(r"[^<>%&\\?/\x00-\x1f]{1,512}"),
-    value=re.compile(r"[^\x00-\x1f]{0,256}"),
-    reserved=re.compile(r"diskbench-|hidden-|(microsoft|azure|windows)", re.IGNORECASE),
-    most=44,
-    advice="a key has at most 512 characters and none of < > % & \\ ? /, a value at most 256",
-)
-"""Azure Resource Manager, "Tag usage and recommendations": 50 tags, of which 5 or 6 are ours."""
-_FORMS = {
-    "account": NameForm(
-        re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE),
-        "it is an id, such as 00000000-0000-0000-0000-000000000000: az account show --query id",
-        "--subscription",
-    ),
-    "region": NameForm(
-        re.compile(r"[a-z][a-z0-9]+"),
-        "it looks like westeurope: az account list-locations --query [].name",
-    ),
-    "zone": NameForm(re.compile(r"[0-9]{1,2}"), "zones are numbers, as 1, 2 and 3"),
-    "instance_type": NameForm(
-        re.compile(r"[A-Z][A-Za-z]*_[A-Za-z0-9_-]+"),
-        "it looks like Standard_D4s_v5",
-    ),
-    "subnet": NameForm(
-        re.compile(_ID + r"Network/virtualNetworks/[^/]+/subnets/[^/]+", re.IGNORECASE),
-        "give its id: az network vnet subnet show … --query id",
-    ),
-    "security_group": NameForm(
-        re.compile(_ID + r"Network/networkSecurityGroups/[^/]+", re.IGNORECASE),
-        "give its id: az network nsg show … --query id",
-    ),
-    "kms_key": NameForm(
-        re.compile(_ID + r"Compute/diskEncryptionSets/[^/]+", re.IGNORECASE),
-        "give the id of a disk encryption set: az disk-encryption-set show … --query id",
-    ),
-    "snapshot": NameForm(
-        re.compile(_ID + r"Compute/snapshots/[^/]+", re.IGNORECASE),
-        "give its id: az snapshot show … --query id",
-        "--from-snapshot",
-    ),
-    "placement": NameForm(
-        re.compile(_ID + r"Compute/proximityPlacementGroups/[^/]+", re.IGNORECASE),
-        "give the id of a proximity placement group: az ppg show … --query id",
-    ),
-}
 _CLOUDS = (
     "management.azure.com",
     "management.chinacloudapi.cn",
@@ -369,8 +295,7 @@ _CLOUDS = (
 
 def check_form(spec: RentSpec) -> None:
     """Refuse values that cannot be Azure names. Raises InvalidValue."""
-    check_names(spec, _FORMS, "Azure")
-    check_tags(spec, _TAGS, "Azure")
+    _FORMS.check(spec, "Azure")
     check_ssh(spec, "a group of yours is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
         raise InvalidValue(

@@ -23,16 +23,15 @@ from typing import Any
 
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.finding import Finding, Quota, refusal
-from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.azure import policy, requests
 from diskbench.providers.azure.client import (
+    API,
     PUBLIC,
     Azure,
     AzureClient,
     AzureSessions,
     AzureTiming,
-    region_of,
     token_scope,
     version_of,
 )
@@ -46,7 +45,6 @@ from diskbench.providers.skeleton.doctor import (
     http_date,
     nobody,
     rehearsed,
-    reported_time,
     skew,
     unused_keys,
 )
@@ -66,7 +64,7 @@ def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[
         return [refusal("credentials", where, error)]
     account = f"{identity} in subscription {azure.subscription}"
     edge, before = azure.edge(timing), datetime.now(UTC)
-    listed, told = _permissions_of(edge)
+    listed, told = permissions_of(edge)
     clock = [] if told is None else [skew(where, told, before, datetime.now(UTC))]
     if isinstance(listed, DiskbenchError):
         return [refusal("permissions", where, listed), *clock]
@@ -78,15 +76,7 @@ def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[
     ]
 
 
-def present(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> datetime:
-    """The time by the cloud's clock."""
-    listed, told = _permissions_of(sessions.of_scope(scope).edge(timing))
-    if told is None and isinstance(listed, DiskbenchError):
-        raise listed
-    return reported_time("azure", told)
-
-
-def _permissions_of(
+def permissions_of(
     edge: AzureClient,
 ) -> tuple[list[dict[str, Any]] | DiskbenchError, datetime | None]:
     """What the caller may do, or why Azure does not say it; and the time of its answer, which a
@@ -273,29 +263,13 @@ def _template(schema: str, resources: list[Request]) -> Request:
     }
 
 
-_KINDS = {
-    "cores": "vcpus",
-    "lowPriorityCores": "spot-vcpus",
-    "PublicIPAddresses": "addresses",
-    "StandardSkuPublicIpAddresses": "addresses",
-}
+_KINDS: dict[str, str] = API["quotas"]
 _FAMILY = "Family"
 """The end of the names of counters of a size family (`standardDSv5Family`)."""
 
 
-def quotas(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequence[Quota]:
-    """The quotas at `scope`, with the amount in use."""
-    edge = sessions.of_scope(scope).edge(timing)
-    region = region_of(RentSpec(region=scope.region))
-    listed = [
-        usage
-        for provider in ("Microsoft.Compute", "Microsoft.Network")
-        for usage in edge.listed(edge.path(kind=f"{provider}/locations/{region}/usages"))
-    ]
-    return list(_quotas(listed, region))
-
-
-def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
+def quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
+    """The quotas among the listed usages, with the amount in use."""
     for usage in listed:
         name = str(usage["name"]["value"])
         family = name if name.endswith(_FAMILY) else ""

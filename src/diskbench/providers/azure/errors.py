@@ -1,8 +1,5 @@
-"""Translation of Azure's errors to diskbench's: by the service's error code, else by the SDK's
-class.
-
-Codes: "Common error codes" and "Allocation failures" of the Azure Resource Manager and Virtual
-Machines documentation, and the exchanges recorded in azure-mgmt-compute's own tests.
+"""Translation of Azure's errors to diskbench's: by the service's error code (errors.yaml), else by
+the SDK's class.
 
 DefaultAzureCredential reports each kind of credential that it tried, most of them as absent;
 only those that exist and failed are useful (azure-identity 1.27, ChainedTokenCredential).
@@ -18,36 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import (
     AccessDenied,
-    Busy,
     DiskbenchError,
     HostUnavailable,
-    InvalidValue,
-    NoCapacity,
-    QuotaExceeded,
-    RentalFailed,
     Throttled,
     Unanswered,
 )
-from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
+from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError, HttpResponseError
 
 
-_NO_CAPACITY = "Azure has no capacity for it: {told}"
-_ELSEWHERE = "try another --zone, --region or --instance-type, or later"
-_QUOTA = "the subscription's quota {quota} is used up: {told}"
-_RAISE_QUOTA = (
-    "raise it in the Azure portal: Subscriptions > Usage + quotas, in that region; or give back "
-    "what is not needed (diskbench gc)"
-)
-_OF_QUOTA = r"^(?!.*(maximum number of data disks|disk size|extension|image ))"
-"""All but the kinds of this code that are no quota: a quota is known by code and call, in any
-language, and the others by their words."""
-_QUOTA_NAME = (r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota", r"'(?P<quota>[\w.-]+)'")
 _LOG_IN = "log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
-_DEMANDED = r"it demands the tag '(?P<tag>[^']+)'"
-"""What `_message_of` adds of a policy's violation."""
 NO_ROLE_HELPS = (
     "RequestDisallowedByPolicy", "RequestDisallowedByAzure", "ReadOnlyDisabledSubscription",
     "DisabledSubscription", "ExpiredSubscription",
@@ -56,173 +35,7 @@ NO_ROLE_HELPS = (
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
 
 
-TABLE: ErrorTable = (
-    ErrorRow(
-        NoCapacity, _NO_CAPACITY, _ELSEWHERE,
-        codes=(
-            "AllocationFailed", "ZonalAllocationFailed",
-            "Over[Cc]onstrained(Zonal)?AllocationRequest", "SkuNotAvailable",
-            "NotAvailableForSubscription", "LocationNotAvailableForResourceType",
-            "InsufficientCapacity",
-        ),
-    ),
-    # One code for several kinds of error; the message decides (Virtual Machines, "Common error
-    # messages").
-    ErrorRow(
-        NoCapacity, _NO_CAPACITY, _ELSEWHERE,
-        codes=("OperationNotAllowed", "InvalidParameter"),
-        said=r"requested (VM )?size .* (may )?not be available|VM size .* is not available",
-    ),
-    ErrorRow(
-        Throttled, "Azure throttles this subscription's calls: {told} at {action}",
-        "run less at a time in this subscription and region",
-        codes=("OperationNotAllowed",), said="too many requests",
-    ),
-    ErrorRow(
-        Busy, "Azure is busy at {action}: {told}",
-        codes=("OperationNotAllowed",),
-        said=r"in progress|is marked for deletion|is being|must first be created successfully",
-    ),
-    ErrorRow(
-        QuotaExceeded, _QUOTA, _RAISE_QUOTA,
-        codes=(".*(QuotaExceeded|LimitReached|LimitExceeded)",),
-        found=_QUOTA_NAME, otherwise={"quota": "for this"},
-    ),
-    # Azure's answer to a new machine that exceeds a quota of cores (Azure Resource Manager,
-    # "Resolve errors for resource quotas"); elsewhere the code means something else.
-    ErrorRow(
-        QuotaExceeded, _QUOTA, _RAISE_QUOTA,
-        codes=("OperationNotAllowed",), said=_OF_QUOTA,
-        action="Microsoft.Compute/virtualMachines/write",
-        found=_QUOTA_NAME, otherwise={"quota": "for this"},
-    ),
-    # Before throttling: Azure also sends HTTP 429 for a resource that is being changed.
-    ErrorRow(
-        Busy, "Azure is busy at {action}: {told}",
-        codes=(
-            "AnotherOperationInProgress", "AttachDiskWhileBeingDetached", "Conflict",
-            "ConflictingUserInput", "NicInUse", "NicReservedForAnotherVm", "OperationPreempted",
-            "PreemptedByAnotherOperation", "ReferencedResourceNotProvisioned", "RetryableError.*",
-            "CanceledAndSupersededDueToAnotherOperation", "DiskImageNotReady", "RequestConflict",
-            "ResourceUpdateBlockedOnPlatformUpdate",
-        ),
-    ),
-    ErrorRow(
-        Throttled, "Azure throttles this subscription's calls: {told} at {action}",
-        "run less at a time in this subscription and region",
-        codes=(
-            "TooManyRequests", "SubscriptionRequestsThrottled", "ResourceRequestsThrottled",
-            "ResourceCollectionRequestsThrottled",
-            "OperationNotAllowedOnVMImageAsVMsBeingProvisioned", "TooManyVMRedeploymentRequests",
-        ),
-        statuses=(429,),
-    ),
-    ErrorRow(
-        AccessDenied, "Azure does not accept the credentials: {told}", _LOG_IN,
-        codes=(
-            "AuthenticationFailed", "InvalidAuthenticationToken", "ExpiredAuthenticationToken",
-            "InvalidAuthenticationTokenTenant", "AuthenticationFailedInvalidHeader",
-        ),
-        statuses=(401,),
-    ),
-    ErrorRow(
-        AccessDenied, "the subscription is not registered for {name}: {told}",
-        "az provider register --namespace {name} --wait",
-        codes=(
-            "MissingSubscriptionRegistration", "SubscriptionNotRegistered",
-            "MissingRegistrationForLocation", "NoRegisteredProviderFound",
-            "InvalidSubscriptionRegistrationState",
-        ),
-        found=(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?",),
-        otherwise={"name": "{namespace}"},
-    ),
-    ErrorRow(
-        AccessDenied, "the image cannot be used by this subscription: {told}",
-        "accept its terms (az vm image terms accept), or choose another --image",
-        codes=(
-            "VMMarketplaceInvalidInput", "MarketplacePurchaseEligibilityFailed",
-            "ResourcePurchaseValidationFailed", "SubscriptionNotAuthorizedForImage",
-        ),
-    ),
-    ErrorRow(
-        RentalFailed, "the image's guest agent did not report the machine as ready: {told}",
-        "choose another --image, or another --instance-type that it can boot",
-        codes=("OSProvisioning(ClientError|InternalError|TimedOut)", "VMStartTimedOut"),
-    ),
-    ErrorRow(
-        InvalidValue, "Azure does not take the key of --kms-key: {told}",
-        "the disk encryption set must be in the region of the disks, and its identity must be "
-        "allowed to wrap and unwrap with the key: az disk-encryption-set show --ids ID",
-        codes=("KeyVault.*", "DiskEncryptionSet.*"),
-    ),
-    ErrorRow(
-        InvalidValue, "Azure refuses {action}: {told}",
-        "choose another --subnet, or one with free addresses",
-        codes=("SubnetIsFull", "PrivateIPAddress.*", "SubnetsNotInSameVnet"),
-    ),
-    # "Planning for mandatory multifactor authentication" (aka.ms/mfaforazure): a policy's code.
-    ErrorRow(
-        AccessDenied, "Azure demands a second factor for it: {told}",
-        "log in with one: az logout; az login; or use a service principal or managed identity",
-        codes=("RequestDisallowedByPolicy", "RequestDisallowedByAzure"),
-        said=r"mfaforazure|multi-?factor",
-    ),
-    ErrorRow(
-        AccessDenied, "a policy of the subscription forbids it: {told}",
-        "add --tag {tag}=VALUE; the person who set the policy knows the values",
-        codes=("RequestDisallowedByPolicy",), said=r"\btags?\b",
-        found=(_DEMANDED, r"tags\[(?P<tag>[^\]]+)\]"), otherwise={"tag": "KEY"},
-    ),
-    ErrorRow(
-        AccessDenied, "a policy of the subscription forbids it: {told}",
-        "ask the person who set the policy",
-        codes=("RequestDisallowedByPolicy",),
-    ),
-    # Azure's own policy for subscriptions of students, trials and some new ones (azure-cli 32913).
-    ErrorRow(
-        AccessDenied, "Azure does not let this subscription use the region: {told}",
-        "choose another --region: the portal lists them under Policy > Assignments > Allowed "
-        "resource deployment regions",
-        codes=("RequestDisallowedByAzure",),
-    ),
-    ErrorRow(
-        AccessDenied, "the subscription is disabled: {told}",
-        "reactivate it in the portal (Subscriptions > Overview: a bill, a spending limit, an ended "
-        "trial), or use another --subscription; no role helps",
-        codes=("(ReadOnlyDisabled|Disabled|Expired)Subscription",),
-    ),
-    ErrorRow(
-        AccessDenied, "a lock forbids it: {told}", "az lock list, az lock delete",
-        codes=("ScopeLocked",),
-    ),
-    ErrorRow(
-        AccessDenied, "these Azure credentials are not allowed to do {named}: {told}",
-        "allow {named}; docs/azure.md has the whole role",
-        codes=(
-            "AuthorizationFailed", "LinkedAuthorizationFailed", "DisallowedOperation", "Forbidden",
-        ),
-        statuses=(403,),
-        found=(r"perform action '(?P<named>Microsoft\.[A-Za-z./]+)'",),
-        otherwise={"named": "{action}"},
-    ),
-    ErrorRow(
-        Throttled, "Azure failed at {action}: {told}", "look at azure.status.microsoft",
-        statuses=range(500, 600),
-    ),
-    ErrorRow(
-        RentalFailed, "Azure failed in the middle of {action}: {told}",
-        "try again, or another --zone; look at azure.status.microsoft",
-        codes=(
-            ".*Internal(Operation|Execution|Server)?Error", "DiskPreparationError",
-            "DiskProcessingError", "VMAgentStatusCommunicationError",
-        ),
-    ),
-    ErrorRow(
-        InvalidValue, "Azure refuses {action}: {told}", "correct the value that it names",
-        codes=(*MISSING, "Invalid.*", ".*NotFound"), statuses=(400, 404),
-    ),
-    ErrorRow(RentalFailed, "Azure refuses {action}: {told}", "the reason is Azure's own"),
-)  # fmt: skip
+TABLE = error_tables("diskbench.providers.azure")["service"]
 """Errors by the service's code."""
 
 

@@ -15,20 +15,22 @@ from diskbench.model.expectation import LimitName
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Rental
 from diskbench.providers.azure import attach, teardown
-from diskbench.providers.azure.client import DISKS, AzureClient, Item
+from diskbench.providers.azure.client import API, DISKS, AzureClient, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.azure.machines import seen_interface
 from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
-from diskbench.providers.azure.requests import AzureOrder, name_of
+from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
+from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 
 def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
-    name = name_of(order.lease, "machine")
+    name = order.machine_name
     dead_man = teardown.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
     order.watch.note(teardown.message(name, dead_man))
     reach = attach.machine_of(order)
@@ -63,7 +65,7 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
 def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -> None:
     """Wait a while until the listing of the lease's group, by which the lease is extended, shows
     machine, disks and schedule. Listings may lag for minutes, so a timeout is only noted."""
-    machine = name_of(order.lease, "machine")
+    machine = order.machine_name
     expected = {machine, name_of(order.lease, "os"), *disks}
     expected |= {f"{teardown.SHUTDOWN}{machine}"} if scheduled else set()
 
@@ -120,40 +122,36 @@ def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequen
 
 def _of_machine(details: AzureResolved, zone: str | None, machine: Item) -> Iterator[str]:
     what = f"machine {machine['name']}"
-    properties = machine.get("properties") or {}
-    profile = properties.get("storageProfile") or {}
-    size = (properties.get("hardwareProfile") or {}).get("vmSize")
-    image = profile.get("imageReference") or {}
+    profile = at(machine, "properties.storageProfile") or {}
+    version = at(profile, "imageReference.exactVersion") or at(profile, "imageReference.version")
+    size = at(machine, "properties.hardwareProfile.vmSize")
     yield from differs(what, "size", details.machine.size, size)
     yield from differs(what, "zone", zone, _zone(machine))
     yield from differs(what, "region", details.region, _region(machine))
-    version = image.get("exactVersion") or image.get("version")
     controller = profile.get("diskControllerType")
     yield from differs(what, "disk controller", details.machine.controller, controller)
     yield from differs(what, "image version", details.image.reference.get("version"), version)
 
 
 def _of_disk(details: AzureResolved, zone: str | None, disk: Item) -> Iterator[str]:
-    requested = details.requested
-    what, properties = f"disk {disk['name']}", disk.get("properties") or {}
+    requested, what = details.requested, f"disk {disk['name']}"
     iops, mb_per_s = provisioned(details)
-    yield from differs(what, "type", requested.type, (disk.get("sku") or {}).get("name"))
-    yield from differs(what, "size in GiB", details.size_gib, properties.get("diskSizeGB"))
-    yield from differs(what, "IOPS", iops, properties.get("diskIOPSReadWrite"))
-    yield from differs(what, "throughput in MB/s", mb_per_s, properties.get("diskMBpsReadWrite"))
+    reported = facts_of(disk, API["disk"])
+    yield from differs(what, "type", requested.type, reported["type"])
+    yield from differs(what, "size in GiB", details.size_gib, reported["size_gib"])
+    yield from differs(what, "IOPS", iops, reported["iops"])
+    yield from differs(what, "throughput in MB/s", mb_per_s, reported["mb_per_s"])
     if requested.kind == "disk" and requested.type not in ZONE_REDUNDANT:
         yield from differs(what, "zone", zone, _zone(disk))
     if requested.tier is not None:
-        yield from differs(what, "performance tier", requested.tier, properties.get("tier"))
-    key = (properties.get("encryption") or {}).get("diskEncryptionSetId")
-    yield from differs(what, "encryption set", _lower(requested.encryption_set), _lower(key))
-    source = (properties.get("creationData") or {}).get("sourceResourceId")
-    plus = (properties.get("creationData") or {}).get("performancePlus") or False
+        yield from differs(what, "performance tier", requested.tier, reported["tier"])
+    key, source = _lower(reported["encryption_set"]), _lower(reported["snapshot"])
+    yield from differs(what, "encryption set", _lower(requested.encryption_set), key)
+    plus = reported["performance_plus"] or False
     yield from differs(what, "performance plus", requested.plus, plus)
     if requested.kind == "disk":
-        yield from differs(what, "snapshot", _lower(requested.snapshot), _lower(source))
-    burst = properties.get("burstingEnabled")
-    yield from differs(what, "bursting on demand", requested.bursting, burst)
+        yield from differs(what, "snapshot", _lower(requested.snapshot), source)
+    yield from differs(what, "bursting on demand", requested.bursting, reported["bursting"])
 
 
 def _attached(details: AzureResolved, machine: Item, disks: Sequence[Item]) -> Iterator[str]:
@@ -196,32 +194,24 @@ def facts(
     more: dict[str, Any],
 ) -> dict[str, Any]:
     """The facts recorded beside the result; JSON values only, nothing secret."""
-    details = order.details
-    properties = machine.get("properties") or {}
-    profile = properties.get("storageProfile") or {}
-    size = details.machine
+    details, size = order.details, order.details.machine
+    controller = at(machine, "properties.storageProfile.diskControllerType")
     return {
-        "instance_id": properties.get("vmId"),
-        "resource_id": machine["id"],
-        "instance_type": (properties.get("hardwareProfile") or {}).get("vmSize"),
+        **facts_of(machine, API["machine"]),
         "subscription": order.edge.azure.subscription,
         "region": details.region,
         "zone": made.zone,
         "image": details.image.name,
-        "image_reference": profile.get("imageReference"),
         "architecture": size.arch,
-        "disk_interface": seen_interface(
-            guest_disks, profile.get("diskControllerType"), size.interface
-        ),
+        "disk_interface": seen_interface(guest_disks, controller, size.interface),
         "uncached": size.uncached.model_dump(mode="json"),
         "cached": size.cached.model_dump(mode="json"),
         "power": power_of(machine),
-        "spot": properties.get("priority") == "Spot",
-        "placement_group": (properties.get("proximityPlacementGroup") or {}).get("id"),
+        "spot": at(machine, "properties.priority") == "Spot",
         "host_cache": details.requested.caching,
         "os_disk": {
             "type": details.os_type,
-            "host_cache": (profile.get("osDisk") or {}).get("caching"),
+            "host_cache": at(machine, "properties.storageProfile.osDisk.caching"),
             "name": name_of(order.lease, "os"),
         },
         "volumes": [_disk_facts(machine, disk) for disk in disks],
@@ -231,23 +221,9 @@ def facts(
 
 
 def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
-    properties = disk.get("properties") or {}
     attachment = _attachment(machine, disk)
     return {
-        "id": disk["id"],
-        "type": (disk.get("sku") or {}).get("name"),
-        "size_gib": properties.get("diskSizeGB"),
-        "tier": properties.get("tier"),
-        "iops": properties.get("diskIOPSReadWrite"),
-        "mb_per_s": properties.get("diskMBpsReadWrite"),
-        "bursting": properties.get("burstingEnabled"),
-        "sector_bytes": (properties.get("creationData") or {}).get("logicalSectorSize"),
-        "performance_plus": (properties.get("creationData") or {}).get("performancePlus"),
-        "encryption": (properties.get("encryption") or {}).get("type"),
-        "encryption_set": (properties.get("encryption") or {}).get("diskEncryptionSetId"),
-        "snapshot": (properties.get("creationData") or {}).get("sourceResourceId"),
-        # Premium SSD v2 and Ultra are filled from their snapshot in the background.
-        "copied_percent": properties.get("completionPercent"),
+        **facts_of(disk, API["disk"]),
         "zone": _zone(disk),
         "lun": attachment.get("lun"),
         "host_cache": attachment.get("caching") or "None",
@@ -257,7 +233,7 @@ def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
 
 def _attachment(machine: Item, disk: Item) -> Item:
     """The machine's attachment of a disk; empty where it is not attached."""
-    profile = (machine.get("properties") or {}).get("storageProfile") or {}
+    profile = at(machine, "properties.storageProfile") or {}
     for entry in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:
         if str((entry.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
             return dict(entry)

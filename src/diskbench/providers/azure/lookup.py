@@ -13,6 +13,7 @@ from diskbench.catalog.entry import catalogue
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.client import (
+    API,
     AzureClient,
     region_of,
     resource_skus,
@@ -271,26 +272,7 @@ def _zones(here: AzureLookup, sold: Offer, machine: AzureMachine) -> tuple[str, 
     return zones
 
 
-_KNOWN = {
-    "ubuntu": {
-        "x86_64": "Canonical:ubuntu-24_04-lts:server:latest",
-        "arm64": "Canonical:ubuntu-24_04-lts:server-arm64:latest",
-    },
-    "ubuntu-26.04": {
-        "x86_64": "Canonical:ubuntu-26_04-lts:server:latest",
-        "arm64": "Canonical:ubuntu-26_04-lts:server-arm64:latest",
-    },
-    "debian-13": {
-        "x86_64": "Debian:debian-13:13-gen2:latest",
-        "arm64": "Debian:debian-13:13-arm64:latest",
-    },
-    "debian": {
-        "x86_64": "Debian:debian-12:12-gen2:latest",
-        "arm64": "Debian:debian-12:12-arm64:latest",
-    },
-}
-"""Source: PerfKitBenchmarker's Azure virtual machines, 2026-08-20 (arm64 of Debian: as named
-there for other offers, not tried); the newer ones by their programs of 2026."""
+_KNOWN: dict[str, dict[str, str]] = API["images"]
 _URN = re.compile(r"[^:/]+:[^:/]+:[^:/]+:[^:/]+")
 _SUBSCRIPTION = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute"
 _OWN = re.compile(_SUBSCRIPTION + r"/images/[^/]+", re.IGNORECASE)

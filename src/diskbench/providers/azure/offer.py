@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from diskbench.catalog.books import Books, ProviderBook
-from diskbench.catalog.cost import sum_usd
-from diskbench.catalog.lookup import promise
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import (
     DiskSpec,
@@ -28,9 +26,9 @@ from diskbench.providers.skeleton.offer import (
     OF_FILL,
     disk_words,
     needs,
+    offered,
     open_warnings,
     place_words,
-    price_parts,
 )
 
 
@@ -40,7 +38,7 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
         provider="azure", account=azure.subscription, region=details.region, endpoint=azure.endpoint
     )
     os_disk = DiskSpec(type=details.os_type, size_gib=details.image.os_gib or DEFAULT_OS_GIB)
-    return _rental(
+    return _offered(
         books, spec, details.requested, scope, details.machine.size, details.machine,
         details.size_gib, os_disk,
         offer=_words(spec, details),
@@ -51,7 +49,7 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
     )  # fmt: skip
 
 
-def _rental(
+def _offered(
     books: Books,
     spec: RentSpec,
     requested: AzureDiskRequest,
@@ -60,32 +58,18 @@ def _rental(
     machine: AzureMachine | None,
     size_gib: int,
     os_disk: DiskSpec,
-    **more: Any,  # noqa: ANN401 - fields of Rental
+    **known: Any,  # noqa: ANN401 - fields of Rental
 ) -> Rental:
-    """The rental of a disk of that size at a machine of that name, with what is known of it."""
-    limits = requested.limits(size_gib)
-    prices = price_parts(
-        books, "azure", size or "", scope.region or "",
-        root=None if requested.kind == "root" else os_disk,
-        disk=None if requested.kind == "local" else requested.spec(size_gib),
+    return offered(
+        books, spec, scope, requested, size_gib, size,
+        region=scope.region, root=os_disk, own=requested.kind == "local",
         public=spec.subnet is None, root_words="OS disk", tier=requested.tier,
-        snapshot=spec.snapshot_of_fill,
         # It costs by the hour and by burst transactions; neither price is known.
         more=[PricePart(name="bursting on demand", hourly_usd=None)] if requested.bursting else [],
-    )  # fmt: skip
-    return Rental(
-        scope=scope,
-        spec=spec,
-        cloud="azure",
-        promise=promise(limits, spec.time_scale) if limits else "",
-        instance_type=size,
-        disk=requested.spec(size_gib),
         cores=machine.vcpus if machine else None,
         memory_bytes=machine.memory_bytes if machine else None,
-        hourly_usd=sum_usd(prices),
-        prices=prices,
-        **more,
-    )
+        **known,
+    )  # fmt: skip
 
 
 def _words(spec: RentSpec, details: AzureResolved) -> str:
@@ -160,7 +144,7 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
     cached = f", host cache {requested.caching}" if requested.caching else ""
     is_local = requested.kind == "local"
     what = "its own disk" if is_local else f"{requested.type} of {size_gib:,} GiB{cached}"
-    return _rental(
+    return _offered(
         books, spec, requested, Scope(provider="azure", account=spec.account, region=spec.region),
         size, machine, size_gib, DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB),
         offer=f"{size or 'a machine'} with {what}",

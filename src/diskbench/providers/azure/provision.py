@@ -25,8 +25,13 @@ from diskbench.providers.azure.client import (
     Query,
     kind_of,
 )
-from diskbench.providers.azure.requests import AzureOrder, Part, disk_kind, group_name, name_of
-from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
+from diskbench.providers.azure.requests import AzureOrder, Part, group_name
+from diskbench.providers.skeleton.provision import (
+    disk_kind,
+    in_first_with_capacity,
+    name_of,
+    zones_from,
+)
 from diskbench.providers.waits import Still, nap, until
 
 log = logging.getLogger(__name__)
@@ -56,14 +61,20 @@ def power_of(machine: Item) -> str | None:
     return None
 
 
-def why(machine: Item) -> str:
-    """Azure's message about a machine's state."""
+def why_ended(machine: Item) -> str | None:
+    """The machine's state with Azure's message about it; None while it is usable."""
+    state = state_of(machine)
+    if state not in {"Failed", "Deleting"}:
+        if power_of(machine) not in STOPPED:
+            return None
+        state = str(power_of(machine))
     messages = [
         f"{status.get('displayStatus') or status.get('code')}: {status['message']}"
         for status in _statuses(machine)
         if status.get("message")
     ]
-    return "; ".join(messages) or "Azure gives no reason"
+    reason = "; ".join(messages) or "Azure gives no reason"
+    return f"{machine['name']} is {state.lower()}: {reason}"
 
 
 def _statuses(machine: Item) -> list[Item]:
@@ -160,7 +171,7 @@ def snapshot(order: AzureOrder, fill: Callable[[], None]) -> str:
 
 def running(order: AzureOrder) -> Item:
     """Wait until the machine is made and runs. Raises RentalFailed."""
-    name = name_of(order.lease, "machine")
+    name = order.machine_name
 
     def ask() -> Item | Still:
         machine = listed_machine(order)
@@ -177,12 +188,8 @@ def alive(order: AzureOrder) -> Item | None:
     machine = read_machine(order.edge, order.lease)
     if machine is None:
         return None
-    if state_of(machine) in {"Failed", "Deleting"} or power_of(machine) in STOPPED:
-        state = power_of(machine) if state_of(machine) == "Succeeded" else state_of(machine)
-        raise RentalFailed(
-            f"machine {machine.get('name')} is {str(state).lower()}: {why(machine)}",
-            advice="another program ended it: start a new run",
-        )
+    if ended := why_ended(machine):
+        raise RentalFailed(f"machine {ended}", advice="another program ended it: start a new run")
     return machine
 
 
@@ -191,7 +198,7 @@ def listed_machine(order: AzureOrder) -> Item:
     machine = alive(order)
     if machine is None:
         raise RentalFailed(
-            f"machine {name_of(order.lease, 'machine')} is not listed any more",
+            f"machine {order.machine_name} is not listed any more",
             advice="another program deleted it: start a new run",
         )
     return machine

@@ -20,7 +20,7 @@ from diskbench.catalog.entry import catalogue
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
-from diskbench.providers.azure.client import AzureClient, resource_skus
+from diskbench.providers.azure.client import API, AzureClient, resource_skus
 from diskbench.providers.azure.machines import machine
 from diskbench.providers.networks import pool_for
 from diskbench.units import GIB
@@ -30,19 +30,9 @@ _SKUS, _PRICES = "refreshed-skus", "refreshed-prices"
 _TIMEOUT_S = 30.0
 _TRIES = 3
 _TIER = re.compile(r"(?P<tier>[SEP][0-9]+) (?P<redundancy>[LZ]RS) Disk", re.IGNORECASE)
-_PRODUCTS = {
-    "Standard HDD Managed Disks": "Standard",
-    "Standard SSD Managed Disks": "StandardSSD",
-    "Premium SSD Managed Disks": "Premium",
-}
+_PRODUCTS: dict[str, str] = API["products"]
 _V2 = "Azure Premium SSD v2"
-_METERS = {
-    "Premium LRS Provisioned Capacity": "per_gib",
-    "Premium LRS Provisioned IOPS": "per_iops",
-    "Premium LRS Provisioned Throughput (MBps)": "per_mb_per_s",
-}
-"""The parts of Premium SSD v2, priced by the hour; each is listed for the free amount at 0 and for
-what is above it."""
+_METERS: dict[str, str] = API["meters"]
 _ADDRESS = ("IP Addresses", "Standard IPv4 Static Public IP", "1 Hour")
 Item = dict[str, Any]
 

@@ -19,6 +19,7 @@ from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.provision import disk_kind, name_of
 
 Request = dict[str, Any]
 
@@ -39,17 +40,6 @@ _MAX_TAG_VALUE = 256
 def group_name(lease_id: str) -> str:
     """The resource group of a lease."""
     return f"diskbench-{lease_id}"
-
-
-def name_of(lease_id: str, kind: str) -> str:
-    """`diskbench-LEASE-KIND`."""
-    return f"diskbench-{lease_id}-{kind}"
-
-
-def disk_kind(index: int, turn: int = 1) -> str:
-    """The kind of the disk number `index`, from 0, which is its LUN as well, of a turn on its
-    machine, from 1."""
-    return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
 
 
 def tags(claim: Claim, lab: str = "") -> dict[str, str]:
@@ -79,10 +69,6 @@ class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
     def group(self) -> str:
         """The name of the lease's resource group."""
         return group_name(self.lease)
-
-    def disk_name(self, index: int) -> str:
-        """The name of the disk number `index` of this turn."""
-        return name_of(self.lease, disk_kind(index, self.claim.turn))
 
     def path(self, kind: str, role: str) -> str:
         """The path, which is the id, of a resource of the lease."""

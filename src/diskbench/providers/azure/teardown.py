@@ -29,11 +29,12 @@ from diskbench.providers.azure.requests import (
     LEASE_TAG,
     Request,
     group_name,
-    name_of,
     tags,
 )
 from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
+from diskbench.providers.skeleton.provision import name_of
 
 SHUTDOWN = "shutdown-computevm-"
 """The portal's name for a machine's schedule, which diskbench uses too."""
@@ -59,12 +60,7 @@ def tagged_groups(edge: AzureClient, lease_id: str | None = None) -> list[Item]:
 
 def inside(edge: AzureClient, group: str) -> list[Item]:
     """The resources in a group; none for a group that is gone. Raises diskbench's errors."""
-    try:
-        return edge.listed(f"{edge.path(group)}/resources")
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
-        return []
+    return unless_missing(lambda: edge.listed(f"{edge.path(group)}/resources"), is_missing) or []
 
 
 def kind_and_name(item: Item) -> str:

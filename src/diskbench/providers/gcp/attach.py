@@ -22,12 +22,14 @@ from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing
 from diskbench.providers.gcp.inventory import (
     LIVE,
     GcpInventory,
+    attached,
     describe,
     inventory,
     place,
     scope_of,
 )
-from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, ended, in_zone
+from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone
+from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.gcp.teardown import give_back, lag_of
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.skeleton.handover import (
@@ -39,6 +41,7 @@ from diskbench.providers.skeleton.handover import (
     verified,
 )
 from diskbench.providers.skeleton.leases import listed_in_time
+from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
@@ -117,30 +120,24 @@ def local_ssds(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[Gue
 
 def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
     disk, name = made.disks[index], order.device_name(index)
-    attempt = 0
+    what, attempt = f"disk {disk['name']}", 0
 
     def ask() -> bool | Still:
         nonlocal attempt
-        attachment = _attachment(alive(order, made), str(disk["name"]), name)
+        attachment = attached(alive(order, made), str(disk["name"]))
         if attachment is not None:
+            if attachment.get("deviceName") != name:
+                raise RentalFailed(
+                    f"{what} is attached as {attachment.get('deviceName')}, not {name}",
+                    advice="give the lease back and start a new run",
+                )
             if not attachment.get("autoDelete"):
                 _goes_with_machine(order, made, index)
             return True
-        request = requests.attach_disk(
-            order.lease,
-            order.details.project,
-            made.zone,
-            index,
-            attempt,
-            turn=order.claim.turn,
-            scope=scope_of(disk),
-        )
+        request = requests.attach_disk(order, made.zone, index, attempt)
         attempt += 1
         try:
-            change(
-                order.compute, "instances", "attachDisk", request,
-                f"disk {disk['name']}", order.timing.attach_s,
-            )  # fmt: skip
+            change(order.compute, "instances", "attachDisk", request, what, order.timing.attach_s)
         except DiskbenchError as error:
             # An earlier attempt, or a call whose answer was lost, may be in progress already.
             if not (is_busy(error) or exists_already(error)):
@@ -149,23 +146,8 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
             return Still(error.message)
         return Still("attaching")
 
-    what = f"disk {disk['name']}"
     order.until(ask, what, order.timing.attach_s)
     order.watch.note(f"{what} is attached as {name}")
-
-
-def _attachment(instance: Item, disk_name: str, device_name: str) -> Item | None:
-    """The disk's attachment to this machine. Raises RentalFailed when its device name differs."""
-    for entry in instance.get("disks", []):
-        if last(str(entry.get("source", ""))) == disk_name:
-            if entry.get("deviceName") != device_name:
-                raise RentalFailed(
-                    f"disk {disk_name} is attached as {entry.get('deviceName')}, not {device_name}",
-                    advice="give the lease back and start a new run",
-                )
-            attachment: Item = entry
-            return attachment
-    return None
 
 
 def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
@@ -180,8 +162,7 @@ def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
 
 
 def _goes_with_machine(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
-    claim = order.claim
-    request = requests.set_auto_delete(claim.lease_id, made.zone, index, claim.turn)
+    request = requests.set_auto_delete(order.claim, made.zone, index)
     what = f"disk {order.device_name(index)}"
     change(order.compute, "instances", "setDiskAutoDelete", request, what, order.timing.attach_s)
 
@@ -214,7 +195,10 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
     listing = inventory(order.compute, Which(order.lease))
     zone = _zone(order, listing)
-    earlier = tuple(item for item in listing.disks if _is_earlier(order, str(item["name"])))
+    count = order.disk.count if order.disk else 0
+    earlier = tuple(
+        item for item in listing.of("disks") if order.is_earlier(str(item["name"]), count)
+    )
     for disk in earlier:
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
@@ -232,12 +216,12 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
 def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
     """The path of the lease's snapshot of its first disk, made or found, complete. Raises
     RentalFailed."""
-    name, project = requests.name_of(order.lease, requests.SNAPSHOT), order.details.project
+    name, project = name_of(order.lease, requests.SNAPSHOT), order.details.project
     what = f"snapshot {name}"
     if order.compute.found("snapshots", {"snapshot": name}) is None:
         fill()
         zone = _zone(order, inventory(order.compute, Which(order.lease)))
-        request = requests.insert_snapshot(order.claim, project, zone)
+        request = requests.insert_snapshot(order, zone)
         try:
             limit_s = order.timing.snapshot_s
             change(order.compute, "snapshots", "insert", request, what, limit_s)
@@ -260,8 +244,8 @@ def _zone(order: GcpOrder, listing: GcpInventory) -> str:
     """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
     the disk."""
     if not listing.live:
-        if listing.instances:
-            raise ended(listing.instances[0])
+        if stopped := listing.of("instances"):
+            raise ended(stopped[0])
         raise RentalFailed(
             f"instance {order.machine_name} is not listed any more",
             advice="another program deleted it: start a new run",
@@ -275,24 +259,17 @@ def _zone(order: GcpOrder, listing: GcpInventory) -> str:
     return zone
 
 
-def _is_earlier(order: GcpOrder, name: str) -> bool:
-    """Whether a disk was measured in another turn; false for the machine's root."""
-    count = order.disk.count if order.disk else 0
-    mine = {order.disk_name(index) for index in range(count)}
-    return name.startswith(requests.name_of(order.lease, "disk-")) and name not in mine
-
-
 def _detach(order: GcpOrder, zone: str, name: str) -> None:
     """Detach a disk from the machine; succeeds if it is not attached."""
     what = f"disk {name}"
 
     def ask() -> bool | Still:
         instance = describe(order.compute, "instances", zone, order.machine_name) or {}
-        device = _device(instance, name)
-        if device is None:
+        attachment = attached(instance, name)
+        if attachment is None:
             return True
-        lease_id, attempt = order.lease, uuid.uuid4().hex
-        request = requests.detach_disk(lease_id, zone, device, attempt)
+        device = str(attachment["deviceName"])
+        request = requests.detach_disk(order, zone, device, uuid.uuid4().hex)
         try:
             change(order.compute, "instances", "detachDisk", request, what, order.timing.attach_s)
         except DiskbenchError as error:
@@ -303,18 +280,6 @@ def _detach(order: GcpOrder, zone: str, name: str) -> None:
 
     order.until(ask, what, order.timing.attach_s)
     order.watch.note(f"{what} is detached")
-
-
-def _device(instance: Item, name: str) -> str | None:
-    """The disk's device name; None where it is not attached."""
-    return next(
-        (
-            str(attached["deviceName"])
-            for attached in instance.get("disks", [])
-            if last(str(attached.get("source", ""))) == name
-        ),
-        None,
-    )
 
 
 _LINK = "/dev/disk/by-id/google-"

@@ -16,14 +16,15 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from diskbench.errors import AccessDenied, DiskbenchError, Throttled
+from diskbench.errors import AccessDenied, Throttled
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder
 from diskbench.providers.gcp.errors import is_missing, of_operation, translate
 from diskbench.providers.gcp.login import Login, log_in
-from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.skeleton.cloud import Sessions, unless_missing
+from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.waits import ANSWER_S, CloudTiming, Still, repeated, until
 
 
@@ -42,15 +43,8 @@ class GceTiming(CloudTiming):
 
 
 Item = dict[str, Any]
-_CLIENTS = {
-    "disks": "Disks", "diskTypes": "DiskTypes", "firewalls": "Firewalls",
-    "globalOperations": "GlobalOperations", "images": "Images", "instances": "Instances",
-    "machineTypes": "MachineTypes", "networks": "Networks", "projects": "Projects",
-    "regionDisks": "RegionDisks", "regionOperations": "RegionOperations", "regions": "Regions",
-    "snapshots": "Snapshots", "subnetworks": "Subnetworks",
-    "zoneOperations": "ZoneOperations",
-}  # fmt: skip
-"""The API's name of a collection → the SDK's."""
+API = shipped("diskbench.providers.gcp", "api.yaml")
+"""What Google's APIs call things."""
 _CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAutoDelete"})
 
 
@@ -72,7 +66,7 @@ class ComputeSession:
                 from google.api_core.client_options import ClientOptions
                 from google.cloud import compute_v1
 
-                made = getattr(compute_v1, f"{_CLIENTS[collection]}Client")
+                made = getattr(compute_v1, f"{_name(collection)}Client")
                 client = self._clients[collection] = made(
                     credentials=self.login.credentials,
                     client_options=ClientOptions(
@@ -127,12 +121,7 @@ class Compute:
         self, collection: str, request: Item | None = None, *, method: str = "get"
     ) -> Item | None:
         """The answer of `call`; None where there is no such resource."""
-        try:
-            return self.call(collection, method, request)
-        except DiskbenchError as error:
-            if is_missing(error):
-                return None
-            raise
+        return unless_missing(lambda: self.call(collection, method, request), is_missing)
 
     def listed(self, collection: str, request: Item | None = None) -> list[Item]:
         """All items of a listing."""
@@ -154,34 +143,25 @@ class Compute:
         ]
 
     def _repeated(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
-        return repeated(
-            lambda: self._once(collection, method, request, send), self.timing, self.watch
-        )
+        def once() -> Any:  # noqa: ANN401
+            message = self._message(collection, method, request)
+            try:
+                return send(collection, method, message)
+            except Exception as error:  # noqa: BLE001 - `translate` raises what is a fault of ours
+                translated = translate(error, f"compute.{collection}.{method}")
+                if isinstance(translated, AccessDenied):
+                    self.session.refused.set()
+                raise translated from translated.__cause__ or error
 
-    def _once(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
-        from google.api_core.exceptions import GoogleAPICallError
-        from google.auth.exceptions import GoogleAuthError
-        from google.protobuf.json_format import ParseError
-        from requests.exceptions import RequestException
-
-        message = self._message(collection, method, request)
-        try:
-            return send(collection, method, message)
-        except (
-            GoogleAPICallError, GoogleAuthError, ParseError, RequestException, OSError, ValueError,
-        ) as error:  # fmt: skip
-            translated = translate(error, f"compute.{collection}.{method}")
-            if isinstance(translated, AccessDenied):
-                self.session.refused.set()
-            raise translated from translated.__cause__ or error
+        return repeated(once, self.timing, self.watch)
 
     def _message(self, collection: str, method: str, request: Item) -> Any:  # noqa: ANN401
         """The SDK's request message of that name; an unknown field is a programming error."""
         from google.cloud import compute_v1
 
-        kind = _CLIENTS[collection]
+        kind = _name(collection)
         owner = kind if method in {"list", "aggregatedList"} else kind.removesuffix("s")
-        name = f"{method[0].upper()}{method[1:]}{owner}Request"
+        name = f"{_name(method)}{owner}Request"
         message = getattr(compute_v1, name)
         return message.from_json(json.dumps({"project": self.project, **request}))
 
@@ -267,6 +247,11 @@ def _mapping(message: Any) -> Item:  # noqa: ANN401 - proto-plus messages
         )
     )
     return mapping
+
+
+def _name(collection: str) -> str:
+    """The SDK's name of a collection of the API: `GlobalOperations`."""
+    return collection[0].upper() + collection[1:]
 
 
 def _snake(method: str) -> str:

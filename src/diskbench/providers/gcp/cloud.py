@@ -8,24 +8,35 @@ from datetime import datetime
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.model.finding import Finding, Quota
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Claim, Found, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import RentWatch
 from diskbench.providers.asked import check_shared_machine, check_snapshot_kept, provisioned_types
 from diskbench.providers.gcp.attach import snapshot, swapped
-from diskbench.providers.gcp.client import GceTiming, GcpSessions
+from diskbench.providers.gcp.client import GceTiming, GcpSessions, Item
 from diskbench.providers.gcp.disk_request import GcpResolved, disk_request
-from diskbench.providers.gcp.doctor import examine, policy, present, quotas, rehearse
+from diskbench.providers.gcp.doctor import examine, policy, quotas, rehearse, tested
 from diskbench.providers.gcp.handover import hand_over
-from diskbench.providers.gcp.lookup import resolve_details
+from diskbench.providers.gcp.inventory import (
+    expiry_of,
+    inventory,
+    lease_of,
+    owner_of,
+    place,
+    scope_of,
+)
+from diskbench.providers.gcp.lookup import region_of, resolve_details
 from diskbench.providers.gcp.offer import foresee, rental
-from diskbench.providers.gcp.provision import GcpOrder, provision
+from diskbench.providers.gcp.provision import provision
 from diskbench.providers.gcp.refresh import refreshed
-from diskbench.providers.gcp.teardown import found_leases, release, why_gone
+from diskbench.providers.gcp.requests import GcpOrder
+from diskbench.providers.gcp.teardown import last_end, release
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
-from diskbench.providers.skeleton.leases import giving_back
+from diskbench.providers.skeleton.doctor import http_date, reported_time
+from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
 from diskbench.providers.waits import while_looking
 
 _TIMING = GceTiming()
@@ -95,14 +106,38 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
-        return found_leases(self.sessions, scope, self.reading)
+        """A lease belongs to a region when one of its resources is in a zone of the region or in no
+        zone."""
+        compute = self.sessions.of_scope(scope, self.reading)
+        items: dict[str, list[Item]] = {}
+        tagged = []
+        for name, item in inventory(compute).meant.items():
+            lease_id = lease_of(item)
+            assert lease_id is not None, "only what carries a lease is listed"
+            items.setdefault(lease_id, []).append(item)
+            tagged.append(Tagged(lease_id, name, item["name"], expiry_of(item), owner_of(item)))
+        here = scope.model_copy(update={"account": compute.project, "region": None})
+        return [
+            lease for lease in by_lease(here, tagged) if _is_in(scope.region, items[lease.lease_id])
+        ]
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
-        return present(self.sessions, scope, self.reading)
+        answer = tested(self.sessions.of_scope(scope, self.reading).login, self.reading)
+        return reported_time("gcp", http_date(answer.headers.get("Date")))
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
-        return why_gone(lease_id, self.sessions, scope, self.reading)
+        compute = self.sessions.of_scope(scope, self.reading)
+        listing = inventory(compute, Which(lease_id))
+        if listing.live:
+            return None
+        why = last_end(lease_id, compute)
+        stopped = next(iter(listing.of("instances")), None)  # none of them is live
+        if stopped is not None:
+            state = str(stopped.get("status")).lower()
+            reason = str(stopped.get("statusMessage") or why or "Google gives no reason")
+            return f"{place(stopped)} is {state}: {reason}"
+        return f"Google lists no machine of lease {lease_id}{f': {why}' if why else ''}"
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading)
@@ -124,7 +159,11 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
 
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
-        return quotas(self.sessions, scope, self.reading)
+        compute = self.sessions.of_scope(scope, self.reading)
+        project = compute.call("projects", "get")
+        region = region_of(RentSpec(region=scope.region), project)
+        here = compute.call("regions", "get", {"region": region})
+        return list(quotas(here.get("quotas", []), project.get("quotas", []), region))
 
     def ends_by(self) -> str:
         return "Google deletes the machine after the lease (maxRunDuration), disks and all"
@@ -134,3 +173,8 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
 
     def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()
+
+
+def _is_in(region: str | None, items: Sequence[Item]) -> bool:
+    scopes = {scope_of(item) for item in items} - {""}
+    return region is None or not scopes or any(f"{s}-".startswith(f"{region}-") for s in scopes)

@@ -4,7 +4,6 @@ all that `acquire` needs, as JSON. Pure."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 from typing import Literal
@@ -19,16 +18,11 @@ from diskbench.errors import HostUnavailable, InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers.asked import (
-    NameForm,
-    TagForm,
     check_count,
     check_endpoint,
     check_lab,
-    check_names,
     check_one_root,
     check_ssh,
-    check_tags,
-    refuse_options,
     size_asked,
     whole_throughput,
     with_disk,
@@ -37,6 +31,7 @@ from diskbench.providers.gcp.plugin import PLUGIN, GcpOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
+from diskbench.providers.skeleton.shipped import read_forms
 
 LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375
@@ -49,6 +44,7 @@ BOOT_TYPES = ("pd-balanced", "pd-ssd", "pd-standard", "hyperdisk-balanced")
 MAX_COUNT = 127
 """Disks beside the root disk (kubernetes-sigs/gcp-compute-persistent-disk-csi-driver, 2026)."""
 
+_FORMS = read_forms("diskbench.providers.gcp")
 Kind = Literal["disk", "root", "local-ssd"]
 Interface = Literal["scsi", "nvme"]
 
@@ -64,7 +60,8 @@ class GcpDiskRequest(SizedDisk):
 
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
-        if self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB):
+        local = self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB)
+        if local or not self.type:
             return None
         return limits("gcp", self.type, size_gib, self.iops, self.throughput_mib_per_s)
 
@@ -81,7 +78,9 @@ def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
         requested = _root(spec, variant)
     else:
         requested = _disk(spec)
-    _check_machine(spec, requested)
+    if spec.instance_type is not None:  # as far as its name shows
+        vcpus = machine_book("gcp").vcpus_of(spec.instance_type)
+        check_series(spec.instance_type, vcpus, requested)
     return requested
 
 
@@ -130,34 +129,17 @@ def _whole(value: float | None) -> int | None:
 
 def _root(spec: RentSpec, root_type: str) -> GcpDiskRequest:
     check_one_root(spec)
-    refuse_options(
-        {"--from-snapshot": spec.snapshot, "--snapshot-of-fill": spec.snapshot_of_fill or None},
-        f"cannot be used with --disk {ROOT}",
-        advice="a root disk is made from its image: give one with --image",
-    )
+    _FORMS.refuse(spec, "root")
     if root_type and root_type not in BOOT_TYPES:
         raise UnknownName("type of a root disk", root_type, BOOT_TYPES, field="disk")
     if root_type and spec.size_gib is not None:
         return _provisioned(spec, "root", root_type, spec.size_gib)
-    refuse_options(
-        {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
-        "needs type and size of the root disk",
-        advice="as: --disk root:hyperdisk-balanced --size 100",
-    )
+    _FORMS.refuse(spec, "root as its image")
     return GcpDiskRequest(kind="root", type=root_type, size_gib=spec.size_gib)
 
 
 def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
-    refuse_options(
-        {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
-        f"cannot be used with --disk {LOCAL_SSD}",
-        advice="its performance follows from the machine",
-    )
-    refuse_options(
-        {"--from-snapshot": spec.snapshot, "--snapshot-of-fill": spec.snapshot_of_fill or None},
-        f"cannot be used with --disk {LOCAL_SSD}",
-        advice="a local SSD is always new: leave it out",
-    )
+    _FORMS.refuse(spec, "local-ssd")
     ssd_gib = local_ssd_gib(spec.instance_type)
     if spec.size_gib not in {None, ssd_gib}:
         raise InvalidValue(
@@ -182,14 +164,6 @@ def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
         count=spec.count,
         interface="scsi" if interface_name == "scsi" else "nvme",
     )
-
-
-def _check_machine(spec: RentSpec, requested: GcpDiskRequest) -> None:
-    """Refuse a machine type that does not support the disk, as far as its name shows."""
-    if spec.instance_type is not None:
-        check_series(
-            spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), requested
-        )
 
 
 def local_ssd_gib(machine_type: str | None) -> int:
@@ -251,57 +225,10 @@ def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskR
         )
 
 
-_NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
-_TAGS = TagForm(
-    key=re.compile(r"[a-z][a-z0-9_-]{0,62}"),
-    value=re.compile(r"[a-z0-9_-]{0,63}"),
-    reserved=re.compile(r"diskbench-|goog"),
-    most=60,
-    advice="labels are lower-case letters, digits, - and _, at most 63 of them, and begin a key "
-    "with a letter",
-)
-"""Compute Engine, "Labels: requirements": 64 labels, of which 4 are ours."""
-_FORMS = {
-    "region": NameForm(re.compile(r"[a-z]+-[a-z]+[0-9]+"), "it looks like europe-west3"),
-    "zone": NameForm(re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]"), "it looks like europe-west3-a"),
-    "instance_type": NameForm(
-        re.compile(r"[a-z][a-z0-9]*-[a-z0-9-]+"), "it looks like n2-standard-4"
-    ),
-    "subnet": NameForm(
-        re.compile(rf"(projects/[a-z0-9.:-]+/)?(regions/[a-z0-9-]+/subnetworks/)?{_NAME}"),
-        "it looks like the name of a subnet of that region",
-    ),
-    "security_group": NameForm(
-        re.compile(_NAME), "it looks like a network tag that rules of yours go by"
-    ),
-    "placement": NameForm(
-        re.compile(_NAME), "it looks like the name of a placement policy of that region"
-    ),
-    "kms_key": NameForm(
-        re.compile(
-            r"projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[a-zA-Z0-9_-]{1,63}"
-            r"/cryptoKeys/[a-zA-Z0-9_-]{1,63}(/cryptoKeyVersions/[0-9]+)?"
-        ),
-        "it looks like projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY",
-    ),
-    "snapshot": NameForm(
-        re.compile(rf"((projects/[a-z0-9.:-]+/)?global/snapshots/)?{_NAME}"),
-        "it looks like the name of a snapshot, or projects/PROJECT/global/snapshots/NAME",
-        "--from-snapshot",
-    ),
-    "account": NameForm(
-        re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"),
-        "it looks like the id of a project",
-        "--project",
-    ),
-}
-
-
 def check_form(spec: RentSpec) -> None:
     """Raise InvalidValue for a value that Google Cloud cannot have, or that excludes another
     value."""
-    check_names(spec, _FORMS, "Google Cloud")
-    check_tags(spec, _TAGS, "Google Cloud")
+    _FORMS.check(spec, "Google Cloud")
     if spec.zone is not None and spec.region and spec.zone.rpartition("-")[0] != spec.region:
         raise InvalidValue(
             f"--zone {spec.zone} is not in --region {spec.region}",

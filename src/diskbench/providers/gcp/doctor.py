@@ -27,15 +27,14 @@ from typing import Any
 
 from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import AccessDenied, DiskbenchError
-from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
-from diskbench.model.options import RentSpec
+from diskbench.model.finding import Finding, Quota, finding, refusal
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, record
+from diskbench.providers.gcp.client import API, Compute, GceTiming, GcpSessions, record
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.login import Login
-from diskbench.providers.gcp.lookup import region_of
-from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, reported_time, skew
+from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
+from diskbench.providers.skeleton.shipped import shipped
 
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
@@ -47,7 +46,7 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
     before = datetime.now(UTC)
     try:
         login = sessions.of_scope(scope, timing).login
-        answer = _tested(login, timing)
+        answer = tested(login, timing)
     except DiskbenchError as error:
         return [refusal("credentials", where, error)]
     clock = skew(where, http_date(answer.headers.get("Date")), before, datetime.now(UTC))
@@ -64,12 +63,6 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
     return [identity, clock, *_permissions(where, granted), *constraints(login, timing, where)]
 
 
-def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
-    """The time by the cloud's clock."""
-    answer = _tested(sessions.of_scope(scope, timing).login, timing)
-    return reported_time("gcp", http_date(answer.headers.get("Date")))
-
-
 def _permissions(where: str, granted: set[str]) -> list[Finding]:
     needed = permissions()
     missing = [permission for permission in needed if permission not in granted]
@@ -84,7 +77,8 @@ def _permissions(where: str, granted: set[str]) -> list[Finding]:
     return [*denied, finding("permissions", where, "ok", summary)]
 
 
-def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
+def tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
+    """Which of the needed permissions the caller has in the project."""
     path = f"/v3/projects/{login.project}:testIamPermissions"
     body = {"permissions": list(permissions())}
     return ask_service(login, _SERVICE, path, timing, body)
@@ -98,27 +92,12 @@ def _who(login: Login) -> str:
 
 
 _ORG_POLICY = "orgpolicy"
-OS_LOGIN = "compute.requireOsLogin"
-MEANS: dict[str, tuple[FindingState, str, str]] = {
-    "compute.vmExternalIpAccess": (
-        "warning", "machines get no external address",
-        "add --iap, or --no-public-ip where the machine's private address is reached",
-    ),
-    OS_LOGIN: (
-        "problem", "machines admit Google accounts only, and not the lease's key",
-        "rent in a project that is exempt from it: diskbench does not use OS Login",
-    ),
-    "compute.requireShieldedVm": (
-        "ok", "machines are Shielded VMs: diskbench asks for that where the image can be one", "",
-    ),
-}  # fmt: skip
-"""Constraint → how serious it is for a rental, what it means, and what to do."""
 
 
 def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding]:
     """A finding for each constraint that is enforced in the project, and one warning where they
     cannot be read."""
-    for name, (state, means, advice) in MEANS.items():
+    for name, known in API["constraints"].items():
         path = f"/v2/projects/{login.project}/policies/{name}:getEffectivePolicy"
         try:
             answer = ask_service(login, _ORG_POLICY, path, timing)
@@ -133,9 +112,8 @@ def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding
             )
             return
         if is_enforced(answer.json()):
-            yield finding(
-                "constraints", where, state, f"constraints/{name} is enforced: {means}", advice
-            )
+            enforced = f"constraints/{name} is enforced: {known['means']}"
+            yield finding("constraints", where, known["state"], enforced, known["advice"])
 
 
 def is_enforced(policy: Mapping[str, Any]) -> bool:
@@ -200,18 +178,16 @@ def rehearse(sessions: GcpSessions, rental: Rental, timing: GceTiming) -> list[F
     """One finding for each part of the rental that can be checked."""
     details = GcpResolved.model_validate(rental.details)
     compute = sessions.of_scope(rental.scope, timing)
-    runs = [
-        _resource_tested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))
-    ]
+    runs = [_resourcetested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))]
     subnetwork = details.network.subnetwork
     if subnetwork is not None:
         public = ("subnetworks.useExternalIp",) if details.reach == "public" else ()
         permissions = ("subnetworks.use", *public)
-        runs.append(_resource_tested(compute, "subnetworks", _SUBNETWORK, subnetwork, permissions))
+        runs.append(_resourcetested(compute, "subnetworks", _SUBNETWORK, subnetwork, permissions))
     return rehearsed(f"gcp {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
 
 
-def _resource_tested(
+def _resourcetested(
     compute: Compute, collection: str, form: re.Pattern[str], path: str, names: tuple[str, ...]
 ) -> DryRun:
     """A question for permissions on one resource; it is refused where one is missing."""
@@ -230,15 +206,6 @@ def _resource_tested(
     return DryRun(f"use of {path.rpartition('projects/')[2]}", send)
 
 
-_COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "PREEMPTIBLE_CPUS": ("spot-vcpus", ()),
-    "INSTANCES": ("machines", ()),
-    "IN_USE_ADDRESSES": ("addresses", ()),
-    "DISKS_TOTAL_GB": ("disk-gib", ("pd-standard",)),
-    "SSD_TOTAL_GB": ("disk-gib", ("pd-balanced", "pd-ssd", "pd-extreme")),
-    "HDB_TOTAL_GB": ("disk-gib", ("hyperdisk-balanced",)),
-}
-"""Metric → what it counts, beside the vCPUs of families."""
 _FAMILY, _ALL_REGIONS, _PER_FAMILY = "_CPUS", "CPUS_ALL_REGIONS", "CPUS_PER_VM_FAMILY"
 _METERED = frozenset(
     {"a2", "c2", "c2d", "c3", "e2", "m1", "m2", "m3", "n1", "n2", "n2d", "t2a", "t2d"}
@@ -246,23 +213,16 @@ _METERED = frozenset(
 """Families that a region's quotas count: by a metric of their own, or else in CPUS."""
 
 
-def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Quota]:
-    """The quotas at `scope`, with the amount in use."""
-    compute = sessions.of_scope(scope, timing)
-    project = compute.call("projects", "get")
-    region = region_of(RentSpec(region=scope.region), project)
-    region_info = compute.call("regions", "get", {"region": region})
-    return list(_quotas(region_info.get("quotas", []), project.get("quotas", []), region))
-
-
-def _quotas(
+def quotas(
     of_region: Sequence[dict[str, Any]], of_project: Sequence[dict[str, Any]], region: str
 ) -> Iterator[Quota]:
+    """The quotas of a region and of its project, with the amount in use."""
     own = {str(quota.get("metric", "")).removesuffix(_FAMILY).lower() for quota in of_region}
     total = [quota for quota in of_project if quota.get("metric") == _ALL_REGIONS]
     for quota in [*of_region, *total]:
         metric = str(quota.get("metric", ""))
-        kind, families = _COUNTED.get(metric, ("", ()))
+        kind, *disks = API["quotas"].get(metric, [""])
+        families = tuple(disks)
         if metric == _ALL_REGIONS:
             kind = "vcpus"
         elif metric == "CPUS":
@@ -283,55 +243,11 @@ def _quotas(
     yield Quota(kind="vcpus", of=later, name=_PER_FAMILY, region=region, limit=None)
 
 
-NEEDS: dict[str, tuple[str, ...]] = {
-    "projects.get": ("projects.get",),
-    "regions.get": ("regions.get",),
-    "regions.list": ("regions.list",),
-    "machineTypes.list": ("machineTypes.list",),
-    "diskTypes.list": ("diskTypes.list",),
-    "images.get": ("images.get",),
-    "images.getFromFamily": ("images.getFromFamily",),
-    "snapshots.get": ("snapshots.get",),
-    "snapshots.list": ("snapshots.list",),
-    "snapshots.insert": ("snapshots.create", "snapshots.setLabels", "disks.createSnapshot"),
-    "snapshots.delete": ("snapshots.delete",),
-    "networks.get": ("networks.get",),
-    "subnetworks.get": ("subnetworks.get",),
-    "zoneOperations.get": ("zoneOperations.get",),
-    "regionOperations.get": ("regionOperations.get",),
-    "globalOperations.get": ("globalOperations.get",),
-    "globalOperations.list": ("globalOperations.list",),
-    "firewalls.list": ("firewalls.list",),
-    "firewalls.insert": ("firewalls.create", "networks.updatePolicy"),
-    "firewalls.delete": ("firewalls.delete", "networks.updatePolicy"),
-    "instances.list": ("instances.list",),
-    "instances.get": ("instances.get",),
-    "instances.insert": (
-        "instances.create", "instances.setLabels", "instances.setMetadata", "instances.setTags",
-        "disks.create", "disks.setLabels", "images.useReadOnly", "subnetworks.use",
-        "subnetworks.useExternalIp", "resourcePolicies.use",
-    ),
-    "instances.delete": ("instances.delete",),
-    "instances.attachDisk": ("instances.attachDisk", "instances.use", "disks.use"),
-    "instances.detachDisk": ("instances.detachDisk", "disks.use"),
-    "instances.setDiskAutoDelete": ("instances.setDiskAutoDelete",),
-    "disks.list": ("disks.list",),
-    "disks.get": ("disks.get",),
-    "disks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
-    "disks.delete": ("disks.delete",),
-    "regionDisks.get": ("disks.get",),
-    "regionDisks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
-    "regionDisks.delete": ("disks.delete",),
-}  # fmt: skip
-"""Call → the permissions that it needs, without the prefix `compute.`; lists are aggregated
-ones."""
-
-
-OPTIONAL = {
-    "iap.tunnelInstances.accessViaIAP": "only for --iap",
-    "orgpolicy.policy.get": "for doctor, which reads the organisation's constraints",
-}
-"""Permissions of other services → what they are for; renting works without."""
+_PERMITTED = shipped("diskbench.providers.gcp", "permissions.yaml")
+NEEDS: dict[str, list[str]] = _PERMITTED["calls"]
+"""Call → the permissions that it needs, without the prefix `compute.`"""
+OPTIONAL: dict[str, str] = _PERMITTED["optional"]
+"""Permissions of other services → what they are for."""
 
 
 def permissions() -> tuple[str, ...]:

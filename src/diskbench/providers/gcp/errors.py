@@ -1,10 +1,5 @@
-"""Translation of Google's errors to diskbench's: by the reason that the service gives.
-
-An answer to a call carries a reason (`notFound`, `quotaExceeded`) and an HTTP status, an operation
-that failed a code (`QUOTA_EXCEEDED`). Sources: Google Cloud, "Troubleshooting resource availability
-errors" and "API error codes" of Compute Engine, and the answers recorded in
-kubernetes/cloud-provider-gcp and terraform-provider-google, as stored 2026.
-"""
+"""Translation of Google's errors to diskbench's: by the reason that the service gives
+(errors.yaml)."""
 
 from __future__ import annotations
 
@@ -14,156 +9,20 @@ from typing import Any
 from diskbench.errors import (
     AccessDenied,
     DiskbenchError,
-    InvalidValue,
-    NoCapacity,
-    QuotaExceeded,
     RentalFailed,
     Throttled,
 )
-from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
+from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 _LOG_IN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
-_NOT_ACCEPTED = "Google does not accept the credentials: {told}"
-_REFUSED = "Google refuses {action}: {told}"
 _BUSY = (
     "resourceInUseByAnotherResource", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "resourceNotReady",
     "RESOURCE_NOT_READY",
 )  # fmt: skip
 
-CONSTRAINTS = {
-    "compute.vmExternalIpAccess": "add --iap (IAP TCP forwarding), or --no-public-ip where the "
-    "machine's private address is reached",
-    "compute.requireOsLogin": "diskbench does not use OS Login, because a machine accepts only the "
-    "lease's own key: rent in a project that is exempt",
-    "compute.requireShieldedVm": "choose an --image that is UEFI_COMPATIBLE, as ubuntu is",
-    "gcp.restrictNonCmekServices": "add --kms-key "
-    "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY",
-}
-"""Constraint of an organisation → what to do. Compute Engine names it in the message alone."""
 _CONSTRAINT = re.compile(r"[Cc]onstraint (?P<name>[A-Za-z]+(?:\.[A-Za-z0-9]+)+)")
 _FULL_CONSTRAINT = re.compile(r"\b(?:c|customC)onstraints/(?P<name>[A-Za-z]+(?:\.[A-Za-z0-9]+)+)")
-_OF_CONSTRAINT = "the organisation's constraint {constraint} forbids it: {told}"
-_LABEL = r"[a-z][a-z0-9_-]*"
-
-TABLE: ErrorTable = (
-    ErrorRow(
-        NoCapacity, "Google Cloud has no capacity for it: {told}",
-        "try another --zone, --region or --instance-type, or later",
-        codes=(
-            "(ZONE_|REGION_)?RESOURCE_POOL_EXHAUSTED(_WITH_DETAILS)?", "STOCKOUT",
-            "(VM|DISK|RESOURCE)_MIN_COUNT_NOT_REACHED", "resourcePoolExhausted",
-        ),
-    ),
-    ErrorRow(
-        Throttled, "Google throttles this project's calls: {told} at {action}",
-        "run less at a time in this project",
-        codes=(
-            "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED",
-            "servingLimitExceeded", "concurrentLimitExceeded",
-            "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED", "operationInProgress",
-            "RESOURCE_OPERATION_RATE_EXCEEDED",
-        ),
-        statuses=(429,),
-    ),
-    ErrorRow(
-        QuotaExceeded, "the project's quota{quota} is used up: {told}",
-        "raise it in the console: IAM & Admin > Quotas; or give back what is not needed "
-        "(diskbench gc)",
-        codes=(
-            ".*(quotaExceeded|QUOTA_EXCEEDED|[lL]imitExceeded|LIMIT_EXCEEDED|QUOTA_LIMIT).*",
-            "variableTermExpiredDailyExceeded",
-        ),
-        found=(r"[Qq]uota(?P<quota> '[A-Z0-9_a-z-]+') exceeded",), otherwise={"quota": ""},
-    ),
-    ErrorRow(
-        AccessDenied, "the project has no billing account that pays: {told}",
-        "gcloud billing projects link PROJECT --billing-account ACCOUNT",
-        said=r"billing to be enabled|billing (is |has been )?disabled|billing account .*"
-        r"(disabled|closed|not found)",
-    ),
-    ErrorRow(
-        AccessDenied, "the key of --kms-key cannot be used: {told}",
-        "let Compute Engine use it: gcloud kms keys add-iam-policy-binding {key} --member "
-        "serviceAccount:service-PROJECT_NUMBER@compute-system.iam.gserviceaccount.com --role "
-        "roles/cloudkms.cryptoKeyEncrypterDecrypter",
-        said=r"Cloud KMS|cloudkms\.",
-        found=(r"key '?(?P<key>projects/[^\s':]+?/cryptoKeys/[^\s':/]+)",),
-        otherwise={"key": "KEY"},
-    ),
-    ErrorRow(
-        AccessDenied, "the Compute Engine API is not enabled in the project: {told}",
-        "gcloud services enable compute.googleapis.com",
-        codes=("accessNotConfigured", "SERVICE_DISABLED", "unknownApi"),
-    ),
-    *(
-        ErrorRow(
-            AccessDenied, f"the organisation's constraint {name} forbids it: {{told}}", advice,
-            codes=(f"constraint/{name}",),
-        )
-        for name, advice in CONSTRAINTS.items()
-    ),
-    ErrorRow(
-        AccessDenied, _OF_CONSTRAINT, "add --tag {key}=VALUE",
-        codes=("constraint/(?P<constraint>.*)",), said=r"\blabels?\b",
-        found=(
-            rf"[Ll]abels? ['\"`](?P<key>{_LABEL})['\"`]",
-            rf"['\"`](?P<key>{_LABEL})['\"`] label",
-            rf"labels(?:\.|\[['\"])(?P<key>{_LABEL})",
-        ),
-        otherwise={"key": "KEY"},
-    ),
-    ErrorRow(
-        AccessDenied, _OF_CONSTRAINT, "ask the person who manages the organisation's policies",
-        codes=("constraint/(?P<constraint>.*)",),
-    ),
-    ErrorRow(
-        AccessDenied, _NOT_ACCEPTED, _LOG_IN,
-        codes=(
-            "authError", "required", "UNAUTHENTICATED", "expired", "keyExpired", "keyInvalid",
-            "userAccessBlocked",
-        ),
-        statuses=(401,),
-    ),
-    ErrorRow(
-        AccessDenied, "these Google credentials are not allowed to do {named}: {told}",
-        "grant {named}; docs/gcp.md has all that is needed",
-        codes=(
-            "forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR", "insufficientPermissions",
-            "insufficientAuthorizedParty",
-        ),
-        statuses=(403,),
-        found=(
-            r"'(?P<named>[a-z]+\.[A-Za-z]+\.[A-Za-z]+)'",
-            r"Required '(?P<named>[a-z.A-Za-z]+)' permission",
-        ),
-        otherwise={"named": "{action}"},
-    ),
-    ErrorRow(
-        Throttled, "Google failed at {action}: {told}", "look at status.cloud.google.com",
-        codes=(
-            "backendError", "internalError", "INTERNAL_ERROR", "INTERNAL", "UNAVAILABLE",
-            "serviceUnavailable", "SERVICE_UNAVAILABLE", "DEADLINE_EXCEEDED", "badGateway",
-            "gatewayTimeout", "TIMEOUT", "ABORTED", "UNKNOWN",
-        ),
-        statuses=(500, *range(502, 600)),
-    ),
-    ErrorRow(RentalFailed, _REFUSED, "try again later", codes=_BUSY),
-    ErrorRow(
-        InvalidValue, _REFUSED, "correct the value that it names",
-        codes=(
-            "invalid.*", "badRequest", "notFound", "RESOURCE_NOT_FOUND", "NOT_FOUND",
-            "fieldSizeTooLarge", "uploadTooLarge", "parseError", "INVALID_.*", "OUT_OF_RANGE",
-            "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION", "unsupportedProtocol",
-            "conditionNotMet", "CONDITION_NOT_MET", "preconditionFailed",
-        ),
-        statuses=(400, 404, 412, 413),
-    ),
-    ErrorRow(
-        RentalFailed, "the subnet has no address left: {told}", "use another --subnet",
-        codes=("IP_SPACE_EXHAUSTED(_WITH_DETAILS)?",),
-    ),
-    ErrorRow(RentalFailed, _REFUSED, "the reason is Google's own"),
-)  # fmt: skip
+TABLE = error_tables("diskbench.providers.gcp")["service"]
 """Errors by the reason of an answer or the code of an operation."""
 
 

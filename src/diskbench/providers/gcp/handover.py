@@ -9,12 +9,15 @@ from typing import Any
 from diskbench.errors import RentalFailed
 from diskbench.model.rental import Acquired, Which
 from diskbench.providers.gcp import attach, requests
-from diskbench.providers.gcp.client import Item, last
+from diskbench.providers.gcp.client import API, Item, last
 from diskbench.providers.gcp.disk_request import GcpResolved
-from diskbench.providers.gcp.inventory import inventory, linked, place, scope_of
-from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, shown
+from diskbench.providers.gcp.inventory import attached, inventory, linked, place, scope_of
+from diskbench.providers.gcp.provision import GcpProvisioned, shown
+from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk, await_prepared
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
+from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
@@ -72,7 +75,7 @@ def _known(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> frozen
     links = [str(disk.get("source", "")) for disk in made.instance.get("disks", [])]
     attached = [target.kind_and_name for link in links if (target := linked(link))]
     instance = f"instance {made.zone}/{order.machine_name}"
-    firewall = requests.name_of(order.lease, "ssh")
+    firewall = name_of(order.lease, "ssh")
     rules = [] if order.details.tag is not None else [f"firewall {firewall}"]
     return frozenset({*rules, *disks, *attached, instance})
 
@@ -191,10 +194,9 @@ def facts(
     guest_disks: Sequence[GuestDisk],
 ) -> dict[str, Any]:
     """The facts recorded beside the result; JSON values only, nothing secret."""
-    scheduling = instance.get("scheduling", {})
     return {
         "instance_id": str(instance["id"]),
-        "instance_name": instance["name"],
+        **facts_of(instance, API["machine"]),
         "instance_type": _name(instance, "machineType"),
         "project": details.project,
         "region": details.region,
@@ -202,14 +204,9 @@ def facts(
         "image": details.image.link,
         "image_name": details.image.name,
         "architecture": details.machine.arch,
-        "cpu_platform": instance.get("cpuPlatform"),
         "vcpus": details.machine.vcpus,
         "shared_core": details.machine.shared_core,
-        "spot": scheduling.get("provisioningModel") == "SPOT",
-        "ends_at": instance.get("resourceStatus", {})
-        .get("scheduling", {})
-        .get("terminationTimestamp"),
-        "on_host_maintenance": scheduling.get("onHostMaintenance"),
+        "spot": at(instance, "scheduling.provisioningModel") == "SPOT",
         "launched_at": str(instance.get("creationTimestamp")),
         "boot_type": details.boot_type or None,
         "volumes": [_disk_facts(disk, instance) for disk in disks],
@@ -218,10 +215,7 @@ def facts(
 
 
 def _disk_facts(disk: Item, instance: Item) -> dict[str, Any]:
-    attached = instance.get("disks", [])
-    attachment: Item = next(
-        (d for d in attached if last(str(d.get("source", ""))) == disk["name"]), {}
-    )
+    attachment = attached(instance, disk["name"]) or {}
     return {
         "id": str(disk.get("id")),
         "name": disk["name"],

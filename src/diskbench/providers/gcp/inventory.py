@@ -8,8 +8,8 @@ not show yet what it made. So a release and the choice of a zone use both.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from diskbench.model.rental import Which
 from diskbench.providers.gcp.client import Compute, Item, last
@@ -20,66 +20,35 @@ from diskbench.providers.gcp.requests import (
     OWNER_LABEL,
     addressed,
     lease_of_rule,
-    name_of,
     of_lease,
 )
+from diskbench.providers.skeleton.leases import Listed, parted
+from diskbench.providers.skeleton.provision import name_of
 
 STARTING = frozenset({"PROVISIONING", "STAGING"})
 LIVE = STARTING | {"RUNNING"}
 
 
 @dataclass(frozen=True)
-class GcpInventory:
-    """Instances (stopped ones too: their disks cost money), disks, firewall rules and snapshots.
-    `others` are kinds and names of resources that carry the lease's label but do not belong to
-    it."""
+class GcpInventory(Listed[Item]):
+    """Instances (stopped ones too: their disks cost money), disks, firewall rules and snapshots, by
+    kind and name: `disk ZONE/NAME`."""
 
-    instances: tuple[Item, ...]
-    disks: tuple[Item, ...]
-    rules: tuple[Item, ...]
-    snapshots: tuple[Item, ...] = ()
-    others: tuple[str, ...] = ()
+    def of(self, collection: str) -> tuple[Item, ...]:
+        """The resources of a collection (`disks`)."""
+        kind = f"{collection.removesuffix('s')} "
+        return tuple(item for name, item in self.meant.items() if name.startswith(kind))
 
-    def resources(self) -> Iterator[tuple[str, Item]]:
-        """All resources with kind and name: `disk ZONE/NAME`."""
-        for item in self.instances:
-            yield f"instance {place(item)}", item
-        for item in self.disks:
-            yield f"disk {place(item)}", item
-        for item in self.rules:
-            yield f"firewall {item['name']}", item
-        for item in self.snapshots:
-            yield f"snapshot {item['name']}", item
-
-    def names(self) -> tuple[str, ...]:
-        """Kinds and names of all resources."""
-        return tuple(name for name, _ in self.resources())
-
-    def also(self, sent: Collection[Sent]) -> GcpInventory:
+    def also(self, sent: Iterable[Sent]) -> GcpInventory:
         """The inventory with the resources that were requested and are not listed."""
-        known = set(self.names())
-        more = [resource for resource in sent if resource.kind_and_name not in known]
-
-        def of(collection: str) -> Iterator[Item]:
-            return (resource.item for resource in more if resource.collection == collection)
-
-        return replace(
-            self,
-            instances=(*self.instances, *of("instances")),
-            disks=(*self.disks, *of("disks")),
-            rules=(*self.rules, *of("firewalls")),
-            snapshots=(*self.snapshots, *of("snapshots")),
-        )
+        more = {one.kind_and_name: one.item for one in sent if one.kind_and_name not in self.meant}
+        return GcpInventory({**self.meant, **more}, self.others)
 
     @property
     def live(self) -> tuple[Item, ...]:
         """The running and starting instances, oldest first."""
-        going = [item for item in self.instances if item.get("status") in LIVE]
+        going = [item for item in self.of("instances") if item.get("status") in LIVE]
         return tuple(sorted(going, key=lambda item: str(item.get("creationTimestamp"))))
-
-    def disk(self, name: str, scope: str) -> Item | None:
-        """A disk by its name and its zone or region."""
-        return next((d for d in self.disks if d["name"] == name and scope_of(d) == scope), None)
 
 
 def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
@@ -89,41 +58,23 @@ def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
     request = of_lease(lease_id)
     # Firewall rules have no labels to filter by, and a project has a few hundred at most.
     by_name = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
-    listed = GcpInventory(
-        instances=_of(compute.listed_everywhere("instances", request), lease_id),
-        disks=_of(compute.listed_everywhere("disks", request), lease_id),
-        rules=_of(compute.listed("firewalls", by_name), lease_id),
-        snapshots=_of(compute.listed("snapshots", request), lease_id),
-    )
-    return listed if which is None else _meant(listed, which)
-
-
-def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
-    """The inventory without resources that carry the lease's label but do not belong to it; those
-    are kept by name in a separate field."""
-    ours = {
-        id(item)
-        for kind_and_name, item in listed.resources()
-        if which.takes(item["name"], kind_and_name)
+    listed = {
+        "instances": compute.listed_everywhere("instances", request),
+        "disks": compute.listed_everywhere("disks", request),
+        "firewalls": compute.listed("firewalls", by_name),
+        "snapshots": compute.listed("snapshots", request),
     }
-    return GcpInventory(
-        instances=tuple(item for item in listed.instances if id(item) in ours),
-        disks=tuple(item for item in listed.disks if id(item) in ours),
-        rules=tuple(item for item in listed.rules if id(item) in ours),
-        snapshots=tuple(item for item in listed.snapshots if id(item) in ours),
-        others=tuple(
-            kind_and_name for kind_and_name, item in listed.resources() if id(item) not in ours
-        ),
-    )
-
-
-def _of(items: list[Item], lease_id: str | None) -> tuple[Item, ...]:
-    """The resources of the lease, checked again because listed resources get deleted."""
-    return tuple(
-        item
+    # Whose they are is checked again, because listed resources get deleted.
+    carrying = {
+        kind_and_name(collection, item): item
+        for collection, items in listed.items()
         for item in items
-        if (item_lease := lease_of(item)) is not None and lease_id in {None, item_lease}
-    )
+        if (of := lease_of(item)) is not None and lease_id in {None, of}
+    }
+    if which is None:
+        return GcpInventory(carrying, ())
+    ours = parted(carrying, lambda name, item: which.takes(item["name"], name))
+    return GcpInventory(ours.meant, ours.others)
 
 
 def scope_of(item: Item) -> str:
@@ -132,8 +83,14 @@ def scope_of(item: Item) -> str:
 
 
 def place(item: Item) -> str:
-    """Zone (or region) and name, as shown to the user."""
-    return f"{scope_of(item)}/{item['name']}"
+    """Zone (or region) and name, as shown to the user; of a global resource its name."""
+    scope = scope_of(item)
+    return f"{scope}/{item['name']}" if scope else str(item["name"])
+
+
+def kind_and_name(collection: str, item: Item) -> str:
+    """`disk ZONE/NAME`, `firewall NAME`."""
+    return f"{collection.removesuffix('s')} {place(item)}"
 
 
 def lease_of(item: Item) -> str | None:
@@ -158,6 +115,12 @@ def expiry_of(item: Item) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
+def attached(instance: Item, disk_name: str) -> Item | None:
+    """The attachment of a disk to an instance."""
+    disks: list[Item] = instance.get("disks", [])
+    return next((d for d in disks if last(str(d.get("source", ""))) == disk_name), None)
+
+
 def describe(compute: Compute, collection: str, scope: str, name: str) -> Item | None:
     """The present state of an instance or a disk; None when it does not exist."""
     where, request = addressed(collection, scope, name)
@@ -180,8 +143,7 @@ class Sent:
     @property
     def kind_and_name(self) -> str:
         """Kind and name, as the inventory has them: `disk ZONE/NAME`."""
-        kind = self.collection.removesuffix("s")
-        return f"{kind} {self.scope}/{self.name}" if self.scope else f"{kind} {self.name}"
+        return kind_and_name(self.collection, self.item)
 
     @property
     def item(self) -> Item:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.providers.gcp.client import Compute, Item, last
+from diskbench.providers.gcp.client import API, Compute, Item, last
 from diskbench.providers.gcp.disk_request import (
     BOOT_TYPES,
     IAP_RANGE,
@@ -327,13 +327,9 @@ def _path(url: str) -> str:
 
 
 _UBUNTU = "ubuntu-os-cloud"
-_FAMILIES = {
-    "ubuntu": "ubuntu-2404-lts", "ubuntu-24.04": "ubuntu-2404-lts",
-    "ubuntu-26.04": "ubuntu-2604-lts",
-}  # fmt: skip
+_FAMILIES: dict[str, str] = API["images"]
 _ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
-"""Families end in these. Sources: PerfKitBenchmarker's Google Cloud virtual machines, 2026-08-20; a
-public program that resolved ubuntu-2604-lts-amd64 to ubuntu-2604-resolute-amd64-v20260723."""
+"""Families end in these."""
 _USERS = {_UBUNTU: "ubuntu"}
 _USER = "diskbench"
 """The login user of any other image: cloud-init and Google's guest agent create it."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from diskbench.catalog.machine_book import Cap, Fit, machine_book
 from diskbench.errors import InvalidValue, UnknownName
@@ -26,6 +25,7 @@ from diskbench.providers.skeleton.offer import BOTTLENECK
 from diskbench.units import MIB
 
 _TERMINATE = "TERMINATE"
+_RATES = ("read_iops", "write_iops", "read_mib_per_s", "write_mib_per_s")
 _HOLDS = 16
 """Disks of a type that does not report its number; the lowest of all (CSI driver's node.go,
 2026)."""
@@ -149,35 +149,21 @@ UNKNOWN_VCPUS = 8
 """The fewest vCPUs of a machine whose cap is not published; our choice."""
 
 
-@dataclass(frozen=True)
-class GcpNeeds:
-    """The IOPS and MiB/s that the machine must sustain, per direction."""
-
-    read_iops: float = 0.0
-    write_iops: float = 0.0
-    read_mib_per_s: float = 0.0
-    write_mib_per_s: float = 0.0
-
-    def met_by(self, cap: Cap) -> bool:
-        """Whether a cap is no lower than these needs."""
-        return (
-            cap.read_iops >= self.read_iops
-            and cap.write_iops >= self.write_iops
-            and cap.read_mib_per_s >= self.read_mib_per_s
-            and cap.write_mib_per_s >= self.write_mib_per_s
-        )
+def is_met(need: Cap, cap: Cap) -> bool:
+    """Whether a cap is no lower than the needs, of each direction."""
+    return all(getattr(cap, name) >= getattr(need, name) for name in _RATES)
 
 
-def needs(requested: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpNeeds:
-    """`margin` times the limits of all disks together; zero for disks without limits and for
-    local disks, which have no cap."""
-    if requested.kind == "local-ssd" or not requested.type:
-        return GcpNeeds()
+def needs(requested: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> Cap:
+    """The IOPS and MiB/s that the machine must sustain: `margin` times the limits of all disks
+    together; zero for disks without limits and for local disks, which have no cap."""
+    rates = dict.fromkeys(_RATES, 0.0)
+    if not _is_capped(requested):
+        return Cap(vcpus=0, **rates)
     # Google limits persistent disks of one type together: the part independent of size counts once.
     shared = shares_limit(requested)
     size = min(size_gib * requested.count, MAX_PD_GIB) if shared else size_gib
     limits, count = requested.limits(size), 1 if shared else requested.count
-    rates: dict[str, float] = {}
     for pool in limits.pools if limits else ():
         for direction in ("read", "write") if pool.covers == "both" else (pool.covers,):
             if pool.iops:
@@ -185,7 +171,7 @@ def needs(requested: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpN
             if pool.bytes_per_s:
                 rate = pool.bytes_per_s.ceiling / MIB
                 rates[f"{direction}_mib_per_s"] = margin * count * rate
-    return GcpNeeds(**rates)
+    return Cap(vcpus=0, **rates)
 
 
 def shares_limit(requested: GcpDiskRequest) -> bool:
@@ -198,21 +184,19 @@ def candidates(requested: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
     """The types that support the disk and do not limit it, in order: those with a margin, those
     without, those of unknown cap."""
     spare, need = needs(requested, size_gib, MARGIN), needs(requested, size_gib)
-    good: list[str] = []
-    just: list[str] = []
-    unknown: list[str] = []
+    ranked: dict[str, int] = {}
     for name in machine_book("gcp").tried:
         vcpus = machine_book("gcp").vcpus_of(name) or 0
         if vcpus < MIN_VCPUS or not _takes(name, vcpus, requested):
             continue
         cap = cap_of(name, vcpus, requested)
-        if not _is_capped(requested) or (cap is not None and spare.met_by(cap)):
-            good.append(name)
-        elif cap is not None and need.met_by(cap):
-            just.append(name)
+        if not _is_capped(requested) or (cap is not None and is_met(spare, cap)):
+            ranked[name] = 0
+        elif cap is not None and is_met(need, cap):
+            ranked[name] = 1
         elif cap is None and vcpus >= UNKNOWN_VCPUS:
-            unknown.append(name)
-    return (*good, *just, *unknown)
+            ranked[name] = 2
+    return tuple(sorted(ranked, key=ranked.__getitem__))
 
 
 def cap_of(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> Cap | None:
@@ -247,7 +231,7 @@ def too_small(
             f"no limit of {machine_type} for {requested.type} is known here: it may measure "
             "itself, and not the disk"
         )
-    if need.met_by(cap):
+    if is_met(need, cap):
         return None
     better = next((n for n in candidates(requested, size_gib) if n != machine_type), None)
     instead = f"; {better} is large enough" if better else ""

@@ -7,10 +7,6 @@ import re
 from collections.abc import Iterator
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.cost import (
-    sum_usd,
-)
-from diskbench.catalog.lookup import promise
 from diskbench.catalog.machine_book import machine_book
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import (
@@ -24,9 +20,9 @@ from diskbench.providers.gcp.machines import boot_type, candidates, shares_limit
 from diskbench.providers.skeleton.offer import (
     OF_FILL,
     disk_words,
+    offered,
     open_warnings,
     place_words,
-    price_parts,
 )
 from diskbench.units import GIB
 
@@ -34,36 +30,23 @@ from diskbench.units import GIB
 def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | None) -> Rental:
     """The rental for the lookup's result; `endpoint` is one given by the user."""
     requested, machine = details.requested, details.machine
-    limits = requested.limits(details.size_gib)
-    boot: DiskSpec | PricePart = (
-        DiskSpec(type=details.boot_type, size_gib=details.image.root_gib)
+    return offered(
+        books, spec, Scope(provider="gcp", account=details.project, endpoint=endpoint),
+        requested, details.size_gib, machine.type,
+        region=details.region,
+        root=DiskSpec(type=details.boot_type, size_gib=details.image.root_gib)
         if details.boot_type
-        else PricePart(name="root disk of a type that Google chooses", hourly_usd=None)
-    )
-    # The price of a machine type includes its bundled local disks.
-    own = requested.kind == "local-ssd" and machine.bundled_ssds
-    prices = price_parts(
-        books, "gcp", machine.type, details.region,
-        root=None if requested.kind == "root" else boot,
-        disk=None if own else requested.spec(details.size_gib),
-        public=details.reach == "public", snapshot=spec.snapshot_of_fill,
-    )  # fmt: skip
-    return Rental(
-        scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
-        spec=spec,
+        else PricePart(name="root disk of a type that Google chooses", hourly_usd=None),
+        own=requested.kind == "local-ssd" and bool(machine.bundled_ssds),
+        public=details.reach == "public",
         offer=_words(spec, details),
-        promise=promise(limits, spec.time_scale) if limits else "",
         zones=details.zones,
-        instance_type=machine.type,
         image=details.image.link,
-        disk=requested.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
-        hourly_usd=sum_usd(prices),
-        prices=prices,
         warnings=tuple(_warnings(spec, details)),
         details=details.model_dump(mode="json"),
-    )
+    )  # fmt: skip
 
 
 def _words(spec: RentSpec, details: GcpResolved) -> str:
@@ -127,33 +110,24 @@ _OF_N1 = {"highcpu": 0.9, "standard": 3.75, "highmem": 6.5}
 def foresee(books: Books, spec: RentSpec, requested: GcpDiskRequest) -> Rental:
     """The expected rental; a price or machine that the catalogue lacks is None."""
     size_gib = requested.size_gib or IMAGE_GIB
-    limits = requested.limits(size_gib) if requested.type else None
     fit = candidates(requested, size_gib)
     machine = spec.instance_type or (fit[0] if fit else None)
     vcpus = machine_book("gcp").vcpus_of(machine) if machine else None
     region = spec.region or (spec.zone.rpartition("-")[0] if spec.zone else None)
-    boot = DiskSpec(type=boot_type(machine or "", requested, BOOT_TYPES), size_gib=IMAGE_GIB)
-    prices = price_parts(
-        books, "gcp", machine or "", region or "",
-        root=None if requested.kind == "root" else boot,
-        disk=requested.spec(size_gib),
-        public=reach_of(spec) == "public", snapshot=spec.snapshot_of_fill,
-    )  # fmt: skip
     small = too_small(machine, vcpus, requested, size_gib) if machine and vcpus else None
-    return Rental(
-        scope=Scope(provider="gcp", account=spec.account, region=region),
-        spec=spec,
+    return offered(
+        books, spec, Scope(provider="gcp", account=spec.account, region=region),
+        requested, size_gib, machine,
+        region=region,
+        root=DiskSpec(type=boot_type(machine or "", requested, BOOT_TYPES), size_gib=IMAGE_GIB),
+        own=False,
+        public=reach_of(spec) == "public",
         offer=f"{machine or 'a machine'} with {requested.type} of {size_gib:,} GiB",
-        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
-        instance_type=machine,
-        disk=requested.spec(size_gib),
         cores=vcpus,
         memory_bytes=_memory_bytes(machine, vcpus),
-        hourly_usd=sum_usd(prices),
-        prices=prices,
         warnings=(small,) if small else (),
-    )
+    )  # fmt: skip
 
 
 def _memory_bytes(machine: str | None, vcpus: int | None) -> int | None:

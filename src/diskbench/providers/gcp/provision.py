@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import Claim, DiskSpec, Which
-from diskbench.providers.cloud_init import user_data
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.client import Compute, GceTiming, Item, change, finish
-from diskbench.providers.gcp.disk_request import GcpResolved
+from diskbench.providers.gcp.client import Item, change, finish
 from diskbench.providers.gcp.errors import exists_already, maintenance_needed
 from diskbench.providers.gcp.inventory import (
     STARTING,
@@ -24,67 +22,14 @@ from diskbench.providers.gcp.inventory import (
     sent,
 )
 from diskbench.providers.gcp.machines import maintenance
+from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.gcp.teardown import give_back
-from diskbench.providers.scripts import script
-from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
-GUEST_GRACE_S = 900.0
-"""The guest powers itself off this much later than Google deletes it: a machine that is only
-switched off is not deleted, and its disks cost money. Our choice."""
 RUN_STEP_S = 300.0
 """The run time is rounded up to this, so that a request repeated soon by another process is
 identical. Our choice."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
-    """The Compute Engine resources to make; `compute` is the API in one project."""
-
-    compute: Compute
-
-    @property
-    def bare_metal(self) -> bool:
-        return self.details.machine.bare_metal
-
-    @property
-    def disk(self) -> DiskSpec | None:
-        """The disks to make; None where the machine's local disks are measured."""
-        requested = self.details.requested
-        return requested.spec(self.details.size_gib) if requested.kind == "disk" else None
-
-    @property
-    def root(self) -> DiskSpec:
-        """The root disk: as requested where it is measured, else as large as its image."""
-        requested = self.details.requested
-        if requested.kind == "root":
-            return requested.spec(self.details.size_gib)
-        return DiskSpec(type=self.details.boot_type or "any", size_gib=self.details.image.root_gib)
-
-    def disk_name(self, index: int) -> str:
-        """The name of the disk number `index` of this turn."""
-        kind = requests.disk_kind(index, self.claim.turn)
-        return requests.name_of(self.lease, kind)
-
-    def device_name(self, index: int) -> str:
-        """The device name of the disk."""
-        return requests.device_name(index, self.claim.turn)
-
-    def replicas(self, zone: str) -> tuple[str, ...]:
-        """The two zones of the disks of a machine in `zone`; none where they are in one."""
-        if self.disk is None or not requests.is_regional(self.disk.type):
-            return ()
-        return (zone, next(other for other in self.details.region_zones if other != zone))
-
-    def disk_scope(self, zone: str) -> str:
-        """The region or the zone that the disks of a machine in `zone` belong to."""
-        return self.details.region if self.replicas(zone) else zone
-
-    @property
-    def machine_name(self) -> str:
-        """The name of the lease's machine."""
-        return requests.name_of(self.lease, "machine")
 
 
 @dataclass(frozen=True)
@@ -128,11 +73,9 @@ def _held_zone(order: GcpOrder, listing: GcpInventory) -> str | None:
 
 def _firewall(order: GcpOrder, listing: GcpInventory) -> None:
     """Make or find the lease's firewall rule, unless a rule of the user admits SSH."""
-    if order.spec.security_group is not None or listing.rules:
+    if order.spec.security_group is not None or listing.of("firewalls"):
         return
-    cidr = order.details.ssh_cidr
-    assert cidr is not None, "resolve refuses a rental without a tag and without a network"
-    request = requests.insert_firewall(order.claim, order.details.network.network, cidr)
+    request = requests.insert_firewall(order)
     try:
         change(
             order.compute, "firewalls", "insert", request,
@@ -154,7 +97,7 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
     for disk in [order.disk] if order.disk else []:
         for index in range(disk.count):
             names.append(order.disk_name(index))
-            if listing.disk(names[-1], order.disk_scope(zone)) is None:
+            if f"disk {order.disk_scope(zone)}/{names[-1]}" not in listing.meant:
                 under_way.append(_new_disk(order, disk, zone, index))
     for started in under_way:
         if started is not None:
@@ -192,7 +135,7 @@ def shown(order: GcpOrder, collection: str, scope: str, name: str) -> Item:
 
 def _refuse_dead(listing: GcpInventory, zone: str) -> None:
     """Raise for a machine of the lease that was switched off: it is not started again."""
-    for instance in listing.instances:
+    for instance in listing.of("instances"):
         if instance not in listing.live and scope_of(instance) == zone:
             raise ended(instance)
 
@@ -201,55 +144,27 @@ _Started = tuple[Item, str, float]
 
 
 def _launch(order: GcpOrder, zone: str) -> _Started | None:
-    """The operation that makes the machine; None when it exists already."""
-    details, spec = order.details, order.spec
-    guest = order.guest(
-        details.image.user,
-        ends_at=order.claim.expires_at + GUEST_GRACE_S,
-        packages=("fio", "mdadm") if spec.stripe else ("fio",),
-        first=script("gce_host_key.sh"),
-    )
-    requested = details.requested
-    chosen = requested.kind == "local-ssd" and not details.machine.bundled_ssds
-    launch = requests.GcpLaunch(
-        project=details.project,
-        zone=zone,
-        machine_type=details.machine.type,
-        image=details.image.link,
-        boot=requests.boot_disk(details.boot_type, zone, order.root),
-        network=_interface(order),
-        tag=details.tag or requests.name_of(order.lease, "ssh"),
-        run_s=run_s(order.claim, time.time()),
-        user=details.image.user,
-        user_key=order.keys.user_public,
-        user_data=user_data(guest),
-        local_ssds=requested.count if chosen else 0,
-        local_interface=requested.interface or "nvme",
-        spot=spec.spot,
-        placement=spec.placement,
-        maintenance=maintenance(details.machine, spot=spec.spot, placed=spec.placement is not None),
-        shielded=shielded(details),
-        lab=order.lab,
-        kms_key=spec.kms_key,
-    )
-    started = _insert_machine(order, launch)
-    order.watch.note(f"{details.machine.type} is starting in {zone}")
-    what = f"instance {order.machine_name}"
-    return None if started is None else (started, what, order.timing.instance_s)
+    """The operation that makes the machine; None when it exists already. It is asked for again
+    where Google names the other maintenance policy as the only one that the machine type takes."""
+    machine, spec = order.details.machine, order.spec
+    seconds = run_s(order.claim, time.time())
+    policy = maintenance(machine, spot=spec.spot, placed=spec.placement is not None)
 
+    def sent(policy: str | None) -> Item | None:
+        request = requests.insert_instance(order, zone, seconds, policy)
+        return _insert(order, "instances", request)
 
-def _insert_machine(order: GcpOrder, launch: requests.GcpLaunch) -> Item | None:
-    """The operation that makes the machine; sent again where Google names the other maintenance
-    policy as the only one that the machine type takes."""
     try:
-        return _insert(order, "instances", requests.insert_instance(order.claim, launch))
+        started = sent(policy)
     except InvalidValue as error:
         needed = maintenance_needed(error)
-        if needed in {None, launch.maintenance}:
+        if needed in {None, policy}:
             raise
-        order.watch.note(f"{launch.machine_type} is asked for with onHostMaintenance {needed}")
-        again = requests.insert_instance(order.claim, replace(launch, maintenance=needed))
-        return _insert(order, "instances", again)
+        order.watch.note(f"{machine.type} is asked for with onHostMaintenance {needed}")
+        started = sent(needed)
+    order.watch.note(f"{machine.type} is starting in {zone}")
+    what = f"instance {order.machine_name}"
+    return None if started is None else (started, what, order.timing.instance_s)
 
 
 def run_s(claim: Claim, now: float) -> float:
@@ -257,36 +172,9 @@ def run_s(claim: Claim, now: float) -> float:
     return math.ceil(max(claim.expires_at - now, 0.0) / RUN_STEP_S) * RUN_STEP_S
 
 
-def _interface(order: GcpOrder) -> requests.Request:
-    """The machine's network interface, with a public address unless it is reached without."""
-    network = order.details.network
-    where: requests.Request = (
-        {"subnetwork": network.subnetwork} if network.subnetwork else {"network": network.network}
-    )
-    if order.details.reach != "public":
-        return where
-    return {**where, "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]}
-
-
-def shielded(details: GcpResolved) -> bool:
-    """Whether the machine is asked for as a Shielded VM, with Secure Boot: where its image can be
-    one. Only x86-64 is: we found no reliable source about Secure Boot on Arm and bare metal."""
-    machine = details.machine
-    return details.image.uefi and machine.arch == "x86_64" and not machine.bare_metal
-
-
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
     """The operation that makes the disk number `index`; None when it exists already."""
-    request = requests.insert_disk(
-        order.claim,
-        disk,
-        order.details.project,
-        order.disk_scope(zone),
-        index,
-        replicas=order.replicas(zone),
-        kms_key=order.spec.kms_key,
-        snapshot=order.details.snapshot,
-    )
+    request = requests.insert_disk(order, zone, index)
     started = _insert(order, "regionDisks" if "region" in request else "disks", request)
     name = request["diskResource"]["name"]
     order.watch.note(f"disk {name} is being made: {disk.type}, {disk.size_gib} GiB")
@@ -346,7 +234,6 @@ def _undo(order: GcpOrder) -> None:
     failures: dict[str, str] = {}
     for collection in ("instances", "disks"):
         listing = inventory(compute, Which(lease_id)).also(sent(compute, lease_id))
-        items = listing.instances if collection == "instances" else listing.disks
-        give_back(compute, lease_id, collection, items, failures)
+        give_back(compute, lease_id, collection, listing.of(collection), failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

@@ -18,7 +18,7 @@ from typing import Any
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import PRICES, Overlay
 from diskbench.errors import HostUnavailable
-from diskbench.providers.gcp.client import Compute
+from diskbench.providers.gcp.client import API, Compute
 
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
 """6F81-5844-456A is Compute Engine in the Cloud Billing Catalog."""
@@ -32,28 +32,7 @@ _MACHINE = re.compile(
     r"(?P<what>Core|Ram) running in .*"
 )
 _SHARED = re.compile(r"(e2-(micro|small|medium)|f1-.*|g1-.*|.*-lssd|.*-metal)")
-_DISKS = {
-    "Storage PD Capacity": ("pd-standard", "per_gib"),
-    "Balanced PD Capacity": ("pd-balanced", "per_gib"),
-    "SSD backed PD Capacity": ("pd-ssd", "per_gib"),
-    "Extreme PD Capacity": ("pd-extreme", "per_gib"),
-    "Extreme PD IOPS": ("pd-extreme", "per_iops"),
-    "Hyperdisk Balanced Capacity": ("hyperdisk-balanced", "per_gib"),
-    "Hyperdisk Balanced IOPS": ("hyperdisk-balanced", "per_iops"),
-    "Hyperdisk Balanced Throughput": ("hyperdisk-balanced", "per_mib_per_s"),
-    "Hyperdisk Extreme Capacity": ("hyperdisk-extreme", "per_gib"),
-    "Hyperdisk Extreme IOPS": ("hyperdisk-extreme", "per_iops"),
-    "Hyperdisk Throughput Capacity": ("hyperdisk-throughput", "per_gib"),
-    "Hyperdisk Throughput Throughput": ("hyperdisk-throughput", "per_mib_per_s"),
-    "Hyperdisk Throughput Throughput Capacity": ("hyperdisk-throughput", "per_mib_per_s"),
-    "Hyperdisk ML Capacity": ("hyperdisk-ml", "per_gib"),
-    "Hyperdisk ML Throughput": ("hyperdisk-ml", "per_mib_per_s"),
-    "Regional Storage PD Capacity": ("pd-standard-regional", "per_gib"),
-    "Regional Balanced PD Capacity": ("pd-balanced-regional", "per_gib"),
-    "Regional SSD backed PD Capacity": ("pd-ssd-regional", "per_gib"),
-}
-"""Descriptions of SKUs, before ` in REGION` where there is one, as public programs match them. Of
-Hyperdisk Balanced High Availability none was found: its price stays unknown."""
+_DISKS: dict[str, list[str]] = API["skus"]
 Item = dict[str, Any]
 
 

@@ -12,10 +12,16 @@ import math
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from diskbench.model.rental import Claim, DiskSpec
+from diskbench.providers.cloud_init import user_data
+from diskbench.providers.gcp.client import Compute, GceTiming
+from diskbench.providers.gcp.disk_request import GcpResolved
+from diskbench.providers.scripts import script
+from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.provision import disk_kind, name_of
 
 Request = dict[str, Any]
 
@@ -33,13 +39,11 @@ _IN_TWO_ZONES = "-regional"
 _REGIONAL = frozenset({"hyperdisk-balanced-high-availability"})
 """Types that are made of a region only; Google has no other name for a persistent disk of one."""
 _RULE = re.compile(r"diskbench lease=(?P<lease>[a-z0-9-]+) expires=(?P<expires>[0-9]+)\b")
+GUEST_GRACE_S = 900.0
+"""The guest powers itself off this much later than Google deletes it: a machine that is only
+switched off is not deleted, and its disks cost money. Our choice."""
 MIN_RUN_S, MAX_RUN_S = 30, 120 * 86_400
 """The range of max_run_duration (Google Cloud, "Limit the run time of a VM")."""
-
-
-def name_of(lease_id: str, kind: str) -> str:
-    """`diskbench-LEASE-KIND`."""
-    return f"diskbench-{lease_id}-{kind}"
 
 
 SNAPSHOT = "snapshot"
@@ -72,11 +76,6 @@ def addressed(collection: str, scope: str, name: str) -> tuple[str, Request]:
     return collection, {"zone": scope, **named}
 
 
-def disk_kind(index: int, turn: int = 1) -> str:
-    """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
-    return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
-
-
 def device_name(index: int, turn: int = 1) -> str:
     """The device name of the disk number `index` of a turn: the guest shows it as
     /dev/disk/by-id/google-NAME."""
@@ -104,24 +103,73 @@ def labels(claim: Claim) -> dict[str, str]:
     return {**dict(claim.tags), **ours}
 
 
-def insert_firewall(claim: Claim, network: str, cidr: str) -> Request:
+@dataclass(frozen=True, kw_only=True)
+class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
+    """The Compute Engine resources to make; `compute` is the API in one project."""
+
+    compute: Compute
+
+    @property
+    def bare_metal(self) -> bool:
+        return self.details.machine.bare_metal
+
+    @property
+    def disk(self) -> DiskSpec | None:
+        """The disks to make; None where the machine's local disks are measured."""
+        requested = self.details.requested
+        return requested.spec(self.details.size_gib) if requested.kind == "disk" else None
+
+    @property
+    def root(self) -> DiskSpec:
+        """The root disk: as requested where it is measured, else as large as its image."""
+        requested = self.details.requested
+        if requested.kind == "root":
+            return requested.spec(self.details.size_gib)
+        return DiskSpec(type=self.details.boot_type or "any", size_gib=self.details.image.root_gib)
+
+    def device_name(self, index: int) -> str:
+        """The device name of the disk."""
+        return device_name(index, self.claim.turn)
+
+    def replicas(self, zone: str) -> tuple[str, ...]:
+        """The two zones of the disks of a machine in `zone`; none where they are in one."""
+        if self.disk is None or not is_regional(self.disk.type):
+            return ()
+        return (zone, next(other for other in self.details.region_zones if other != zone))
+
+    def disk_scope(self, zone: str) -> str:
+        """The region or the zone that the disks of a machine in `zone` belong to."""
+        return self.details.region if self.replicas(zone) else zone
+
+    @property
+    def user_data(self) -> str:
+        """The guest's data for its first boot; it holds keys."""
+        guest = self.guest(
+            self.details.image.user,
+            ends_at=self.claim.expires_at + GUEST_GRACE_S,
+            packages=("fio", "mdadm") if self.spec.stripe else ("fio",),
+            first=script("gce_host_key.sh"),
+        )
+        return user_data(guest)
+
+
+def insert_firewall(order: GcpOrder) -> Request:
     """A rule that admits SSH from one network to the machine with the lease's network tag. Rules
     have no labels: the description names the lease."""
-    name = name_of(claim.lease_id, "ssh")
+    claim, cidr = order.claim, order.details.ssh_cidr
+    assert cidr is not None, "resolve refuses a rental without a tag and without a network"
+    name = name_of(order.lease, "ssh")
     rule = {
         "name": name,
-        "description": f"diskbench lease={claim.lease_id} expires={int(claim.expires_at)} "
+        "description": f"diskbench lease={order.lease} expires={int(claim.expires_at)} "
         f"owner={claim.owner} version={claim.version}",
-        "network": network,
+        "network": order.details.network.network,
         "direction": "INGRESS",
         "allowed": [{"IPProtocol": "tcp", "ports": ["22"]}],
         "sourceRanges": [cidr],
         "targetTags": [name],
     }
-    return {
-        "firewallResource": rule,
-        "requestId": token(claim.lease_id, "ssh", rule),
-    }
+    return {"firewallResource": rule, "requestId": token(order.lease, "ssh", rule)}
 
 
 def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
@@ -133,162 +181,147 @@ def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
     return match["lease"], float(match["expires"])
 
 
-@dataclass(frozen=True)
-class GcpLaunch:
-    """One machine. `boot` is its root disk; its type is "" where Google chooses. `run_s` is the
-    maximum run time. `local_ssds` are the interfaces of the added local SSDs. `maintenance` is
-    what becomes of it when its host is maintained; None leaves that to Google. `shielded` asks for
-    all that the constraint compute.requireShieldedVm demands."""
-
-    project: str
-    zone: str
-    machine_type: str
-    image: str
-    boot: Mapping[str, Any]
-    network: Mapping[str, Any]
-    tag: str
-    run_s: float
-    user: str
-    user_key: str
-    user_data: str = field(repr=False)
-    local_ssds: int = 0
-    local_interface: str = "nvme"
-    spot: bool = False
-    placement: str | None = None
-    maintenance: str | None = None
-    shielded: bool = False
-    lab: str = ""
-    kms_key: str | None = None
-
-
-def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
-    """One machine that Google deletes, with its disks, at the end of its run time."""
-    name = name_of(claim.lease_id, "machine")
-    carried = labels(claim)
+def insert_instance(
+    order: GcpOrder, zone: str, run_s: float, maintenance: str | None = None
+) -> Request:
+    """One machine that Google deletes, with its disks, at the end of its run time of `run_s`.
+    `maintenance` is what becomes of it when its host is maintained; None leaves that to Google."""
+    details, spec, requested = order.details, order.spec, order.details.requested
+    carried = labels(order.claim)
     boot = {
         "boot": True,
         "autoDelete": True,
         "initializeParams": {
-            "diskName": name_of(claim.lease_id, "root"),
-            "sourceImage": launch.image,
+            "diskName": name_of(order.lease, "root"),
+            "sourceImage": details.image.link,
             "labels": carried,
-            **launch.boot,
+            **_boot_disk(order, zone),
         },
-        **_encrypted(launch.kms_key),
+        **_encrypted(spec.kms_key),
     }
     local = {
         "type": "SCRATCH",
         "autoDelete": True,
-        "interface": launch.local_interface.upper(),
-        "initializeParams": {"diskType": f"zones/{launch.zone}/diskTypes/local-ssd"},
+        "interface": (requested.interface or "nvme").upper(),
+        "initializeParams": {"diskType": f"zones/{zone}/diskTypes/local-ssd"},
     }
+    chosen = requested.kind == "local-ssd" and not details.machine.bundled_ssds
     instance: Request = {
-        "name": name,
-        "description": f"diskbench lease {claim.lease_id}",
-        "machineType": f"zones/{launch.zone}/machineTypes/{launch.machine_type}",
+        "name": order.machine_name,
+        "description": f"diskbench lease {order.lease}",
+        "machineType": f"zones/{zone}/machineTypes/{details.machine.type}",
         "labels": carried,
-        "tags": {"items": [launch.tag]},
-        "disks": [boot, *[local] * launch.local_ssds],
-        "networkInterfaces": [dict(launch.network)],
-        "metadata": {"items": _metadata(launch)},
-        "scheduling": _scheduling(launch),
+        "tags": {"items": [details.tag or name_of(order.lease, "ssh")]},
+        "disks": [boot, *[local] * (requested.count if chosen else 0)],
+        "networkInterfaces": [_interface(order)],
+        "metadata": {"items": _metadata(order)},
+        "scheduling": _scheduling(run_s, maintenance, spot=spec.spot),
     }
-    if launch.shielded:
+    if shielded(details):
         instance["shieldedInstanceConfig"] = {
             "enableSecureBoot": True,
             "enableVtpm": True,
             "enableIntegrityMonitoring": True,
         }
-    if launch.placement is not None:
-        region = launch.zone.rpartition("-")[0]
+    if spec.placement is not None:
         instance["resourcePolicies"] = [
-            f"projects/{launch.project}/regions/{region}/resourcePolicies/{launch.placement}"
+            f"projects/{details.project}/regions/{details.region}/resourcePolicies/{spec.placement}"
         ]
-    request = {"zone": launch.zone, "instanceResource": instance}
-    return {**request, "requestId": token(claim.lease_id, "machine", request)}
+    request = {"zone": zone, "instanceResource": instance}
+    return {**request, "requestId": token(order.lease, "machine", request)}
 
 
-def _metadata(launch: GcpLaunch) -> list[dict[str, str]]:
+def _interface(order: GcpOrder) -> Request:
+    """The machine's network interface, with a public address unless it is reached without."""
+    network = order.details.network
+    where: Request = (
+        {"subnetwork": network.subnetwork} if network.subnetwork else {"network": network.network}
+    )
+    if order.details.reach != "public":
+        return where
+    return {**where, "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]}
+
+
+def _metadata(order: GcpOrder) -> list[dict[str, str]]:
     """The guest's metadata. Google accounts and the project's keys cannot log in: only the
     lease's key can."""
     values = {
-        "user-data": launch.user_data,
-        "ssh-keys": f"{launch.user}:{launch.user_key}",
+        "user-data": order.user_data,
+        "ssh-keys": f"{order.details.image.user}:{order.keys.user_public}",
         "enable-oslogin": "FALSE",
         "block-project-ssh-keys": "TRUE",
     }
-    if launch.lab:
-        values[LAB_KEY] = launch.lab
+    if order.lab:
+        values[LAB_KEY] = order.lab
     return [{"key": key, "value": value} for key, value in values.items()]
 
 
-def _scheduling(launch: GcpLaunch) -> Request:
+def _scheduling(run_s: float, maintenance: str | None, *, spot: bool) -> Request:
     """When the machine ends: at its run time or (spot) when Google needs the capacity. It is
     never restarted, which would be another machine."""
-    seconds = min(max(math.ceil(launch.run_s), MIN_RUN_S), MAX_RUN_S)
+    seconds = min(max(math.ceil(run_s), MIN_RUN_S), MAX_RUN_S)
     scheduling: Request = {
         "automaticRestart": False,
         "instanceTerminationAction": "DELETE",
         "maxRunDuration": {"seconds": str(seconds)},
     }
-    if launch.spot:
+    if spot:
         scheduling["provisioningModel"] = "SPOT"
-    if launch.maintenance is not None:
-        scheduling["onHostMaintenance"] = launch.maintenance
+    if maintenance is not None:
+        scheduling["onHostMaintenance"] = maintenance
     return scheduling
 
 
-def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
-    """The request's root disk; with a type of "" Google chooses."""
-    made: Request = {"diskSizeGb": str(disk.size_gib), **_provisioned(disk)}
-    if disk_type:
-        made["diskType"] = f"zones/{zone}/diskTypes/{disk_type}"
+def shielded(details: GcpResolved) -> bool:
+    """Whether the machine is asked for as a Shielded VM, with Secure Boot: where its image can be
+    one. Only x86-64 is: we found no reliable source about Secure Boot on Arm and bare metal."""
+    machine = details.machine
+    return details.image.uefi and machine.arch == "x86_64" and not machine.bare_metal
+
+
+def _boot_disk(order: GcpOrder, zone: str) -> Request:
+    """The root disk; without a type Google chooses one."""
+    made: Request = {"diskSizeGb": str(order.root.size_gib), **_provisioned(order.root)}
+    if order.details.boot_type:
+        made["diskType"] = f"zones/{zone}/diskTypes/{order.details.boot_type}"
     return made
 
 
-def insert_disk(
-    claim: Claim,
-    disk: DiskSpec,
-    project: str,
-    scope: str,
-    index: int,
-    *,
-    replicas: tuple[str, ...] = (),
-    kms_key: str | None = None,
-    snapshot: str | None = None,
-) -> Request:
-    """Create one disk of a zone, or of a region with the data in both zones of `replicas`:
-    encrypted with the user's key where one is given, empty or with the data of a snapshot."""
-    kind = disk_kind(index, claim.turn)
-    where = below(scope)
+def insert_disk(order: GcpOrder, zone: str, index: int) -> Request:
+    """Create the disk number `index` for a machine in `zone`: in the zone, or in its region with
+    the data in two zones; encrypted with the user's key where one is given, empty or with the data
+    of a snapshot."""
+    disk, scope, replicas = order.disk, order.disk_scope(zone), order.replicas(zone)
+    assert disk is not None, "a machine's own disks are not made"
+    project, kind = order.details.project, disk_kind(index, order.claim.turn)
     resource: Request = {
-        "name": name_of(claim.lease_id, kind),
-        "description": f"diskbench lease {claim.lease_id}",
-        "type": f"projects/{project}/{where}/diskTypes/{google_type(disk.type)}",
+        "name": name_of(order.lease, kind),
+        "description": f"diskbench lease {order.lease}",
+        "type": f"projects/{project}/{below(scope)}/diskTypes/{google_type(disk.type)}",
         "sizeGb": str(disk.size_gib),
-        "labels": labels(claim),
+        "labels": labels(order.claim),
         **_provisioned(disk),
-        **_encrypted(kms_key),
+        **_encrypted(order.spec.kms_key),
     }
     if replicas:
-        resource["replicaZones"] = [f"projects/{project}/zones/{zone}" for zone in replicas]
-    if snapshot is not None:
-        resource["sourceSnapshot"] = snapshot
+        resource["replicaZones"] = [f"projects/{project}/zones/{name}" for name in replicas]
+    if order.details.snapshot is not None:
+        resource["sourceSnapshot"] = order.details.snapshot
     request = {"region" if replicas else "zone": scope, "diskResource": resource}
-    return {**request, "requestId": token(claim.lease_id, kind, request)}
+    return {**request, "requestId": token(order.lease, kind, request)}
 
 
-def insert_snapshot(claim: Claim, project: str, zone: str) -> Request:
+def insert_snapshot(order: GcpOrder, zone: str) -> Request:
     """Make the lease's snapshot, of its first disk."""
-    source = name_of(claim.lease_id, disk_kind(0))
+    source = name_of(order.lease, disk_kind(0))
     resource = {
-        "name": name_of(claim.lease_id, SNAPSHOT),
-        "description": f"diskbench lease {claim.lease_id}",
-        "sourceDisk": f"projects/{project}/zones/{zone}/disks/{source}",
-        "labels": labels(claim),
+        "name": name_of(order.lease, SNAPSHOT),
+        "description": f"diskbench lease {order.lease}",
+        "sourceDisk": f"projects/{order.details.project}/zones/{zone}/disks/{source}",
+        "labels": labels(order.claim),
     }
     request = {"snapshotResource": resource}
-    return {**request, "requestId": token(claim.lease_id, SNAPSHOT, request)}
+    return {**request, "requestId": token(order.lease, SNAPSHOT, request)}
 
 
 def _encrypted(kms_key: str | None) -> Request:
@@ -304,45 +337,42 @@ def _provisioned(disk: DiskSpec) -> Request:
     return made
 
 
-def attach_disk(
-    lease_id: str, project: str, zone: str, index: int, attempt: int = 0, *,
-    turn: int = 1, scope: str | None = None,
-) -> Request:  # fmt: skip
+def attach_disk(order: GcpOrder, zone: str, index: int, attempt: int = 0) -> Request:
     """The disk number `index` on the lease's machine, under our device name, to be deleted with the
-    machine. `scope` is the disk's where it is not the machine's zone.
+    machine.
 
     `attempt` separates a second attempt from a repetition of the first: for the same requestId
     Google returns the first outcome.
     """
-    disk = name_of(lease_id, disk_kind(index, turn))
+    where = f"projects/{order.details.project}/{below(order.disk_scope(zone))}"
     request = {
         "zone": zone,
-        "instance": name_of(lease_id, "machine"),
+        "instance": order.machine_name,
         "attachedDiskResource": {
-            "source": f"projects/{project}/{below(scope or zone)}/disks/{disk}",
-            "deviceName": device_name(index, turn),
+            "source": f"{where}/disks/{order.disk_name(index)}",
+            "deviceName": order.device_name(index),
             "autoDelete": True,
             "mode": "READ_WRITE",
         },
     }
-    return {**request, "requestId": token(lease_id, f"attach-{index}-{attempt}", request)}
+    return {**request, "requestId": token(order.lease, f"attach-{index}-{attempt}", request)}
 
 
-def detach_disk(lease_id: str, zone: str, device: str, attempt: str) -> Request:
+def detach_disk(order: GcpOrder, zone: str, device: str, attempt: str) -> Request:
     """Detach the disk `device` from the lease's machine; `attempt` is new at each attempt."""
-    request = {"zone": zone, "instance": name_of(lease_id, "machine"), "deviceName": device}
-    return {**request, "requestId": token(lease_id, f"detach-{attempt}", request)}
+    request = {"zone": zone, "instance": order.machine_name, "deviceName": device}
+    return {**request, "requestId": token(order.lease, f"detach-{attempt}", request)}
 
 
-def set_auto_delete(lease_id: str, zone: str, index: int, turn: int = 1) -> Request:
+def set_auto_delete(claim: Claim, zone: str, index: int) -> Request:
     """Let the disk number `index` be deleted with its machine."""
     request = {
         "zone": zone,
-        "instance": name_of(lease_id, "machine"),
-        "deviceName": device_name(index, turn),
+        "instance": name_of(claim.lease_id, "machine"),
+        "deviceName": device_name(index, claim.turn),
         "autoDelete": True,
     }
-    return {**request, "requestId": token(lease_id, f"auto-delete-{index}", request)}
+    return {**request, "requestId": token(claim.lease_id, f"auto-delete-{index}", request)}
 
 
 def delete(lease_id: str, request: Request, attempt: str) -> Request:

@@ -1,41 +1,31 @@
-"""The leases of a project, and the end of one: found, released in the order of dependence, and the
-reason why a lease's machine is gone."""
+"""The end of a lease: released in the order of dependence; and what ended its machine."""
 
 from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.rental import Found, Scope, Which
+from diskbench.model.rental import Which
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, Item, finish, last
+from diskbench.providers.gcp.client import Compute, Item, finish, last
 from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import (
-    LIVE,
     GcpInventory,
     describe,
-    expiry_of,
     inventory,
-    lease_of,
-    owner_of,
-    place,
+    kind_and_name,
     scope_of,
     sent,
 )
-from diskbench.providers.gcp.requests import name_of
 from diskbench.providers.skeleton import leases as skeleton
-from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, noting
+from diskbench.providers.skeleton.leases import Failures, Lag, noting
+from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.waits import Still, until
 
-_ORDER = (
-    ("instances", "instances"),
-    ("disks", "disks"),
-    ("firewalls", "rules"),
-    ("snapshots", "snapshots"),
-)
-"""Collections in order of dependence, each with its field of Inventory."""
+_ORDER = ("instances", "disks", "firewalls", "snapshots")
+"""Collections in order of dependence."""
 
 
 def release(compute: Compute, which: Which) -> None:
@@ -57,8 +47,8 @@ def release(compute: Compute, which: Which) -> None:
         return listed.also(unlisted)
 
     def work_off(listing: GcpInventory, failures: Failures) -> None:
-        for collection, field in _ORDER:
-            give_back(compute, which.lease_id, collection, getattr(listing, field), failures)
+        for collection in _ORDER:
+            give_back(compute, which.lease_id, collection, listing.of(collection), failures)
 
     skeleton.release(which, f"project {compute.project}", list_lease, work_off, lag=lag_of(compute))
 
@@ -79,10 +69,9 @@ def give_back(
 ) -> None:
     """Start the deletion of all `items`, then wait for each; failures are added to `failures`.
     Where something was not deleted before, what it may use is not waited for."""
-    kind = collection.removesuffix("s")
     started: list[tuple[str, Item, Item | None]] = []
     for item in items:
-        what = f"{kind} {place(item) if scope_of(item) else item['name']}"
+        what = kind_and_name(collection, item)
         try:
             started.append((what, item, _start(compute, lease_id, collection, item)))
         except DiskbenchError as error:
@@ -141,47 +130,7 @@ def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None
     return Still(f"{state}, in use by {users}" if users else state)
 
 
-def found_leases(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Found]:
-    """The leases at `scope`. A lease belongs to a region when one of its resources is in a zone
-    of the region or in no zone."""
-    compute = sessions.of_scope(scope, timing)
-    items: dict[str, list[Item]] = {}
-    tagged = []
-    for kind_and_name, item in inventory(compute).resources():
-        lease_id = lease_of(item)
-        assert lease_id is not None, "only what carries a lease is listed"
-        items.setdefault(lease_id, []).append(item)
-        tagged.append(
-            Tagged(lease_id, kind_and_name, item["name"], expiry_of(item), owner_of(item))
-        )
-    here = scope.model_copy(update={"account": compute.project, "region": None})
-    return [
-        lease for lease in by_lease(here, tagged) if _is_in(scope.region, items[lease.lease_id])
-    ]
-
-
-def _is_in(region: str | None, items: Sequence[Item]) -> bool:
-    scopes = {scope_of(item) for item in items} - {""}
-    return region is None or not scopes or any(f"{s}-".startswith(f"{region}-") for s in scopes)
-
-
-def why_gone(lease_id: str, sessions: GcpSessions, scope: Scope, timing: GceTiming) -> str | None:
-    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
-    errors."""
-    compute = sessions.of_scope(scope, timing)
-    listing = inventory(compute, Which(lease_id))
-    if listing.live:
-        return None
-    why = _last_end(lease_id, compute)
-    stopped = [instance for instance in listing.instances if instance.get("status") not in LIVE]
-    if stopped:
-        state = str(stopped[0].get("status")).lower()
-        reason = str(stopped[0].get("statusMessage") or why or "Google gives no reason")
-        return f"{place(stopped[0])} is {state}: {reason}"
-    return f"Google lists no machine of lease {lease_id}{f': {why}' if why else ''}"
-
-
-def _last_end(lease_id: str, compute: Compute) -> str:
+def last_end(lease_id: str, compute: Compute) -> str:
     """The last operation on the lease's machine and its author: `compute.instances.preempted by
     system`; "" where unknown."""
     machine = name_of(lease_id, "machine")

@@ -207,19 +207,10 @@ def _request(spec: RentSpec) -> LabRequest:
             throughput_mib_per_s=spec.throughput_mib_per_s,
             count=spec.count,
         ),
-        user=lab.user,
-        time_scale=lab.time_scale,
-        vm_iops=lab.vm_iops,
         vm_bytes_per_s=lab.vm_throughput_mib_per_s and lab.vm_throughput_mib_per_s * MIB,
-        noise=lab.noise,
-        stall_every_s=lab.stall_every_s,
-        stall_for_s=lab.stall_for_s,
-        latency_ms=lab.latency_ms,
-        latency_jitter=lab.latency_jitter,
-        seed=lab.seed,
+        **lab.model_dump(exclude={"style", "vm_throughput_mib_per_s"}),
         cache=_cache(LabOptions.of(spec).cache, spec.disk, cloud_of(style)),
-        hidden_burst=LabOptions.of(spec).hidden_burst,
-        hidden_burst_for_s=LabOptions.of(spec).hidden_burst_for_s,
+        **LabOptions.of(spec).model_dump(exclude={"cache"}),
     )
 
 

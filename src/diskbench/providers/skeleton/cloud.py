@@ -69,6 +69,19 @@ def requested_disk(
     return cell.rent, requested
 
 
+T = TypeVar("T")
+
+
+def unless_missing(ask: Callable[[], T], is_missing: Callable[[BaseException], bool]) -> T | None:
+    """The answer of `ask`; None where the cloud reports that the resource does not exist."""
+    try:
+        return ask()
+    except DiskbenchError as error:
+        if is_missing(error):
+            return None
+        raise
+
+
 def today() -> str:
     """Today's date in UTC in the form of the catalogue's sources: `2026-11-21`."""
     return datetime.now(UTC).date().isoformat()

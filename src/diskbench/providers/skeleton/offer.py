@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.cost import address_part, disk_part, machine_part, snapshot_part
-from diskbench.catalog.lookup import DiskLimits
+from diskbench.catalog.cost import (
+    address_part,
+    disk_part,
+    machine_part,
+    snapshot_part,
+    sum_usd,
+)
+from diskbench.catalog.lookup import DiskLimits, promise
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, PricePart
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 
 OF_FILL = ", from a snapshot of a filled one"
 
@@ -76,6 +83,57 @@ def price_parts(
             parts.append(snapshot_part(cloud, disk.size_gib, region))
     parts += more
     return (*parts, address_part(books, cloud, region)) if public else tuple(parts)
+
+
+class Requested(Protocol):
+    """A cloud's disk request."""
+
+    @property
+    def kind(self) -> str:
+        """`root` where the machine's root disk is measured."""
+        ...
+
+    def limits(self, size_gib: int) -> DiskLimits | None: ...
+    def spec(self, size_gib: int) -> DiskSpec: ...
+
+
+def offered(
+    books: Books,
+    spec: RentSpec,
+    scope: Scope,
+    requested: Requested,
+    size_gib: int,
+    machine: str | None,
+    *,
+    region: str | None,
+    root: DiskSpec | PricePart,
+    own: bool,
+    public: bool,
+    root_words: str = "root disk",
+    tier: str | None = None,
+    more: Iterable[PricePart] = (),
+    **known: Any,  # noqa: ANN401 - fields of Rental
+) -> Rental:
+    """The priced rental of disks of that size at a machine of that name, with what is `known` of
+    it. `root` is the machine's root disk; `own`: the measured disk comes with the machine, which
+    includes its price."""
+    limits = requested.limits(size_gib)
+    prices = price_parts(
+        books, scope.provider, machine or "", region or "",
+        root=None if requested.kind == "root" else root,
+        disk=None if own else requested.spec(size_gib),
+        public=public, root_words=root_words, tier=tier, snapshot=spec.snapshot_of_fill, more=more,
+    )  # fmt: skip
+    return Rental(
+        scope=scope,
+        spec=spec,
+        promise=promise(limits, spec.time_scale) if limits else "",
+        instance_type=machine,
+        disk=requested.spec(size_gib),
+        hourly_usd=sum_usd(prices),
+        prices=prices,
+        **known,
+    )
 
 
 MARGIN = 1.2

@@ -39,6 +39,16 @@ _HOSTNAME = 63
 """Characters that a label of a host's name may have (RFC 1123)."""
 
 
+def name_of(lease_id: str, kind: str) -> str:
+    """`diskbench-LEASE-KIND`."""
+    return f"diskbench-{lease_id}-{kind}"
+
+
+def disk_kind(index: int, turn: int = 1) -> str:
+    """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
+    return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Order(Generic[DetailsT, TimingT]):
     """The resources to make, for which claim, observed by which watch. `details` is the result
@@ -55,6 +65,21 @@ class Order(Generic[DetailsT, TimingT]):
     def lease(self) -> str:
         """The lease's id."""
         return self.claim.lease_id
+
+    @property
+    def machine_name(self) -> str:
+        """The name of the lease's machine."""
+        return name_of(self.lease, "machine")
+
+    def disk_name(self, index: int) -> str:
+        """The name of the disk number `index` of this turn."""
+        return name_of(self.lease, disk_kind(index, self.claim.turn))
+
+    def is_earlier(self, name: str, count: int) -> bool:
+        """Whether a disk was measured in another turn, where this one measures `count`; false for
+        the machine's root."""
+        mine = {self.disk_name(index) for index in range(count)}
+        return name.startswith(name_of(self.lease, "disk-")) and name not in mine
 
     @property
     def lab(self) -> str:
@@ -84,9 +109,10 @@ class Order(Generic[DetailsT, TimingT]):
         )  # fmt: skip
 
     def guest(self, user: str, *, ends_at: float | None = None, **more: Any) -> GuestSpec:  # noqa: ANN401 - fields of GuestSpec
-        """The guest's data for its first boot. The guest powers itself off at `ends_at` (Unix
-        seconds), by default the lease's end."""
+        """The guest's data for its first boot, with the packages that the disks need. The guest
+        powers itself off at `ends_at` (Unix seconds), by default the lease's end."""
         end = self.claim.expires_at if ends_at is None else ends_at
+        packages = ("fio", "mdadm") if self.spec.stripe else ("fio",)
         return GuestSpec(
             hostname=f"diskbench-{self.lease}"[:_HOSTNAME].rstrip("-"),
             user=user,
@@ -95,7 +121,7 @@ class Order(Generic[DetailsT, TimingT]):
             authorized_key=self.keys.user_public,
             expires_at=end,
             uptime_limit_s=uptime_limit_s(self.lease, end),
-            **more,
+            **{"packages": packages, **more},
         )
 
 

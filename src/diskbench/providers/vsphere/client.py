@@ -14,7 +14,7 @@ from diskbench.errors import AccessDenied, DiskbenchError, Interrupted, LoggedOu
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
-from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.vsphere.errors import (
     NO_ANSWER,
     is_missing,
@@ -131,12 +131,10 @@ class Vsphere:
 
     def properties(self, ref: Ref, paths: Sequence[str]) -> Item | None:
         """One object with the properties at `paths`; None when it no longer exists."""
-        try:
-            return self.call(f"properties of {moid(ref)}", lambda: self._properties(ref, paths))
-        except DiskbenchError as error:
-            if is_missing(error):
-                return None
-            raise
+        action = f"properties of {moid(ref)}"
+        return unless_missing(
+            lambda: self.call(action, lambda: self._properties(ref, paths)), is_missing
+        )
 
     def run(self, action: str, what: str, start: Callable[[], Ref], limit_s: float) -> Any:  # noqa: ANN401 - what the task gives
         """Start a task, wait for its end and return its result. `what` names the resource in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from diskbench.catalog.books import Books
 from diskbench.model.finding import Finding
@@ -12,16 +12,17 @@ from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk
-from diskbench.providers.skeleton.leases import giving_back
+from diskbench.providers.skeleton.doctor import reported_time
+from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
 from diskbench.providers.vsphere.attach import swapped
 from diskbench.providers.vsphere.client import VsphereSessions, VsphereTiming
 from diskbench.providers.vsphere.disk_request import (
     VsphereResolved,
     disk_request,
 )
-from diskbench.providers.vsphere.doctor import examine, policy, present, rehearse
+from diskbench.providers.vsphere.doctor import examine, policy, rehearse
 from diskbench.providers.vsphere.handover import hand_over
-from diskbench.providers.vsphere.inventory import attribute_keys, found_leases, why_gone
+from diskbench.providers.vsphere.inventory import attribute_keys, machines
 from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import foresee, rental
@@ -83,14 +84,34 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
-        return found_leases(self.sessions, scope, self.reading)
+        listed = machines(self.sessions.of_scope(scope, self.reading))
+        return by_lease(
+            scope,
+            (
+                Tagged(
+                    lease_id=machine.mark.lease_id,
+                    told=machine.kind_and_id,
+                    name=machine.item.name,
+                    expires_at=machine.mark.expires_at,
+                    owner=machine.mark.owner,
+                )
+                for machine in listed
+            ),
+        )
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
-        return present(self.sessions, scope, self.reading)
+        vsphere = self.sessions.of_scope(scope, self.reading)
+        cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+        return reported_time("vsphere", cloud_time.astimezone(UTC))
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
-        return why_gone(lease_id, self.sessions, scope, self.reading)
+        listed = machines(self.sessions.of_scope(scope, self.reading), Which(lease_id))
+        if not listed:
+            return f"vSphere lists no machine of lease {lease_id}"
+        if not any(machine.is_on for machine in listed):
+            return f"{listed[-1].kind_and_id} is {listed[-1].item.values.get('runtime.powerState')}"
+        return None
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading)

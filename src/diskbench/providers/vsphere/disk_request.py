@@ -14,9 +14,10 @@ from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.plan.rent_options import check_endpoint, field_of
-from diskbench.providers.asked import TagForm, check_count, check_lab, check_own, check_tags
+from diskbench.providers.asked import check_count, check_lab, check_own
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.skeleton.cloud import RentalDetails
+from diskbench.providers.skeleton.shipped import read_forms
 from diskbench.providers.vsphere.plugin import PLUGIN, VsphereOptions
 
 Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
@@ -31,14 +32,7 @@ DEFAULT_MEMORY_GIB = 8.0
 """Enough for fio not to be the limit of an ordinary datastore; our choice."""
 MAX_SIZE_GIB = 62 * 1024
 """62 TB, the largest virtual disk (VMware, "Configuration Maximums", vSphere 5.5 and later)."""
-_TAGS = TagForm(
-    key=re.compile(r"\S(.*\S)?"),
-    value=re.compile(r".*"),
-    reserved=re.compile("diskbench-"),
-    most=50,
-    advice="the key is the name of a custom attribute in vCenter, the value one line",
-)
-"""A key is looked up in vCenter; the greatest number is our choice."""
+_FORMS = read_forms("diskbench.providers.vsphere")
 MAX_COUNT = 8
 """Disks on our own controller: fewer than any kind has units for (SCSI: 15 without unit 7)."""
 
@@ -88,7 +82,7 @@ def disk_request(spec: RentSpec | None) -> VsphereDiskRequest:
             f"--size {spec.size_gib}: a virtual disk has at most {MAX_SIZE_GIB:,} GiB", field="size"
         )
     check_count(spec, MAX_COUNT)
-    check_tags(spec, _TAGS, "vSphere")
+    _FORMS.check(spec, "vSphere")
     return VsphereDiskRequest(
         size_gib=spec.size_gib,
         count=spec.count,
@@ -155,7 +149,7 @@ def _check_endpoint(spec: RentSpec) -> None:
 
 
 class VspherePlace(Frozen):
-    """An inventory object: vSphere's id and its display name."""
+    """An inventory object or a storage policy: vSphere's id and its display name."""
 
     id: str
     name: str
@@ -186,13 +180,6 @@ class Template(Frozen):
     vapp: bool = False
 
 
-class Policy(Frozen):
-    """A storage policy."""
-
-    id: str
-    name: str
-
-
 class VsphereResolved(RentalDetails):
     """A rental's details."""
 
@@ -204,7 +191,7 @@ class VsphereResolved(RentalDetails):
     pool: VspherePlace
     host: VspherePlace | None
     datastore: VspherePlace
-    policy: Policy | None = None
+    policy: VspherePlace | None = None
     network: VsphereNetwork | None = None
     template: Template
     requested: VsphereDiskRequest = Field(alias="wanted")

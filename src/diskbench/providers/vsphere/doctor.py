@@ -13,7 +13,8 @@ from typing import Any
 from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
 from diskbench.model.finding import Finding, finding, refusal
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.skeleton.doctor import DryRun, rehearsed, reported_time, skew
+from diskbench.providers.skeleton.doctor import DryRun, rehearsed, skew
+from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.vsphere.client import (
     Ref,
     Vsphere,
@@ -43,13 +44,6 @@ def examine(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> l
         return _examined(sessions.of_scope(scope, timing))
     except DiskbenchError as error:
         return [refusal("credentials", WHERE, error)]
-
-
-def present(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> datetime:
-    """The time by the cloud's clock."""
-    vsphere = sessions.of_scope(scope, timing)
-    cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
-    return reported_time(WHERE, cloud_time.astimezone(UTC))
 
 
 def _examined(vsphere: Vsphere) -> list[Finding]:
@@ -208,39 +202,10 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
     )
 
 
-NEEDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "CloneVM_Task": {
-        "template": ("VirtualMachine.Provisioning.DeployTemplate",),
-        "folder": (
-            "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.AdvancedConfig",
-            "VirtualMachine.Config.Annotation", "VirtualMachine.Config.CPUCount",
-            "VirtualMachine.Config.EditDevice", "VirtualMachine.Config.Memory",
-            "VirtualMachine.Config.Resource", "VirtualMachine.Inventory.CreateFromExisting",
-        ),
-        "datastore": ("Datastore.AllocateSpace",),
-        "resource pool": ("Resource.AssignVMToPool",),
-        "network": ("Network.Assign",),
-    },
-    "ReconfigVM_Task": {
-        "folder": (
-            "VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice",
-            "VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Annotation",
-            "VirtualMachine.Config.RemoveDisk", "VApp.ApplicationConfig",
-        ),
-        "datastore": ("Datastore.AllocateSpace", "Datastore.Browse"),
-    },
-    "SetField": {"folder": ("Global.SetCustomField",)},
-    "PowerOnVM_Task": {"folder": ("VirtualMachine.Interact.PowerOn",)},
-    "PowerOffVM_Task": {"folder": ("VirtualMachine.Interact.PowerOff",)},
-    "Destroy_Task": {"folder": ("VirtualMachine.Inventory.Delete",)},
-    "PbmQueryProfile": {"vCenter": ("StorageProfile.View",)},
-}  # fmt: skip
-"""Method → kind of object → privileges on it. Read-only methods need the role "Read-only"."""
-OPTIONAL = {
-    "Global.SetCustomField": "--tag",
-    "StorageProfile.View": "--storage-policy",
-    "VApp.ApplicationConfig": "a template with vApp properties",
-}
+_PERMITTED = shipped("diskbench.providers.vsphere", "permissions.yaml")
+NEEDS: dict[str, dict[str, list[str]]] = _PERMITTED["calls"]
+"""Method → kind of object → privileges on it."""
+OPTIONAL: dict[str, str] = _PERMITTED["optional"]
 """Privileges that not every rental needs, and what needs them."""
 
 

@@ -1,8 +1,4 @@
-"""Translation of vSphere's faults to diskbench's errors: by the fault's type.
-
-Types and their meaning: VMware, "vSphere Web Services API" reference 8.0 (vim.fault,
-vmodl.fault).
-"""
+"""Translation of vSphere's faults to diskbench's errors: by the fault's type (errors.yaml)."""
 
 from __future__ import annotations
 
@@ -14,88 +10,13 @@ from typing import Any
 from xml.parsers.expat import ExpatError
 
 from diskbench.errors import (
-    AccessDenied,
-    Busy,
     DiskbenchError,
     HostUnavailable,
-    InvalidValue,
-    LoggedOut,
-    NoCapacity,
-    QuotaExceeded,
-    RentalFailed,
     Unanswered,
 )
-from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
+from diskbench.providers.error_table import CloudError, error_of, error_tables
 
-TABLE: ErrorTable = (
-    ErrorRow(
-        AccessDenied, "this vSphere user is not allowed to do {privilege}: {told}",
-        "give its role {privilege}; docs/vsphere.md has the whole list", codes=("NoPermission",),
-    ),
-    ErrorRow(
-        LoggedOut, "the vSphere session has expired: {told}", "try again",
-        codes=("NotAuthenticated", "SessionNotFound", "AuthenticationRequired"),
-    ),
-    ErrorRow(
-        AccessDenied, "vSphere does not accept the credentials: {told}",
-        "set VSPHERE_USER (as user@domain) and VSPHERE_PASSWORD",
-        codes=("InvalidLogin", "NoSubjectName", "PasswordExpired", "InvalidLocale"),
-    ),
-    ErrorRow(
-        RentalFailed, "the datastore {datastore} has no free space at {action}: {told}",
-        "give a smaller --size, another --datastore, or --provisioning thin",
-        codes=("NoDiskSpace", "InsufficientStorageSpace", "DatastoreNotWritableOnHost"),
-    ),
-    ErrorRow(
-        NoCapacity, "vSphere has no capacity for the machine at {action}: {told}",
-        "give fewer --vcpus or less --memory, another --cluster or --host, or wait",
-        codes=(
-            "InsufficientResourcesFault", "InsufficientMemoryResourcesFault",
-            "InsufficientHostCapacityFault", "InsufficientStandbyResource",
-            "NoActiveHostInCluster", "InvalidHostState", "OperationDisallowedOnHost",
-            "InsufficientCpuResourcesFault", "InsufficientFailoverResourcesFault",
-            "NoCompatibleHost", "NoCompatibleHostWithAccessToDevice", "HostNotConnected",
-            "HostNotReachable", "HostInMaintenanceMode",
-            "InsufficientHostCpuCapacityFault", "InsufficientHostMemoryCapacityFault",
-            "NumVirtualCpusExceedsLimit", "InsufficientAgentVmsDeployed", "NotEnoughLicenses",
-        ),
-    ),
-    ErrorRow(
-        QuotaExceeded, "the vSphere licence does not allow it: {told}",
-        "look at Administration > Licenses in the vSphere Client",
-        codes=(
-            "VmLimitLicense", "LicenseExpired", "InsufficientPerCpuCapacity",
-            "LicenseAssignmentFailed", "RestrictedVersion",
-        ),
-    ),
-    # pyVim's fault for any failed connection.
-    ErrorRow(
-        Unanswered, "no answer to {action}: {told}", "look at the network and --endpoint-url",
-        codes=("HostConnectFault",),
-    ),
-    ErrorRow(
-        Busy, "vSphere is busy at {action}: {told}",
-        codes=(
-            "TaskInProgress", "HostCommunication", "Timedout", "ResourceInUse", "ConcurrentAccess",
-            "FileLocked", "VAppOperationInProgress",
-        ),
-    ),
-    ErrorRow(
-        InvalidValue, "vSphere refuses {action}: {told}", "correct the value that it names",
-        codes=(
-            "InvalidArgument", "InvalidDeviceSpec", "InvalidDatastore", "InvalidDatastorePath",
-            "InvalidFolder", "InvalidName", "InvalidRequest", "NotSupported", "InvalidType",
-            "CannotCreateFile", "FileTooLarge", "InvalidController", "InvalidDeviceBacking",
-            "DeviceControllerNotSupported", "DeviceNotSupported", "DeviceHotPlugNotSupported",
-            "DatacenterMismatch", "NetworkNotAccessible", "CannotAccessNetwork", "CannotAccessFile",
-            "CannotAccessVmDisk", "VirtualHardwareVersionNotSupported", "UnsupportedGuest",
-            "InvalidProperty",
-        ),
-    ),
-    ErrorRow(
-        RentalFailed, "vSphere refuses {action}: {told}", "vCenter's task list says more of it"
-    ),
-)  # fmt: skip
+TABLE = error_tables("diskbench.providers.vsphere")["service"]
 """Errors by the name of a fault's type in VMware's API."""
 
 NO_ANSWER = (OSError, http.client.HTTPException, ExpatError)

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.rental import Found, Scope, Which
+from diskbench.model.rental import Which
 from diskbench.plan.rent_options import field_of
-from diskbench.providers.skeleton.leases import Tagged, by_lease
 from diskbench.providers.vsphere.client import (
     Item,
     Ref,
     Vsphere,
-    VsphereSessions,
-    VsphereTiming,
     moid,
 )
 from diskbench.providers.vsphere.disk_request import Template
@@ -58,36 +55,6 @@ def machines(vsphere: Vsphere, which: Which | None = None) -> tuple[VsphereMachi
         if which is None or which.takes(item.name, machine.kind_and_id):
             listed.append(machine)
     return tuple(sorted(listed, key=lambda machine: (len(machine.item.id), machine.item.id)))
-
-
-def found_leases(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> Sequence[Found]:
-    """The leases at `scope`."""
-    return by_lease(
-        scope,
-        (
-            Tagged(
-                lease_id=machine.mark.lease_id,
-                told=machine.kind_and_id,
-                name=machine.item.name,
-                expires_at=machine.mark.expires_at,
-                owner=machine.mark.owner,
-            )
-            for machine in machines(sessions.of_scope(scope, timing))
-        ),
-    )
-
-
-def why_gone(
-    lease_id: str, sessions: VsphereSessions, scope: Scope, timing: VsphereTiming
-) -> str | None:
-    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
-    errors."""
-    listed = machines(sessions.of_scope(scope, timing), Which(lease_id))
-    if not listed:
-        return f"vSphere lists no machine of lease {lease_id}"
-    if not any(machine.is_on for machine in listed):
-        return f"{listed[-1].kind_and_id} is {listed[-1].item.values.get('runtime.powerState')}"
-    return None
 
 
 def named_or_only(kind: str, items: Sequence[Item], typed: str | None) -> Item:

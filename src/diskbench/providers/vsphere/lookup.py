@@ -18,7 +18,6 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
 from diskbench.providers.vsphere.disk_request import (
-    Policy,
     Template,
     VsphereDiskRequest,
     VsphereNetwork,
@@ -94,7 +93,9 @@ def _place(item: Item) -> VspherePlace:
     return VspherePlace(id=item.id, name=item.name)
 
 
-def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereOptions) -> tuple[Item, Policy | None]:
+def _datastore(
+    vsphere: Vsphere, root: Ref, typed: VsphereOptions
+) -> tuple[Item, VspherePlace | None]:
     datastores = vsphere.listed("Datastore", DATASTORE, root)
     if typed.storage_policy is not None:
         policy = find_policy(vsphere, typed.storage_policy)
@@ -267,7 +268,7 @@ def _ids(refs: Sequence[Ref] | None) -> frozenset[str]:
     return frozenset(moid(ref) for ref in refs or ())
 
 
-def find_policy(vsphere: Vsphere, name: str) -> Policy:
+def find_policy(vsphere: Vsphere, name: str) -> VspherePlace:
     """The policy of that name. Raises UnknownName."""
     with _service(vsphere) as content:
         manager = content.profileManager
@@ -280,13 +281,13 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
         profiles = vsphere.call("Pbm.QueryProfile", ask)
     for profile in profiles:
         if profile.name == name:
-            return Policy(id=str(profile.profileId.uniqueId), name=name)
+            return VspherePlace(id=str(profile.profileId.uniqueId), name=name)
     raise UnknownName(
         "storage policy", name, [str(profile.name) for profile in profiles], field="storage_policy"
     )
 
 
-def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
+def matching(vsphere: Vsphere, policy: VspherePlace, datastores: Iterable[str]) -> frozenset[str]:
     """The ids of those datastores that match the policy."""
     placement = pbm.placement
     profile = pbm.profile.ProfileId(uniqueId=policy.id)

@@ -17,9 +17,9 @@ from diskbench.model.base import Frozen
 from diskbench.model.rental import Claim
 from diskbench.providers.vsphere.disk_request import (
     Controller,
-    Policy,
     VsphereDiskRequest,
     VsphereNetwork,
+    VspherePlace,
     VsphereResolved,
 )
 from diskbench.providers.vsphere.errors import vim
@@ -230,7 +230,7 @@ def _network_backing(chosen: VsphereNetwork, network: Any) -> Spec:  # noqa: ANN
     return card.NetworkBackingInfo(deviceName=chosen.name, network=network)
 
 
-def _profile(policy: Policy) -> Spec:
+def _profile(policy: VspherePlace) -> Spec:
     return vim.vm.DefinedProfileSpec(profileId=policy.id)
 
 

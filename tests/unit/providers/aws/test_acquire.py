@@ -18,7 +18,6 @@ from tests.unit.providers.aws.rig import (
 )
 
 from diskbench.errors import (
-    AccessDenied,
     DiskbenchError,
     Interrupted,
     RentalFailed,
@@ -27,8 +26,6 @@ from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 
 pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
-
-MAKES = ("ImportKeyPair", "CreateSecurityGroup", "RunInstances", "CreateVolume")
 
 
 def fails(
@@ -83,17 +80,6 @@ def test_a_volume_is_rented_attached_found_and_read_back(cloud: Cloud) -> None:
     (volume,) = acquired.facts["volumes"]
     assert (volume["type"], volume["size_gib"], volume["attached_as"]) == ("gp2", 20, "/dev/sdf")
     assert cloud.guest.closed == 1
-
-
-def test_everything_is_tagged_in_the_call_that_makes_it(cloud: Cloud) -> None:
-    cloud.acquire()
-    assert not cloud.wire.requests("CreateTags")
-    for operation in MAKES:
-        (request,) = cloud.wire.requests(operation)
-        for tagged in request["TagSpecifications"]:
-            tags = {tag["Key"]: tag["Value"] for tag in tagged["Tags"]}
-            assert tags["diskbench-lease"] == CLAIM.lease_id
-            assert tags["diskbench-expires"] == "4000000000"
 
 
 def test_the_machine_takes_its_disks_along_when_it_ends(cloud: Cloud) -> None:
@@ -275,45 +261,6 @@ def test_what_never_becomes_what_it_should_is_given_up_and_told(
     fails(cloud, RentalFailed, says, impatient=impatient)
 
 
-@pytest.mark.parametrize(
-    ("spec", "advice"),
-    [({}, "admitted from 127.0.0.0/8 only"), ({"ssh_cidr": "198.51.100.0/24"}, "198.51.100.0/24"),
-     ({"security_group": "sg-0"}, "your own group")],
-)  # fmt: skip
-def test_where_ssh_never_answers_who_was_admitted_is_told(
-    cloud: Cloud, spec: dict[str, str], advice: str
-) -> None:
-    cloud.guest.refusals = 10**6
-    cloud.impatient("ssh_s")
-    if "security_group" in spec:
-        subnet = cloud.client().describe_subnets()["Subnets"][0]
-        made = cloud.client().create_security_group(
-            GroupName="mine", Description="mine", VpcId=subnet["VpcId"]
-        )
-        spec = {"security_group": made["GroupId"], "subnet": subnet["SubnetId"]}
-    rental = cloud.resolve(**spec)
-    with pytest.raises(RentalFailed) as failed:
-        cloud.acquire_of(rental)
-    assert advice in failed.value.advice
-    assert "--zone" not in failed.value.advice or "--ssh-cidr" in failed.value.advice
-
-
-def test_a_machine_that_is_not_listed_at_once_is_waited_for(cloud: Cloud) -> None:
-    unknown = refusal("InvalidInstanceID.NotFound", "not yet")
-    cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),
-                     unknown, unknown)  # fmt: skip
-    cloud.acquire()
-
-
-def test_a_machine_that_ends_by_itself_is_told_with_ec2s_reason(cloud: Cloud) -> None:
-    state = {"name": "terminated", "code": "Client.InternalError", "why": "Client error on launch"}
-    cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),
-                     in_state(**state))  # fmt: skip
-    error = fails(cloud, AccessDenied, r"Client error on launch \(Client.InternalError\)")
-    assert "key" in error.advice
-    assert "somebody" not in str(error)
-
-
 def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud: Cloud) -> None:
     cloud.guest.refusals = 10**6
     state = {"name": "shutting-down", "code": "Client.UserInitiatedShutdown", "why": "by hand"}
@@ -402,11 +349,3 @@ def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud
 def test_whoever_stops_it_waits_for_nothing(cloud: Cloud, moment: str) -> None:
     cloud.watch.stop_at = moment
     fails(cloud, Interrupted, "stopped while waiting for the cloud")
-
-
-def test_keys_of_another_account_are_refused(cloud: Cloud) -> None:
-    rental = cloud.resolve()
-    other = rental.scope.model_copy(update={"account": "999999999999"})
-    with pytest.raises(AccessDenied, match=r"123456789012.*999999999999"):
-        cloud.acquire_of(rental.model_copy(update={"scope": other}))
-    assert cloud.left() == []

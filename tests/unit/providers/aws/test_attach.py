@@ -46,10 +46,6 @@ def test_any_text_is_a_listing_of_what_it_holds(text: str) -> None:
     assert all(disk.size_bytes >= 0 for disk in parse_disks(text))
 
 
-def test_a_volume_is_found_by_its_serial() -> None:
-    assert find_volume([ROOT, OURS], VOLUME, [ROOT], nvme=True) == OURS
-
-
 def test_a_volume_is_found_by_its_link_where_the_guest_shows_no_serial() -> None:
     linked = changed(OURS, serial="", identity="/image", links=(EBS, f"{EBS}-ns-1"))
     assert find_volume([ROOT, linked], VOLUME, [ROOT], nvme=True) == linked

@@ -28,14 +28,12 @@ KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
         ({"disk": "gp2", "size_gib": 20, "iops": 300}, "gp2 takes no --iops", "leave --iops out"),
         ({"disk": "io1", "size_gib": 20}, "io1 needs --iops", "100 to 1,000"),
         ({"disk": "io1", "size_gib": 20, "iops": 5000}, "250 per GiB", "at most 50 per GiB"),
-        ({"disk": "io2", "size_gib": 4, "iops": 5000}, "per GiB", "at most 1000 per GiB"),
         (
             {"disk": "gp3", "size_gib": 100, "throughput_mib_per_s": 1000},
             "throughput of 1,000",
             "0.25 per IOPS",
         ),
         ({"disk": "gp3", "size_gib": 100, "iops": 100}, "100", "3,000 to 80,000"),
-        ({**GP2, "stripe": True}, "--stripe needs several", "--count N"),
         ({**GP2, "count": 22, "stripe": True}, "--count 22", "at most 21"),
         ({"disk": "root", "count": 2, "stripe": True}, "one root disk", "leave --count out"),
         ({"disk": "root:gp5"}, "'gp5'", "did you mean gp"),
@@ -43,7 +41,6 @@ KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
         ({"disk": "instance-store", "size_gib": 20}, "--size 20", "--instance-type"),
         ({**GP2, "snapshot": "ami-0123"}, "--from-snapshot 'ami-0123'", "snap-0123456789abcdef0"),
         ({**SNAPSHOT, "count": 2, "stripe": True}, "with --stripe", "leave --stripe out"),
-        ({"disk": "root", "snapshot": "snap-01"}, "with --disk root", "gp3"),
         ({"disk": "instance-store", "snapshot": "snap-01"}, "with --disk instance", "gp3"),
         ({**GP2, "aws": {"initialization_rate": 200}}, "without a snapshot", "--from-snapshot"),
         ({**SNAPSHOT, "aws": {"initialization_rate": 99}}, "99 is not sold", "100 to 300"),
@@ -56,15 +53,8 @@ KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
         ({**GP2, "security_group": "mine"}, "--security-group 'mine'", "sg-0123456789abcdef0"),
         ({**GP2, "instance_type": "big"}, "--instance-type 'big'", "m7i.large"),
         ({**GP2, "ssh_cidr": "everywhere"}, "'everywhere' is not a network", "203.0.113.7/32"),
-        ({**GP2, "ssh_cidr": "10.0.0.1/8"}, "host bits set", "203.0.113.7/32"),
-        (
-            {**GP2, "ssh_cidr": "10.0.0.0/8", "security_group": "sg-0123456789abcdef0"},
-            "cannot be used with",
-            "leave one",
-        ),
         ({**GP2, "endpoint_url": "localhost:5000"}, "not a URL", "http://HOST:PORT"),
         ({**GP2, "endpoint_url": "http://ec2.example.com"}, "in the clear", "https"),
-        ({**GP2, "lab": EmulationOptions(time_scale=60)}, "real machines", "--endpoint-url"),
         (
             {
                 **GP2,
@@ -87,15 +77,12 @@ def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises
     ("typed", "kind", "disk_type"),
     [
         (GP2, "volume", "gp2"),
-        ({"disk": "standard", "size_gib": 20}, "volume", "standard"),
         ({"disk": "io1", "size_gib": 100, "iops": 5000}, "volume", "io1"),
-        ({"disk": "sc1", "size_gib": 125}, "volume", "sc1"),
         ({**GP2, "count": 4, "stripe": True}, "volume", "gp2"),
         ({"disk": "root"}, "root", "gp3"),
         ({"disk": "root", "size_gib": 50, "iops": 4000}, "root", "gp3"),
         ({"disk": "root:gp2", "size_gib": 50}, "root", "gp2"),
         ({"disk": "instance-store"}, "instance-store", "instance-store"),
-        ({**GP2, "ssh_cidr": "0.0.0.0/0"}, "volume", "gp2"),
         (
             {
                 **GP2,

@@ -117,28 +117,11 @@ def hide_once(cloud: Cloud) -> None:
     cloud.wire.spoil("DescribeNetworkInterfaces", empty("NetworkInterfaces"))
 
 
-def settling(cloud: Cloud) -> None:
-    timing = dataclasses.replace(cloud.provider.timing, settle_s=3.0, settle_repeats=2)
-    cloud.provider = AWSProvider(timing, cloud.provider.ask_caller)
-
-
 def test_one_empty_listing_closes_no_lease_whose_ids_are_known(cloud: Cloud) -> None:
     rental = cloud.resolve()
     acquired = cloud.acquire_of(rental)
     hide_once(cloud)
     cloud.provider.release(CLAIM.lease_id, rental.scope, made=acquired.made)
-    assert cloud.left() == []
-
-
-def test_one_empty_listing_closes_no_lease_just_after_a_create(cloud: Cloud) -> None:
-    settling(cloud)
-    rental = cloud.resolve()
-    cloud.acquire_of(rental)
-    for operation in ("DescribeSecurityGroups", "DescribeKeyPairs"):
-        key = {"DescribeSecurityGroups": "SecurityGroups", "DescribeKeyPairs": "KeyPairs"}
-        cloud.wire.spoil(operation, empty(key[operation]))
-    hide_once(cloud)
-    cloud.provider.release(CLAIM.lease_id, rental.scope)
     assert cloud.left() == []
 
 
@@ -324,5 +307,4 @@ def test_of_several_ebs_cards_the_first_counts() -> None:
     ],
 )  # fmt: skip
 def test_a_type_counts_in_the_quota_of_its_family(instance_type: str, family: str | None) -> None:
-    found = family_of(instance_type)
-    assert (found.name if found else None) == family
+    assert family_of(instance_type) == family

@@ -1,6 +1,5 @@
 """What would be rented, looked up before anything is: real calls, to moto."""
 
-import json
 import math
 import sys
 
@@ -10,7 +9,6 @@ from tests.books import SHIPPED
 from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, changed
 
 from diskbench.errors import (
-    AccessDenied,
     ExtraMissing,
     HostUnavailable,
     InvalidValue,
@@ -19,18 +17,15 @@ from diskbench.errors import (
 )
 from diskbench.extras import how_to_install
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Rental
 from diskbench.providers.aws.client import AwsSessions, is_amazon
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.aws.lookup import _PARAMETERS
 from diskbench.providers.aws.machines import check_support, find_machine
-from diskbench.providers.networks import is_loopback, ssh_cidr
+from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import EmulationOptions
 
 pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
-
-CHANGING = ("Create", "Run", "Import", "Attach", "Delete", "Modify", "Terminate", "Authorize")
 
 
 def test_the_default_is_a_whole_rental(cloud: Cloud) -> None:
@@ -57,14 +52,6 @@ def test_the_default_is_a_whole_rental(cloud: Cloud) -> None:
     assert all(part.source for part in rental.prices)
 
 
-def test_resolving_changes_nothing_and_crosses_a_step(cloud: Cloud) -> None:
-    rental = cloud.resolve()
-    assert not [name for name, _ in cloud.wire.calls if name.startswith(CHANGING)]
-    assert cloud.left() == []
-    assert Rental.model_validate_json(rental.model_dump_json()) == rental
-    assert json.loads(json.dumps(rental.details)) == rental.details
-
-
 def test_without_a_region_it_is_said_where_one_is_looked_for(cloud: Cloud, monkeypatch) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setattr(boto3, "Session", boto3.session.Session)
@@ -76,10 +63,7 @@ def test_without_a_region_it_is_said_where_one_is_looked_for(cloud: Cloud, monke
 def test_a_zone_names_its_region(cloud: Cloud) -> None:
     rental = cloud.resolve(zone="us-west-2b")
     assert (rental.scope.region, rental.zones) == ("us-west-2", ("us-west-2b",))
-
-
-def test_a_region_of_which_no_price_is_known_has_none(cloud: Cloud) -> None:
-    assert cloud.resolve(region="eu-central-1").hourly_usd is None
+    assert rental.hourly_usd is None, "no price is known of that region"
 
 
 def test_the_image_is_the_newest_ubuntu_where_the_region_has_one(cloud: Cloud) -> None:
@@ -250,17 +234,6 @@ def test_an_emulator_on_this_machine_lets_this_machine_in(cloud: Cloud) -> None:
     assert cloud.resolve(ssh_cidr="10.1.2.3").details["ssh_cidr"] == "10.1.2.3/32"
 
 
-def test_aws_itself_lets_in_the_address_it_sees() -> None:
-    aws = AwsSessions().at(None, REGION, None)
-    assert aws.emulated_endpoint() is None
-    assert ssh_cidr(GP2, aws.emulated_endpoint(), lambda: "203.0.113.7/32") == "203.0.113.7/32"
-
-
-def test_a_group_of_the_users_is_left_as_it_is(cloud: Cloud) -> None:
-    group = cloud.client().describe_security_groups()["SecurityGroups"][0]["GroupId"]
-    assert cloud.resolve(security_group=group).details["ssh_cidr"] is None
-
-
 def test_a_subnet_of_the_users_decides_zone_and_address(cloud: Cloud) -> None:
     subnets = cloud.client().describe_subnets()["Subnets"]
     mine = next(s for s in subnets if s["AvailabilityZone"] == "us-east-1c")
@@ -272,16 +245,6 @@ def test_a_subnet_of_the_users_decides_zone_and_address(cloud: Cloud) -> None:
 def test_a_lab_option_scales_the_promise_of_an_emulated_cloud(cloud: Cloud) -> None:
     rental = cloud.resolve(lab=EmulationOptions(time_scale=60))
     assert "bursts to 3,000 for 31 s" in rental.promise
-
-
-def test_no_credentials_say_how_to_log_in(cloud: Cloud, monkeypatch) -> None:
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    monkeypatch.setattr(boto3, "Session", boto3.session.Session)
-    with pytest.raises(AccessDenied) as refused:
-        cloud.resolve()
-    assert "aws sso login" in refused.value.advice
-    assert "aws configure" in refused.value.advice
 
 
 def test_a_profile_that_does_not_exist_lists_those_that_do(

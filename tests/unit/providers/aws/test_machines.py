@@ -1,5 +1,7 @@
 """Which machine is good enough for a disk, and which one measures itself."""
 
+from typing import Any
+
 import pytest
 from tests.books import SHIPPED
 
@@ -15,14 +17,9 @@ def cheapest(need: Needs, **more: object) -> str:
     return candidates(BOOK, need, **options)[0]  # type: ignore[arg-type]
 
 
-def test_a_disk_needs_a_fifth_more_of_its_machine_than_its_ceiling() -> None:
-    need = needs(limits("aws", "gp2", 20))
-    assert need.iops == pytest.approx(3600)
-    assert need.mb_per_s == pytest.approx(1.2 * 128 * 2**20 / 1e6)
-
-
-def test_disks_together_need_the_sum() -> None:
-    one, four = needs(limits("aws", "gp3", 100)), needs(limits("aws", "gp3", 100), 4)
+def test_disks_need_a_fifth_more_of_their_machine_than_the_sum_of_their_ceilings() -> None:
+    one, four = needs(limits("aws", "gp2", 20)), needs(limits("aws", "gp2", 20), 4)
+    assert (one.iops, one.mb_per_s) == pytest.approx((3600, 1.2 * 128 * 2**20 / 1e6))
     assert (four.iops, four.mb_per_s) == pytest.approx((4 * one.iops, 4 * one.mb_per_s))
 
 
@@ -46,34 +43,21 @@ def test_the_default_is_the_cheapest_machine_whose_baseline_is_enough(
     assert (entry.mb_per_s or 0) >= need.mb_per_s
 
 
-def test_no_candidate_is_of_yesterday_or_earns_its_processor() -> None:
-    for name in candidates(BOOK, Needs(0, 0), arch="x86_64"):
-        entry = BOOK.machines.types[name]
-        assert entry.current, name
-        assert not entry.burstable, name
-        assert entry.vcpus >= 2, name
-
-
-def test_the_cheapest_comes_first() -> None:
-    names = candidates(BOOK, Needs(3600, 150), arch="x86_64")
+@pytest.mark.parametrize(
+    "asked", [{}, {"arch": "arm64"}, {"disks": 30}, {"local_disks": 1}], ids=str
+)
+def test_candidates_are_of_today_and_fit_the_cheapest_first(asked: dict[str, Any]) -> None:
+    options = {"arch": "x86_64", **asked}
+    names = candidates(BOOK, Needs(0, 0), **options)
     prices = [BOOK.prices.machine_hourly_usd(name) or 0.0 for name in names]
     assert prices == sorted(prices)
-
-
-def test_an_image_for_arm_gets_an_arm_machine() -> None:
-    chosen = cheapest(needs(limits("aws", "gp3", 100)), arch="arm64")
-    assert BOOK.machines.types[chosen].arch == "arm64"
-
-
-def test_many_disks_need_a_machine_with_room_for_them() -> None:
-    for name in candidates(BOOK, Needs(0, 0), arch="x86_64", disks=30):
-        assert BOOK.machines.types[name].max_disks > 30
-
-
-def test_instance_store_needs_a_machine_with_nvme_disks_of_its_own() -> None:
-    local = BOOK.machines.types[cheapest(Needs(0, 0), local_disks=1)].local
-    assert local is not None
-    assert local.nvme
+    assert names
+    for name in names:
+        entry = BOOK.machines.types[name]
+        assert (entry.current, entry.burstable, entry.arch) == (True, False, options["arch"]), name
+        assert entry.vcpus >= 2, name
+        assert entry.max_disks > asked.get("disks", 0), name
+        assert (entry.local is not None and entry.local.nvme) or "local_disks" not in asked, name
 
 
 def test_nothing_sustains_more_than_there_is() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import botocore.session
 from botocore.loaders import create_loader
+from tests.rigs.golden import PLACE
 
 import diskbench.providers.aws as package
 from diskbench.catalog.books import regions
@@ -18,7 +19,10 @@ SERVICES = {
     "service-quotas": "servicequotas", "ssm": "ssm", "sts": "sts",
 }  # fmt: skip
 """The SDK's name of a service, and IAM's."""
-BY_THE_WAY = {"ec2:CreateTags", policy.KEY, *policy.KEY_USE}
+BY_THE_WAY = {
+    "ec2:CreateTags", *policy.allowed("UseTheKeyOfTheVolumes"),
+    *policy.allowed("LetTheMachineUseTheKey"),
+}  # fmt: skip
 """Needed by the calls that make something with tags, or encrypted with a key of the account."""
 FREE = {"sts:GetCallerIdentity"}
 """Needs no permission (STS API Reference)."""
@@ -85,16 +89,10 @@ def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
 
 def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it() -> None:
     """RunInstances names the kinds in its request; what it made untagged would be refused."""
-    from diskbench.model.rental import Claim
-    from diskbench.providers.aws.requests import AwsLaunch, run_instances
-
-    launch = AwsLaunch(
-        image="ami-1", instance_type="m5.large", subnet="s", group="g", user_data="",
-        root_device="/dev/sda1", root={}, spot=True,
-    )  # fmt: skip
-    claim = Claim(lease_id="one", expires_at=1.0, owner="me", version="0")
-    tagged = {one["ResourceType"] for one in run_instances(claim, launch)["TagSpecifications"]}
-    assert tagged == set(policy.MAKE["ec2:RunInstances"])
+    request = json.loads((PLACE / "requests/aws/run_instances_everything.json").read_text())
+    tagged = {one["ResourceType"] for one in request["TagSpecifications"]}
+    (makes,) = (one for one in statements() if one["Sid"] == "MakeRunInstances")
+    assert {f"arn:aws:ec2:*:*:{kind}/*" for kind in tagged} == set(makes["Resource"])
 
 
 def test_it_fits_into_a_managed_policy() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
-from tests.unit.providers.aws.rig import CLAIM, QUICK, Answer, Cloud, changed, refusal
+from tests.unit.providers.aws.rig import CLAIM, Cloud, refusal
 
-from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, RentalFailed
+from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
 from diskbench.model.rental import Claim, Scope
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.cloud import AWSProvider
 
 pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
 
@@ -58,53 +55,6 @@ def test_only_the_lease_is_given_back(cloud: Cloud) -> None:
     assert {v["VolumeId"] for v in cloud.volumes()} == {mine, stray}
 
 
-def test_what_acquire_never_made_is_found_by_its_tag(cloud: Cloud) -> None:
-    stray_volume(cloud)
-    ec2 = cloud.client()
-    ec2.create_security_group(
-        GroupName=f"diskbench-{CLAIM.lease_id}-stray",
-        Description="stray",
-        TagSpecifications=tagged("security-group"),
-    )
-    release(cloud)
-    assert cloud.left() == []
-
-
-def test_what_acquire_adds_meanwhile_goes_too(cloud: Cloud) -> None:
-    cloud.acquire()
-
-    def late(_, call):
-        answer = call()
-        stray_volume(cloud)
-        return answer
-
-    cloud.wire.spoil("TerminateInstances", late)
-    release(cloud)
-    assert cloud.left() == []
-
-
-def test_released_in_the_middle_acquire_ends_and_leaves_nothing(cloud: Cloud) -> None:
-    rental = cloud.resolve()
-    cloud.guest.refusals = 10**9
-    failed: list[BaseException] = []
-
-    def rent() -> None:
-        try:
-            cloud.acquire_of(rental)
-        except RentalFailed as error:
-            failed.append(error)
-
-    renting = threading.Thread(target=rent)
-    renting.start()
-    while not any("SSH to" in note for note in cloud.watch.notes):
-        renting.join(0.01)
-        assert renting.is_alive()
-    AWSProvider(QUICK).release(CLAIM.lease_id, rental.scope)
-    renting.join(60)
-    assert "is terminated: " in str(failed[0])
-    assert cloud.left() == []
-
-
 @pytest.mark.parametrize(
     ("operation", "code"),
     [("DeleteVolume", "VolumeInUse"), ("DeleteVolume", "IncorrectState"),
@@ -116,18 +66,6 @@ def test_what_still_hangs_on_something_is_tried_again(
     cloud.acquire()
     stray_volume(cloud)
     cloud.wire.spoil(operation, refusal(code, "in use"), refusal(code, "in use"))
-    release(cloud)
-    assert cloud.left() == []
-
-
-def test_what_is_gone_already_is_as_well(cloud: Cloud) -> None:
-    volume = stray_volume(cloud)
-
-    def first(_, call):
-        cloud.client().delete_volume(VolumeId=volume)
-        return call()
-
-    cloud.wire.spoil("DeleteVolume", first)
     release(cloud)
     assert cloud.left() == []
 
@@ -159,29 +97,12 @@ def test_a_machine_that_will_not_end_is_named(cloud: Cloud) -> None:
         release(cloud)
 
 
-def test_what_cannot_be_listed_is_not_taken_for_given_back(cloud: Cloud) -> None:
-    cloud.acquire()
-    cloud.wire.always("DescribeVolumes", refusal("ExpiredToken", "expired"))
-    with pytest.raises(ReleaseFailed, match="could not be listed") as failed:
-        release(cloud)
-    assert "aws sso login" in failed.value.advice
-
-
 def test_another_account_is_not_taken_for_an_empty_one(cloud: Cloud) -> None:
     elsewhere = scope(cloud, account="work@999999999999")
     with pytest.raises(ReleaseFailed):
         cloud.provider.release(CLAIM.lease_id, elsewhere)
     with pytest.raises(AccessDenied, match="of account 123456789012"):
         cloud.provider.found(scope(cloud, account="999999999999"))
-
-
-def test_a_throttled_release_goes_on(cloud: Cloud) -> None:
-    cloud.acquire()
-    throttled = refusal("RequestLimitExceeded", "slower", 503)
-    for operation in ("TerminateInstances", "DescribeInstances", "DeleteKeyPair"):
-        cloud.wire.spoil(operation, throttled, throttled)
-    release(cloud)
-    assert cloud.left() == []
 
 
 # Listing
@@ -197,22 +118,6 @@ def test_every_lease_is_found_with_all_that_it_holds(cloud: Cloud) -> None:
     assert (theirs.lease_id, theirs.resources) == (OTHER.lease_id, (f"volume {stray}",))
 
 
-def test_without_a_region_every_region_is_looked_through(cloud: Cloud) -> None:
-    for region in ("us-east-1", "eu-central-1"):
-        cloud.client(region=region).create_volume(
-            AvailabilityZone=f"{region}a", Size=1, TagSpecifications=tagged("volume")
-        )
-
-    def two(answer: Answer) -> None:
-        answer["Regions"] = [{"RegionName": "eu-central-1"}, {"RegionName": "us-east-1"}]
-
-    cloud.wire.always("DescribeRegions", changed(two))
-    anywhere = scope(cloud, region=None)
-    assert [f.scope.region for f in cloud.provider.found(anywhere)] == ["eu-central-1", "us-east-1"]
-    cloud.provider.release(CLAIM.lease_id, anywhere)
-    assert cloud.provider.found(anywhere) == []
-
-
 def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_path) -> None:
     """Whoever can tag a volume must not choose a directory that is removed."""
     precious = tmp_path / "data" / "diskbench" / "precious"
@@ -223,11 +128,6 @@ def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_p
 
 
 # Whether the machine is still there
-
-
-def test_a_machine_that_runs_is_not_gone(cloud: Cloud) -> None:
-    cloud.acquire()
-    assert cloud.provider.gone(CLAIM.lease_id, scope(cloud)) is None
 
 
 def test_a_machine_that_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
@@ -248,25 +148,6 @@ def test_what_aws_does_not_answer_gives_no_machine_up(cloud: Cloud) -> None:
     cloud.acquire()
     cloud.wire.always("DescribeInstances", refusal("ExpiredToken", "expired"))
     assert cloud.provider.gone(CLAIM.lease_id, scope(cloud)) is None
-
-
-def test_interfaces_and_addresses_that_no_machine_takes_along_go_too(cloud: Cloud) -> None:
-    cloud.acquire()
-    ec2 = cloud.client()
-    subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
-    made = ec2.create_network_interface(
-        SubnetId=subnet, TagSpecifications=tagged("network-interface")
-    )
-    interface = made["NetworkInterface"]["NetworkInterfaceId"]
-    address = ec2.allocate_address(Domain="vpc", TagSpecifications=tagged("elastic-ip"))
-    (found,) = cloud.provider.found(scope(cloud))
-    assert f"network-interface {interface}" in found.resources
-    assert f"address {address['AllocationId']}" in found.resources
-    release(cloud)
-    assert cloud.provider.found(scope(cloud)) == []
-    assert ec2.describe_addresses()["Addresses"] == []
-    left = ec2.describe_network_interfaces()["NetworkInterfaces"]
-    assert interface not in {one["NetworkInterfaceId"] for one in left}
 
 
 def test_a_user_of_another_partition_asks_for_the_regions_where_he_is(

@@ -1,6 +1,7 @@
 """What EC2 is sent: each request is a file, and AWS's own model of the service accepts it."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import botocore.session
@@ -8,40 +9,74 @@ import pytest
 from botocore.validate import ParamValidator
 from tests.rigs.golden import PLACE, Golden
 
-from diskbench.model.rental import Claim, DiskSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Claim
 from diskbench.providers.aws import requests
+from diskbench.providers.aws.client import AwsTiming
+from diskbench.providers.aws.disk_request import (
+    AwsDiskRequest,
+    AwsImage,
+    AwsMachine,
+    AwsResolved,
+    AwsZone,
+    EbsFigures,
+    Kind,
+)
+from diskbench.providers.aws.requests import AwsOrder
+from diskbench.providers.keys import LeaseKeys
 from diskbench.providers.options import EmulationOptions
 
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
-LAUNCH = requests.AwsLaunch(
-    image="ami-0123456789abcdef0",
-    instance_type="c6in.large",
-    subnet="subnet-0123456789abcdef0",
-    group="sg-0123456789abcdef0",
-    user_data="#cloud-config\n",
-    root_device="/dev/xvda",
-    root=requests.root_disk(DiskSpec(type="gp3", size_gib=8)),
-    public=True,
-    ebs_optimized=True,
-)
-EVERYTHING = requests.AwsLaunch(
-    image="ami-0123456789abcdef0",
-    instance_type="m7i.large",
-    subnet="subnet-0123456789abcdef0",
-    group="sg-0123456789abcdef0",
-    user_data="#cloud-config\n",
-    root_device="/dev/sda1",
-    root=requests.root_disk(
-        DiskSpec(type="gp3", size_gib=100, iops=4000, throughput_mib_per_s=250), "alias/mine"
-    ),
-    spot=True,
-    placement="close-together",
-    lab="noise=0.1 time_scale=60.0",
-)
-IO1 = DiskSpec(type="io1", size_gib=100, iops=5000)
-GP3 = DiskSpec(type="gp3", size_gib=100, iops=4000, throughput_mib_per_s=250)
+HERE = AwsZone(zone="us-east-1a", subnet="subnet-0123456789abcdef0", vpc="vpc-0123456789abcdef0")
+GROUP = "sg-0123456789abcdef0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(AwsOrder):
+    """An order without the data for the first boot, which has keys."""
+
+    @property
+    def user_data(self) -> str:
+        return "#cloud-config\n"
+
+
+def order(kind: Kind = "volume", claim: Claim = CLAIM, **more: Any) -> AwsOrder:
+    """The order of a disk (`type`, `size_gib` …); of `root`, a machine with every option."""
+    root = kind == "root"
+    asked = {name: more.pop(name) for name in AwsDiskRequest.model_fields if name in more}
+    disk = AwsDiskRequest(kind=kind, **{"type": "gp3", "size_gib": 100, **asked})
+    machine = AwsMachine(
+        type="m7i.large" if root else "c6in.large", arch="x86_64", vcpus=2, memory_bytes=2**32,
+        hypervisor="nitro", ebs_nvme=True, ebs=EbsFigures(),
+        ebs_optimized="unsupported" if root else "default",
+    )  # fmt: skip
+    image = AwsImage(
+        id="ami-0123456789abcdef0", name="", arch="x86_64", user="ubuntu", root_gib=8,
+        root_device="/dev/sda1" if root else "/dev/xvda",
+    )  # fmt: skip
+    details = AwsResolved(
+        account_id="123456789012", region="us-east-1", requested=disk, machine=machine,
+        size_gib=disk.size_gib, image=image, places=(HERE,), ssh_cidr=None, emulated=root,
+    )  # fmt: skip
+    keys = LeaseKeys(
+        user_private="", user_public="ssh-ed25519 AAAA", host_private="", host_public=""
+    )  # type: ignore[arg-type]
+    edge: Any = None
+    return Plain(
+        claim=claim, spec=RentSpec(**more), details=details, keys=keys, watch=edge,
+        timing=AwsTiming(), ec2=edge,
+    )  # fmt: skip
+
+
+IO1 = {"type": "io1", "iops": 5000}
+GP3 = {"type": "gp3", "iops": 4000, "throughput_mib_per_s": 250}
+EVERYTHING = order(
+    "root", **GP3, kms_key="alias/mine", spot=True, placement="close-together",
+    lab=EmulationOptions(noise=0.1, time_scale=60),
+)  # fmt: skip
+PUBLIC = HERE.model_copy(update={"public": True})
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "import_key_pair": ("ImportKeyPair", requests.import_key_pair(CLAIM, "ssh-ed25519 AAAA")),
+    "import_key_pair": ("ImportKeyPair", requests.import_key_pair(order())),
     "create_security_group": (
         "CreateSecurityGroup", requests.create_security_group(CLAIM, "vpc-0123456789abcdef0"),
     ),
@@ -51,19 +86,22 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "allow_ssh_ipv6": (
         "AuthorizeSecurityGroupIngress", requests.allow_ssh(CLAIM, "sg-0123", "2001:db8::7/128"),
     ),
-    "run_instances": ("RunInstances", requests.run_instances(CLAIM, LAUNCH)),
-    "run_instances_everything": ("RunInstances", requests.run_instances(CLAIM, EVERYTHING, 2)),
+    "run_instances": ("RunInstances", requests.run_instances(order(), GROUP, PUBLIC)),
+    "run_instances_everything": (
+        "RunInstances", requests.run_instances(EVERYTHING, GROUP, HERE, 2),
+    ),
     "create_volume_gp2": (
         "CreateVolume",
-        requests.create_volume(CLAIM, DiskSpec(type="gp2", size_gib=20), "us-east-1a", 0),
+        requests.create_volume(order(type="gp2", size_gib=20), HERE.zone, 0),
     ),
-    "create_volume_io1": ("CreateVolume", requests.create_volume(CLAIM, IO1, "us-east-1a", 1)),
-    "create_volume_gp3": ("CreateVolume", requests.create_volume(CLAIM, GP3, "us-east-1a", 2)),
+    "create_volume_io1": ("CreateVolume", requests.create_volume(order(**IO1), HERE.zone, 1)),
+    "create_volume_gp3": ("CreateVolume", requests.create_volume(order(**GP3), HERE.zone, 2)),
     "create_volume_encrypted": (
         "CreateVolume",
         requests.create_volume(
-            CLAIM.model_copy(update={"tags": (("team", "db"),)}), GP3, "us-east-1a", 0,
-            origin=requests.Origin(kms_key="alias/mine"),
+            order(claim=CLAIM.model_copy(update={"tags": (("team", "db"),)}), **GP3,
+                  kms_key="alias/mine"),
+            HERE.zone, 0,
         ),
     ),
     "attach_volume": ("AttachVolume", requests.attach_volume("vol-1", "i-1", "/dev/sdf")),
@@ -98,21 +136,17 @@ def test_the_service_model_of_aws_accepts_a_request(name: str) -> None:
 def test_tokens_are_the_same_for_the_same_and_others_for_anything_else() -> None:
     def of(zone: str = "us-east-1a", index: int = 0, lease: str = "01jlease") -> str:
         claim = CLAIM.model_copy(update={"lease_id": lease})
-        made = requests.create_volume(claim, IO1, zone, index)
+        made = requests.create_volume(order(claim=claim, **IO1), zone, index)
         return str(made["ClientToken"])
 
     assert of() == of()
     assert len({of(), of(zone="us-east-1b"), of(index=1), of(lease="01other")}) == 4
-    machines = [requests.run_instances(CLAIM, LAUNCH, n)["ClientToken"] for n in (0, 0, 1)]
+    machines = [requests.run_instances(order(), GROUP, HERE, n)["ClientToken"] for n in (0, 0, 1)]
     assert machines[0] == machines[1] != machines[2]
 
 
 def test_a_token_fits_what_ec2_takes() -> None:
     assert len(requests.token("01jlease", "machine-0", {})) <= 64
-
-
-def test_user_data_does_not_show_when_a_launch_is_printed() -> None:
-    assert "cloud-config" not in repr(LAUNCH)
 
 
 def test_what_a_tag_cannot_hold_is_replaced() -> None:

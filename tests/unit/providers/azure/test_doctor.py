@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from diskbench.providers.azure.doctor import _claims, _quotas, allowed
+from diskbench.providers.azure.doctor import _claims, allowed, quotas
 from diskbench.providers.azure.policy import actions
 
 DISKS = "Microsoft.Compute/disks/write"
@@ -59,7 +59,7 @@ def test_only_usages_that_renting_counts_against_are_quotas():
         }
 
     listed = [usage("cores", 100, 3), usage("standardDSv5Family", 10, 0), usage("images", 5, 0)]
-    total, family = _quotas(listed, "eastus")
+    total, family = quotas(listed, "eastus")
     assert (total.kind, total.of, total.limit, total.used) == ("vcpus", (), 100, 3)
     assert (family.kind, family.of) == ("vcpus", ("standardDSv5Family",))
     assert total.name == "cores shown"

@@ -16,9 +16,9 @@ import diskbench.providers.gcp as package
 from diskbench.providers.gcp.doctor import (
     NEEDS,
     OPTIONAL,
-    _quotas,
     permissions,
     policy,
+    quotas,
 )
 
 ROOT = Path(__file__).parents[4]
@@ -89,7 +89,7 @@ def test_totals_families_and_disks_are_told_apart() -> None:
         {"metric": "CPUS_ALL_REGIONS", "limit": 12.0, "usage": 8.0},
         {"metric": "NETWORKS", "limit": 5.0, "usage": 1.0},
     ]
-    found = {one.name: one for one in _quotas(listed, project, "us-east1")}
+    found = {one.name: one for one in quotas(listed, project, "us-east1")}
     assert set(found) == {
         "CPUS", "C3_CPUS", "PREEMPTIBLE_CPUS", "SSD_TOTAL_GB", "CPUS_ALL_REGIONS",
         "CPUS_PER_VM_FAMILY",

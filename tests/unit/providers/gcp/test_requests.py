@@ -2,6 +2,7 @@
 
 import functools
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,85 +11,92 @@ from emulators.gcp.labels import checked
 from emulators.gcp.schema import body_problems
 from tests.rigs.golden import PLACE, Golden
 
-from diskbench.model.rental import Claim, DiskSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Claim
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.provision import GUEST_GRACE_S, run_s
+from diskbench.providers.gcp.client import GceTiming
+from diskbench.providers.gcp.disk_request import (
+    GcpDiskRequest,
+    GcpImage,
+    GcpMachine,
+    GcpNetwork,
+    GcpResolved,
+)
+from diskbench.providers.gcp.provision import run_s
+from diskbench.providers.gcp.requests import GUEST_GRACE_S, GcpOrder
+from diskbench.providers.keys import LeaseKeys
+from diskbench.providers.options import EmulationOptions
 
-NETWORK = "projects/my-project/global/networks/default"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="Me@Here", version="0.1.0")
-LAUNCH = requests.GcpLaunch(
-    project="my-project",
-    zone="us-central1-a",
-    machine_type="n2-standard-8",
-    image="projects/ubuntu-os-cloud/global/images/ubuntu-2404",
-    boot=requests.boot_disk(
-        "pd-balanced", "us-central1-a", DiskSpec(type="pd-balanced", size_gib=10)
-    ),
-    network={"network": NETWORK},
-    tag="diskbench-01jlease-ssh",
-    run_s=7200.2,
-    user="ubuntu",
-    user_key="ssh-ed25519 AAAA",
-    user_data="#cloud-config\n",
-)
-EVERYTHING = requests.GcpLaunch(
-    project="my-project",
-    zone="us-central1-a",
-    machine_type="n2-standard-8",
-    image="projects/ubuntu-os-cloud/global/images/ubuntu-2404",
-    boot=requests.boot_disk("", "us-central1-a", DiskSpec(type="any", size_gib=10)),
-    network={"subnetwork": "projects/my-project/regions/us-central1/subnetworks/mine"},
-    tag="mine",
-    run_s=5.0,
-    user="ubuntu",
-    user_key="ssh-ed25519 AAAA",
-    user_data="#cloud-config\n",
-    local_ssds=2,
-    local_interface="scsi",
-    spot=True,
-    placement="close-together",
-    maintenance="TERMINATE",
-    lab="noise=0.1 time_scale=60.0",
-    kms_key="projects/p/locations/us-central1/keyRings/ring/cryptoKeys/disks",
-)
-BALANCED = DiskSpec(type="hyperdisk-balanced", size_gib=100, iops=4000, throughput_mib_per_s=250)
+ZONE = "us-central1-a"
+OWN = "projects/my-project/regions/us-central1/subnetworks/mine"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(GcpOrder):
+    """An order without the data for the first boot, which has keys."""
+
+    @property
+    def user_data(self) -> str:
+        return "#cloud-config\n"
+
+
+def order(claim: Claim = CLAIM, **more: Any) -> GcpOrder:
+    """The order of a disk (`type`, `size_gib` …) at a machine; `more` are details, else options."""
+    asked = {name: more.pop(name) for name in GcpDiskRequest.model_fields if name in more}
+    details = {name: more.pop(name) for name in GcpResolved.model_fields if name in more}
+    disk = GcpDiskRequest(**{"kind": "disk", "type": "pd-ssd", "size_gib": 20, **asked})
+    network = GcpNetwork(network="projects/my-project/global/networks/default")
+    machine = GcpMachine(
+        type="n2-standard-8", arch="x86_64", vcpus=8, memory_bytes=2**35, max_disks=128
+    )
+    image = GcpImage(
+        link="projects/ubuntu-os-cloud/global/images/ubuntu-2404", name="", arch="x86_64",
+        root_gib=10, user="ubuntu",
+    )  # fmt: skip
+    resolved: dict[str, Any] = {
+        "boot_type": "pd-balanced", "network": network, "ssh_cidr": "203.0.113.7/32",
+        "emulated": False, "reach": "private", **details,
+    }  # fmt: skip
+    edge: Any = None
+    keys = LeaseKeys(
+        user_private="", user_public="ssh-ed25519 AAAA", host_private="", host_public=""
+    )  # type: ignore[arg-type]
+    return Plain(
+        claim=claim, spec=RentSpec(**more), keys=keys, watch=edge, timing=GceTiming(), compute=edge,
+        details=GcpResolved(
+            project="my-project", region="us-central1", requested=disk, size_gib=disk.size_gib,
+            machine=machine, image=image, zones=(ZONE,), **resolved,
+        ),
+    )  # fmt: skip
+
+
+LAUNCH = order()
 KEY = "projects/p/locations/us-central1/keyRings/ring/cryptoKeys/disks"
-WHERE = ("my-project", "us-central1-a", 0)
+EVERYTHING = order(
+    kind="local-ssd", type="local-ssd", size_gib=375, count=2, interface="scsi", boot_type="",
+    network=GcpNetwork(network="", subnetwork=OWN), tag="mine", emulated=True, kms_key=KEY,
+    spot=True, placement="close-together", lab=EmulationOptions(noise=0.1, time_scale=60),
+)  # fmt: skip
+BALANCED = {
+    "type": "hyperdisk-balanced", "size_gib": 100, "iops": 4000, "throughput_mib_per_s": 250,
+}  # fmt: skip
+REGIONAL = order(type="pd-ssd-regional", region_zones=(ZONE, "us-central1-b"))
+COPIED = order(**BALANCED, kms_key=KEY, snapshot="projects/p/global/snapshots/filled")
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "insert_firewall": (
-        "firewalls", "insert",
-        requests.insert_firewall(CLAIM, NETWORK, "203.0.113.7/32"),
-    ),
-    "insert_instance": ("instances", "insert", requests.insert_instance(CLAIM, LAUNCH)),
+    "insert_firewall": ("firewalls", "insert", requests.insert_firewall(LAUNCH)),
+    "insert_instance": ("instances", "insert", requests.insert_instance(LAUNCH, ZONE, 7200.2)),
     "insert_instance_everything": (
-        "instances", "insert", requests.insert_instance(CLAIM, EVERYTHING),
+        "instances", "insert", requests.insert_instance(EVERYTHING, ZONE, 5.0, "TERMINATE"),
     ),
-    "insert_disk_pd": (
-        "disks", "insert",
-        requests.insert_disk(CLAIM, DiskSpec(type="pd-ssd", size_gib=20), *WHERE),
-    ),
-    "insert_disk_hyperdisk": (
-        "disks", "insert", requests.insert_disk(CLAIM, BALANCED, "my-project", "us-central1-a", 1),
-    ),
-    "insert_disk_copied_and_encrypted": (
-        "disks", "insert",
-        requests.insert_disk(
-            CLAIM, BALANCED, *WHERE, kms_key=KEY, snapshot="projects/p/global/snapshots/filled"
-        ),
-    ),
-    "insert_disk_of_a_region": (
-        "regionDisks", "insert",
-        requests.insert_disk(
-            CLAIM, DiskSpec(type="pd-ssd-regional", size_gib=20), "my-project", "us-central1", 0,
-            replicas=("us-central1-a", "us-central1-b"),
-        ),
-    ),
-    "attach_disk_of_a_region": (
-        "instances", "attachDisk", requests.attach_disk("01jlease", *WHERE, scope="us-central1"),
-    ),
-    "attach_disk": ("instances", "attachDisk", requests.attach_disk("01jlease", *WHERE)),
+    "insert_disk_pd": ("disks", "insert", requests.insert_disk(LAUNCH, ZONE, 0)),
+    "insert_disk_hyperdisk": ("disks", "insert", requests.insert_disk(order(**BALANCED), ZONE, 1)),
+    "insert_disk_copied_and_encrypted": ("disks", "insert", requests.insert_disk(COPIED, ZONE, 0)),
+    "insert_disk_of_a_region": ("regionDisks", "insert", requests.insert_disk(REGIONAL, ZONE, 0)),
+    "attach_disk_of_a_region": ("instances", "attachDisk", requests.attach_disk(REGIONAL, ZONE, 0)),
+    "attach_disk": ("instances", "attachDisk", requests.attach_disk(LAUNCH, ZONE, 0)),
     "set_auto_delete": (
-        "instances", "setDiskAutoDelete", requests.set_auto_delete("01jlease", "us-central1-a", 0),
+        "instances", "setDiskAutoDelete", requests.set_auto_delete(CLAIM, ZONE, 0),
     ),
     "delete": (
         "disks", "delete",
@@ -142,21 +150,20 @@ def test_the_sdk_has_every_field_of_a_request(name: str) -> None:
 
 
 def test_the_request_id_is_the_same_for_the_same_request_and_for_no_other() -> None:
-    disk = DiskSpec(type="pd-ssd", size_gib=20)
-    first = requests.insert_disk(CLAIM, disk, *WHERE)["requestId"]
-    assert requests.insert_disk(CLAIM, disk, *WHERE)["requestId"] == first
+    first = requests.insert_disk(LAUNCH, ZONE, 0)["requestId"]
+    assert requests.insert_disk(order(), ZONE, 0)["requestId"] == first
     others = [
-        requests.insert_disk(CLAIM, disk, "my-project", "us-central1-b", 0),
-        requests.insert_disk(CLAIM, disk, "my-project", "us-central1-a", 1),
-        requests.insert_disk(CLAIM, disk.model_copy(update={"size_gib": 21}), *WHERE),
-        requests.insert_disk(CLAIM.model_copy(update={"lease_id": "02j"}), disk, *WHERE),
-        requests.insert_instance(CLAIM, LAUNCH),
+        requests.insert_disk(LAUNCH, "us-central1-b", 0),
+        requests.insert_disk(LAUNCH, ZONE, 1),
+        requests.insert_disk(order(size_gib=21), ZONE, 0),
+        requests.insert_disk(order(CLAIM.model_copy(update={"lease_id": "02j"})), ZONE, 0),
+        requests.insert_instance(LAUNCH, ZONE, 7200.2),
     ]
     assert first not in {other["requestId"] for other in others}
 
 
 def test_a_second_try_is_not_answered_with_the_outcome_of_the_first() -> None:
-    tries = [requests.attach_disk("01jlease", *WHERE, attempt=n)["requestId"] for n in range(3)]
+    tries = [requests.attach_disk(LAUNCH, ZONE, 0, attempt=n)["requestId"] for n in range(3)]
     assert len(set(tries)) == 3
 
 
@@ -164,9 +171,7 @@ def test_a_second_try_is_not_answered_with_the_outcome_of_the_first() -> None:
     ("run_s", "seconds"), [(0.0, "30"), (29.0, "30"), (7200.2, "7201"), (1e9, "10368000")]
 )
 def test_a_machine_runs_for_as_long_as_google_allows_at_most(run_s: float, seconds: str) -> None:
-    from dataclasses import replace
-
-    request = requests.insert_instance(CLAIM, replace(LAUNCH, run_s=run_s))
+    request = requests.insert_instance(LAUNCH, ZONE, run_s)
     scheduling = request["instanceResource"]["scheduling"]
     assert scheduling["maxRunDuration"] == {"seconds": seconds}
     assert scheduling["instanceTerminationAction"] == "DELETE"
@@ -190,11 +195,7 @@ def test_labels_are_such_as_google_takes() -> None:
 
 
 def test_a_firewall_rule_says_whose_it_is() -> None:
-    rule = requests.insert_firewall(CLAIM, "n", "203.0.113.7/32")["firewallResource"]
+    rule = requests.insert_firewall(LAUNCH)["firewallResource"]
     assert requests.lease_of_rule(rule) == ("01jlease", 1_800_000_000.0)
     assert requests.lease_of_rule({**rule, "name": "somebodys"}) is None
     assert requests.lease_of_rule({"name": "diskbench-01jlease-ssh"}) is None
-
-
-def test_no_secret_is_shown_by_what_describes_a_machine() -> None:
-    assert "cloud-config" not in repr(LAUNCH)

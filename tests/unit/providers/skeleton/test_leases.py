@@ -5,7 +5,7 @@ A cloud's listing that lags is asked again, by one rule for all clouds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,20 +37,26 @@ class Listing:
         return self.left
 
 
+class Cloud:
+    """What is listed, one answer after the other; the last again and again."""
+
+    def __init__(self, *answers: tuple[str, ...]) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+
+    def list_lease(self, _: Collection[str]) -> Listing:
+        self.asked += 1
+        return Listing(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
 
-def listings(*left: tuple[str, ...]) -> Callable[[object], Listing]:
-    """What is listed, one answer after the other; the last again and again."""
-    answers = list(left)
-    return lambda _: Listing(answers.pop(0) if len(answers) > 1 else answers[0])
-
-
 def test_what_comes_while_it_is_given_back_goes_in_the_next_round() -> None:
     taken: list[tuple[str, ...]] = []
-    look = listings(("disk a",), ("disk b",), ())
+    look = Cloud(("disk a",), ("disk b",), ()).list_lease
     keys = lease_directory(ONE.lease_id)
     keys.mkdir(parents=True)
     release(ONE, "here", look, lambda found, _: taken.append(found.left))
@@ -61,7 +67,7 @@ def test_what_comes_while_it_is_given_back_goes_in_the_next_round() -> None:
 def test_what_never_ends_is_given_up_after_some_rounds_and_named() -> None:
     rounds: list[int] = []
     with pytest.raises(ReleaseFailed, match=r"not given back in here: disk a \(still listed\)"):
-        release(ONE, "here", listings(("disk a",)), lambda *_: rounds.append(1))
+        release(ONE, "here", Cloud(("disk a",)).list_lease, lambda *_: rounds.append(1))
     assert len(rounds) == RELEASE_ROUNDS
 
 
@@ -75,7 +81,7 @@ def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason() -
 
     keys = lease_directory(ONE.lease_id)
     keys.mkdir(parents=True)
-    look = listings(("disk a", "disk b"), ("disk a",))
+    look = Cloud(("disk a", "disk b"), ("disk a",)).list_lease
     with pytest.raises(ReleaseFailed) as failed:
         release(ONE, "here", look, give_back, tell=str.upper)
     assert failed.value.message == "not given back in here: DISK A (no right to delete it)"
@@ -88,7 +94,7 @@ def test_a_failure_of_what_is_gone_after_all_is_none() -> None:
     def give_back(_: Listing, failures: Failures) -> None:
         failures["disk a"] = "took too long"
 
-    release(ONE, "here", listings(("disk a",), ()), give_back)
+    release(ONE, "here", Cloud(("disk a",), ()).list_lease, give_back)
 
 
 def test_a_thing_that_is_gone_is_given_back() -> None:
@@ -120,7 +126,7 @@ def test_whatever_keeps_a_lease_from_being_given_back_is_told_with_its_advice() 
 def test_a_copy_that_a_person_named_leaves_the_leases_keys() -> None:
     keys = lease_directory(ONE.lease_id)
     keys.mkdir(parents=True)
-    release(Which("01jone", copied=["disk x"]), "here", listings(()), lambda *_: None)
+    release(Which("01jone", copied=["disk x"]), "here", Cloud(()).list_lease, lambda *_: None)
     assert keys.exists()
 
 
@@ -133,65 +139,44 @@ def lag(unlisted_s: float | None = None, listed_s: float = 0.0, repeats: int = 0
     return Lag(QUICK, lambda _: unlisted_s, listed_s, repeats)
 
 
-@dataclass
-class Cloud:
-    """Answers in turn, the last again and again."""
-
-    answers: list[tuple[str, ...]]
-    asked: int = 0
-
-    def list_lease(self, _: Collection[str]) -> Listing:
-        self.asked += 1
-        return Listing(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+A, B, AB = ("disk a",), ("disk b",), ("disk a", "disk b")
 
 
-def test_what_was_made_just_now_is_waited_for() -> None:
-    cloud = Cloud([(), (), (), ("disk a",)])
-    assert listed_in_time(cloud.list_lease, (), lag(unlisted_s=LONG_S)).left == ("disk a",)
-
-
-def test_what_was_deleted_is_waited_for() -> None:
-    cloud = Cloud([("disk a",), ("disk a",), ("disk a",), ()])
-    assert listed_in_time(cloud.list_lease, {"disk a"}, lag(listed_s=LONG_S)).left == ()
-
-
-def test_what_is_listed_beside_it_does_not_end_the_wait() -> None:
-    cloud = Cloud([("disk a", "disk b"), ("disk b",)])
-    assert listed_in_time(cloud.list_lease, {"disk a"}, lag(listed_s=LONG_S)).left == ("disk b",)
-
-
-def test_nothing_is_waited_for_where_nothing_can_be_hidden() -> None:
-    cloud = Cloud([()])
-    listed_in_time(cloud.list_lease, {"disk a"}, lag(repeats=5))
-    assert cloud.asked == 1
-
-
-def test_an_empty_listing_is_repeated_however_late_it_is() -> None:
-    cloud = Cloud([()])
-    listed_in_time(cloud.list_lease, (), lag(unlisted_s=-LONG_S, repeats=4))
-    assert cloud.asked == 5
-
-
-def test_after_the_time_the_listing_is_returned_as_it_is() -> None:
-    cloud = Cloud([("disk a",)])
-    assert listed_in_time(cloud.list_lease, {"disk a"}, lag(listed_s=0.01)).left == ("disk a",)
-
-
-def test_a_cloud_without_lag_is_asked_once() -> None:
-    cloud = Cloud([()])
-    listed_in_time(cloud.list_lease, (), None)
-    assert cloud.asked == 1
+@pytest.mark.parametrize(
+    ("answers", "deleted", "waiting", "first", "left", "asked"),
+    [
+        pytest.param([(), (), (), A], (), lag(LONG_S), None, A, 4, id="made just now"),
+        pytest.param([A, A, A, ()], A, lag(None, LONG_S), None, (), 4, id="just deleted"),
+        pytest.param([AB, B], A, lag(None, LONG_S), None, B, 2, id="deleted, and another is there"),
+        pytest.param([()], A, lag(repeats=5), None, (), 1, id="nothing can be hidden"),
+        pytest.param([()], (), lag(-LONG_S, repeats=4), None, (), 5, id="late, but repeated"),
+        pytest.param([()], A, lag(-LONG_S, repeats=4), A, (), 1, id="late, after a delete"),
+        pytest.param([()], (), None, None, (), 1, id="a cloud without lag"),
+    ],
+)
+def test_a_listing_that_may_be_behind_is_asked_again(
+    answers: list[tuple[str, ...]],
+    deleted: tuple[str, ...],
+    waiting: Lag[Listing] | None,
+    first: tuple[str, ...] | None,
+    left: tuple[str, ...],
+    asked: int,
+) -> None:
+    cloud = Cloud(*answers)
+    began = None if first is None else Listing(first)
+    assert listed_in_time(cloud.list_lease, deleted, waiting, began).left == left
+    assert cloud.asked == asked
 
 
 def test_a_release_goes_on_when_the_first_listing_was_too_early() -> None:
-    cloud, taken = Cloud([(), ("disk a",), ("disk a",), ()]), []
+    cloud, taken = Cloud((), ("disk a",), ("disk a",), ()), []
     waiting = Lag(QUICK, lambda first: None if first.left else LONG_S, LONG_S)
     release(ONE, "here", cloud.list_lease, lambda found, _: taken.append(found.left), lag=waiting)
     assert taken == [("disk a",)], "what is still listed is not deleted twice"
 
 
 def test_a_release_asks_how_long_by_the_listing_that_it_began_with() -> None:
-    cloud, began = Cloud([("disk a",), ()]), []
+    cloud, began = Cloud(("disk a",), ()), []
 
     def unlisted_s(first: Listing) -> None:
         began.append(first.left)
@@ -214,13 +199,5 @@ def test_a_look_is_told_what_was_deleted() -> None:
 def test_what_is_listed_after_all_that_time_is_named() -> None:
     with pytest.raises(ReleaseFailed, match="disk a"):
         release(
-            ONE, "here", Cloud([("disk a",)]).list_lease, lambda *_: None, lag=lag(listed_s=0.001)
+            ONE, "here", Cloud(("disk a",)).list_lease, lambda *_: None, lag=lag(listed_s=0.001)
         )
-
-
-def test_after_a_delete_an_empty_listing_is_believed_when_the_time_is_over() -> None:
-    cloud = Cloud([()])
-    listed_in_time(
-        cloud.list_lease, {"disk a"}, lag(unlisted_s=-LONG_S, repeats=4), Listing(("disk a",))
-    )
-    assert cloud.asked == 1

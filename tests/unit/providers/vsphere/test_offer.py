@@ -7,7 +7,7 @@ from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
-from diskbench.providers.vsphere.disk_request import Policy, Template, VsphereResolved
+from diskbench.providers.vsphere.disk_request import Template, VspherePlace, VsphereResolved
 from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.offer import rental
 
@@ -31,7 +31,7 @@ def test_the_offer_names_machine_disk_and_place() -> None:
 
 def test_a_policy_is_named_in_place_of_how_the_disk_is_made() -> None:
     details = resolved(
-        requested=requested(provisioning=None, count=2), policy=Policy(id="1", name="gold")
+        requested=requested(provisioning=None, count=2), policy=VspherePlace(id="1", name="gold")
     )
     assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi" in offered(details).offer
 

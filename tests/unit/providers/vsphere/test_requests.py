@@ -17,7 +17,7 @@ from tests.unit.providers.vsphere.made import requested, resolved
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import Claim
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.disk_request import Policy, Template, VsphereNetwork
+from diskbench.providers.vsphere.disk_request import Template, VsphereNetwork, VspherePlace
 from diskbench.providers.vsphere.requests import mark, notes
 from diskbench.units import GIB
 
@@ -29,7 +29,7 @@ REFS = {
     "host": vim.HostSystem("host-22"),
     "datastore": DATASTORE,
 }
-GOLD = Policy(id="aa6d5a82-1c88-45da-85d3-3d74b91a5bad", name="gold")
+GOLD = VspherePlace(id="aa6d5a82-1c88-45da-85d3-3d74b91a5bad", name="gold")
 SWITCH = VsphereNetwork(
     id="dvportgroup-13",
     name="bench",

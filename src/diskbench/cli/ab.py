@@ -37,7 +37,7 @@ from diskbench.model.comparison import (
     turns,
 )
 from diskbench.model.ids import short
-from diskbench.plan.cells import Request
+from diskbench.model.spec import Cell
 from diskbench.report.assemble.words import counted
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.refreshed_catalogue import open_books
@@ -131,8 +131,8 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     series = _series(typed)
     share = typed["fail_worse"]
     worse = None if share is None else parse_share("--fail-worse", share)
-    request = asked_for(typed).request
-    expected_s = _expected_s(request, install_fio=typed["install_fio"])
+    cells, _ = asked_for(typed)
+    expected_s = _expected_s(cells, install_fio=typed["install_fio"])
     engine = database(typed["database_url"])
     measure_in_turn(engine, typed, series, expected_s)
     comparison = _compared(engine, series, verbose=typed["verbose"])
@@ -188,9 +188,9 @@ def _series(typed: dict[str, Any]) -> _Series:
     )
 
 
-def _expected_s(request: Request, *, install_fio: bool) -> float:
+def _expected_s(cells: Sequence[Cell], *, install_fio: bool) -> float:
     """The seconds that one run should take, from a look at the machine. Raises what is wrong."""
-    previewed = preview(request, open_books(), install_fio=install_fio)
+    previewed = preview(cells, open_books(), install_fio=install_fio)
     for _, error in previewed.refused:
         raise error
     return sum(plan.expected_s for plan, _ in previewed.plans)

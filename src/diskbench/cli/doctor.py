@@ -91,8 +91,8 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
 
     Costs nothing. The flags are those of `diskbench run`. Exit 2: a problem.
     """
-    request = asked_for(typed).request
-    findings, made = check_live(request, open_books(), Typed(words, typed))
+    (cell, *_), _ = asked_for(typed)
+    findings, made = check_live(cell, open_books(), Typed(words, typed))
     file = recording or Path(f"diskbench-live-{made.provider}.json")
     try:
         write_whole(file, made.model_dump_json(indent=1).encode() + b"\n")

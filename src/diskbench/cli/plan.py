@@ -31,10 +31,9 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 
         typer.echo(outlook_until(typed), nl=False)
         return
-    command = asked_for(typed)
-    books = open_books()
+    cells, _ = asked_for(typed)
     outlook = preview(
-        command.request, books, install_fio=typed["install_fio"], offline=typed["offline"]
+        cells, open_books(), install_fio=typed["install_fio"], offline=typed["offline"]
     )
     (print_document if typed["output"] == "json" else print_text)(outlook)
     if outlook.refused:

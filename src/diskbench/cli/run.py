@@ -52,26 +52,24 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         from diskbench.cli.until import start_until  # a matrix, which other runs do not need
 
         start_until(typed, show)
-    command = asked_for(typed, writes=True)
-    from diskbench.plan.cells import cells
+    cells, limit = asked_for(typed, writes=True)
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.settings import load_settings
     from diskbench.store.evidence_place import name_store
     from diskbench.store.profile_file import find_profile
 
-    request, limit = command.request, command.limit
     timing, books, providers = Timing(), open_books(), Providers()
     close_at_end(providers.close)
     urls = {name: typed[name] for name in ("database_url", "evidence_url")}
     settings = load_settings(urls).settings
     name_store(settings.evidence_url)
     database_url = settings.database_url.get_secret_value()
-    profile = find_profile(request.profile)
+    profile = find_profile(cells[0].profile)
     try:
         looked = _looking(
             providers,
-            cells(request),
+            cells,
             profile,
             books,
             install_fio=typed["install_fio"],

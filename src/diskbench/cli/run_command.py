@@ -11,7 +11,6 @@ import math
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -32,7 +31,8 @@ from diskbench.model.options import (
     own_options,
     rent_options,
 )
-from diskbench.plan.cells import Request, request_of
+from diskbench.model.spec import Cell
+from diskbench.plan.cells import cells
 from diskbench.plan.cost import CostLimit
 from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, key_values, rent_spec
 from diskbench.plugin import Plugin
@@ -242,34 +242,28 @@ def own_parameter(
     )
 
 
-@dataclass(frozen=True)
-class CommandRequest:
-    """What to measure, and what it may cost."""
-
-    request: Request
-    limit: CostLimit
-
-
-def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> CommandRequest:
-    """The request that the options of a command line say, by their names. Without a target it is of
-    the working directory, unless the command `writes` there. Raises UserError."""
+def asked_for(
+    typed: Mapping[str, Any], *, writes: bool = False
+) -> tuple[tuple[Cell, ...], CostLimit]:
+    """The cells that the options of a command line say, by their names, and what they may cost.
+    Without a target they are of the working directory, unless the command `writes` there. Raises
+    UserError."""
     for name in _WITH_UNTIL:
         if typed.get("until_ci") is None and typed.get(name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise InvalidValue(
                 f"{flag} {typed[name]} has no effect without --until-ci", advice="add --until-ci 5%"
             )
-    provider = provider_of(typed)
+    provider, path = provider_of(typed), typed.get("path")
     options = {name: typed[name] for name in _may_rent(provider) if name in typed}
     if plugin(provider).takes_tags:
         options["tag"] = _with_own_tags(typed.get("tag") or ())
     rent = rent_spec(provider, options)
     usd = typed.get("max_cost"), typed.get("assume_price")
     limit = cost_limit(provider, *usd, rents=rent is not None)
-    request = request_of({**typed, "provider": provider}, rent)
-    if not rent and not (writes and request.path is None):
-        request = replace(request, path=_here(request))
-    return CommandRequest(request, limit)
+    if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):
+        path = str(Path(path or ".").absolute())
+    return cells({**typed, "provider": provider, "path": path}, rent), limit
 
 
 def _with_own_tags(typed: Sequence[str]) -> list[str] | None:
@@ -314,10 +308,3 @@ def _may_rent(provider: str) -> tuple[str, ...]:
 def provider_of(typed: Mapping[str, Any]) -> str:
     """The provider that was typed, or that follows from --host."""
     return typed.get("provider") or ("ssh" if typed["host"] else "local")
-
-
-def _here(request: Request) -> str | None:
-    """The directory on the target; on this machine made absolute from the working directory."""
-    if request.hosts or (request.path is None and request.devices):
-        return request.path
-    return str(Path(request.path or ".").absolute())

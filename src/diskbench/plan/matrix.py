@@ -31,7 +31,7 @@ from diskbench.model.options import (
     own_options,
 )
 from diskbench.model.spec import Cell
-from diskbench.plan.cells import Request, as_typed, cells, pairs, request_of
+from diskbench.plan.cells import as_typed, cells, pairs
 from diskbench.plan.combinations import Combination, combinations
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin
@@ -112,7 +112,7 @@ def block(combination: Combination, matrix: Matrix) -> Block:
     zones = _zones(fields)
     if matrix.limits.until_ci is not None:
         fields["replicates"] = matrix.limits.max_replicates
-    made = cells(_request(fields, zones, matrix))
+    made = _cells(fields, zones, matrix)
     route = fields.get("route") or matrix.route
     return Block(
         combination=combination,
@@ -157,7 +157,7 @@ def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:
     return cells
 
 
-def _request(fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix) -> Request:
+def _cells(fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix) -> tuple[Cell, ...]:
     provider, host = fields["provider"], fields.get("host")
     tags = {**(matrix.tags if plugin(provider).takes_tags else {}), **(fields.get("tags") or {})}
     options = {
@@ -175,7 +175,7 @@ def _request(fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix) 
             field="path",
         )
     labels = {**matrix.labels, **(fields.get("labels") or {})}
-    return request_of({**fields, "labels": labels}, rent)
+    return cells({**fields, "labels": labels}, rent)
 
 
 def _zones(fields: Mapping[str, Any]) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ from diskbench.hosts.ssh import host_at
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, Plan
-from diskbench.plan.cells import Request, cells
 from diskbench.plan.expectation import with_expectation
 from diskbench.plan.trial import TrialIds, make_plan, rented_plan
 from diskbench.plugins import plugin
@@ -280,12 +279,11 @@ class Previewed:
 
 
 def preview(
-    request: Request, books: Books, *, install_fio: bool = False, offline: bool = False
+    requested: Sequence[Cell], books: Books, *, install_fio: bool = False, offline: bool = False
 ) -> Previewed:
-    """The plans of a request; with `offline` no cloud is asked. Raises UserError for a fault of the
-    request as a whole."""
-    profile = find_profile(request.profile)
-    requested = cells(request)
+    """The plans of the cells of one request; with `offline` no cloud is asked. Raises UserError for
+    a fault of the request as a whole."""
+    profile = find_profile(requested[0].profile)
     with Providers() as providers:
         renter = providers.renter(requested[0].provider)
         if renter is not None:

@@ -38,12 +38,11 @@ from diskbench.model.comparison import (
 )
 from diskbench.model.ids import short
 from diskbench.model.spec import Cell
-from diskbench.report.assemble.words import counted
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-from diskbench.units import format_duration_s, parse_share
+from diskbench.units import counted, format_duration_s, parse_share
 
 _TAKEN = (
     "host", "path", "size", "profile", "parameters", "labels", "install_fio", "quiet",
@@ -131,7 +130,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     series = _series(typed)
     share = typed["fail_worse"]
     worse = None if share is None else parse_share("--fail-worse", share)
-    cells, _ = asked_for(typed)
+    cells = asked_for(typed)
     expected_s = _expected_s(cells, install_fio=typed["install_fio"])
     engine = database(typed["database_url"])
     measure_in_turn(engine, typed, series, expected_s)

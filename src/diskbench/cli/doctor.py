@@ -36,6 +36,7 @@ from diskbench.providers.registry import provider, provider_names
 from diskbench.report.terminal.status_text import finding_lines
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.settings import load_settings
+from diskbench.units import counted
 
 _LIVE = "--live"
 _HOW_TO_CHECK_LIVE = (
@@ -91,7 +92,7 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
 
     Costs nothing. The flags are those of `diskbench run`. Exit 2: a problem.
     """
-    (cell, *_), _ = asked_for(typed)
+    cell, *_ = asked_for(typed)
     findings, made = check_live(cell, open_books(), Typed(words, typed))
     file = recording or Path(f"diskbench-live-{made.provider}.json")
     try:
@@ -101,7 +102,8 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
             f"the recording cannot be written to {file}: {error.strerror}",
             advice="name another file: --recording FILE",
         ) from error
-    summary = f"{file}: {len(made.exchanges)} requests with their answers, without what is private"
+    requests = counted(len(made.exchanges), "request")
+    summary = f"{file}: {requests} with their answers, without what is private"
     findings.append(
         Finding(
             check="recording",

@@ -35,6 +35,7 @@ from diskbench.report.terminal.status_text import matrix_line
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.settings import load_settings
 from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign
+from diskbench.units import counted
 
 Which = Annotated[
     str | None,
@@ -113,7 +114,7 @@ def run(
     if queue:
         print(campaign.campaign_id)
         print(
-            f"{len(outlook.cells)} cells wait for workers; see: diskbench matrix status "
+            f"{counted(len(outlook.cells), 'cell')} left to workers; see: diskbench matrix status "
             f"{campaign.campaign_id}",
             file=sys.stderr,
         )
@@ -185,7 +186,7 @@ def retry(
     if not count:
         print("every cell has a result", file=sys.stderr)
         raise typer.Exit(0)
-    print(f"{count} cells will be measured again", file=sys.stderr)
+    print(f"{counted(count, 'cell')} will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
         raise typer.Exit(0)

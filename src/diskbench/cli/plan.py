@@ -31,7 +31,7 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 
         typer.echo(outlook_until(typed), nl=False)
         return
-    cells, _ = asked_for(typed)
+    cells = asked_for(typed)
     outlook = preview(
         cells, open_books(), install_fio=typed["install_fio"], offline=typed["offline"]
     )

@@ -21,7 +21,6 @@ from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
 from diskbench.model.expectation import PlanExpectation
 from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
-from diskbench.report.assemble.words import counted
 from diskbench.report.charts.registry import LIST, chart_lines, charts, find_chart
 from diskbench.report.page.write_report import (
     FORMATS,
@@ -37,6 +36,7 @@ from diskbench.report.published.own import own_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import Selection, runs_of
+from diskbench.units import counted
 
 Axis = Literal["linear", "log"]
 

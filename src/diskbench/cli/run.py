@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
-    from diskbench.plan.cost import CostLimit
     from diskbench.providers.registry import Providers
 
 INTERRUPTED = 130
@@ -52,7 +51,7 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         from diskbench.cli.until import start_until  # a matrix, which other runs do not need
 
         start_until(typed, show)
-    cells, limit = asked_for(typed, writes=True)
+    cells = asked_for(typed, writes=True)
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.settings import load_settings
@@ -92,8 +91,8 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         from diskbench.report.terminal.plan_text import print_plan
 
         print_plan(prepared.plans, stream=sys.stderr, brief=not show.verbose)
-    if limit.usd is not None:
-        _hold_to(limit, prepared.plans)
+    if typed["max_cost"] is not None:
+        _hold_to(typed["max_cost"], typed["assume_price"], prepared.plans)
     if typed["detach"]:
         _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
@@ -163,14 +162,14 @@ def _looking(
     return lambda: Prepared(plans=plans, refused=refused)
 
 
-def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
+def _hold_to(most_usd: float, assumed_usd: float | None, plans: Sequence[Plan]) -> None:
     """End the command where the plans, with loops to their last round, may cost more than allowed;
     nothing is saved or rented then."""
     from diskbench.plan.cost import cost_of_plan
 
     costs = [cost_of_plan(plan, longest=True) for plan in plans]
     try:
-        check_cost(costs, limit.usd, limit.assume_price_usd_per_hour)
+        check_cost(costs, most_usd, assumed_usd)
     except CostRefused as error:
         print_error(error)
         raise typer.Exit(error.exit_code) from None

@@ -33,7 +33,6 @@ from diskbench.model.options import (
 )
 from diskbench.model.spec import Cell
 from diskbench.plan.cells import cells
-from diskbench.plan.cost import CostLimit
 from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, key_values, rent_spec
 from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
@@ -242,12 +241,9 @@ def own_parameter(
     )
 
 
-def asked_for(
-    typed: Mapping[str, Any], *, writes: bool = False
-) -> tuple[tuple[Cell, ...], CostLimit]:
-    """The cells that the options of a command line say, by their names, and what they may cost.
-    Without a target they are of the working directory, unless the command `writes` there. Raises
-    UserError."""
+def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> tuple[Cell, ...]:
+    """The cells that the options of a command line say, by their names. Without a target they are
+    of the working directory, unless the command `writes` there. Raises UserError."""
     for name in _WITH_UNTIL:
         if typed.get("until_ci") is None and typed.get(name) is not None:
             flag = f"--{name.replace('_', '-')}"
@@ -260,10 +256,10 @@ def asked_for(
         options["tag"] = _with_own_tags(typed.get("tag") or ())
     rent = rent_spec(provider, options)
     usd = typed.get("max_cost"), typed.get("assume_price")
-    limit = cost_limit(provider, *usd, rents=rent is not None)
+    check_cost_limit(provider, *usd, rents=rent is not None)
     if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):
         path = str(Path(path or ".").absolute())
-    return cells({**typed, "provider": provider, "path": path}, rent), limit
+    return cells({**typed, "provider": provider, "path": path}, rent)
 
 
 def _with_own_tags(typed: Sequence[str]) -> list[str] | None:
@@ -273,11 +269,11 @@ def _with_own_tags(typed: Sequence[str]) -> list[str] | None:
     return [*(f"{key}={text}" for key, text in own if key not in keys), *typed] or None
 
 
-def cost_limit(
+def check_cost_limit(
     provider: str, max_cost: float | None, assume_price: float | None, *, rents: bool
-) -> CostLimit:
-    """Return the limit as typed. Raises InvalidValue for an amount that is not a valid sum, and
-    for a limit where nothing is rented and so nothing is paid."""
+) -> None:
+    """Raise InvalidValue for an amount that is not a valid sum, and for a limit where nothing is
+    rented and so nothing is paid."""
     for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
         if value is None:
             continue
@@ -296,7 +292,6 @@ def cost_limit(
             f"--assume-price {assume_price:g} has no effect without --max-cost",
             advice="add --max-cost USD",
         )
-    return CostLimit(max_cost, assume_price)
 
 
 def _may_rent(provider: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import field_of, key_values
 from diskbench.plugins import plugin, plugins
-from diskbench.units import GIB, parse_duration_s
+from diskbench.units import GIB, counted, parse_duration_s
 
 _LONGEST_WAIT_S = 30 * 86400
 """The longest time that --if-busy accepts; for longer ones there is `wait`. Our choice."""
@@ -311,7 +311,7 @@ def _named_disks(devices: Sequence[str], identities: Sequence[str]) -> list[Name
         )
     if len(identities) > len(devices):
         raise InvalidValue(
-            f"{len(identities)} identities are given for {len(devices)} devices",
+            f"{len(identities)} identities are given for {counted(len(devices), 'device')}",
             advice="give one --destroy-data for each --device, in the same order",
             field="destroy_data",
         )

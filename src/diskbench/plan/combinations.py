@@ -15,7 +15,8 @@ from typing import Any
 
 from diskbench.errors import InvalidValue
 from diskbench.limits import INCLUDE_CHECKS
-from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
+from diskbench.model.matrix import HOW, MAPPING_FIELDS, CellFields, Matrix
+from diskbench.model.options import options_of_model
 
 Place = tuple[str | int, ...]
 """A position in a matrix file: `("axes", "disk", 1, "size")`."""
@@ -25,7 +26,7 @@ MAX_COMBINATIONS = 10_000
 
 
 HOW_TO_MEASURE = frozenset(
-    {"profile", "parameters", "runs", "replicates", "labels", "filesystem", "if_busy", "fail_if"}
+    {"filesystem", *(o.field for o in options_of_model(CellFields) if o.panel == HOW)}
 )
 """Fields that have the same meaning for every provider."""
 

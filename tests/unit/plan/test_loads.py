@@ -49,7 +49,7 @@ class TestAsked:
                 own(("/dev/a", "1"), ("/dev/b", "2"), destroy_data=("1",)),
                 "measuring /dev/b destroys",
             ),
-            (own(("/dev/a", "1"), destroy_data=("1", "2")), "2 identities are given for 1 devices"),
+            (own(("/dev/a", "1"), destroy_data=("1", "2")), "2 identities are given for 1 device"),
         ],
     )
     def test_each_needs_its_own_identity(self, request_: dict[str, object], told: str) -> None:

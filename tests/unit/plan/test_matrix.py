@@ -313,7 +313,7 @@ def as_run_has_it(kept: list[object], words: list[str]) -> None:
     """Type `diskbench run` and keep the cells it makes instead of beginning it."""
 
     def keep(typed, **_):
-        kept.append(asked_for(typed)[0])
+        kept.append(asked_for(typed))
         raise typer.Exit
 
     with patch("diskbench.cli.run.asked_for", keep):

@@ -47,7 +47,7 @@ from diskbench.plugins import plugin
 from diskbench.ports import Provider
 from diskbench.providers.registry import Providers, provider, provider_names
 from diskbench.store.profile_file import find_profile
-from diskbench.units import GIB
+from diskbench.units import GIB, counted
 
 SUFFIX: Final = ".yaml"
 Pairs = Sequence[tuple[str, str]]
@@ -106,7 +106,7 @@ def read_matrix(text: str, shown: str, folder: Path, tags: Pairs = ()) -> Matrix
         raise MatrixError(
             "\n  ".join(
                 [
-                    f"{shown} has {_count(len(mistakes))}",
+                    f"{shown} has {counted(len(mistakes), 'mistake')}",
                     *(mistake.text_in(shown) for mistake in mistakes[:_MOST_TOLD]),
                     *(["…"] if len(mistakes) > _MOST_TOLD else []),
                 ]
@@ -205,10 +205,6 @@ def _find(name_or_path: str) -> Path:
     if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
         raise UnknownName("matrix", name_or_path, names)
     return path
-
-
-def _count(mistakes: int) -> str:
-    return "1 mistake" if mistakes == 1 else f"{mistakes} mistakes"
 
 
 AT_ONCE = 8

@@ -260,7 +260,7 @@ def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
         others = tuple(NamedDisk(path=path, destroy_data=identity) for path, identity in pairs)
         if len(others) != len(spec.others):
             raise RentalFailed(
-                f"{len(acquired.devices)} disks were attached, not {len(spec.others) + 1}",
+                f"{len(spec.others) + 1} disks were to be attached, not {len(acquired.devices)}",
                 advice="start the run again; what was rented is given back",
             )
     return spec.model_copy(

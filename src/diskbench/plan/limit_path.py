@@ -21,7 +21,7 @@ from diskbench.catalog.bucket import (
 )
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
-from diskbench.catalog.expect import CatalogDisk, path_of
+from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
@@ -155,7 +155,11 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
         disk = replace(disk, latency=latency if median_ms else None, write_latency=None)
     cache = _cache_name(spec.text("cache") or "none")
     path = path_of(
-        CatalogDisk(disk, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
+        disk,
+        machine,
+        count=rental.disk.count,
+        cache=_CACHES.get(cache, "none"),
+        time_scale=spec.time_scale,
     )
     if on_lab:
         path = replace(path, hit=None)
@@ -258,7 +262,7 @@ def limit_paths_of_words(
     on = machine_of(books, cloud, machine, named.disk_type)
     return tuple(
         LimitPath(
-            path_of(CatalogDisk(version, 1, _CACHES[cache]), on),
+            path_of(version, on, cache=_CACHES[cache]),
             version,
             _sources(version, on),
             _unknown(on, machine, cloud, books),

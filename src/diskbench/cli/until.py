@@ -14,13 +14,11 @@ from typing import Any, NoReturn
 
 import typer
 
-from diskbench.cli.matrix_foreground import continue_detached, foreground
-from diskbench.cli.opened import close_at_end
+from diskbench.cli.matrix_foreground import begun, continue_detached, foreground
 from diskbench.cli.run_command import provider_of
-from diskbench.cli.sessions import opened
 from diskbench.cli.terminal import Show, print_json
-from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
-from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, rents, seed_of
+from diskbench.engine.matrix.campaign import check_outlook
+from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of
 from diskbench.engine.session import Session
 from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES
@@ -29,8 +27,9 @@ from diskbench.model.options import options_of_model, own_options, rent_options
 from diskbench.model.outcome import Problem
 from diskbench.plan.cells import read_promise
 from diskbench.plan.matrix import expand
+from diskbench.plan.outlook import MatrixOutlook
 from diskbench.plan.rent_options import key_values
-from diskbench.providers.registry import Providers
+from diskbench.plugins import plugin
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.screen import wrapped
@@ -89,16 +88,15 @@ _USUAL = {option.field: option.usual for option in options_of_model(CellFields)}
 
 def start_until(typed: Mapping[str, Any], show: Show) -> NoReturn:
     """Everything that `run --until-ci` does; ends the process with its exit code."""
-    file, books, providers = _matrix_of(typed), open_books(), Providers()
-    close_at_end(providers.close)
-    seed = seed_of(file.matrix)
-    outlook = outlook_of(file, books, seed=seed, offline=False, providers=providers)
-    _check_block(outlook.blocks[0].problem)
-    check_outlook(outlook)
-    if not show.quiet:
-        print(render_outlook(outlook), file=sys.stderr)
-    session = opened(typed["database_url"], typed["evidence_url"], books, providers)
-    campaign = begin_campaign(session.database, file, outlook, own_queue=True)
+
+    def check(outlook: MatrixOutlook) -> None:
+        _check_block(outlook.blocks[0].problem)
+        check_outlook(outlook)
+        if not show.quiet:
+            print(render_outlook(outlook), file=sys.stderr)
+
+    file = _matrix_of(typed)
+    session, campaign, _ = begun(file, check, typed["database_url"], typed["evidence_url"])
     if typed["detach"]:
         continue_detached(session, campaign)
         raise typer.Exit(0)
@@ -127,7 +125,7 @@ def _matrix_of(typed: Mapping[str, Any]) -> MatrixFile:
     """The matrix of one block that the options of `run` say. Raises UserError."""
     until, provider = check_until(typed), provider_of(typed)
     within = format_share(until["until_ci"])
-    if not rents(provider):
+    if not plugin(provider).rents:
         raise InvalidValue(
             f"--until-ci {within} needs a new machine and disk for each "
             f"replicate, and --provider {provider} rents none",

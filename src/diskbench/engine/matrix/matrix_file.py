@@ -43,9 +43,8 @@ from diskbench.plan.matrix_check import in_fields, mistakes_in
 from diskbench.plan.matrix_form import read_form
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, credit_of, outlook
 from diskbench.plan.trial import make_plan
-from diskbench.plugins import plugin
 from diskbench.ports import Provider
-from diskbench.providers.registry import Providers, provider, provider_names
+from diskbench.providers.registry import Providers, provider
 from diskbench.store.profile_file import find_profile
 from diskbench.units import GIB, counted
 
@@ -125,11 +124,6 @@ def seed_of(matrix: Matrix, typed: int | None = None) -> int:
     return secrets.randbelow(2**32) if matrix.seed is None else matrix.seed
 
 
-def rents(name: str) -> bool:
-    """Whether the provider makes machines. Raises UnknownName."""
-    return plugin(name).rents
-
-
 @functools.cache
 def _provider(name: str) -> Provider:
     return provider(name)
@@ -140,14 +134,7 @@ class _Here:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._names = provider_names()
         self._profiles: dict[str, Profile | UserError] = {}
-
-    def providers(self) -> Sequence[str]:
-        return self._names
-
-    def rents(self, provider: str) -> bool:
-        return rents(provider)
 
     def check(self, cell: Cell) -> None:
         # What is impossible on this machine may work on a worker's, or here as root.

@@ -99,7 +99,7 @@ from diskbench.catalog.charges import charge_of
 from diskbench.model.rental import DiskSpec
 from diskbench.model.expectation import Load
 from diskbench.plan.limit_path import Hint, named_disk
-from diskbench.plan.recognise import like
+from diskbench.plan.identify import like
 
 books, small = Books(), Load(block_bytes=4096)
 quick = limits("acme", "quick", 100)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
-import typing
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
@@ -19,7 +17,7 @@ from sqlalchemy.engine import Engine
 from diskbench.cli.compare import ALL_METRICS, METRICS, MoreFigures, print_comparison
 from diskbench.cli.lazy import PanelledCommand, TypedCommand
 from diskbench.cli.main import main
-from diskbench.cli.run_command import asked_for, common_options, taking
+from diskbench.cli.run_command import asked_for, common_options, options_of, taking
 from diskbench.cli.stores import database
 from diskbench.cli.terminal import TableOrJson
 from diskbench.engine.processes import new_id
@@ -143,12 +141,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
 
 def command_for(_arguments: Sequence[str]) -> TypedCommand:
     """`ab` with its options."""
-    types = typing.get_type_hints(_own, include_extras=True)
-    own = [
-        parameter.replace(annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in inspect.signature(_own).parameters.values()
-    ]
-    function = taking(ab, [*common_options(*_TAKEN), *own])
+    function = taking(ab, [*common_options(*_TAKEN), *options_of(_own)])
     return TypedCommand(function, PanelledCommand, _END_OF_HELP)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -78,13 +77,12 @@ def command_for(arguments: Sequence[str]) -> TypedCommand:
         return TypedCommand(doctor, DoctorCommand, _HOW_TO_CHECK_LIVE)
     command = partial(live, words=tuple(arguments))
     command.__name__, command.__doc__ = "doctor", live.__doc__  # type: ignore[attr-defined]
-    only = inspect.Parameter.KEYWORD_ONLY
-    more = [
-        inspect.Parameter("live", only, default=False, annotation=Live),
-        inspect.Parameter("recording", only, default=None, annotation=RecordingFile),
-    ]
-    typed = with_run_options(command, arguments, more=more)
+    typed = with_run_options(command, arguments, more=_of_live)
     return replace(typed, kind=DoctorCommand, end_of_help=None)
+
+
+def _of_live(live: Live = False, recording: RecordingFile = None) -> None:
+    """Options of `doctor --live` that `run` has not."""
 
 
 def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> None:  # noqa: ANN401 - the options of `run`

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -114,21 +113,20 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     raise typer.Exit(code)
 
 
-_DRY_RUN = inspect.Parameter(
-    "dry_run",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
+def _of_run(
+    dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
             help="Measure nothing: show what `diskbench plan` shows.",
             rich_help_panel=SHOW,
         ),
-    ],
-)
+    ] = False,
+) -> None:
+    """Options of `run` that `plan` has not."""
 
-command_for = partial(with_run_options, run, more=(_DRY_RUN,))
+
+command_for = partial(with_run_options, run, more=_of_run)
 
 
 def _looking(

@@ -77,14 +77,24 @@ def with_run_options(
     command: Callable[..., None],
     arguments: Sequence[str],
     *,
-    more: Sequence[inspect.Parameter] = (),
+    more: Callable[..., None],
 ) -> TypedCommand:
     """`command`, which takes all options by their names, with the options that `run` has for the
-    provider named in `arguments`, and some `more`. Raises UnknownName for an unknown provider."""
+    provider named in `arguments`, and those of `more`. Raises UnknownName for an unknown
+    provider."""
     name = provider_in(arguments)
     chosen = None if name is None else plugin(name)
-    function = taking(command, [*_parameters(chosen), *more])
+    function = taking(command, [*_parameters(chosen), *options_of(more)])
     return TypedCommand(function, RunCommand, _how_to_see_all() if chosen is None else None)
+
+
+def options_of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
+    """The options that a function declares by its parameters."""
+    types = typing.get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        yield parameter.replace(
+            annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
+        )
 
 
 def taking(
@@ -168,20 +178,12 @@ def _of_all() -> Iterator[inspect.Parameter]:
         more = MORE_HELP.get(option.field)
         about = option.about if more is None else option.about.removesuffix(".") + more
         yield own_parameter(option, about, name=option.field)
-    yield from _of(beside_cells)
+    yield from options_of(beside_cells)
 
 
 def _panel_of(parameter: inspect.Parameter) -> str | None:
     panel: str | None = typing.get_args(parameter.annotation)[1].rich_help_panel
     return panel
-
-
-def _of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
-    types = typing.get_type_hints(function, include_extras=True)
-    for parameter in inspect.signature(function).parameters.values():
-        yield parameter.replace(
-            annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
-        )
 
 
 def _shown(parameter: inspect.Parameter, plugin: Plugin | None) -> inspect.Parameter:

@@ -73,7 +73,7 @@ def report(
             "--chart",
             metavar="NAME",
             help="Only this chart, of the runs or of the post; `list` shows what there is.",
-            autocompletion=lambda incomplete: _names(incomplete),
+            autocompletion=lambda incomplete: _charts_beginning(incomplete),
         ),
     ] = None,
     axis: Annotated[
@@ -144,7 +144,7 @@ def report(
             print(path.absolute())
 
 
-def _names(beginning: str) -> list[str]:
+def _charts_beginning(beginning: str) -> list[str]:
     """The charts whose name begins so, for the shell's completion."""
     names = [LIST, *(chart.name for chart in charts())]
     return [name for name in names if name.startswith(beginning)]

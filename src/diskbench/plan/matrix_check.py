@@ -62,7 +62,7 @@ class _Checker:
         self._wrong = set(form.wrong)
 
     def mistakes(self) -> Iterator[Mistake]:
-        yield from self._names()
+        yield from self._unknown_names()
         yield from self._axes()
         if any(place in self._wrong for place in (("axes",), ("include",))):
             return
@@ -96,7 +96,7 @@ class _Checker:
         if not self._wrong:
             yield from self._limits(blocks)
 
-    def _names(self) -> Iterator[Mistake]:
+    def _unknown_names(self) -> Iterator[Mistake]:
         """Yield unknown providers and profiles, once for each place that names them."""
         for place, fields in self._all_fields():
             if fields.provider is not None and fields.provider not in plugin_names():

@@ -82,7 +82,7 @@ def _mistake_by_place(errors: Iterable[ErrorDetails], document: Document) -> dic
     for error in errors:
         place = _place(error, document)
         if place not in by_place:
-            message, advice = _words(error, place)
+            message, advice = _message_of(error, place)
             by_place[place] = Mistake(document.line_of(place), message, advice)
     return by_place
 
@@ -100,7 +100,7 @@ def _place(error: ErrorDetails, document: Document) -> Place:
     return known
 
 
-def _words(error: ErrorDetails, place: Place) -> tuple[str, str]:
+def _message_of(error: ErrorDetails, place: Place) -> tuple[str, str]:
     """Return the message and the advice."""
     kind, value = error["type"], error["input"]
     name = shown_place(place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,13 +21,8 @@ from diskbench.plan.cost import check_cost
 from diskbench.store.urls import database_file, evidence_directory
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
-    from diskbench.fio.profiles import Profile
-    from diskbench.model.spec import Cell, Plan
-    from diskbench.providers.registry import Providers
+    from diskbench.model.spec import Plan
 
 INTERRUPTED = 130
 
@@ -65,20 +60,23 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(cells[0].profile)
     try:
-        looked = _looking(
-            providers,
-            cells,
-            profile,
-            books,
-            install_fio=typed["install_fio"],
-            timing=timing,
-            stores=(database_file(database_url), evidence_directory(settings.evidence_url)),
-        )
+        renter = providers.renter(cells[0].provider)
+        if renter is None:
+            looked = preparing(
+                cells, profile, books, install_fio=typed["install_fio"], timing=timing
+            )
+        else:
+            with timing.span("look up"):
+                plans, errors = drafts(renter, cells, profile, books)
+            looked = partial(Prepared, plans=plans, refused=errors)
         # The hosts answer while this process imports what comes after: half of its imports.
         from diskbench.cli.foreground import drive, worst
         from diskbench.cli.sessions import session_of
 
         prepared = looked()
+        if renter is None:
+            stores = database_file(database_url), evidence_directory(settings.evidence_url)
+            prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
         session = session_of(settings, timing, books, providers)
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
@@ -127,37 +125,6 @@ def _of_run(
 
 
 command_for = partial(with_run_options, run, more=_of_run)
-
-
-def _looking(
-    providers: Providers,
-    cells: Sequence[Cell],
-    profile: Profile,
-    books: Books,
-    *,
-    install_fio: bool,
-    timing: Timing,
-    stores: Sequence[Path | None],
-) -> Callable[[], Prepared]:
-    """Begin to look at the machines, or look at what would be rented; returns a function that waits
-    for the plans. The plan of a machine that is there has a note where one of `stores` is on its
-    disk.
-
-    Raises UserError for what is wrong with every cell. Nothing is rented or written.
-    """
-    renter = providers.renter(cells[0].provider)
-    if renter is None:
-        examined = preparing(cells, profile, books, install_fio=install_fio, timing=timing)
-
-        def noted() -> Prepared:
-            prepared = examined()
-            prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
-            return prepared
-
-        return noted
-    with timing.span("look up"):
-        plans, refused = drafts(renter, cells, profile, books)
-    return lambda: Prepared(plans=plans, refused=refused)
 
 
 def _hold_to(most_usd: float, assumed_usd: float | None, plans: Sequence[Plan]) -> None:

@@ -36,7 +36,6 @@ from diskbench.model.matrix import CellFields, Matrix, MatrixCell
 from diskbench.model.outcome import problem_of
 from diskbench.model.spec import Cell, Plan
 from diskbench.plan.cost import cost_of_plan, renting_s
-from diskbench.plan.expectation import with_expectation
 from diskbench.plan.loads import check_several
 from diskbench.plan.matrix import expand
 from diskbench.plan.matrix_check import in_fields, mistakes_in
@@ -256,8 +255,7 @@ def _resolved(cell: MatrixCell, books: Books, providers: Providers, *, offline: 
 def _there(cell: Cell, books: Books) -> Plan:
     """The plan for an existing machine, made without examining it."""
     profile, names = find_profile(cell.profile), new_ids(cell, new_id())
-    plan = make_plan(cell, profile, _ASSUMED, names, version=__version__)
-    return with_expectation(plan, books)
+    return make_plan(cell, profile, _ASSUMED, names, books, version=__version__)
 
 
 def _block(number: int, first: MatrixCell, replicates: int, resolved: _Resolved) -> BlockOutlook:

@@ -31,7 +31,7 @@ from diskbench.hosts.workspace import make_workspace
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
 from diskbench.model.spec import NamedDisk, Plan, Step, TargetSpec
-from diskbench.plan.trial import TrialIds, rented_plan
+from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.ports import Host, Renter, RentWatch, SnapshotsDisks, SwapsDisks
 from diskbench.store.archive import write_plan
 from diskbench.store.leases import Lease
@@ -218,7 +218,7 @@ def _plan_on_machine(
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
     facts = probe(host, cell, install_fio=True)
     facts = _vouched(facts, host, draft, acquired)
-    plan = rented_plan(cell, profile, facts, names, draft.rental, books, version=__version__)
+    plan = make_plan(cell, profile, facts, names, books, version=__version__, rental=draft.rental)
     plan = plan.model_copy(
         update={"acquired": acquired, "machine": draft.machine, "notes": draft.notes}
     )

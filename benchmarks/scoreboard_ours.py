@@ -20,7 +20,7 @@ from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Load
 from diskbench.plan.expectation import PastStep, expected_afterwards
-from diskbench.plan.limit_path import Hint, limit_paths_of_words
+from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
 from diskbench.plan.published import published_verdict
 from diskbench.report.assemble.summary import gave
 from diskbench.report.terminal.verdict_text import verdict_lines
@@ -182,7 +182,7 @@ def _promise(row, load, past):
     if "disk" not in row:
         return [None] * len(past)
     day = row.get("measured_on", "2026-03-10")
-    path = limit_paths_of_words(row["disk"], row.get("machine"), SHIPPED, day=day)[0].path
+    path = limit_paths_of(named_disk(row["disk"]), row.get("machine"), SHIPPED, day=day)[0].path
     if "credit" in row:
         left = row["credit"]
         expected = expect_on(path, load, credit=[gate.capacity * left for gate in path.gates])

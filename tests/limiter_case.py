@@ -17,7 +17,7 @@ from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import Processor
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
-from diskbench.plan.limit_path import Hint, limit_paths_of_words
+from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
 
 
 def judge(case: dict[str, Any]) -> Verdict:
@@ -58,7 +58,7 @@ def promise_of(case: dict[str, Any], load: Load | None) -> StepPromise | None:
     """The promise of the case's disk, with the credit that the case names."""
     if "disk" not in case or load is None:
         return None
-    path = limit_paths_of_words(case["disk"], case.get("machine"), SHIPPED)[0].path
+    path = limit_paths_of(named_disk(case["disk"]), case.get("machine"), SHIPPED)[0].path
     left = case.get("credit", 1.0)
     credit = tuple(gate.capacity * left for gate in path.gates)
     expected = expect_on(path, load, credit=credit)

@@ -57,6 +57,11 @@ def parse_share(flag: str, text: str, *, least: float = 0) -> float:
     return share
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `3,000 runs`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def format_bytes(count: float) -> str:
     """`count` bytes with a binary unit: `20 GiB`, `1.5 MiB`, `512 B`."""
     value = float(count)

@@ -48,7 +48,7 @@ def test_a_scaled_bucket_is_drained_in_scaled_time():
     assert drain_s(rental("aws", "gp2", 20, scale=10)) == 224
 
 
-def drained(seconds):
+def drained(rented):
     facts = HostFacts(
         cpu=CpuFacts(count=2),
         memory_bytes=2**30,
@@ -56,13 +56,13 @@ def drained(seconds):
         fio_engines=("libaio",),
         disk=DiskFacts(name="x", path="/dev/x", size_bytes=20 * 2**30),
     )
-    plan = planned_on(shipped_profile("sustained"), facts, drain_s=seconds)
+    plan = planned_on(shipped_profile("sustained"), facts, rental=rented)
     drain = next(step for step in plan.steps if step.name == "drain")
     return jobs(parse(drain.job).sections)[0].get("runtime")
 
 
 def test_the_profile_drains_so_long_and_as_a_gp2_of_20_gib_where_nothing_is_known():
-    assert drained(4320) == "4320"
+    assert drained(rental("aws", "gp2", 500)) == "4320"
     assert drained(None) == "2235"
 
 

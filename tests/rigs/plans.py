@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import Engine
 
+from diskbench.catalog.books import Books
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
 from diskbench.fio.template import RenderContext, render
@@ -89,7 +90,7 @@ def built(text, target, *, version="3.33", **context):
     return build_steps(profile, rendered, target, version)
 
 
-def planned_on(profile, facts, *, parameters=(), drain_s=None, **target):
+def planned_on(profile, facts, *, parameters=(), rental=None, **target):
     """The plan of a profile on a machine with these facts: on the raw disk unless told."""
     spec = {"kind": "device", "path": facts.disk.path, "destroy_data": "x", "filesystem": "none"}
     cell = Cell(
@@ -99,7 +100,7 @@ def planned_on(profile, facts, *, parameters=(), drain_s=None, **target):
         parameters=parameters,
     )
     names = TrialIds("c", "t", ("r",))
-    return plan_of(cell, profile, facts, names, version="0", drain_s=drain_s)
+    return plan_of(cell, profile, facts, names, Books(), version="0", rental=rental)
 
 
 def run_fio(directory: Path, step: Step) -> dict[str, bytes]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-import os
-import signal
 import subprocess
 import sys
-import threading
-import typing
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +16,8 @@ from sqlalchemy.engine import Engine
 
 from diskbench.cli.compare import ALL_METRICS, METRICS, MoreFigures, print_comparison
 from diskbench.cli.lazy import PanelledCommand, TypedCommand
-from diskbench.cli.run_command import asked_for, common_options, taking
+from diskbench.cli.main import main
+from diskbench.cli.run_command import asked_for, common_options, options_of, taking
 from diskbench.cli.stores import database
 from diskbench.cli.terminal import TableOrJson
 from diskbench.engine.processes import new_id
@@ -37,13 +34,12 @@ from diskbench.model.comparison import (
     turns,
 )
 from diskbench.model.ids import short
-from diskbench.plan.cells import Request
-from diskbench.report.assemble.words import counted
+from diskbench.model.spec import Cell
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-from diskbench.units import format_duration_s, parse_share
+from diskbench.units import counted, format_duration_s, parse_share
 
 _TAKEN = (
     "host", "path", "size", "profile", "parameters", "labels", "install_fio", "quiet",
@@ -131,8 +127,8 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     series = _series(typed)
     share = typed["fail_worse"]
     worse = None if share is None else parse_share("--fail-worse", share)
-    request = asked_for(typed).request
-    expected_s = _expected_s(request, install_fio=typed["install_fio"])
+    cells = asked_for(typed)
+    expected_s = _expected_s(cells, install_fio=typed["install_fio"])
     engine = database(typed["database_url"])
     measure_in_turn(engine, typed, series, expected_s)
     comparison = _compared(engine, series, verbose=typed["verbose"])
@@ -145,12 +141,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
 
 def command_for(_arguments: Sequence[str]) -> TypedCommand:
     """`ab` with its options."""
-    types = typing.get_type_hints(_own, include_extras=True)
-    own = [
-        parameter.replace(annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in inspect.signature(_own).parameters.values()
-    ]
-    function = taking(ab, [*common_options(*_TAKEN), *own])
+    function = taking(ab, [*common_options(*_TAKEN), *options_of(_own)])
     return TypedCommand(function, PanelledCommand, _END_OF_HELP)
 
 
@@ -188,9 +179,9 @@ def _series(typed: dict[str, Any]) -> _Series:
     )
 
 
-def _expected_s(request: Request, *, install_fio: bool) -> float:
+def _expected_s(cells: Sequence[Cell], *, install_fio: bool) -> float:
     """The seconds that one run should take, from a look at the machine. Raises what is wrong."""
-    previewed = preview(request, open_books(), install_fio=install_fio)
+    previewed = preview(cells, open_books(), install_fio=install_fio)
     for _, error in previewed.refused:
         raise error
     return sum(plan.expected_s for plan, _ in previewed.plans)
@@ -221,9 +212,6 @@ def _judge(comparison: Comparison, worse: float | None) -> int:
     return code
 
 
-INTERRUPTED = 130
-
-
 def measure_in_turn(
     database: Engine, typed: Mapping[str, Any], series: _Series, expected_s: float
 ) -> None:
@@ -236,7 +224,8 @@ def measure_in_turn(
             place = f"block {turn.block} of {series.blocks}"
             print(f"{number}/{len(to_measure)}  {place}: {turn.side}", file=sys.stderr, flush=True)
         _switch(series, turn)
-        code = _run(arguments_of(typed, series.name, turn), _environment(typed))
+        with redirect_stdout(StringIO()):  # its figures are in the database
+            code = main(arguments_of(typed, series.name, turn))
         if code != 0:
             print(
                 f"error: the run of {turn.side} in block {turn.block} ended with exit code {code}\n"
@@ -244,7 +233,7 @@ def measure_in_turn(
                 f"{series.name}",
                 file=sys.stderr,
             )
-            raise typer.Exit(code if code > 0 else INTERRUPTED)
+            raise typer.Exit(code)
 
 
 def _done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
@@ -258,12 +247,12 @@ def _done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
 
 
 def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list[str]:
-    """The words of the `diskbench run` of a turn. Those that may hold a password go by the
-    environment."""
+    """The words of the `diskbench run` of a turn. This process reads them: none is an argument of
+    another, which everybody on the machine could read."""
     words = ["run", "--quiet", "--output", "json", "--profile", typed["profile"]]
-    for flag, name in (("--path", "path"), ("--size", "size")):
+    for name in ("path", "size", "database_url", "evidence_url"):
         if typed[name] is not None:
-            words += [flag, str(typed[name])]
+            words += [f"--{name.replace('_', '-')}", str(typed[name])]
     labels = [f"{key}={value}" for key, value in labels_at(series, turn.side, turn.block).items()]
     for flag, values in (
         ("--host", typed["host"]),
@@ -307,41 +296,3 @@ def _switch(series: _Series, turn: RunInTurn) -> None:
             advice=f"the runs before it are kept; correct the command and continue with --series "
             f"{series.name}",
         )
-
-
-def _environment(typed: Mapping[str, Any]) -> dict[str, str]:
-    names = {
-        "DISKBENCH_DATABASE_URL": typed["database_url"],
-        "DISKBENCH_EVIDENCE_URL": typed["evidence_url"],
-    }
-    return os.environ | {name: value for name, value in names.items() if value is not None}
-
-
-def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run diskbench and return its exit code; what stops this process stops it in order, too."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "diskbench", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,  # its figures are in the database
-        env=environment,
-        start_new_session=True,  # a key in the terminal reaches it once: from here
-    )
-    with _handed_on(process):
-        return process.wait()
-
-
-@contextmanager
-def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Hand SIGINT and SIGTERM on to a process instead of ending; only the main thread may."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = [
-        signal.signal(number, lambda *_: process.send_signal(signal.SIGINT)) for number in signals
-    ]
-    try:
-        yield
-    finally:
-        for number, handler in zip(signals, before, strict=True):
-            signal.signal(number, handler)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
-from sqlalchemy.engine import Engine
 
 from diskbench.cli.selecting import Filters, Since, Until, asked, selections
 from diskbench.cli.stores import DatabaseUrl, database, evidence
@@ -21,7 +19,7 @@ from diskbench.report.terminal.compare_text import compare_lines
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.pool import facts_to_pool
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.selection import Selection, conditions
+from diskbench.results.selection import conditions
 
 MoreFigures = Annotated[
     bool,
@@ -83,53 +81,41 @@ def compare(
     Only replicates count: trials on different machines. Differences below the noise are marked.
     """
     typed = asked(selection, filter_, since, until)
-    if not published:
-        if len(typed.names) != 2:
-            raise InvalidValue(
-                f"compare takes two selections, not {len(typed.names)}",
-                advice="name A and B, such as disk=gp2 disk=gp3; or add --published",
-            )
-        metrics = (metric,) if metric else ALL_METRICS if verbose else METRICS
-        compare_two(
+    if published:
+        document = compared(
             database(database_url),
             typed,
-            metrics=metrics,
-            pool=tuple(pool or ()),
-            output=output,
-            verbose=verbose,
+            EvidenceOfRuns(evidence),
+            alone=alone,
+            include_emulated=include_emulated,
         )
+        if document.left_out:
+            names = ", ".join(document.left_out)
+            print(f"left out, because no cloud sells them: {names}", file=sys.stderr)
+        if output == "json":
+            print_json(document.model_dump_json())
+            return
+        for line in beside_lines(document):
+            print(line)
         return
-
-    compare_published(
-        database(database_url),
-        typed,
-        alone=alone,
-        include_emulated=include_emulated,
-        output=output,
+    if len(typed.names) != 2:
+        raise InvalidValue(
+            f"compare takes two selections, not {len(typed.names)}",
+            advice="name A and B, such as disk=gp2 disk=gp3; or add --published",
+        )
+    engine = database(database_url)
+    comparison = compare_metrics(
+        engine,
+        *typed.names,
+        metrics=(metric,) if metric else ALL_METRICS if verbose else METRICS,
+        pool=facts_to_pool(pool or ()),
+        within=conditions(engine, typed.filters, since=typed.since, until=typed.until),
     )
+    print_comparison(comparison, output=output, verbose=verbose)
 
 
 METRICS: tuple[Metric, ...] = ("iops", "bytes_per_s", "p99_ns")
 ALL_METRICS: tuple[Metric, ...] = ("iops", "bytes_per_s", "lat_mean_ns", "p99_ns", "p99_9_ns")
-
-
-def compare_two(
-    database: Engine,
-    asked: Selection,
-    *,
-    metrics: Sequence[Metric],
-    pool: Sequence[str] = (),
-    output: Literal["table", "json"],
-    verbose: bool = False,
-) -> None:
-    """Print the second of the two names that were asked for beside the first, of the runs that meet
-    the filters. Raises UnknownName, InvalidValue."""
-    a, b = asked.names
-    within = conditions(database, asked.filters, since=asked.since, until=asked.until)
-    comparison = compare_metrics(
-        database, a, b, metrics=metrics, pool=facts_to_pool(pool), within=within
-    )
-    print_comparison(comparison, output=output, verbose=verbose)
 
 
 def print_comparison(
@@ -141,31 +127,3 @@ def print_comparison(
         return
     for line in compare_lines(comparison, width=terminal_width(), verbose=verbose):
         print(line)
-
-
-def compare_published(
-    engine: Engine,
-    asked: Selection,
-    *,
-    alone: bool,
-    include_emulated: bool,
-    output: Literal["table", "json"],
-) -> None:
-    """Set runs (or all of their trials) beside published figures, and print that.
-
-    Names with a slash, or of a post, are figures; others are runs. Raises UnknownName for either,
-    InvalidValue where no run is left that says anything about a cloud's disk.
-    """
-    run_evidence = EvidenceOfRuns(evidence)
-    document = compared(engine, asked, run_evidence, alone=alone, include_emulated=include_emulated)
-    if document.left_out:
-        _say(f"left out, because no cloud sells them: {', '.join(document.left_out)}")
-    if output == "json":
-        print_json(document.model_dump_json())
-        return
-    for line in beside_lines(document):
-        print(line)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -12,8 +12,7 @@ from diskbench.cli.terminal import TableOrJson
 from diskbench.hosts.device import list_devices
 from diskbench.hosts.disks import DeviceState
 from diskbench.hosts.ssh import host_at
-from diskbench.report.assemble.words import counted
-from diskbench.units import format_bytes
+from diskbench.units import counted, format_bytes
 
 FORMAT = 1
 """Format number of the JSON document printed here."""

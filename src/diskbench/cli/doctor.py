@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,6 +35,7 @@ from diskbench.providers.registry import provider, provider_names
 from diskbench.report.terminal.status_text import finding_lines
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.settings import load_settings
+from diskbench.units import counted
 
 _LIVE = "--live"
 _HOW_TO_CHECK_LIVE = (
@@ -77,13 +77,12 @@ def command_for(arguments: Sequence[str]) -> TypedCommand:
         return TypedCommand(doctor, DoctorCommand, _HOW_TO_CHECK_LIVE)
     command = partial(live, words=tuple(arguments))
     command.__name__, command.__doc__ = "doctor", live.__doc__  # type: ignore[attr-defined]
-    only = inspect.Parameter.KEYWORD_ONLY
-    more = [
-        inspect.Parameter("live", only, default=False, annotation=Live),
-        inspect.Parameter("recording", only, default=None, annotation=RecordingFile),
-    ]
-    typed = with_run_options(command, arguments, more=more)
+    typed = with_run_options(command, arguments, more=_of_live)
     return replace(typed, kind=DoctorCommand, end_of_help=None)
+
+
+def _of_live(live: Live = False, recording: RecordingFile = None) -> None:
+    """Options of `doctor --live` that `run` has not."""
 
 
 def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> None:  # noqa: ANN401 - the options of `run`
@@ -91,8 +90,8 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
 
     Costs nothing. The flags are those of `diskbench run`. Exit 2: a problem.
     """
-    request = asked_for(typed).request
-    findings, made = check_live(request, open_books(), Typed(words, typed))
+    cell, *_ = asked_for(typed)
+    findings, made = check_live(cell, open_books(), Typed(words, typed))
     file = recording or Path(f"diskbench-live-{made.provider}.json")
     try:
         write_whole(file, made.model_dump_json(indent=1).encode() + b"\n")
@@ -101,7 +100,8 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
             f"the recording cannot be written to {file}: {error.strerror}",
             advice="name another file: --recording FILE",
         ) from error
-    summary = f"{file}: {len(made.exchanges)} requests with their answers, without what is private"
+    requests = counted(len(made.exchanges), "request")
+    summary = f"{file}: {requests} with their answers, without what is private"
     findings.append(
         Finding(
             check="recording",

@@ -18,6 +18,7 @@ from diskbench.plan.identify import by_type
 from diskbench.results.identified import identified
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.selection import Selection, run_or_set
+from diskbench.units import counted
 
 
 def identify(
@@ -65,7 +66,8 @@ def identify(
     if len(levels) == 1 and levels[0].fell_from is None:
         print("one figure identifies nothing: measure random and sequential I/O (--profile quick)")
     elif not types:
-        print(f"no disk of the catalogue behaves as run {measured.run_id} in {len(levels)} steps")
+        steps = counted(len(levels), "step")
+        print(f"no disk of the catalogue behaves as run {measured.run_id} in {steps}")
     for of_type in types:
         best = of_type.best
         print(f"{of_type.words()}, {best.off:.1%} off")

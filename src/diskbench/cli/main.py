@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = sys.argv[1:] if argv is None else list(argv)
     with printable(sys.stdout, sys.stderr), guarded_streams():
-        code = _run(arguments)
+        code = _code_of(arguments)
         if code == BROKEN_PIPE and argv is None:
             _forget_stdout()
     if argv is None:
@@ -117,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(arguments: list[str]) -> int:
+def _code_of(arguments: list[str]) -> int:
     try:
         with closing_all():  # logging is put back last: a failure is reported before
             _interrupt_at_sigterm()

@@ -14,16 +14,22 @@ from diskbench.cli.matrix_display import (
     show_table_while,
 )
 from diskbench.cli.messages import emit_problem, report
+from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_results import judge, read_ended
-from diskbench.engine.matrix.campaign import claim_foreground
+from diskbench.cli.sessions import opened
+from diskbench.engine.matrix.campaign import begin_campaign, claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
+from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import StopThenLeave, on_signals
 from diskbench.model.campaign import MatrixStatus
 from diskbench.model.ids import short
+from diskbench.plan.outlook import MatrixOutlook
+from diskbench.providers.registry import Providers
 from diskbench.report.assemble.view import view_of
+from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign
 from diskbench.store.cells import load_cells
 from diskbench.store.leases import leases_of_campaign
@@ -33,6 +39,27 @@ from diskbench.store.rows import find_plans
 from diskbench.store.where import Filter
 
 NOT_GIVEN_BACK = 3
+
+
+def begun(
+    file: MatrixFile,
+    check: Callable[[MatrixOutlook], None],
+    database_url: str | None,
+    evidence_url: str | None,
+    *,
+    seed: int | None = None,
+    own_queue: bool = True,
+) -> tuple[Session, CampaignRow, MatrixOutlook]:
+    """Look at what a matrix would rent, `check` that, and save the matrix: of this process, or
+    (`own_queue` is false) of workers. Raises what `check` raises."""
+    books, providers = open_books(), Providers()
+    close_at_end(providers.close)
+    seed = seed_of(file.matrix, seed)
+    outlook = outlook_of(file, books, seed=seed, offline=False, providers=providers)
+    check(outlook)
+    session = opened(database_url, evidence_url, books, providers)
+    campaign = begin_campaign(session.database, file, outlook, own_queue=own_queue)
+    return session, campaign, outlook
 
 
 def foreground(

@@ -13,28 +13,25 @@ from diskbench.cli import cancel as trial_cancel
 from diskbench.cli import completion
 from diskbench.cli.matrix import AssumePrice, Seed, with_conditions, with_money
 from diskbench.cli.matrix_display import print_matrix_status, show_table_while
-from diskbench.cli.matrix_foreground import continue_detached, foreground
-from diskbench.cli.opened import close_at_end
+from diskbench.cli.matrix_foreground import begun, continue_detached, foreground
 from diskbench.cli.selecting import begun_matrices
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.stores import database as opened_database
 from diskbench.cli.terminal import TableOrJson
 from diskbench.engine.matrix.campaign import (
-    begin_campaign,
     check_outlook,
     check_prices,
     check_running,
     retry_cells,
 )
-from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
+from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import InvalidValue
-from diskbench.providers.registry import Providers
 from diskbench.report.terminal.status_text import matrix_line
-from diskbench.results.refreshed_catalogue import open_books
 from diskbench.settings import load_settings
 from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign
+from diskbench.units import counted
 
 Which = Annotated[
     str | None,
@@ -103,17 +100,18 @@ def run(
         with_money(load_matrix(matrix, load_settings().settings.tags), budget, assume_price),
         fail_if or (),
     )
-    books, providers = open_books(), Providers()
-    close_at_end(providers.close)
-    given_seed = seed_of(file.matrix, seed)
-    outlook = outlook_of(file, books, seed=given_seed, offline=False, providers=providers)
-    (check_prices if keep_going else check_outlook)(outlook)
-    session = opened(database_url, evidence_url, books, providers)
-    campaign = begin_campaign(session.database, file, outlook, own_queue=not queue)
+    session, campaign, outlook = begun(
+        file,
+        check_prices if keep_going else check_outlook,
+        database_url,
+        evidence_url,
+        seed=seed,
+        own_queue=not queue,
+    )
     if queue:
         print(campaign.campaign_id)
         print(
-            f"{len(outlook.cells)} cells wait for workers; see: diskbench matrix status "
+            f"{counted(len(outlook.cells), 'cell')} left to workers; see: diskbench matrix status "
             f"{campaign.campaign_id}",
             file=sys.stderr,
         )
@@ -185,7 +183,7 @@ def retry(
     if not count:
         print("every cell has a result", file=sys.stderr)
         raise typer.Exit(0)
-    print(f"{count} cells will be measured again", file=sys.stderr)
+    print(f"{counted(count, 'cell')} will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
         raise typer.Exit(0)

@@ -63,11 +63,12 @@ class _Stderr(logging.Handler):
 
 def set_up(chosen: Format | None, *, verbose: bool = False, debug: bool = False) -> None:
     """Send events to stderr until the command ends: warnings, with `verbose` what happens, with
-    `debug` everything."""
+    `debug` everything. A command within another (`ab`) has its own way meanwhile."""
     root = logging.getLogger()
     for handler in root.handlers[:]:
         if isinstance(handler, _Stderr):
             root.removeHandler(handler)
+            close_at_end(partial(root.addHandler, handler))
     ours = _Stderr(chosen)
     root.addHandler(ours)
     close_at_end(partial(root.removeHandler, ours))

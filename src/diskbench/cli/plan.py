@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from diskbench.cli.messages import print_error
 from diskbench.cli.run_command import asked_for, with_run_options
 from diskbench.cli.terminal import print_json
 from diskbench.engine.trial.planning import Previewed, preview
+from diskbench.model.matrix import HOW
 from diskbench.model.outcome import problem_of
 from diskbench.plan.cost import PlanDocument, PlannedTrial, RefusedTrial, cost_of_plan
 from diskbench.report.terminal.plan_text import render_plan
@@ -31,31 +31,27 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 
         typer.echo(outlook_until(typed), nl=False)
         return
-    command = asked_for(typed)
-    books = open_books()
+    cells = asked_for(typed)
     outlook = preview(
-        command.request, books, install_fio=typed["install_fio"], offline=typed["offline"]
+        cells, open_books(), install_fio=typed["install_fio"], offline=typed["offline"]
     )
     (print_document if typed["output"] == "json" else print_text)(outlook)
     if outlook.refused:
         raise typer.Exit(PROBLEM)
 
 
-_OFFLINE = inspect.Parameter(
-    "offline",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
+def _of_plan(
+    offline: Annotated[
         bool,
         typer.Option(
-            "--offline",
-            help="Ask no cloud: plan from the catalogue only.",
-            rich_help_panel="How it is measured",
+            "--offline", help="Ask no cloud: plan from the catalogue only.", rich_help_panel=HOW
         ),
-    ],
-)
+    ] = False,
+) -> None:
+    """Options of `plan` that `run` has not."""
 
-command_for = partial(with_run_options, plan, more=(_OFFLINE,))
+
+command_for = partial(with_run_options, plan, more=_of_plan)
 
 
 def print_text(previewed: Previewed) -> None:

@@ -11,6 +11,7 @@ import typer
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
+from diskbench.units import counted
 
 
 def publish(
@@ -91,7 +92,8 @@ def publish(
     done = publish_site(engine, folder, filters, site, evidence)
     if not quiet:
         print(
-            f"{done.runs:,} runs of {done.configurations:,} configurations: {done.written:,} files "
+            f"{counted(done.runs, 'run')} of {counted(done.configurations, 'configuration')}: "
+            f"{counted(done.written, 'file')} "
             f"written, {done.kept:,} unchanged, {done.removed:,} removed",
             file=sys.stderr,
         )

@@ -21,7 +21,6 @@ from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
 from diskbench.model.expectation import PlanExpectation
 from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
-from diskbench.report.assemble.words import counted
 from diskbench.report.charts.registry import LIST, chart_lines, charts, find_chart
 from diskbench.report.page.write_report import (
     FORMATS,
@@ -37,6 +36,7 @@ from diskbench.report.published.own import own_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import Selection, runs_of
+from diskbench.units import counted
 
 Axis = Literal["linear", "log"]
 
@@ -73,7 +73,7 @@ def report(
             "--chart",
             metavar="NAME",
             help="Only this chart, of the runs or of the post; `list` shows what there is.",
-            autocompletion=lambda incomplete: _names(incomplete),
+            autocompletion=lambda incomplete: _charts_beginning(incomplete),
         ),
     ] = None,
     axis: Annotated[
@@ -144,7 +144,7 @@ def report(
             print(path.absolute())
 
 
-def _names(beginning: str) -> list[str]:
+def _charts_beginning(beginning: str) -> list[str]:
     """The charts whose name begins so, for the shell's completion."""
     names = [LIST, *(chart.name for chart in charts())]
     return [name for name in names if name.startswith(beginning)]

@@ -22,7 +22,7 @@ from diskbench.results.pruning import (
 )
 from diskbench.results.pruning import prune as prune_logs
 from diskbench.store.evidence_place import check_named, foreign_stores, foreign_words
-from diskbench.units import format_bytes, parse_duration_s
+from diskbench.units import counted, format_bytes, parse_duration_s
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
@@ -49,7 +49,7 @@ def delete(
         print("no run matches; nothing was deleted", file=sys.stderr)
         return
     store = None if keep_evidence else evidence(evidence_url)
-    doomed_words = f"{len(doomed)} run{'s' * (len(doomed) != 1)}"
+    doomed_words = counted(len(doomed), "run")
     if store is not None:
         if evidence_url is None:
             check_named(
@@ -142,7 +142,7 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
             print(f"trial {trial_id}: {verb} {_sum(freed)}")
     if small:
         print(
-            f"{small:,} run{'s' * (small != 1)} left: the logs take less than what would be kept "
+            f"{counted(small, 'run')} left: the logs take less than what would be kept "
             "in their place",
             file=sys.stderr,
         )
@@ -155,9 +155,7 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
 
 def _sum(freed: list[tuple[int, int, int]]) -> str:
     runs, logs, size = (sum(column) for column in zip(*freed, strict=True))
-    return (
-        f"{format_bytes(size)}: {logs:,} log{'s' * (logs != 1)} of {runs:,} run{'s' * (runs != 1)}"
-    )
+    return f"{format_bytes(size)}: {counted(logs, 'log')} of {counted(runs, 'run')}"
 
 
 def confirm(question: str, *, whether: str) -> None:

@@ -25,6 +25,7 @@ from diskbench.store.import_sources import Left, read_sources
 from diskbench.store.imports import ReadImport, damaged_logs, imported
 from diskbench.store.manifest import Manifest
 from diskbench.store.rebuild import rebuild as make_again
+from diskbench.units import counted
 
 
 def export(
@@ -89,7 +90,7 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
     cannot be found, it is reported, its run stays as it is, and the exit code is 1.
     """
     done = make_again(database(database_url), evidence(evidence_url))
-    print(f"rebuilt {len(done.runs)} runs")
+    print(f"rebuilt {counted(len(done.runs), 'run')}")
     if done.unfinished:
         _say(f"not changed, because they are not finished: {', '.join(done.unfinished)}")
     for run_id, error in done.failed:
@@ -187,7 +188,7 @@ def _left(left_out: Sequence[Left]) -> list[str]:
     for skipped in left_out:
         by_reason.setdefault(skipped.why, []).append(str(skipped.path))
     return [
-        f"left {len(paths)} file{'s' if len(paths) > 1 else ''}: {_some(paths)}: {why}"
+        f"left {counted(len(paths), 'file')}: {_some(paths)}: {why}"
         for why, paths in by_reason.items()
     ]
 

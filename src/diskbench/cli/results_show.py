@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -14,12 +14,13 @@ from sqlalchemy.engine import Engine
 
 from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
-from diskbench.cli.terminal import is_unicode, print_json, terminal_width
+from diskbench.cli.terminal import Output, is_unicode, print_json, terminal_width
 from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
 from diskbench.model.run import Run
 from diskbench.plan.limit_path import Hint
+from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.facts import AUDIT_FAILED
 from diskbench.report.assemble.view import view_of
 from diskbench.report.terminal.compare_text import replicate_lines
@@ -119,14 +120,8 @@ def show(
     engine, typed = database(database_url), asked(selection, filter_, since, until)
     run, filters = run_or_set(engine, typed)
     if filters and not alone and not timing:
-        print_set(
-            engine,
-            typed.words,
-            filters,
-            pool=tuple(pool or ()),
-            output=output,
-            evidence_url=evidence_url,
-        )
+        store = evidence(evidence_url) if evidence_url else None
+        _print_set(engine, typed.words, filters, pool or (), output, store)
         return
     if timing:
         _print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
@@ -206,9 +201,7 @@ def _print_document(trial: Trial) -> None:
     print(json_text(document))
 
 
-def _print_timing(
-    trial_id: str, seconds: Mapping[str, float], output: Literal["table", "json", "csv"]
-) -> None:
+def _print_timing(trial_id: str, seconds: Mapping[str, float], output: Output) -> None:
     """Where the wall time of a trial went, and how much of it was outside fio.
 
     `rent` and `release` are what its provider took. What is inside another span is indented.
@@ -244,17 +237,15 @@ def hint_of_set(database: Engine, run: Run) -> str:
     return f"one of {count} trials; together: diskbench results show {short(run.campaign_id)}"
 
 
-def print_set(
+def _print_set(
     database: Engine,
     asked: str,
     filters: Sequence[Filter],
-    *,
     pool: Sequence[str],
-    output: Literal["table", "json", "csv"],
-    evidence_url: str | None = None,
+    output: Output,
+    store: EvidenceStore | None,
 ) -> None:
     """Print what trials say together, as text, one document, or all their rows."""
-    store = evidence(evidence_url) if evidence_url else None
     if output == "csv":
         sys.stdout.writelines(rows_as_csv(database, filters, evidence=store))
         return

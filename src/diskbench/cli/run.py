@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,14 +21,8 @@ from diskbench.plan.cost import check_cost
 from diskbench.store.urls import database_file, evidence_directory
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
-    from diskbench.fio.profiles import Profile
-    from diskbench.model.spec import Cell, Plan
-    from diskbench.plan.cost import CostLimit
-    from diskbench.providers.registry import Providers
+    from diskbench.model.spec import Plan
 
 INTERRUPTED = 130
 
@@ -52,37 +45,38 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         from diskbench.cli.until import start_until  # a matrix, which other runs do not need
 
         start_until(typed, show)
-    command = asked_for(typed, writes=True)
-    from diskbench.plan.cells import cells
+    cells = asked_for(typed, writes=True)
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.settings import load_settings
     from diskbench.store.evidence_place import name_store
     from diskbench.store.profile_file import find_profile
 
-    request, limit = command.request, command.limit
     timing, books, providers = Timing(), open_books(), Providers()
     close_at_end(providers.close)
     urls = {name: typed[name] for name in ("database_url", "evidence_url")}
     settings = load_settings(urls).settings
     name_store(settings.evidence_url)
     database_url = settings.database_url.get_secret_value()
-    profile = find_profile(request.profile)
+    profile = find_profile(cells[0].profile)
     try:
-        looked = _looking(
-            providers,
-            cells(request),
-            profile,
-            books,
-            install_fio=typed["install_fio"],
-            timing=timing,
-            stores=(database_file(database_url), evidence_directory(settings.evidence_url)),
-        )
+        renter = providers.renter(cells[0].provider)
+        if renter is None:
+            looked = preparing(
+                cells, profile, books, install_fio=typed["install_fio"], timing=timing
+            )
+        else:
+            with timing.span("look up"):
+                plans, errors = drafts(renter, cells, profile, books)
+            looked = partial(Prepared, plans=plans, refused=errors)
         # The hosts answer while this process imports what comes after: half of its imports.
         from diskbench.cli.foreground import drive, worst
         from diskbench.cli.sessions import session_of
 
         prepared = looked()
+        if renter is None:
+            stores = database_file(database_url), evidence_directory(settings.evidence_url)
+            prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
         session = session_of(settings, timing, books, providers)
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
@@ -94,8 +88,8 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         from diskbench.report.terminal.plan_text import print_plan
 
         print_plan(prepared.plans, stream=sys.stderr, brief=not show.verbose)
-    if limit.usd is not None:
-        _hold_to(limit, prepared.plans)
+    if typed["max_cost"] is not None:
+        _hold_to(typed["max_cost"], typed["assume_price"], prepared.plans)
     if typed["detach"]:
         _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
@@ -117,62 +111,30 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     raise typer.Exit(code)
 
 
-_DRY_RUN = inspect.Parameter(
-    "dry_run",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
+def _of_run(
+    dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
             help="Measure nothing: show what `diskbench plan` shows.",
             rich_help_panel=SHOW,
         ),
-    ],
-)
-
-command_for = partial(with_run_options, run, more=(_DRY_RUN,))
-
-
-def _looking(
-    providers: Providers,
-    cells: Sequence[Cell],
-    profile: Profile,
-    books: Books,
-    *,
-    install_fio: bool,
-    timing: Timing,
-    stores: Sequence[Path | None],
-) -> Callable[[], Prepared]:
-    """Begin to look at the machines, or look at what would be rented; returns a function that waits
-    for the plans. The plan of a machine that is there has a note where one of `stores` is on its
-    disk.
-
-    Raises UserError for what is wrong with every cell. Nothing is rented or written.
-    """
-    renter = providers.renter(cells[0].provider)
-    if renter is None:
-        examined = preparing(cells, profile, books, install_fio=install_fio, timing=timing)
-
-        def noted() -> Prepared:
-            prepared = examined()
-            prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
-            return prepared
-
-        return noted
-    with timing.span("look up"):
-        plans, refused = drafts(renter, cells, profile, books)
-    return lambda: Prepared(plans=plans, refused=refused)
+    ] = False,
+) -> None:
+    """Options of `run` that `plan` has not."""
 
 
-def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
+command_for = partial(with_run_options, run, more=_of_run)
+
+
+def _hold_to(most_usd: float, assumed_usd: float | None, plans: Sequence[Plan]) -> None:
     """End the command where the plans, with loops to their last round, may cost more than allowed;
     nothing is saved or rented then."""
     from diskbench.plan.cost import cost_of_plan
 
     costs = [cost_of_plan(plan, longest=True) for plan in plans]
     try:
-        check_cost(costs, limit.usd, limit.assume_price_usd_per_hour)
+        check_cost(costs, most_usd, assumed_usd)
     except CostRefused as error:
         print_error(error)
         raise typer.Exit(error.exit_code) from None

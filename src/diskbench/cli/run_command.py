@@ -11,7 +11,6 @@ import math
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -32,8 +31,8 @@ from diskbench.model.options import (
     own_options,
     rent_options,
 )
-from diskbench.plan.cells import Request, request_of
-from diskbench.plan.cost import CostLimit
+from diskbench.model.spec import Cell
+from diskbench.plan.cells import cells
 from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, key_values, rent_spec
 from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
@@ -78,14 +77,24 @@ def with_run_options(
     command: Callable[..., None],
     arguments: Sequence[str],
     *,
-    more: Sequence[inspect.Parameter] = (),
+    more: Callable[..., None],
 ) -> TypedCommand:
     """`command`, which takes all options by their names, with the options that `run` has for the
-    provider named in `arguments`, and some `more`. Raises UnknownName for an unknown provider."""
+    provider named in `arguments`, and those of `more`. Raises UnknownName for an unknown
+    provider."""
     name = provider_in(arguments)
     chosen = None if name is None else plugin(name)
-    function = taking(command, [*_parameters(chosen), *more])
+    function = taking(command, [*_parameters(chosen), *options_of(more)])
     return TypedCommand(function, RunCommand, _how_to_see_all() if chosen is None else None)
+
+
+def options_of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
+    """The options that a function declares by its parameters."""
+    types = typing.get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        yield parameter.replace(
+            annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
+        )
 
 
 def taking(
@@ -169,20 +178,12 @@ def _of_all() -> Iterator[inspect.Parameter]:
         more = MORE_HELP.get(option.field)
         about = option.about if more is None else option.about.removesuffix(".") + more
         yield own_parameter(option, about, name=option.field)
-    yield from _of(beside_cells)
+    yield from options_of(beside_cells)
 
 
 def _panel_of(parameter: inspect.Parameter) -> str | None:
     panel: str | None = typing.get_args(parameter.annotation)[1].rich_help_panel
     return panel
-
-
-def _of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
-    types = typing.get_type_hints(function, include_extras=True)
-    for parameter in inspect.signature(function).parameters.values():
-        yield parameter.replace(
-            annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
-        )
 
 
 def _shown(parameter: inspect.Parameter, plugin: Plugin | None) -> inspect.Parameter:
@@ -242,34 +243,25 @@ def own_parameter(
     )
 
 
-@dataclass(frozen=True)
-class CommandRequest:
-    """What to measure, and what it may cost."""
-
-    request: Request
-    limit: CostLimit
-
-
-def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> CommandRequest:
-    """The request that the options of a command line say, by their names. Without a target it is of
-    the working directory, unless the command `writes` there. Raises UserError."""
+def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> tuple[Cell, ...]:
+    """The cells that the options of a command line say, by their names. Without a target they are
+    of the working directory, unless the command `writes` there. Raises UserError."""
     for name in _WITH_UNTIL:
         if typed.get("until_ci") is None and typed.get(name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise InvalidValue(
                 f"{flag} {typed[name]} has no effect without --until-ci", advice="add --until-ci 5%"
             )
-    provider = provider_of(typed)
+    provider, path = provider_of(typed), typed.get("path")
     options = {name: typed[name] for name in _may_rent(provider) if name in typed}
     if plugin(provider).takes_tags:
         options["tag"] = _with_own_tags(typed.get("tag") or ())
     rent = rent_spec(provider, options)
     usd = typed.get("max_cost"), typed.get("assume_price")
-    limit = cost_limit(provider, *usd, rents=rent is not None)
-    request = request_of({**typed, "provider": provider}, rent)
-    if not rent and not (writes and request.path is None):
-        request = replace(request, path=_here(request))
-    return CommandRequest(request, limit)
+    check_cost_limit(provider, *usd, rents=rent is not None)
+    if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):
+        path = str(Path(path or ".").absolute())
+    return cells({**typed, "provider": provider, "path": path}, rent)
 
 
 def _with_own_tags(typed: Sequence[str]) -> list[str] | None:
@@ -279,11 +271,11 @@ def _with_own_tags(typed: Sequence[str]) -> list[str] | None:
     return [*(f"{key}={text}" for key, text in own if key not in keys), *typed] or None
 
 
-def cost_limit(
+def check_cost_limit(
     provider: str, max_cost: float | None, assume_price: float | None, *, rents: bool
-) -> CostLimit:
-    """Return the limit as typed. Raises InvalidValue for an amount that is not a valid sum, and
-    for a limit where nothing is rented and so nothing is paid."""
+) -> None:
+    """Raise InvalidValue for an amount that is not a valid sum, and for a limit where nothing is
+    rented and so nothing is paid."""
     for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
         if value is None:
             continue
@@ -302,7 +294,6 @@ def cost_limit(
             f"--assume-price {assume_price:g} has no effect without --max-cost",
             advice="add --max-cost USD",
         )
-    return CostLimit(max_cost, assume_price)
 
 
 def _may_rent(provider: str) -> tuple[str, ...]:
@@ -314,10 +305,3 @@ def _may_rent(provider: str) -> tuple[str, ...]:
 def provider_of(typed: Mapping[str, Any]) -> str:
     """The provider that was typed, or that follows from --host."""
     return typed.get("provider") or ("ssh" if typed["host"] else "local")
-
-
-def _here(request: Request) -> str | None:
-    """The directory on the target; on this machine made absolute from the working directory."""
-    if request.hosts or (request.path is None and request.devices):
-        return request.path
-    return str(Path(request.path or ".").absolute())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,20 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from diskbench.cli.run_command import own_parameter
+from diskbench.cli.run_command import options_of, own_parameter, taking
 from diskbench.errors import InvalidValue
 from diskbench.model.options import Option, all_options, owners
 from diskbench.model.rental import Scope
 from diskbench.plan.rent_options import check_endpoint
 from diskbench.plugin import Plugin
 from diskbench.plugins import plugins
-
-_ENDPOINT = Annotated[
-    str | None,
-    typer.Option(
-        "--endpoint-url", metavar="URL", help="Another API endpoint, for example an emulator."
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -68,27 +60,27 @@ class Where:
 
 def scoped(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of Where in place of its argument `where`."""
-    known = inspect.signature(command, eval_str=True)
-    own = [parameter for parameter in known.parameters.values() if parameter.name != "where"]
-    endpoint = inspect.Parameter(
-        "endpoint_url", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_ENDPOINT
-    )
+    own = [option for option in options_of(command) if option.name != "where"]
     scoping = list(_scoping())
-    every = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in (*own, endpoint, *scoping)
-    ]
 
-    @functools.wraps(command)
     def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
         scope = {parameter.name: options.pop(parameter.name) for parameter in scoping}
         where = Where(options.pop("endpoint_url"), scope)
         command(**options, where=where)
 
-    # What Typer reads: the signature, and the types that it names.
-    typed.__signature__ = known.replace(parameters=every)  # type: ignore[attr-defined]
-    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-    return typed
+    typed.__name__, typed.__doc__ = command.__name__, command.__doc__
+    return taking(typed, [*own, *options_of(_endpoint), *scoping])
+
+
+def _endpoint(
+    endpoint_url: Annotated[
+        str | None,
+        typer.Option(
+            "--endpoint-url", metavar="URL", help="Another API endpoint, for example an emulator."
+        ),
+    ] = None,
+) -> None:
+    """The option that all providers share."""
 
 
 def _scoping() -> Iterator[inspect.Parameter]:

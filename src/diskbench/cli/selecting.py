@@ -68,7 +68,7 @@ def begun_matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def _ids(ctx: Context, runs: Iterable[Run], incomplete: str) -> list[Offer]:
     """The runs by their short ids, by whole ids once something was typed, and matrices."""
-    known = [(run.run_id, _words(run)) for run in runs]
+    known = [(run.run_id, _what_where_when(run)) for run in runs]
     begun = _begun(ctx)
     offers = [(LAST, "the newest trial"), (f"{LAST}~1", "the one before")]
     offers += [(short(id_), words) for id_, words in known]
@@ -97,7 +97,7 @@ def _labels(runs: Iterable[Run]) -> list[Offer]:
     return list(dict.fromkeys(pair for run in runs for pair in run.labels.items()))
 
 
-def _words(run: Run) -> str:
+def _what_where_when(run: Run) -> str:
     """What, where and when, in a few words."""
     disk = run.disk_type or run.target_path or run.target_device
     return " ".join(filter(None, (run.profile, disk, (run.measured_at or "")[:16])))

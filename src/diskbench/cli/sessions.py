@@ -47,20 +47,7 @@ def session_of(
 ) -> Session:
     """A session as the settings say, closed when the command ends, with the catalogue `books` and
     the `providers` where the command has opened them. Raises as engine.session.open_session."""
-    session = _session(settings, timing, books, providers)
-    close_at_end(session.close)
-    if gives_back and any_expired(session.database):
-        give_back(settings)
-    return session
-
-
-def _session(
-    settings: Settings,
-    timing: Timing | None = None,
-    books: Books | None = None,
-    providers: Providers | None = None,
-) -> Session:
-    return open_session(
+    session = open_session(
         settings.database_url.get_secret_value(),
         settings.evidence_url,
         secret_file=settings.secret_file,
@@ -70,13 +57,18 @@ def _session(
         timing=timing,
         providers=providers,
     )
+    close_at_end(session.close)
+    if gives_back and any_expired(session.database):
+        give_back(settings)
+    return session
 
 
 def give_back(settings: Settings) -> None:
     """Give back what expired while the command works; the command's end waits for it."""
     close_at_end(
         give_back_expired(
-            lambda: _session(settings), lambda swept: print_swept(swept, stream=sys.stderr)
+            lambda: session_of(settings, gives_back=False),  # in a thread, which closes it
+            lambda swept: print_swept(swept, stream=sys.stderr),
         )
     )
 

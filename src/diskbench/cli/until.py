@@ -9,19 +9,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 
-from diskbench.cli.matrix_foreground import continue_detached, foreground
-from diskbench.cli.opened import close_at_end
+from diskbench.cli.matrix_foreground import begun, continue_detached, foreground
 from diskbench.cli.run_command import provider_of
-from diskbench.cli.sessions import opened
 from diskbench.cli.terminal import Show, print_json
-from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
-from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, rents, seed_of
+from diskbench.engine.matrix.campaign import check_outlook
+from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of
 from diskbench.engine.session import Session
 from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES
@@ -30,8 +27,9 @@ from diskbench.model.options import options_of_model, own_options, rent_options
 from diskbench.model.outcome import Problem
 from diskbench.plan.cells import read_promise
 from diskbench.plan.matrix import expand
+from diskbench.plan.outlook import MatrixOutlook
 from diskbench.plan.rent_options import key_values
-from diskbench.providers.registry import Providers
+from diskbench.plugins import plugin
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.screen import wrapped
@@ -47,17 +45,8 @@ from diskbench.units import format_share, parse_duration_s, parse_share
 from diskbench.visible import json_escaped
 
 
-@dataclass(frozen=True)
-class Until:
-    """What was typed of it: the share of the median, and the bounds."""
-
-    share: float
-    least: int
-    most: int
-
-
-def check_until(typed: Mapping[str, Any]) -> Until:
-    """What `--until-ci` and its bounds say. Raises InvalidValue."""
+def check_until(typed: Mapping[str, Any]) -> dict[str, float | int]:
+    """What `--until-ci` and its bounds say, as fields of a matrix's limits. Raises InvalidValue."""
     text, most, least = typed["until_ci"], typed["max_replicates"], typed["replicates"]
     for flag, judged in (("--fail-if", typed["fail_if"]), ("--junit", typed["junit"])):
         if judged:
@@ -85,13 +74,12 @@ def check_until(typed: Mapping[str, Any]) -> Until:
             f"--max-replicates {most} is less than the {least} that are measured at least",
             advice="give as many or more",
         )
-    return Until(share, least, most)
+    return {"until_ci": share, "min_replicates": least, "max_replicates": most}
 
 
 _LIMITS = {
     "max_cost": "budget_usd",
     "assume_price": "assume_price_usd_per_hour",
-    "max_replicates": "max_replicates",
     "deadline": "deadline_s",
 }
 """Option of `run` → field of a matrix's limits."""
@@ -100,16 +88,15 @@ _USUAL = {option.field: option.usual for option in options_of_model(CellFields)}
 
 def start_until(typed: Mapping[str, Any], show: Show) -> NoReturn:
     """Everything that `run --until-ci` does; ends the process with its exit code."""
-    file, books, providers = _matrix_of(typed, check_until(typed)), open_books(), Providers()
-    close_at_end(providers.close)
-    seed = seed_of(file.matrix)
-    outlook = outlook_of(file, books, seed=seed, offline=False, providers=providers)
-    _check_block(outlook.blocks[0].problem)
-    check_outlook(outlook)
-    if not show.quiet:
-        print(render_outlook(outlook), file=sys.stderr)
-    session = opened(typed["database_url"], typed["evidence_url"], books, providers)
-    campaign = begin_campaign(session.database, file, outlook, own_queue=True)
+
+    def check(outlook: MatrixOutlook) -> None:
+        _check_block(outlook.blocks[0].problem)
+        check_outlook(outlook)
+        if not show.quiet:
+            print(render_outlook(outlook), file=sys.stderr)
+
+    file = _matrix_of(typed)
+    session, campaign, _ = begun(file, check, typed["database_url"], typed["evidence_url"])
     if typed["detach"]:
         continue_detached(session, campaign)
         raise typer.Exit(0)
@@ -120,7 +107,7 @@ def start_until(typed: Mapping[str, Any], show: Show) -> NoReturn:
 
 def outlook_until(typed: Mapping[str, Any]) -> str:
     """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
-    file, books = _matrix_of(typed, check_until(typed)), open_books()
+    file, books = _matrix_of(typed), open_books()
     outlook = outlook_of(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
     _check_block(outlook.blocks[0].problem)
     if typed["output"] == "json":
@@ -134,12 +121,13 @@ def _check_block(problem: Problem | None) -> None:
         raise InvalidValue(problem.message, advice=problem.advice or "")
 
 
-def _matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
+def _matrix_of(typed: Mapping[str, Any]) -> MatrixFile:
     """The matrix of one block that the options of `run` say. Raises UserError."""
-    provider = provider_of(typed)
-    if not rents(provider):
+    until, provider = check_until(typed), provider_of(typed)
+    within = format_share(until["until_ci"])
+    if not plugin(provider).rents:
         raise InvalidValue(
-            f"--until-ci {format_share(until.share)} needs a new machine and disk for each "
+            f"--until-ci {within} needs a new machine and disk for each "
             f"replicate, and --provider {provider} rents none",
             advice="use --runs to repeat on one machine; its runs are not independent samples",
             field="provider",
@@ -170,16 +158,13 @@ def _matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     }
     if "deadline_s" in limits:
         limits["deadline_s"] = parse_duration_s(limits["deadline_s"])
-    limits |= {
-        "until_ci": until.share, "min_replicates": until.least, "max_replicates": until.most,
-    }  # fmt: skip
     matrix = Matrix(
         tags=dict(load_settings().settings.tags),
         name=f"until-ci-{provider}",
-        title=f"replicates until their interval is within {format_share(until.share)}",
+        title=f"replicates until their interval is within {within}",
         defaults=CellFields.model_validate(fields),
         include=(CellFields(provider=provider),),
-        limits=Limits.model_validate(limits),
+        limits=Limits.model_validate({**limits, **until}),
     )
     expand(matrix, seed=0)
     text = json.dumps(matrix.model_dump(mode="json", exclude_defaults=True), indent=2)

@@ -24,7 +24,7 @@ from diskbench.store.database import database_state, parse_url, supply_unixepoch
 from diskbench.store.evidence import open_evidence
 from diskbench.store.schema_revision import HEAD
 from diskbench.store.urls import database_file, database_url, evidence_directory
-from diskbench.units import GIB, format_bytes
+from diskbench.units import GIB, counted, format_bytes
 
 HERE = "this machine"
 _NEED_FIO_HERE = frozenset({"local", "lab", "fake"})
@@ -101,7 +101,8 @@ def examine_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFindings:
         if block.problem is not None
     ]
     if not findings:
-        words = f"{len(outlook.cells)} cells can be planned, {outlook.at_once} at most at once"
+        cells = counted(len(outlook.cells), "cell")
+        words = f"{cells} can be planned, {outlook.at_once} at most at once"
         findings = [finding("matrix", where, "ok", words)]
     places = {block.provider: block.region for block in reversed(outlook.blocks)}
     return MatrixFindings(findings, outlook.needs, places)

@@ -17,7 +17,6 @@ from diskbench.fio.jobfile import may_be_secret
 from diskbench.model.finding import Finding, Recording, refusal
 from diskbench.model.options import own_options
 from diskbench.model.rental import Scope
-from diskbench.plan.cells import cells
 from diskbench.plugins import plugin
 from diskbench.ports import Rehearses
 from diskbench.providers.recorder import recording
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from diskbench.model.finding import Exchange
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Cell
-    from diskbench.plan.cells import Request
     from diskbench.ports import Renter
 
 _PAIRS = frozenset({"--label", "--set"})
@@ -49,17 +47,17 @@ class Typed:
     options: Mapping[str, object]
 
 
-def check_live(request: Request, books: Books, typed: Typed) -> tuple[list[Finding], Recording]:
+def check_live(cell: Cell, books: Books, typed: Typed) -> tuple[list[Finding], Recording]:
     """The findings of a provider on a rental that was not made, and the recording of all calls.
 
-    Raises UserError for a request that no run would accept, before any call.
+    Raises UserError for a cell that no run would accept, before any call.
     """
     with Providers() as providers:
-        return _checked(cells(request)[0], providers, request, books, typed)
+        return _checked(cell, providers, books, typed)
 
 
 def _checked(
-    cell: Cell, providers: Providers, request: Request, books: Books, typed: Typed
+    cell: Cell, providers: Providers, books: Books, typed: Typed
 ) -> tuple[list[Finding], Recording]:
     renter = providers.renter(cell.provider)
     if not isinstance(renter, Rehearses):
@@ -69,7 +67,7 @@ def _checked(
             advice="leave --live out",
             field="provider",
         )
-    check_rentable(renter, cell, find_profile(request.profile))
+    check_rentable(renter, cell, find_profile(cell.profile))
     assert cell.rent is not None, "a renter's cell says what to rent"
     scope = Scope(
         provider=cell.provider,

@@ -25,10 +25,10 @@ def sharing_names(value: _Value) -> _Value:
     """The same value, which shares the set of the names of its fields with all others of its kind.
     Apart, these sets are 0.7 KB a value: for what a report holds one of for each step of each run.
     """
-    object.__setattr__(value, "__pydantic_fields_set__", _names(type(value)))
+    object.__setattr__(value, "__pydantic_fields_set__", _field_names(type(value)))
     return value
 
 
 @cache
-def _names(kind: type[Frozen]) -> set[str]:
+def _field_names(kind: type[Frozen]) -> set[str]:
     return set(kind.model_fields)

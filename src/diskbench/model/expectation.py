@@ -2,7 +2,7 @@
 the performance that a disk's owner expects, for disks in no catalogue.
 
 All rates are of the load's own blocks, as fio reports them, whatever a cloud counts as one I/O.
-Formulas are in `catalog/expect.py` and `catalog/expect.py`.
+Formulas are in `catalog/expect.py` and `catalog/path.py`.
 """
 
 import math

@@ -9,7 +9,7 @@ import functools
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
@@ -25,11 +25,13 @@ its value (`readonly`), as `option=value`, or not at all (how a machine is reach
 
 
 @dataclass(frozen=True)
-class _Declared:
-    """What `option` says of a field beside what pydantic knows; it adds nothing to a schema."""
+class Option:
+    """One option: what `option` says of a field, which adds nothing to its schema, and what the
+    field and its model say. `field` is its stored name in `group`, `name` its name in a matrix and
+    in the values of a command line, `flag` what is typed."""
 
-    flag: str | None
-    panel: str | None
+    flag: str
+    panel: str
     metavar: str | None
     values: tuple[str, ...]
     usual: Any
@@ -37,6 +39,13 @@ class _Declared:
     in_key: InKey
     of_disk: bool
     scopes: bool
+    group: str = ""
+    field: str = ""
+    name: str = ""
+    kind: type = str
+    about: str = ""
+    bounds: tuple[Any, ...] = ()
+    """Limits of the value, as pydantic has them in the metadata of a field."""
 
     def __call__(self, _schema: dict[str, Any]) -> None:
         """What pydantic calls to add to a schema."""
@@ -46,8 +55,8 @@ def option(
     default: Any,  # noqa: ANN401 - the field's own type
     about: str,
     *,
-    flag: str | None = None,
-    panel: str | None = None,
+    flag: str = "",
+    panel: str = "",
     metavar: str | None = None,
     values: Sequence[str] = (),
     usual: Any = None,  # noqa: ANN401 - as `default`
@@ -67,7 +76,7 @@ def option(
     listed: `gc` and `doctor` take it, too.
     """
     shown = metavar or ("|".join(values) or None)
-    declared: Any = _Declared(
+    declared: Any = Option(
         flag, panel, shown, tuple(values), usual, repeats, in_key, of_disk, scopes
     )
     return Field(default, description=about, json_schema_extra=declared, **bounds)
@@ -254,29 +263,6 @@ def _given(group: str, value: Any) -> dict[str, Value]:  # noqa: ANN401 - a mapp
         return stored
 
 
-@dataclass(frozen=True)
-class Option:
-    """One option of a provider. `field` is its stored name in `group`, `name` its name in a matrix
-    and in the values of a command line, `flag` what is typed."""
-
-    group: str
-    panel: str
-    field: str
-    name: str
-    flag: str
-    kind: type
-    usual: Any
-    repeats: bool
-    about: str
-    metavar: str | None
-    values: tuple[str, ...]
-    in_key: InKey
-    of_disk: bool
-    scopes: bool
-    bounds: tuple[Any, ...]
-    """Limits of the value, as pydantic has them in the metadata of a field."""
-
-
 @functools.cache
 def options_of_model(model: type[Frozen]) -> tuple[Option, ...]:
     """Return the options that a model declares, in its order."""
@@ -284,7 +270,7 @@ def options_of_model(model: type[Frozen]) -> tuple[Option, ...]:
     return tuple(
         _option(model, name, hints[name], info.json_schema_extra, info)
         for name, info in model.model_fields.items()
-        if isinstance(info.json_schema_extra, _Declared)
+        if isinstance(info.json_schema_extra, Option)
     )
 
 
@@ -362,26 +348,21 @@ def _option(
     model: type[Frozen],
     field: str,
     hint: Any,  # noqa: ANN401 - a type
-    declared: _Declared,
+    declared: Option,
     info: FieldInfo,
 ) -> Option:
     flag = declared.flag or f"--{field.replace('_', '-')}"
     kind, is_many = _kind(hint)
-    return Option(
-        group=model.group if issubclass(model, Options) else "",
+    return replace(
+        declared,
+        flag=flag,
         panel=declared.panel or str(getattr(model, "panel", "")),
+        repeats=declared.repeats or is_many,
+        group=model.group if issubclass(model, Options) else "",
         field=field,
         name=flag.removeprefix("--").replace("-", "_"),
-        flag=flag,
         kind=kind,
-        usual=declared.usual,
-        repeats=declared.repeats or is_many,
         about=info.description or "",
-        metavar=declared.metavar,
-        values=declared.values,
-        in_key=declared.in_key,
-        of_disk=declared.of_disk,
-        scopes=declared.scopes,
         bounds=tuple(info.metadata),
     )
 

@@ -86,13 +86,13 @@ def value_faults(error: Exception, subject: str) -> str:
         return str(error)
     errors = error.errors(include_url=False)
     known = [
-        f"{'.'.join(map(str, fault['loc'])) or subject}: {_sentence(value_fault(fault))}"
+        f"{'.'.join(map(str, fault['loc'])) or subject}: {_with_advice(value_fault(fault))}"
         for fault in errors[:_MOST]
     ]
     return "; ".join([*known, *([f"and {len(errors) - _MOST} more"] if errors[_MOST:] else [])])
 
 
-def _sentence(fault: ValueFault) -> str:
+def _with_advice(fault: ValueFault) -> str:
     return f"{fault.reason}, {fault.advice}" if fault.advice else fault.reason
 
 

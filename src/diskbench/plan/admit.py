@@ -92,7 +92,7 @@ class _Places:
     ) -> None:
         self._limits = limits
         self._taken = Counter[str]()
-        self._begun = Counter(name for cell in begun_lately for name in _names(cell))
+        self._begun = Counter(name for cell in begun_lately for name in _limits_of(cell))
         self._kept: set[str] = set()
         self._used: set[str] = set()
         for cell in live:
@@ -100,17 +100,17 @@ class _Places:
 
     def take(self, cell: CellRow) -> None:
         self._occupy(cell)
-        self._begun.update(_names(cell))
+        self._begun.update(_limits_of(cell))
 
     def keep(self, cell: CellRow) -> None:
         """Occupy the place of the machine that the cell shares."""
         if cell.machine is not None and cell.machine not in self._kept:
             self._kept.add(cell.machine)
-            self._taken.update(_names(cell))
+            self._taken.update(_limits_of(cell))
 
     def _occupy(self, cell: CellRow) -> None:
         if cell.machine is None:
-            self._taken.update(_names(cell))
+            self._taken.update(_limits_of(cell))
         else:
             self.keep(cell)
             self._used.add(cell.machine)
@@ -144,7 +144,7 @@ _CANCELLED = Problem(
 )
 
 
-def _names(cell: CellRow) -> set[str]:
+def _limits_of(cell: CellRow) -> set[str]:
     return {EVERYTHING, cell.cell.provider, cell.partition}
 
 

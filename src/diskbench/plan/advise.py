@@ -11,7 +11,7 @@ worst is within it, missed where the usual is above it, and else it has to be me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,20 +19,18 @@ from pydantic import Field
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import MONTH_HOURS, disk_hourly_usd, monthly
-from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue
-from diskbench.catalog.expect import CatalogDisk, path_of
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits, RequestLatency
-from diskbench.catalog.machine import machine_of
+from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.machine_book import MachineEntry
-from diskbench.catalog.path import Path
-from diskbench.catalog.sourced_figures import FigureSource
+from diskbench.catalog.path import Path, without_cache
 from diskbench.model.base import Frozen
 from diskbench.plan.cheapest_disk import (
     Sold,
     base_of,
     burst_ios_of,
     buys_throughput,
-    disk_path,
     least_of,
     limits_sold,
     most_of,
@@ -126,12 +124,11 @@ def advise(markets: Sequence[Market], demand: Demand) -> Answer:
     of_type = dict[tuple[str, str], list[Advice]]()
     refused, left_out = dict[Sold, Refused](), list[str]()
     for market in markets:
-        book = catalogue(market.cloud)
-        for name, entry in book.disks.items():
+        for name, entry in catalogue(market.cloud).disks.items():
             if entry.place != "network":
                 left_out.append(name)
                 continue
-            found, failed = _of_type(market, book, name, entry, demand)
+            found, failed = _of_type(market, name, demand)
             of_type.setdefault((market.cloud, name), []).extend(found)
             refused |= {one.disk: one for one in failed}
     rows = [row for found in of_type.values() for row in _two(sorted(found, key=_order))]
@@ -157,50 +154,42 @@ def _order(row: Advice) -> tuple[bool, float, float, str]:
     return (total is None, total or row.disk_usd or 0.0, row.disk_usd or 0.0, row.disk.words())
 
 
-def _of_type(
-    market: Market, book: Catalogue, name: str, entry: DiskEntry, demand: Demand
-) -> tuple[list[Advice], list[Refused]]:
+def _of_type(market: Market, name: str, demand: Demand) -> tuple[list[Advice], list[Refused]]:
     """The rows of a type, and its disks that do not carry the demand: the smallest that is sold
     with the asked size, and, where none does, the largest."""
     rows, refused = list[Advice](), list[Refused]()
     for more in (None, "performance_plus", "bursting"):
-        sold = least_of(book, name, entry, demand, more)
-        if sold is None:
-            continue
-        row = _row(market, book, sold, demand)
+        sold = least_of(market.cloud, name, demand, more)
+        row = _row(market, sold, demand) if sold is not None else None
         if isinstance(row, Advice):
             rows.append(row)
-        else:
+        elif row is not None:
             refused.append(row)
-    if not rows and not refused and (most := most_of(book, name, entry)) is not None:
-        refused.append(_refusal(market, book, most, demand, most=True))
-    base = base_of(book, name, entry, demand.size_gib)
-    if base is not None and rows and all(row.disk != base for row in rows):
-        gates = disk_path(book, base).gates
-        if not carries(gates, demand):
-            refused.append(_refusal(market, book, base, demand))
+    if not rows and not refused and (most := most_of(market.cloud, name)) is not None:
+        refused.append(_refusal(market, most, demand).model_copy(update={"most": True}))
+    base = base_of(market.cloud, name, demand.size_gib) if rows else None
+    is_other = base is not None and all(row.disk != base for row in rows)
+    if base is not None and is_other and not carries(path_of(limits_sold(base)).gates, demand):
+        refused.append(_refusal(market, base, demand))
     return rows, refused
 
 
 def path_to(books: Books, row: Advice) -> Path:
     """The path to a disk that was advised, through its machine."""
-    book = catalogue(row.disk.cloud)
     on = machine_of(books, row.disk.cloud, row.machine, row.disk.disk_type)
-    return path_of(CatalogDisk(limits_sold(book, row.disk)), on)
+    return path_of(limits_sold(row.disk), on)
 
 
-def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice | Refused:
-    limits = limits_sold(book, sold)
+def _row(market: Market, sold: Sold, demand: Demand) -> Advice | Refused:
+    limits = limits_sold(sold)
     latency = _latency(limits, demand)
     if latency.target == "missed":
         usual = latency.usual_ms or latency.best_ms
         return _refused(market, sold, f"documented latency is usually {usual:.3g} ms")
-    machine = _machine(market, sold, demand)
-    if market.machine is not None and machine is None:
-        on = machine_of(market.books, market.cloud, market.machine, sold.disk_type)
-        if not on.gates:
-            return _refused(market, sold, f"{on.unknown or market.machine} not documented")
-        return _refused(market, sold, why(Path(on.gates), demand) + f", by {market.machine}")
+    on = _machine(market, sold, demand)
+    if isinstance(on, Refused):
+        return on
+    machine, provider = on.name or None, market.books.of(market.cloud)
     found = market.measured(sold, machine)
     if found is not None:
         if found.iops < demand.most_iops:
@@ -209,9 +198,7 @@ def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice 
             if found.p99_ms > demand.p99_ms:
                 return _refused(market, sold, f"measured p99 {found.p99_ms:.3g} ms here")
             latency = latency.model_copy(update={"target": "met"})
-    books, prices = market.books, market.books.of(market.cloud).prices_in(market.region)
-    on = machine_of(books, market.cloud, machine, sold.disk_type)
-    path = path_of(CatalogDisk(limits), on)
+    prices = provider.prices_in(market.region)
     hourly = prices.machine_hourly_usd(machine, market.region) if machine else None
     machine_usd = None if hourly is None else hourly * MONTH_HOURS
     disk_usd = _disk_usd(market, sold, demand)
@@ -219,24 +206,25 @@ def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice 
     dates = [prices.sources[priced.source]] if priced else []
     if machine and (of_machine := prices.machine_price(machine)) is not None:
         dates.append(prices.sources[of_machine[1]])
-    entry = books.of(market.cloud).machines.types.get(machine or "")
+    entry = provider.machines.types.get(machine or "")
     retires = entry.traits.get("retires") if entry else None
-    sources = (*(source.words() for source in limits.sources), *(g.source for g in on.gates))
+    sources = [*(source.words() for source in limits.sources), *(g.source for g in on.gates)]
+    sources += [source.words() for source in dates]
     return Advice(
         disk=sold,
         region=market.region,
         machine=machine,
         retires=str(retires) if retires else None,
-        headroom=headroom(path.gates, demand),
+        headroom=headroom(path_of(limits, on).gates, demand),
         latency=latency,
         disk_usd=disk_usd,
         machine_usd=machine_usd,
         total_usd=None if disk_usd is None or machine_usd is None else disk_usd + machine_usd,
-        burst_ios=burst_ios_of(book, sold, demand) if sold.more == "bursting" else None,
-        priced_on=_oldest(dates),
-        buys_throughput=buys_throughput(book, sold),
+        burst_ios=burst_ios_of(sold, demand) if sold.more == "bursting" else None,
+        priced_on=min((source.as_of or "" for source in dates), default=""),
+        buys_throughput=buys_throughput(sold),
         measured=found,
-        sources=tuple(dict.fromkeys((*sources, *(source.words() for source in dates)))),
+        sources=tuple(dict.fromkeys(sources)),
     )
 
 
@@ -244,14 +232,8 @@ def _disk_usd(market: Market, sold: Sold, demand: Demand) -> float | None:
     """What a disk costs a month with its transactions; None where a price is not known."""
     if sold.more == "bursting":
         return None
-    spec = sold.spec
-    parts = monthly(market.books, market.cloud, spec, market.region, demand.month())
+    parts = monthly(market.books, market.cloud, sold.spec, market.region, demand.month())
     return None if None in parts else sum(part or 0.0 for part in parts)
-
-
-def _oldest(sources: Sequence[FigureSource]) -> str:
-    dates = [source.as_of or "" for source in sources]
-    return min(dates, default="")
 
 
 def _latency(limits: DiskLimits, demand: Demand) -> Latency:
@@ -277,19 +259,19 @@ def _latency(limits: DiskLimits, demand: Demand) -> Latency:
     )
 
 
-def _machine(market: Market, sold: Sold, demand: Demand) -> str | None:
-    """The cheapest machine of a provider that does not limit a disk's load, or the user's own if it
-    does not; None where none is known."""
-    if market.machine is not None:
-        names: Iterable[str] = (market.machine,)
-    else:
-        names = _machines(market)
-    for name in names:
-        gates = machine_of(market.books, market.cloud, name, sold.disk_type).gates
-        gates = tuple(gate for gate in gates if not gate.limit.startswith("vm-cached"))
+def _machine(market: Market, sold: Sold, demand: Demand) -> MachineLimits | Refused:
+    """The cheapest machine of a provider that does not limit a disk's load, without a name where
+    none is known; or the user's own, or why it does."""
+    for name in (market.machine,) if market.machine else _machines(market):
+        on = machine_of(market.books, market.cloud, name, sold.disk_type)
+        gates = without_cache(on.gates)
         if gates and carries(gates, demand):
-            return name
-    return None
+            return on
+        if name == market.machine:
+            words = why(Path(on.gates), demand) + f", by {name}"
+            unknown = f"{on.unknown or name} not documented"
+            return _refused(market, sold, words if on.gates else unknown)
+    return MachineLimits("")
 
 
 def _machines(market: Market) -> Iterator[str]:
@@ -313,19 +295,17 @@ def _is_fit(entry: MachineEntry) -> bool:
     return entry.current and not entry.burstable and entry.arch == "x86_64"
 
 
-def _refusal(
-    market: Market, book: Catalogue, sold: Sold, demand: Demand, *, most: bool = False
-) -> Refused:
-    most_gib = book.disk(sold.disk_type).size_gib
+def _refusal(market: Market, sold: Sold, demand: Demand) -> Refused:
+    most_gib = catalogue(sold.cloud).disk(sold.disk_type).size_gib
     if most_gib is not None and demand.size_gib > most_gib.max:
-        return _refused(market, sold, f"{most_gib.max:,} GiB at most", most=most)
-    path = disk_path(book, sold)
-    said = _refused(market, sold, why(path, demand), most=most)
+        return _refused(market, sold, f"{most_gib.max:,} GiB at most")
+    path = path_of(limits_sold(sold))
+    said = _refused(market, sold, why(path, demand))
     return said.model_copy(update={"headroom": headroom(path.gates, demand)})
 
 
-def _refused(market: Market, sold: Sold, words: str, *, most: bool = False) -> Refused:
+def _refused(market: Market, sold: Sold, words: str) -> Refused:
     """The price is that of the disk alone: what it does not carry costs no transactions."""
     hourly = disk_hourly_usd(market.books, market.cloud, sold.spec, market.region)
     usd = None if hourly is None else hourly * MONTH_HOURS
-    return Refused(disk=sold, disk_usd=usd, why=words, most=most)
+    return Refused(disk=sold, disk_usd=usd, why=words)

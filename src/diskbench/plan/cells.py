@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
@@ -20,65 +19,11 @@ from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import field_of, key_values
 from diskbench.plugins import plugin, plugins
-from diskbench.units import GIB, parse_duration_s
+from diskbench.units import GIB, counted, parse_duration_s
 
 _LONGEST_WAIT_S = 30 * 86400
 """The longest time that --if-busy accepts; for longer ones there is `wait`. Our choice."""
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
-
-
-@dataclass(frozen=True)
-class Request:
-    """The flags of one `diskbench run` as typed, before anything is looked up."""
-
-    provider: str
-    profile: str
-    hosts: Sequence[str] = ()
-    path: str | None = None
-    devices: Sequence[str] = ()
-    identities: Sequence[str] = ()
-    size_gib: float | None = None
-    filesystem: str | None = None
-    rent: RentSpec | None = None
-    parameters: Sequence[str] = ()
-    labels: Sequence[str] = ()
-    runs: int = 1
-    replicates: int = 1
-    promise: str | None = None
-    if_busy: str = "wait"
-    fail_if: Sequence[str] = ()
-    allow: Sequence[str] = ()
-    ask_metadata: bool = False
-
-
-def request_of(fields: Mapping[str, Any], rent: RentSpec | None) -> Request:
-    """The request that the fields of a cell (model/matrix.py) make: those of a matrix, or the flags
-    of a command line, which hold lists and texts where a matrix has single values and mappings."""
-    asked = {name: value for name, value in fields.items() if value is not None}
-    provider = asked["provider"]
-    promise = asked.get("promise")
-    return Request(
-        provider=provider,
-        profile=asked.get("profile", DEFAULT_PROFILE),
-        hosts=() if takes_host(provider) else _several(asked.get("host")),
-        path=asked.get("path"),
-        devices=_several(asked.get("device")),
-        identities=_several(asked.get("destroy_data")),
-        size_gib=None if rent else asked.get("size"),
-        filesystem=asked.get("filesystem"),
-        rent=rent,
-        parameters=_several(asked.get("parameters")),
-        labels=_several(asked.get("labels")),
-        runs=asked.get("runs", 1),
-        replicates=asked.get("replicates", 1),
-        promise=",".join(pairs(promise.model_dump(exclude_none=True)))
-        if isinstance(promise, Promise)
-        else promise,
-        if_busy=asked.get("if_busy", "wait"),
-        fail_if=_several(asked.get("fail_if")),
-        allow=_several(asked.get("allow")),
-        ask_metadata=bool(asked.get("ask_metadata")),
-    )
 
 
 def _several(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - what a field holds
@@ -99,73 +44,71 @@ def as_typed(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def cells(request: Request) -> tuple[Cell, ...]:
-    """Return the cells of a request. Raises InvalidValue for flags that contradict each other."""
-    for name, count in (("--runs", request.runs), ("--replicates", request.replicates)):
+def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell, ...]:
+    """Return the cells that fields of a cell (model/matrix.py) and `rent` say: those of a matrix,
+    or the flags of a command line, which hold lists and texts where a matrix has single values and
+    mappings. Raises InvalidValue for fields that contradict each other."""
+    asked = {name: value for name, value in fields.items() if value is not None}
+    provider, replicates = asked["provider"], asked.get("replicates", 1)
+    hosts = () if takes_host(provider) else _several(asked.get("host"))
+    for name, count, most in (
+        ("--runs", asked.get("runs", 1), RUNS),
+        ("--replicates", replicates, REPLICATES),
+    ):
         if count < 1:
             raise InvalidValue(
                 f"{name} {count} measures nothing", advice="give 1 or more", field=field_of(name)
             )
-    for name, count, most in (
-        ("--runs", request.runs, RUNS),
-        ("--replicates", request.replicates, REPLICATES),
-    ):
         if count > most:
             raise InvalidValue(
                 f"{name} {count:,} is more than diskbench plans",
                 advice=f"at most {most:,}",
                 field=field_of(name),
             )
-    if (count := request.replicates * max(len(request.hosts), 1)) > CELLS:
+    if (count := replicates * max(len(hosts), 1)) > CELLS:
         raise InvalidValue(
-            f"{count:,} trials ({request.replicates:,} replicates of {len(request.hosts):,} hosts)",
+            f"{count:,} trials ({replicates:,} replicates of {len(hosts):,} hosts)",
             advice=f"at most {CELLS:,} are planned at once",
             field="replicates",
         )
-    twice = {host for host in request.hosts if list(request.hosts).count(host) > 1}
+    twice = {host for host in hosts if hosts.count(host) > 1}
     if twice:
         raise InvalidValue(
             f"--host {sorted(twice)[0]} is given twice",
             advice="a host measures one thing at a time; use --runs to repeat",
             field="host",
         )
-    target = requested_target(request)
-    parameters = key_values("--set", request.parameters)
-    labels = key_values("--label", request.labels)
-    promised = promise(request)
-    busy = if_busy(request.if_busy)
-    conditions = tuple(map(fail_if, request.fail_if))
-    allowed = allowed_options(
-        request.allow,
-        provider=request.provider,
-        host=request.hosts[0] if request.hosts else None,
-        rents=request.rent is not None,
-    )
+    target = requested_target(asked, rent)
+    labels = key_values("--label", _several(asked.get("labels")))
     for key, _ in labels:
         if not _LABEL_KEY.match(key):
             raise InvalidValue(
                 f"label key {key!r} holds something other than letters, digits, '_', '.' and '-'",
                 field="labels",
             )
+    made = Cell(
+        provider=provider,
+        target=target,
+        rent=rent,
+        profile=asked.get("profile", DEFAULT_PROFILE),
+        parameters=key_values("--set", _several(asked.get("parameters"))),
+        runs=asked.get("runs", 1),
+        labels=labels,
+        promise=_promise(asked.get("promise"), provider),
+        if_busy=if_busy(asked.get("if_busy", "wait")),
+        fail_if=tuple(map(fail_if, _several(asked.get("fail_if")))),
+        allowed=allowed_options(
+            _several(asked.get("allow")),
+            provider=provider,
+            host=next(iter(hosts), None),
+            rents=rent is not None,
+        ),
+        ask_metadata=bool(asked.get("ask_metadata")),
+    )
     return tuple(
-        Cell(
-            provider=request.provider,
-            address=host,
-            target=target,
-            rent=request.rent,
-            profile=request.profile,
-            parameters=parameters,
-            runs=request.runs,
-            replicate=replicate,
-            labels=labels,
-            promise=promised,
-            if_busy=busy,
-            fail_if=conditions,
-            allowed=allowed,
-            ask_metadata=request.ask_metadata,
-        )
-        for replicate in range(request.replicates)
-        for host in (request.hosts or (None,))
+        made.model_copy(update={"address": host, "replicate": replicate})
+        for replicate in range(replicates)
+        for host in (hosts or (None,))
     )
 
 
@@ -225,18 +168,19 @@ def if_busy(text: str) -> str:
     return f"{seconds:.0f}"
 
 
-def promise(request: Request) -> Promise | None:
+def _promise(stated: Promise | str | None, provider: str) -> Promise | None:
     """Return the promise of `--promise iops=5000,mb_per_s=100`. Raises InvalidValue."""
-    text = request.promise
-    if text is None:
+    if stated is None:
         return None
-    if not plugin(request.provider).promise_by_owner:
+    if not plugin(provider).promise_by_owner:
         raise InvalidValue(
-            f"--promise cannot be used with --provider {request.provider}: its catalogue promises",
+            f"--promise cannot be used with --provider {provider}: its catalogue promises",
             advice=f"it is for {', '.join(p.name for p in plugins() if p.promise_by_owner)}",
             field="promise",
         )
-    return read_promise(text)
+    if isinstance(stated, Promise):
+        stated = ",".join(pairs(stated.model_dump(exclude_none=True)))
+    return read_promise(stated)
 
 
 def read_promise(text: str) -> Promise:
@@ -275,60 +219,58 @@ leaves room for a filesystem; our choice."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
 
 
-def requested_target(request: Request) -> TargetSpec:
-    """Return the target of a request. Raises InvalidValue for flags that contradict each other."""
-    return _rented_target(request) if request.rent else _target_spec(request)
-
-
-def _rented_target(request: Request) -> TargetSpec:
-    """Return the target on a rented machine: the rented disk, whose name is known once it is
-    attached. Raises InvalidValue if the user typed a target."""
-    for flag, value in (
-        ("--path", request.path),
-        ("--device", next(iter(request.devices), None)),
-        ("--destroy-data", next(iter(request.identities), None)),
-        ("--host", request.hosts[0] if request.hosts else None),
-    ):
-        if value:
+def requested_target(asked: Mapping[str, Any], rent: RentSpec | None) -> TargetSpec:
+    """Return the target of a cell: the rented disk, whose name is known once it is attached, or
+    what may be written to. Raises InvalidValue for fields that contradict each other."""
+    if rent is None:
+        return _target_spec(asked)
+    typed = (
+        "path",
+        "device",
+        "destroy_data",
+        *(() if takes_host(asked["provider"]) else ("host",)),
+    )
+    for name in typed:
+        for value in _several(asked.get(name))[:1]:
             raise InvalidValue(
-                f"{flag} {value} cannot be used with --provider {request.provider}, which makes "
-                "its own machine and disk",
+                f"--{name.replace('_', '-')} {value} cannot be used with --provider "
+                f"{asked['provider']}, which makes its own machine and disk",
                 advice="leave it out, or measure a machine of yours with --provider ssh",
-                field=field_of(flag),
+                field=name,
             )
-    rent = request.rent
-    of_root = rent is not None and rent.disk == ROOT
-    size_gib = rent.size_gib if rent else None
+    of_root = rent.disk == ROOT
     others = () if of_root else _new_disks(rent)
-    small = size_gib is not None and size_gib <= SMALL_GIB
+    small = rent.size_gib is not None and rent.size_gib <= SMALL_GIB
     return TargetSpec(
         kind="directory" if of_root else "device",
         path=NEW_DIRECTORY if of_root else (f"{NEW_DEVICE}-1" if others else NEW_DEVICE),
         others=others,
-        size_bytes=size_gib * GIB * 7 // 8 if small and size_gib else None,
-        filesystem=_filesystem(request.filesystem),
+        size_bytes=rent.size_gib * GIB * 7 // 8 if small and rent.size_gib else None,
+        filesystem=_filesystem(asked.get("filesystem")),
     )
 
 
-def _new_disks(rent: RentSpec | None) -> tuple[NamedDisk, ...]:
+def _new_disks(rent: RentSpec) -> tuple[NamedDisk, ...]:
     """The placeholders of further rented disks, each measured as a device of its own."""
-    if rent is None or rent.stripe:
+    if rent.stripe:
         return ()
     return tuple(NamedDisk(path=f"{NEW_DEVICE}-{number}") for number in range(2, rent.count + 1))
 
 
-def _target_spec(request: Request) -> TargetSpec:
+def _target_spec(asked: Mapping[str, Any]) -> TargetSpec:
     """Return the target that may be written to; for a device the user must type its identity."""
-    if request.path and request.devices:
+    path, devices = asked.get("path"), _several(asked.get("device"))
+    identities = _several(asked.get("destroy_data"))
+    if path and devices:
         raise InvalidValue(
-            f"both --path {request.path} and --device {request.devices[0]} are given",
+            f"both --path {path} and --device {devices[0]} are given",
             advice="measure one of them",
             field="path",
         )
-    filesystem = _filesystem(request.filesystem)
-    size_bytes = _size_bytes(request.size_gib)
-    if request.devices:
-        first, *others = _named_disks(request)
+    filesystem = _filesystem(asked.get("filesystem"))
+    size_bytes = _size_bytes(asked.get("size"))
+    if devices:
+        first, *others = _named_disks(devices, identities)
         return TargetSpec(
             kind="device",
             path=first.path,
@@ -337,13 +279,13 @@ def _target_spec(request: Request) -> TargetSpec:
             size_bytes=size_bytes,
             filesystem=filesystem,
         )
-    if request.identities:
+    if identities:
         raise InvalidValue(
             "--destroy-data goes with --device",
             advice="leave it out to measure in a directory",
             field="destroy_data",
         )
-    if not request.path:
+    if not path:
         raise InvalidValue(
             "nothing to measure is named",
             advice="name a directory, a machine or a disk to rent, such as\n"
@@ -353,15 +295,14 @@ def _target_spec(request: Request) -> TargetSpec:
         )
     return TargetSpec(
         kind="directory",
-        path=request.path,
+        path=path,
         size_bytes=size_bytes,
         filesystem=filesystem,
     )
 
 
-def _named_disks(request: Request) -> list[NamedDisk]:
+def _named_disks(devices: Sequence[str], identities: Sequence[str]) -> list[NamedDisk]:
     """Each --device with its --destroy-data, in order. Raises InvalidValue."""
-    devices, identities = request.devices, request.identities
     if len(identities) < len(devices) or not all(identities):
         raise InvalidValue(
             f"measuring {devices[min(len(identities), len(devices) - 1)]} destroys all data on it",
@@ -370,7 +311,7 @@ def _named_disks(request: Request) -> list[NamedDisk]:
         )
     if len(identities) > len(devices):
         raise InvalidValue(
-            f"{len(identities)} identities are given for {len(devices)} devices",
+            f"{len(identities)} identities are given for {counted(len(devices), 'device')}",
             advice="give one --destroy-data for each --device, in the same order",
             field="destroy_data",
         )

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Literal
 
 from diskbench.catalog import bucket
-from diskbench.catalog.entry import Catalogue, DiskEntry
-from diskbench.catalog.expect import CatalogDisk, path_of
+from diskbench.catalog.entry import DiskEntry, catalogue
+from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits, limits_of
-from diskbench.catalog.machine import MachineLimits
-from diskbench.catalog.path import Gate, Path
+from diskbench.catalog.path import Gate
 from diskbench.catalog.sourced_figures import Quantity, RatioLimit
 from diskbench.catalog.terms import bursting_limits, expanded_limits
-from diskbench.errors import InvalidValue, UserError
+from diskbench.errors import UserError
 from diskbench.model.base import Frozen
 from diskbench.model.rental import DiskSpec
 from diskbench.plan.demand import MONTH_S, ROUNDING, Demand, carries
@@ -68,40 +67,26 @@ MORE_WORDS: dict[More, str] = {
 }
 
 
-def limits_sold(book: Catalogue, sold: Sold) -> DiskLimits:
+def limits_sold(sold: Sold) -> DiskLimits:
     """The documented limits of a disk as it is bought. Raises UserError for one that is not sold
     so."""
+    book = catalogue(sold.cloud)
     limits = limits_of(book, sold.disk_type, sold.size_gib, sold.iops, sold.throughput)
     if sold.more == "performance_plus":
-        return expanded_limits(book.cloud, limits)
-    return bursting_limits(book.cloud, limits) if sold.more == "bursting" else limits
+        return expanded_limits(sold.cloud, limits)
+    return bursting_limits(sold.cloud, limits) if sold.more == "bursting" else limits
 
 
-def disk_path(book: Catalogue, sold: Sold) -> Path:
-    """The path to a disk on a machine that limits nothing. Raises UserError as `limits_sold`."""
-    return path_of(CatalogDisk(limits_sold(book, sold)), MachineLimits(""))
-
-
-def least_of(
-    book: Catalogue,
-    name: str,
-    entry: DiskEntry,
-    demand: Demand,
-    more: More | None,
-) -> Sold | None:
+def least_of(cloud: str, name: str, demand: Demand, more: More | None) -> Sold | None:
     """The cheapest disk of a type that carries a demand; None where none does, or nothing is known
     of it."""
+    entry = catalogue(cloud).disks[name]
     if entry.size_gib is None or demand.size_gib > entry.size_gib.max:
         return None
     low, high = max(demand.size_gib, entry.size_gib.min), entry.size_gib.max
 
     def fits(size: int) -> bool:
-        sold = _sold(book, name, size, more=more)
-        try:
-            gates = disk_path(book, sold).gates
-        except UserError:  # not sold so
-            return False
-        return bool(gates) and carries(gates, demand)
+        return _carries(_sold(cloud, name, size, more=more), demand)
 
     if entry.tiers is not None:
         sizes = [low, *(row.gib for row in entry.tiers.rows if row.gib > low)]
@@ -113,68 +98,77 @@ def least_of(
         size = next((size for size in sizes if fits(size)), None)
         if size is None:
             return None
-        sold = _sold(book, name, size, more=more)
+        sold = _sold(cloud, name, size, more=more)
         # A disk that bursts all the time is not what bursts are sold for, nor one that never does.
-        if more == "bursting" and not 0 < _bursting(book, sold, demand) < 1:
+        if more == "bursting" and not 0 < _bursting(sold, demand) < 1:
             return None
         return sold
     if more is not None:
         return None  # both are sold of tiers alone
-    if (entry.iops and entry.iops.provisioned) or (
-        entry.throughput and entry.throughput.provisioned
-    ):
-        return _provisioned(book, name, entry, demand, low, high)
-    return _sold(book, name, _smallest(low, high, fits)) if fits(high) else None
+    if any(of is not None and of.provisioned for of in (entry.iops, entry.throughput)):
+        return _provisioned(cloud, name, demand, low, high)
+    return _sold(cloud, name, _smallest(low, high, fits)) if fits(high) else None
 
 
-def base_of(book: Catalogue, name: str, entry: DiskEntry, size_gib: int) -> Sold | None:
-    """The disk of the asked size with what comes with it; None where it is not sold so."""
+def _carries(sold: Sold, demand: Demand) -> bool:
+    """Whether a disk is sold so, something is known of it, and it carries a demand."""
+    try:
+        gates = path_of(limits_sold(sold)).gates
+    except UserError:
+        return False
+    return bool(gates) and carries(gates, demand)
+
+
+def _if_sold(sold: Sold) -> Sold | None:
+    """The disk; None where it is not sold so, or nothing is documented of it."""
+    try:
+        return sold if limits_sold(sold).pools else None
+    except UserError:
+        return None
+
+
+def base_of(cloud: str, name: str, size_gib: int) -> Sold | None:
+    """The disk of the asked size with what comes with it; None as `_if_sold`."""
+    sizes = catalogue(cloud).disks[name].size_gib
+    return None if sizes is None else _if_sold(_sold(cloud, name, max(size_gib, sizes.min)))
+
+
+def most_of(cloud: str, name: str) -> Sold | None:
+    """The disk of a type with the highest figures that are sold; None as `_if_sold`."""
+    entry = catalogue(cloud).disks[name]
     if entry.size_gib is None:
         return None
-    size = max(size_gib, entry.size_gib.min)
-    try:
-        sold = _sold(book, name, size)
-        limits_sold(book, sold)
-    except UserError:  # figures have to be bought
-        return None
-    return sold
+    bought = _bought_most(entry.iops), _bought_most(entry.throughput)
+    return _if_sold(_sold(cloud, name, entry.size_gib.max, *bought))
 
 
-def most_of(book: Catalogue, name: str, entry: DiskEntry) -> Sold | None:
-    """The disk of a type with the highest figures that are sold; None where nothing is known."""
-    if entry.size_gib is None:
-        return None
-    iops = entry.iops.max if entry.iops and entry.iops.provisioned else None
-    rate = entry.throughput.max if entry.throughput and entry.throughput.provisioned else None
-    sold = _sold(book, name, entry.size_gib.max, iops, rate)
-    try:
-        return sold if limits_sold(book, sold).pools else None
-    except InvalidValue:
-        return None
+def _bought_most(quantity: Quantity | None) -> float | None:
+    """The most that is sold of what can be provisioned."""
+    return quantity.max if quantity is not None and quantity.provisioned else None
 
 
-def buys_throughput(book: Catalogue, sold: Sold) -> bool:
+def buys_throughput(sold: Sold) -> bool:
     """Whether more throughput is bought than the least that is sold."""
-    quantity = book.disks[sold.disk_type].throughput
+    quantity = catalogue(sold.cloud).disks[sold.disk_type].throughput
     return quantity is not None and (sold.throughput or 0) > (quantity.min or 0)
 
 
-def burst_ios_of(book: Catalogue, sold: Sold, demand: Demand) -> float:
+def burst_ios_of(sold: Sold, demand: Demand) -> float:
     """The transactions that a month's bursts are billed for."""
-    above = _above(book, sold, demand)
+    above = _above(sold, demand)
     return sum(seconds * over for seconds, over in above) * MONTH_S / sum(s for s, _ in above)
 
 
-def _bursting(book: Catalogue, sold: Sold, demand: Demand) -> float:
+def _bursting(sold: Sold, demand: Demand) -> float:
     """The share of the time in which a disk bursts on demand."""
-    above = _above(book, sold, demand)
+    above = _above(sold, demand)
     return sum(seconds for seconds, over in above if over > 0) / sum(s for s, _ in above)
 
 
-def _above(book: Catalogue, sold: Sold, demand: Demand) -> list[tuple[float, float]]:
+def _above(sold: Sold, demand: Demand) -> list[tuple[float, float]]:
     """The seconds of each stage, and its transactions a second above what a disk has without
     bursts: the larger of I/Os, and of bytes in 256 KiB (disks-types.md, "Premium SSD bursting")."""
-    base = disk_path(book, sold.model_copy(update={"more": None})).gates
+    base = path_of(limits_sold(sold.model_copy(update={"more": None}))).gates
     used = [(gate, demand.used_of(gate)) for gate in base]
     above = []
     for number, stage in enumerate(demand.stages):
@@ -187,16 +181,16 @@ def _above(book: Catalogue, sold: Sold, demand: Demand) -> list[tuple[float, flo
 
 
 def _sold(
-    book: Catalogue,
+    cloud: str,
     name: str,
     size: float,
     iops: float | None = None,
     throughput: float | None = None,
     more: More | None = None,
 ) -> Sold:
-    entry = book.disks[name]
+    entry = catalogue(cloud).disks[name]
     return Sold(
-        cloud=book.cloud,
+        cloud=cloud,
         disk_type=name,
         size_gib=math.ceil(size),
         iops=None if iops is None else math.ceil(iops),
@@ -216,11 +210,10 @@ def _smallest(low: int, high: int, fits: Callable[[int], bool]) -> int:
     return high
 
 
-def _provisioned(
-    book: Catalogue, name: str, entry: DiskEntry, demand: Demand, low: int, high: int
-) -> Sold | None:
+def _provisioned(cloud: str, name: str, demand: Demand, low: int, high: int) -> Sold | None:
     """The least that is to be bought: what the load uses, what the type sells at least, and what
     its ratios ask for. Provisioned figures have no bucket, so the busiest moment decides."""
+    entry = catalogue(cloud).disks[name]
     ios, rate = (_peak(entry, demand, counts) for counts in ("ios", "bytes"))
     unit = entry.throughput.unit_bytes if entry.throughput else 1
     iops = throughput = None
@@ -244,12 +237,8 @@ def _provisioned(
         return None
     iops = _at_least(entry.iops_ratio, iops, size)
     throughput = _at_least(entry.throughput_ratio, throughput, size)
-    sold = _sold(book, name, size, iops, throughput)
-    try:
-        gates = disk_path(book, sold).gates
-    except UserError:  # more than is sold
-        return None
-    return sold if carries(gates, demand) else None
+    sold = _sold(cloud, name, size, iops, throughput)
+    return sold if _carries(sold, demand) else None
 
 
 def _peak(entry: DiskEntry, demand: Demand, counts: Literal["ios", "bytes"]) -> float:

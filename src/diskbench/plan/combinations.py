@@ -15,7 +15,8 @@ from typing import Any
 
 from diskbench.errors import InvalidValue
 from diskbench.limits import INCLUDE_CHECKS
-from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
+from diskbench.model.matrix import HOW, MAPPING_FIELDS, CellFields, Matrix
+from diskbench.model.options import options_of_model
 
 Place = tuple[str | int, ...]
 """A position in a matrix file: `("axes", "disk", 1, "size")`."""
@@ -25,7 +26,7 @@ MAX_COMBINATIONS = 10_000
 
 
 HOW_TO_MEASURE = frozenset(
-    {"profile", "parameters", "runs", "replicates", "labels", "filesystem", "if_busy", "fail_if"}
+    {"filesystem", *(o.field for o in options_of_model(CellFields) if o.panel == HOW)}
 )
 """Fields that have the same meaning for every provider."""
 
@@ -56,10 +57,11 @@ def combinations(matrix: Matrix) -> tuple[Combination, ...]:
             advice="let one axis set it, with a mapping of both fields",
         )
     combined = [
-        combination for combination in _product(matrix) if not _excluded(matrix, combination)
+        combination
+        for combination in _product(matrix)
+        if not any(_matches(entry, combination.fields) for entry in matrix.exclude)
     ]
-    extended, alone = _included(matrix, combined)
-    return tuple(_over_defaults(matrix, combination) for combination in (*extended, *alone))
+    return tuple(_extended(matrix, combined))
 
 
 def overlaps(matrix: Matrix) -> Iterator[tuple[str, str, str, Place]]:
@@ -88,9 +90,9 @@ def idle_excludes(matrix: Matrix) -> Iterator[int]:
             yield index
 
 
-def products(matrix: Matrix) -> list[dict[str, Any]]:
+def products(matrix: Matrix) -> list[Mapping[str, Any]]:
     """Return the fields of each combination of the axes, with defaults, before `exclude`."""
-    return [_effective(matrix, combination) for combination in _product(matrix)]
+    return [combination.fields for combination in _product(matrix)]
 
 
 def _product(matrix: Matrix) -> Iterator[Combination]:
@@ -106,19 +108,32 @@ def _product(matrix: Matrix) -> Iterator[Combination]:
         for axis, values in matrix.axes.items()
     ]
     for chosen in itertools.product(*axes):
-        fields: dict[str, Any] = {}
+        own: dict[str, Any] = {}
         places: dict[str, Place] = {}
         for axis, index, value in chosen:
             places |= {name: ("axes", axis, index, name) for name in value}
-            fields = merged(fields, value)
+            own = merged(own, value)
         parts = tuple(("axes", axis, index) for axis, index, _ in chosen)
-        yield Combination(fields, places, fields, parts)
+        yield _over_defaults(matrix, own, places, parts)
 
 
-def _included(
-    matrix: Matrix, originals: list[Combination]
-) -> tuple[list[Combination], list[Combination]]:
-    """Return the combinations with what `include` added, and the entries that extend none."""
+def _over_defaults(
+    matrix: Matrix, own: Mapping[str, Any], places: Mapping[str, Place], parts: tuple[Place, ...]
+) -> Combination:
+    """Return a combination of these fields and the defaults that apply. For another provider than
+    that of the defaults only those about measuring apply: regions and disks differ between
+    providers."""
+    under = matrix.defaults.given()
+    theirs = under.get("provider")
+    if theirs is not None and own.get("provider", theirs) != theirs:
+        under = {name: value for name, value in under.items() if name in HOW_TO_MEASURE}
+    places = {**{name: ("defaults", name) for name in under}, **places}
+    return Combination(merged(under, own), places, own, parts)
+
+
+def _extended(matrix: Matrix, originals: list[Combination]) -> Iterator[Combination]:
+    """Yield the combinations with what `include` adds to them, then the entries that extend
+    none."""
     extended, alone = list(originals), list[Combination]()
     if (checks := len(originals) * len(matrix.include)) > INCLUDE_CHECKS:
         raise InvalidValue(
@@ -129,12 +144,8 @@ def _included(
     for index, entry in enumerate(matrix.include):
         own = entry.given()
         at: Place = ("include", index)
-        places = {name: (*at, name) for name in own}
-        fitting = [
-            n
-            for n, original in enumerate(originals)
-            if not _contradicts(own, original.own) and not _moves(matrix, own, original)
-        ]
+        places: dict[str, Place] = {name: (*at, name) for name in own}
+        fitting = [n for n, original in enumerate(originals) if _extends(own, original)]
         for n in fitting:
             old = extended[n]
             extended[n] = Combination(
@@ -144,47 +155,17 @@ def _included(
                 (*old.parts, at),
             )
         if not fitting:
-            alone.append(Combination(own, places, own, (at,)))
-    return extended, alone
+            alone.append(_over_defaults(matrix, own, places, (at,)))
+    yield from (*extended, *alone)
 
 
-def _contradicts(fields: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
-    return any(name in own and own[name] != value for name, value in fields.items())
-
-
-def _moves(matrix: Matrix, fields: Mapping[str, Any], combination: Combination) -> bool:
-    """Whether an entry names another provider: then it never extends the combination."""
-    provider = _effective(matrix, combination).get("provider")
-    return bool(fields.get("provider", provider) != provider)
-
-
-def _over_defaults(matrix: Matrix, combination: Combination) -> Combination:
-    places = {name: ("defaults", name) for name in _defaults(matrix, combination)}
-    return Combination(
-        _effective(matrix, combination),
-        {**places, **combination.places},
-        combination.own,
-        combination.parts,
+def _extends(entry: Mapping[str, Any], original: Combination) -> bool:
+    """Whether an entry contradicts no axis of a combination. One that names another provider never
+    extends it."""
+    provider = original.fields.get("provider")
+    return bool(entry.get("provider", provider) == provider) and not any(
+        name in original.own and original.own[name] != value for name, value in entry.items()
     )
-
-
-def _effective(matrix: Matrix, combination: Combination) -> dict[str, Any]:
-    return merged(_defaults(matrix, combination), combination.fields)
-
-
-def _defaults(matrix: Matrix, combination: Combination) -> dict[str, Any]:
-    """Return the defaults that apply to a combination. For another provider than that of the
-    defaults only those about measuring apply: regions and disks differ between providers."""
-    fields = matrix.defaults.given()
-    theirs = fields.get("provider")
-    if theirs is None or combination.fields.get("provider", theirs) == theirs:
-        return fields
-    return {name: value for name, value in fields.items() if name in HOW_TO_MEASURE}
-
-
-def _excluded(matrix: Matrix, combination: Combination) -> bool:
-    fields = _effective(matrix, combination)
-    return any(_matches(entry, fields) for entry in matrix.exclude)
 
 
 def _matches(entry: CellFields, fields: Mapping[str, Any]) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from diskbench.catalog.charges import Work, charge_of, expected_work
@@ -98,14 +97,6 @@ def _asked_per_s(of_step: Sequence[Job]) -> float | None:
     """Return the summed rate limit of a step's jobs; None if one of them has no limit."""
     rates = [count(job, "rate_iops", 0) * count(job, "numjobs") for job in of_step]
     return float(sum(rates)) if rates and all(rates) else None
-
-
-@dataclass(frozen=True)
-class CostLimit:
-    """The most that a command may cost, and the assumed hourly price where none is known; USD."""
-
-    usd: float | None = None
-    assume_price_usd_per_hour: float | None = None
 
 
 def check_cost(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -21,6 +20,7 @@ from croniter.croniter import CroniterBadDateError, CroniterError
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.schedule import OccurrenceState, ScheduleRow
+from diskbench.units import counted
 
 _FIELDS = {
     5: ("minute", "hour", "day of month", "month", "day of week"),
@@ -55,7 +55,7 @@ def check_cron(cron: str) -> None:
     names = _FIELDS.get(len(fields))
     if names is None:
         raise InvalidValue(
-            f"--cron {cron!r} has {len(fields)} field{'' if len(fields) == 1 else 's'}",
+            f"--cron {cron!r} has {counted(len(fields), 'field')}",
             advice=_EXAMPLE,
         )
     for position, (name, field) in enumerate(zip(names, fields, strict=True)):
@@ -137,24 +137,21 @@ LATE = timedelta(minutes=15)
 short outage of the database does not skip a measurement; our choice."""
 
 
-@dataclass(frozen=True)
-class OccurrenceMoment:
-    """When an occurrence is handled, and what prevents its start: the schedule is paused, or
-    `busy` (a text) with an earlier occurrence."""
-
-    now: datetime
-    paused: bool = False
-    busy: str | None = None
-
-
 def becomes(
-    schedule: ScheduleRow, cron: str, zone: str, due: datetime, at: OccurrenceMoment
+    schedule: ScheduleRow,
+    cron: str,
+    zone: str,
+    due: datetime,
+    *,
+    now: datetime,
+    paused: bool,
+    busy: str | None,
 ) -> tuple[OccurrenceState, str | None]:
-    """Return `queued` for an occurrence to start as soon as possible, or `skipped` with the
-    reason."""
+    """Return `queued` for an occurrence that is handled `now`, to start as soon as possible, or
+    `skipped` with the reason. `busy` says with which earlier occurrence the schedule is busy."""
     shown = due.astimezone(ZoneInfo(zone))
-    late = at.now - due > LATE
-    if at.paused:
+    late = now - due > LATE
+    if paused:
         return "skipped", "the schedule was paused"
     if comes_again(cron, shown):
         return "skipped", f"the clock was set back, so {shown:%H:%M} occurred again"
@@ -162,6 +159,6 @@ def becomes(
         return "skipped", "no worker was running then"
     if late:
         return "queued", "no worker was running then"
-    if at.busy and schedule.overlap == "skip":
-        return "skipped", at.busy
-    return "queued", at.busy
+    if busy and schedule.overlap == "skip":
+        return "skipped", busy
+    return "queued", busy

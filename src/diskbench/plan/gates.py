@@ -24,12 +24,16 @@ def check_ratios(plan: Plan, expectation: PlanExpectation | None) -> None:
         has_one = [step.name in known for step in _asked(gate, plan.steps)]
         if not any(has_one):
             what = f"step {gate.step!r}" if known else "this disk"
-            raise InvalidValue(
-                f"{gate.source}: nothing documents what {what} should reach, so there is no ratio",
-                advice="say what the disk should reach with --promise iops=5000,mb_per_s=200, or "
-                "give a figure: --fail-if 'iops < 4500'",
-                field="fail_if",
+            raise _refusal(
+                gate,
+                f"nothing documents what {what} should reach, so there is no ratio",
+                "say what the disk should reach with --promise iops=5000,mb_per_s=200, or give a "
+                "figure: --fail-if 'iops < 4500'",
             )
+
+
+def _refusal(gate: Threshold, why: str, advice: str) -> InvalidValue:
+    return InvalidValue(f"{gate.source}: {why}", advice=advice, field="fail_if")
 
 
 def check_gates(
@@ -40,37 +44,26 @@ def check_gates(
     for gate in gates:
         if gate.metric == "sla":
             if search is None or gate.step or gate.direction:
-                raise InvalidValue(
-                    f"{gate.source}: profile {profile} makes no search for a rate"
-                    if search is None
-                    else f"{gate.source}: a search has one result, of all its steps",
-                    advice="--profile sla --fail-if 'sla < 5000' does",
-                    field="fail_if",
-                )
+                why = "a search has one result, of all its steps"
+                if search is None:
+                    why = f"profile {profile} makes no search for a rate"
+                raise _refusal(gate, why, "--profile sla --fail-if 'sla < 5000' does")
             continue
         asked = _asked(gate, steps)
         if not asked:
             names = ", ".join(dict.fromkeys(step.name for step in steps))
-            raise InvalidValue(
-                f"{gate.source}: profile {profile} has no step {gate.step!r}",
-                advice=f"its steps are {names}",
-                field="fail_if",
+            raise _refusal(
+                gate, f"profile {profile} has no step {gate.step!r}", f"its steps are {names}"
             )
         if {step.role for step in asked} == {"fill"} != {step.role for step in steps}:
-            raise InvalidValue(
-                f"{gate.source}: step {gate.step!r} fills the disk, and no figure of it is kept",
-                advice="name a step that measures",
-                field="fail_if",
-            )
+            why = f"step {gate.step!r} fills the disk, and no figure of it is kept"
+            raise _refusal(gate, why, "name a step that measures")
         in_steps = {step.name: _directions(step) for step in asked}
         run = sorted(set().union(*in_steps.values()))
         if gate.direction is not None and gate.direction not in run:
             where = f"step {gate.step!r}" if gate.step else f"no step of profile {profile}"
-            raise InvalidValue(
-                f"{gate.source}: {where} {'has no' if gate.step else 'has a'} {gate.direction}",
-                advice=f"what is run is {', '.join(run)}",
-                field="fail_if",
-            )
+            why = f"{where} {'has no' if gate.step else 'has a'} {gate.direction}"
+            raise _refusal(gate, why, f"what is run is {', '.join(run)}")
         untimed = [
             step.name
             for step in asked
@@ -78,11 +71,10 @@ def check_gates(
             and all(map(_is_untimed, declared(step.job).values()))
         ]
         if gate.is_latency and untimed:
-            raise InvalidValue(
-                f"{gate.source}: fio times no I/O of step {untimed[0]!r} (gtod_reduce, "
-                "disable_clat)",
-                advice="take that option out of the job file, or name another step or figure",
-                field="fail_if",
+            raise _refusal(
+                gate,
+                f"fio times no I/O of step {untimed[0]!r} (gtod_reduce, disable_clat)",
+                "take that option out of the job file, or name another step or figure",
             )
 
 

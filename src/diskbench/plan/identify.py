@@ -29,19 +29,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Literal
 
 from diskbench.analysis.caps import SAVED_S, SHORT_S
 from diskbench.catalog.books import Books
-from diskbench.catalog.bucket import NO_RULE
+from diskbench.catalog.bucket import NO_RULE, capacity
 from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue, clouds
-from diskbench.catalog.expect import CatalogDisk, Stage, expect_on, path_of, simulate
+from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits_of, promise
 from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.path import Gate, Path, without_cache
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
 from diskbench.model.expectation import Bound, Expectation, ExpectedLevel, Load
-from diskbench.units import KIB, format_duration_s, format_iops, format_mb_per_s
+from diskbench.units import KIB, MIB, format_duration_s, format_iops, format_mb_per_s
 
 _UNIT, _MISSED, _CHOSEN = 0.05, 2.0, 2.0
 _FEWEST, _FIGURES_OF_A_FALL, _FOR_EACH_MISS = 2, 3, 2
@@ -125,8 +126,8 @@ def identify(
     likely = []
     for name in named:
         for candidate in candidates(name, levels, day, fits_bought=fits_bought):
-            disk = CatalogDisk(candidate.limits, time_scale=time_scale)
-            likely.append(_fit(name, candidate, path_of(disk, way), levels, is_fresh=is_fresh))
+            path = path_of(candidate.limits, way, time_scale=time_scale)
+            likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
         for candidate, path in machines(books, name, levels) if books and not way.gates else ():
             likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
     ranked: dict[str, LikelyDisk] = {}
@@ -327,6 +328,37 @@ class DiskCandidate:
 
 
 _MACHINE = "machine"
+_NEAR_BURST = 0.05
+
+
+def like(
+    before: float, after: float, spent: float, *, counts: Literal["ios", "bytes"] = "ios"
+) -> tuple[str, ...]:
+    """Return the disks, as `--as-disk` takes them, with a bucket like one that ran empty: the burst
+    is within 5 % of the level before the fall, the baseline within 10 % of that after it, and the
+    capacity within 10 % of what was `spent` above it; our choice. Of the sizes of
+    a type it is the nearest to 1 %, then that of the lowest baseline, then the largest; tiers are
+    compared one by one, in I/Os only."""
+    block = MIB if counts == "bytes" else 4 * KIB
+    level = Level("", Load(block_bytes=block), after / block if counts == "bytes" else after)
+    found: dict[str, tuple[float, float, float, str]] = {}
+    for cloud in clouds():
+        for candidate in candidates(cloud, [level], None, fits_bought=False):
+            limits = candidate.limits
+            if limits.until is not None or (limits.tier is not None and counts == "bytes"):
+                continue
+            for pool in limits.pools:
+                allowed = pool.iops if counts == "ios" else pool.bytes_per_s
+                if allowed is None or not (held := capacity(allowed)):
+                    continue
+                off = abs(after / allowed.baseline - 1)
+                is_like = abs(before / allowed.ceiling - 1) <= _NEAR_BURST and off <= NEAR
+                if is_like and abs(spent / held - 1) <= NEAR:
+                    name = candidate.name(cloud)
+                    rank = (round(off, 2), allowed.baseline, -limits.size_gib, name)
+                    key = f"{cloud}:{limits.disk_type}:{limits.tier}"
+                    found[key] = min(found.get(key, rank), rank)
+    return tuple(name for *_, name in found.values())
 
 
 def machines(

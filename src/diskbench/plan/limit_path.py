@@ -21,7 +21,7 @@ from diskbench.catalog.bucket import (
 )
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
-from diskbench.catalog.expect import CatalogDisk, path_of
+from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
@@ -36,7 +36,7 @@ from diskbench.plan.cells import read_promise
 from diskbench.plugins import known_plugin, network_nvme_models
 from diskbench.units import MIB
 
-_CACHES: dict[str, Cache] = {
+CACHES: dict[str, Cache] = {
     "none": "none",
     "readonly": "read-only",
     "readwrite": "read-write",
@@ -155,7 +155,11 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
         disk = replace(disk, latency=latency if median_ms else None, write_latency=None)
     cache = _cache_name(spec.text("cache") or "none")
     path = path_of(
-        CatalogDisk(disk, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
+        disk,
+        machine,
+        count=rental.disk.count,
+        cache=CACHES.get(cache, "none"),
+        time_scale=spec.time_scale,
     )
     if on_lab:
         path = replace(path, hit=None)
@@ -212,6 +216,11 @@ def named_disk(words: str) -> Named:
             advice=f"after the size, add {', '.join(sorted(_MORE))}",
         )
     cache = pairs.get("cache", "none" if caches_disks(cloud.lower()) else None)
+    if cache and _cache_name(cache) not in CACHES:
+        raise InvalidValue(
+            f"{words!r}: {_cache_name(cache)!r} is not a host cache",
+            advice="write cache=none, cache=readonly or cache=readwrite",
+        )
     return Named(
         cloud=cloud.lower(),
         disk_type=disk_type,
@@ -238,27 +247,20 @@ def _figure(words: str, text: str) -> float:
     return value
 
 
-def limit_paths_of_words(
-    words: str, machine: str | None, books: Books, *, day: str | None = None
+def limit_paths_of(
+    named: Named, machine: str | None, books: Books, *, day: str | None = None
 ) -> tuple[LimitPath, ...]:
-    """Return the paths to the disk that the user typed, through a machine type of the same cloud if
-    it is known: by the limits that may have held on a day (`2018-03-16`), the latest first; by all
-    known ones without a day. Raises InvalidValue for a malformed text, UserError for an unknown
-    disk."""
-    named = named_disk(words)
-    cloud, cache = named.cloud, named.cache or "none"
+    """Return the paths to a disk, through a machine type of the same cloud if it is known: by the
+    limits that may have held on a day (`2018-03-16`), the latest first; by all known ones without a
+    day. Raises UserError for an unknown disk."""
+    cloud = named.cloud
     versions = dated_limits(
         cloud, named.disk_type, named.size_gib, named.iops, named.throughput, day=day
     )
-    if cache not in _CACHES:
-        raise InvalidValue(
-            f"{words!r}: {cache!r} is not a host cache",
-            advice="write cache=none, cache=readonly or cache=readwrite",
-        )
     on = machine_of(books, cloud, machine, named.disk_type)
     return tuple(
         LimitPath(
-            path_of(CatalogDisk(version, 1, _CACHES[cache]), on),
+            path_of(version, on, cache=CACHES[named.cache or "none"]),
             version,
             _sources(version, on),
             _unknown(on, machine, cloud, books),
@@ -314,7 +316,7 @@ class Hint(Frozen):
         first; `day` is that of the run, unless the user stated one. Raises as `limit_path`."""
         if self.as_disk is not None:
             on = self.measured_on or day
-            return limit_paths_of_words(self.as_disk, self.as_machine, books, day=on)
+            return limit_paths_of(named_disk(self.as_disk), self.as_machine, books, day=on)
         if self.promise is not None:
             promised = promised_limit_path(read_promise(self.promise), provider)
             if self.as_machine:

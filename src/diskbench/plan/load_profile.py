@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 
 from diskbench.importers.load import Recorded, Sample
+from diskbench.units import counted
 
 PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 100.0)
 _SECTOR = 512
@@ -69,7 +70,7 @@ def load_profile(load: Recorded, name: str) -> str:
         rates.append(f"{label} {rate:,.0f}")
         steps.append(_step(label, rate, near))
     head = _HEAD.format(
-        title=json.dumps(f"The load of {name} in {len(names)} steps"),
+        title=json.dumps(f"The load of {name} in {counted(len(names), 'step')}"),
         question=json.dumps(f"Does this disk carry the load of {name}?"),
         source=json.dumps(f"{name}, {load.device}, read by diskbench"),
         notes=json.dumps(

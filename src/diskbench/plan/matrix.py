@@ -31,7 +31,7 @@ from diskbench.model.options import (
     own_options,
 )
 from diskbench.model.spec import Cell
-from diskbench.plan.cells import Request, as_typed, cells, pairs, request_of
+from diskbench.plan.cells import as_typed, cells, pairs
 from diskbench.plan.combinations import Combination, combinations
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin
@@ -78,7 +78,7 @@ def expand(matrix: Matrix, *, seed: int) -> tuple[MatrixCell, ...]:
     blocks = [block(combination, matrix) for combination in chosen]
     for first, second in duplicates(blocks):
         raise InvalidValue(
-            f"{first.name} occurs twice ({_place(first)} and {_place(second)})",
+            f"{first.name} occurs twice ({_place_in_file(first)} and {_place_in_file(second)})",
             advice="use `replicates` to repeat a cell, or leave one of them out",
         )
     cells = _matrix_cells(blocks)
@@ -112,12 +112,12 @@ def block(combination: Combination, matrix: Matrix) -> Block:
     zones = _zones(fields)
     if matrix.limits.until_ci is not None:
         fields["replicates"] = matrix.limits.max_replicates
-    made = cells(_request(fields, zones, matrix))
+    made = _cells_of(fields, zones, matrix)
     route = fields.get("route") or matrix.route
     return Block(
         combination=combination,
         cells=made,
-        name=_name(fields),
+        name=_block_name(fields),
         zones=zones,
         route=f"{provider}/{route}" if route else provider,
         partition=_partition(fields),
@@ -157,7 +157,9 @@ def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:
     return cells
 
 
-def _request(fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix) -> Request:
+def _cells_of(
+    fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix
+) -> tuple[Cell, ...]:
     provider, host = fields["provider"], fields.get("host")
     tags = {**(matrix.tags if plugin(provider).takes_tags else {}), **(fields.get("tags") or {})}
     options = {
@@ -175,7 +177,7 @@ def _request(fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix) 
             field="path",
         )
     labels = {**matrix.labels, **(fields.get("labels") or {})}
-    return request_of({**fields, "labels": labels}, rent)
+    return cells({**fields, "labels": labels}, rent)
 
 
 def _zones(fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -205,7 +207,7 @@ def _partition(fields: Mapping[str, Any]) -> str:
     return f"{provider}/{place}" if place else provider
 
 
-def _name(fields: Mapping[str, Any]) -> str:
+def _block_name(fields: Mapping[str, Any]) -> str:
     """Return `PROVIDER/us-east-1/m5.large/gp2-20GiB/default`, without fields that are not given."""
     parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
     return "/".join(str(part) for part in (*parts, _disk_name(fields), _load_name(fields)) if part)
@@ -238,7 +240,7 @@ def _load_name(fields: Mapping[str, Any]) -> str:
     return ",".join([*words, *sorted(pairs(fields.get("parameters") or {}))])
 
 
-def _place(block_: Block) -> str:
+def _place_in_file(block_: Block) -> str:
     return ".".join(str(part) for part in block_.combination.at)
 
 

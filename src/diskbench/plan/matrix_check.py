@@ -1,9 +1,9 @@
 """Check the meaning of a matrix cell by cell, and report every mistake with its line. Pure.
 
-Facts from outside (known providers, a provider's check of a cell, a profile's parameters) come
-through `World`. An error names its subject in `field`. Its text names the flags of `diskbench run`
-(`--size 20.5`), because flags and fields share their rules; for a matrix the flags in the text are
-replaced by the field names. No decision depends on the text.
+Facts from outside (a provider's check of a cell, a profile's parameters) come through `World`. An
+error names its subject in `field`. Its text names the flags of `diskbench run` (`--size 20.5`),
+because flags and fields share their rules; for a matrix the flags in the text are replaced by the
+field names. No decision depends on the text.
 """
 
 from __future__ import annotations
@@ -28,19 +28,12 @@ from diskbench.plan.matrix import Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import Form, cell_model, shown_place
 from diskbench.plan.rent_options import field_of
 from diskbench.plan.until import until_mistake_of, until_mistakes
+from diskbench.plugins import plugin_names
 from diskbench.yaml_lines import Mistake
 
 
 class World(Protocol):
     """The facts that a matrix is checked against."""
-
-    def providers(self) -> Sequence[str]:
-        """The names of all providers."""
-        ...
-
-    def rents(self, provider: str) -> bool:
-        """Whether the provider makes machines."""
-        ...
 
     def profile(self, name: str) -> Profile:
         """The profile; raises UserError."""
@@ -69,7 +62,7 @@ class _Checker:
         self._wrong = set(form.wrong)
 
     def mistakes(self) -> Iterator[Mistake]:
-        yield from self._names()
+        yield from self._unknown_names()
         yield from self._axes()
         if any(place in self._wrong for place in (("axes",), ("include",))):
             return
@@ -103,11 +96,11 @@ class _Checker:
         if not self._wrong:
             yield from self._limits(blocks)
 
-    def _names(self) -> Iterator[Mistake]:
+    def _unknown_names(self) -> Iterator[Mistake]:
         """Yield unknown providers and profiles, once for each place that names them."""
         for place, fields in self._all_fields():
-            if fields.provider is not None and fields.provider not in self._world.providers():
-                known = self._world.providers()
+            if fields.provider is not None and fields.provider not in plugin_names():
+                known = plugin_names()
                 error: UserError = UnknownName("provider", fields.provider, known, field="provider")
                 yield self._error((*place, "provider"), error)
             if fields.profile is not None and place[0] != "exclude":
@@ -183,10 +176,8 @@ class _Checker:
 
     def _cell(self, combination: Combination, blocks: list[Block]) -> Iterator[Mistake]:
         tainted = self._is_tainted(combination)
-        known = combination.fields.get("provider") in self._world.providers()
-        if known and (
-            wrong := until_mistake_of(combination, self._matrix.limits, self._world.rents)
-        ):
+        known = combination.fields.get("provider") in plugin_names()
+        if known and (wrong := until_mistake_of(combination, self._matrix.limits)):
             yield self._at(*wrong)
             return
         try:

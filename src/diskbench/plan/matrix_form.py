@@ -60,7 +60,7 @@ def read_form(text: str) -> Form:
     wrong = set(document.dropped)
     for _ in range(_MAX_PASSES):
         try:
-            matrix = stored_matrix(matrix_model().model_validate(data))
+            read = matrix_model().model_validate(data)
         except ValidationError as error:
             of_pass = _mistake_by_place(error.errors(include_url=False), document)
             for place, mistake in of_pass.items():
@@ -70,6 +70,8 @@ def read_form(text: str) -> Form:
                 wrong.add(place)
                 _take_out(data, place)
             continue
+        given = read.model_dump(exclude_unset=True, exclude_none=True)
+        matrix = Matrix.model_validate(given)  # as it is stored, whatever is installed
         return Form(document, matrix, tuple(mistakes), frozenset(wrong))
     return Form(document, None, tuple(mistakes), frozenset(wrong))
 
@@ -80,7 +82,7 @@ def _mistake_by_place(errors: Iterable[ErrorDetails], document: Document) -> dic
     for error in errors:
         place = _place(error, document)
         if place not in by_place:
-            message, advice = _words(error, place)
+            message, advice = _message_of(error, place)
             by_place[place] = Mistake(document.line_of(place), message, advice)
     return by_place
 
@@ -98,7 +100,7 @@ def _place(error: ErrorDetails, document: Document) -> Place:
     return known
 
 
-def _words(error: ErrorDetails, place: Place) -> tuple[str, str]:
+def _message_of(error: ErrorDetails, place: Place) -> tuple[str, str]:
     """Return the message and the advice."""
     kind, value = error["type"], error["input"]
     name = shown_place(place)
@@ -221,20 +223,6 @@ def matrix_model() -> type[Matrix]:
     return create_model("Matrix", __base__=Matrix, **fields)
 
 
-def stored_matrix(read: Matrix) -> Matrix:
-    """Convert a matrix that was read with `matrix_model` to its stored form."""
-    values = {name: getattr(read, name) for name in Matrix.model_fields}
-    return Matrix.model_validate(
-        {
-            **values,
-            "defaults": _stored(read.defaults),
-            "axes": {axis: tuple(map(_stored, values)) for axis, values in read.axes.items()},
-            "include": tuple(map(_stored, read.include)),
-            "exclude": tuple(map(_stored, read.exclude)),
-        }
-    )
-
-
 def own_values() -> dict[str, tuple[str, ...]]:
     """Return the values that an editor may propose for provider options, by option."""
     return {
@@ -242,10 +230,6 @@ def own_values() -> dict[str, tuple[str, ...]]:
         for name, several in _own().items()
         if any(option.values for _, option in several)
     }
-
-
-def _stored(fields: CellFields) -> CellFields:
-    return CellFields.model_validate(fields.given())
 
 
 def _own() -> dict[str, list[tuple[Plugin, Option]]]:

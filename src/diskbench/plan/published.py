@@ -16,10 +16,8 @@ from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.books import Books
 from diskbench.catalog.entry import known_catalogue
-from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
-from diskbench.catalog.lookup import dated_limits, disk_types
-from diskbench.catalog.machine import machine_of
-from diskbench.catalog.path import Cache
+from diskbench.catalog.expect import expect_on
+from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import RunSubject, load_published
 from diskbench.errors import DiskbenchError
@@ -30,7 +28,7 @@ from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Limiter, LimiterName, Verdict
 from diskbench.plan.identify import Level, identify
-from diskbench.plan.limit_path import hint_of, named_disk
+from diskbench.plan.limit_path import CACHES, Named, hint_of, limit_paths_of, named_disk
 from diskbench.units import GIB, KIB, MIB
 
 GOBONNIEGO_FILE = "import/gobonniego"
@@ -103,8 +101,8 @@ _ALIKE = 0.05
 _FEWEST_LEVELS = 2
 _FEWEST_ALIKE = 3
 _FEWEST_KINDS = 2
+_CACHED = frozenset(CACHES) - {"none"}
 _TWICE_THE_MEMORY = frozenset({"gobonniego", "bonnie"})
-_CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
 _LOADS = {
     "rand-512-9to1": Load(block_bytes=512, read_share=0.9, direct=False),
     "seq-read-64k": Load(block_bytes=64 * KIB, random=False, direct=False),
@@ -138,7 +136,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
         load=load,
         seconds=figure.runtime_s,
         processor=Processor(busiest_core=figure.busiest_core),
-        host_cache=figure.cache in _CACHES,
+        host_cache=figure.cache in _CACHED,
         network="iscsi" if figure.disk_type.startswith("iscsi") else None,
         medium=_medium(figure),
         memory_share=_memory_share(figure),
@@ -159,7 +157,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     named = judgement.stands_for.limiter.name
     if doubt.code != "served-from-cache" or named not in ("unknown", "fixed-limit"):
         return judgement
-    below: LimiterName = "host-cache" if figure.cache in _CACHES else "page-cache"
+    below: LimiterName = "host-cache" if figure.cache in _CACHED else "page-cache"
     return _limited(judgement, Limiter(name=below, evidence=(doubt.words,)), judgement.reasons)
 
 
@@ -181,7 +179,7 @@ def _other_disk(figure: Published, promise: StepPromise | None) -> Published | N
         == (figure.seed, figure.table, figure.machine, figure.disk)
         and (load := _LOADS.get(other.step)) is not None
     ]
-    if promise is None or len(beside) < _FEWEST_LEVELS or figure.cache in _CACHES:
+    if promise is None or len(beside) < _FEWEST_LEVELS or figure.cache in _CACHED:
         return None
     levels = [Level(other.id, load, _written(other, load)) for other, load in beside]
     fits = identify(levels, cloud=figure.provider, day=figure.post.date)
@@ -262,22 +260,22 @@ def _promise(
     try:
         if figure.disk_type not in disk_types(figure.provider):
             return None
-        dated = dated_limits(
+        named = Named(
             figure.provider,
             figure.disk_type,
             figure.size_gib,
             iops=figure.provisioned_iops,
-            day=figure.post.date,
+            cache=figure.cache if figure.cache in CACHES else None,
         )
-        machine = machine_of(books, figure.provider, figure.instance_type, figure.disk_type)
+        paths = limit_paths_of(named, figure.instance_type, books, day=figure.post.date)
     except DiskbenchError:
         return None
     promises = []
-    for disk in dated:
-        path = path_of(CatalogDisk(disk, 1, _CACHES.get(figure.cache or "", "none")), machine)
-        expected = expect_on(path, load)
-        if expected is not None:
-            credit = {gate.limit: 1.0 for gate in path.gates if gate.capacity}
-            promises.append(StepPromise(expected, credit=credit, is_guess=True, until=disk.until))
+    for way in paths:
+        expected = expect_on(way.path, load)
+        if expected is not None and way.limits is not None:
+            credit = {gate.limit: 1.0 for gate in way.path.gates if gate.capacity}
+            until = way.limits.until
+            promises.append(StepPromise(expected, credit=credit, is_guess=True, until=until))
     fitting = [promise for promise in promises if iops is not None and promise.is_near(iops)]
     return next(iter(fitting or promises), None)

@@ -24,9 +24,6 @@ from diskbench.plugins import known_plugin, plugin
 
 RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
-_OTHER_NAMES = {"size": "size_gib"} | {o.name: o.field for o in rent_options() if o.name != o.field}
-"""Common rental options whose field of RentSpec has another name, with the unit or plural."""
-_FLAGS = {field: f"--{name.replace('_', '-')}" for name, field in _OTHER_NAMES.items()}
 _FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
 """Flags that set one pair of a mapping field."""
 
@@ -82,15 +79,6 @@ def check_endpoint(url: str | None, option: str) -> None:
         )
 
 
-def _account_of(provider: str, options: Mapping[str, Any]) -> str | None:
-    """Return the account that pays, from the provider's own option for it. Raises InvalidValue
-    for the option of another provider."""
-    _check_owners(provider, options)
-    name = plugin(provider).account_option
-    account: str | None = options.get(name) if name else None
-    return account
-
-
 _COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
 """Options that several providers share: no provider owns them."""
 
@@ -115,7 +103,9 @@ def _single(value: object) -> object:
 def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
     check_endpoint(options.get("endpoint_url"), "--endpoint-url")
     common = {
-        stored_name(name): options[name] for name in RENT_OPTIONS if options.get(name) is not None
+        option.field: options[option.name]
+        for option in rent_options()
+        if options.get(option.name) is not None
     }
     if "disk" in common and (known := known_catalogue(provider)) is not None:
         common["disk"] = known.named(common["disk"])
@@ -126,7 +116,8 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
         for group, values in own.items():
             if (model := option_model(group)) is not None:
                 model.model_validate(values)
-        return RentSpec.model_validate({**common, "account": _account_of(provider, options), **own})
+        account = options.get(plugin(provider).account_option or "")
+        return RentSpec.model_validate({**common, "account": account, **own})
     except ValidationError as error:
         first = error.errors()[0]
         name, fault = flag(str(first["loc"][-1])), value_fault(first)
@@ -174,15 +165,17 @@ def _whole(size_gib: float | None) -> int | None:
 
 def stored_name(name: str) -> str:
     """Return the field of RentSpec that a common rental option sets."""
-    return _OTHER_NAMES.get(name, name)
+    known = {option.name: option.field for option in rent_options()}
+    return known.get(name, "size_gib" if name == "size" else name)
 
 
 def flag(field: str) -> str:
     """Return the flag that sets a field of RentSpec or a stored option of an installed provider."""
-    if field in _FLAGS:
-        return _FLAGS[field]
-    own = next((option.flag for _, option in all_options() if option.field == field), None)
-    return own or f"--{field.replace('_', '-')}"
+    if field == "size_gib":
+        return "--size"
+    every = (*rent_options(), *(option for _, option in all_options()))
+    named = f"--{field.replace('_', '-')}"
+    return next((option.flag for option in every if option.field == field), named)
 
 
 def field_of(flag: str) -> str:
@@ -204,19 +197,13 @@ def typed(spec: RentSpec) -> Iterator[tuple[str, object]]:
             yield known.get(name, f"--{name.replace('_', '-')}"), value
 
 
-def _account_flag(provider: str) -> str:
-    """Return the provider's flag for the account that pays."""
-    plugin = known_plugin(provider)
-    name = plugin.account_option if plugin else None
-    own = next((o.flag for p, o in all_options() if p.name == provider and o.name == name), None)
-    return own or "--account"
-
-
 def words(spec: RentSpec, provider: str) -> list[str]:
     """Return the flags as words of a command: `--disk gp2 --size 20 --spot`."""
     flags: list[str] = []
     if spec.account is not None:
-        flags += [_account_flag(provider), spec.account]
+        known = known_plugin(provider)
+        name = known.account_option if known else None
+        flags += [f"--{(name or 'account').replace('_', '-')}", spec.account]
     for name, value in typed(spec.model_copy(update={"account": None})):
         if isinstance(value, bool):
             flags.append(name)

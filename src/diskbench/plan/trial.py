@@ -145,14 +145,17 @@ def make_plan(
     profile: Profile,
     facts: HostFacts,
     names: TrialIds,
+    books: Books,
     *,
     version: str,
-    drain_s: int | None = None,
+    rental: Rental | None = None,
 ) -> Plan:
-    """Return the plan of one trial: rendered, split into steps, with its time and space. `drain_s`
-    is the seconds until its disk's burst credit is used up (plan/trial.py).
+    """Return the plan of one trial: rendered, split into steps, with its time, its space and its
+    expectation; of a rental also with the digest of `books`. The facts of a machine that is to be
+    rented are assumed ones.
 
-    Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
+    Raises ProfileError or InvalidValue when the profile does not fit the machine or the target, and
+    for a time scale that it cannot measure.
     """
     target = _resolve_target(cell, profile, facts, names.trial_id)
     capacity = target.capacity_bytes
@@ -167,7 +170,7 @@ def make_plan(
         rotational=facts.disk.rotational if facts.disk else None,
         transport=facts.disk.transport if facts.disk else None,
         model=facts.disk.model if facts.disk else None,
-        drain_s=drain_s,
+        drain_s=drain_s(rental),
     )
     rendered = render(profile, dict(cell.parameters), context)
     fio_target = FioTarget(
@@ -194,8 +197,9 @@ def make_plan(
     rounds = loop.min_rounds if loop else 1
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
     repeated = sum(s.expected_s for s in steps[loop.first :]) * rounds if loop else 0.0
-    return Plan(
+    plan = Plan(
         diskbench_version=version,
+        rental=rental,
         campaign_id=names.campaign_id,
         trial_id=names.trial_id,
         run_ids=names.run_ids,
@@ -219,6 +223,10 @@ def make_plan(
         space_bytes=space,
         changes=change_lines(built.changes) + allowed_lines(built.file, cell.allowed),
     )
+    if rental is not None:
+        notes = (*rental.warnings, *time_scale_notes(plan))
+        plan = plan.model_copy(update={"notes": notes, "catalogue": books.digest})
+    return with_expectation(plan, books)
 
 
 def _check_room(target: ResolvedTarget, facts: HostFacts, of_each: Mapping[str, int]) -> None:
@@ -280,26 +288,6 @@ def allowed_lines(file: JobFile, allowed: Sequence[str]) -> tuple[str, ...]:
 
 SHORTEST_PHASE_S = 120.0
 """Seconds; a shorter phase is not reliably found in a series of one-second values (issue 3)."""
-
-
-def rented_plan(
-    cell: Cell,
-    profile: Profile,
-    facts: HostFacts,
-    names: TrialIds,
-    rental: Rental,
-    books: Books,
-    *,
-    version: str,
-) -> Plan:
-    """Return the plan of `cell` on the rented machine with these facts, which are assumed ones
-    before it exists, with its expectation and the digest of `books`. Raises as `make_plan`, and
-    InvalidValue for a time scale that the profile cannot measure."""
-    plan = make_plan(cell, profile, facts, names, version=version, drain_s=drain_s(rental))
-    plan = plan.model_copy(update={"rental": rental})
-    notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
-    plan = with_expectation(plan, books)
-    return plan.model_copy(update={"notes": notes, "catalogue": books.digest})
 
 
 def drain_s(rental: Rental | None) -> int | None:

@@ -8,12 +8,13 @@ the interval is evaluated again. Cells that are not needed are not run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from diskbench.model.campaign import LIVE, CellState
 from diskbench.model.matrix import Limits, Matrix
 from diskbench.plan.combinations import Combination, Place
+from diskbench.plugins import plugin
 from diskbench.units import format_share
 
 MOST_FAILURES = 5
@@ -79,9 +80,7 @@ def until_mistakes(matrix: Matrix) -> Iterator[tuple[Place, str, str]]:
         yield ("limits", "until_ci"), message, "leave one of them out"
 
 
-def until_mistake_of(
-    combination: Combination, limits: Limits, rents: Callable[[str], bool]
-) -> tuple[Place, str, str] | None:
+def until_mistake_of(combination: Combination, limits: Limits) -> tuple[Place, str, str] | None:
     """Return why a combination cannot be measured with `until_ci`, as place, message and advice;
     None if it can."""
     if limits.until_ci is None:
@@ -91,7 +90,7 @@ def until_mistake_of(
         advice = "leave it out; limits.min_replicates and max_replicates are the bounds"
         return combination.places["replicates"], message, advice
     provider = combination.fields["provider"]
-    if rents(provider):
+    if plugin(provider).rents:
         return None
     message = f"until_ci needs a new machine for each replicate, and {provider} rents none"
     advice = "measure existing machines in a separate matrix"

@@ -28,8 +28,8 @@ from diskbench.model.metrics import Exceeded
 from diskbench.model.processor import busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
+from diskbench.plan.identify import like
 from diskbench.plan.limit_path import Hint
-from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.step_groups import StepGroup
 from diskbench.units import KIB, format_bytes, format_latency_ns
 
@@ -230,11 +230,11 @@ def _like(group: StepGroup) -> tuple[str, ...]:
     fall = course.cliffs[0]
     figures = (fall.before, fall.after, fall.credits)
     if course.figure == "bytes_per_s":
-        return like_bytes(*figures)
+        return like(*figures, counts="bytes")
     block = group.load.block_bytes if group.load is not None else 0
     if block < _SHOWN_AS_BYTES:
         return like(*figures)
-    return like(*figures) or like_bytes(*(value * block for value in figures))
+    return like(*figures) or like(*(value * block for value in figures), counts="bytes")
 
 
 def _named(names: Sequence[str]) -> tuple[Reason, ...]:

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.store.urls import database_file, evidence_directory, printable
+from diskbench.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,7 +133,7 @@ def foreign_stores(urls: Iterable[str | None], named: str) -> Counter[str]:
 def foreign_words(others: Counter[str], named: str) -> str:
     """Which runs are in stores that the settings do not name."""
     where = "; ".join(
-        f"the evidence of {n} run{'s' * (n != 1)} is in {printable(url)}"
+        f"the evidence of {counted(n, 'run')} is in {printable(url)}"
         for url, n in sorted(others.items())
     )
     return f"{where}, and the settings name {printable(named)}"

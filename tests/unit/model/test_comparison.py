@@ -33,6 +33,7 @@ def test_a_run_has_the_labels_of_its_turn_and_those_that_were_typed() -> None:
     typed = {
         "profile": "quick", "path": "/mnt", "size": None, "host": ["root@db1"],
         "parameters": ["bs=4k"], "labels": ["team=x"], "install_fio": False,
+        "database_url": None, "evidence_url": None,
     }  # fmt: skip
     words = arguments_of(typed, "s", RunInTurn(2, "new"))
     labels = [word for flag, word in pairwise(words) if flag == "--label"]

@@ -11,7 +11,7 @@ from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
-from diskbench.plan.cells import Request, cells, requested_target
+from diskbench.plan.cells import cells, requested_target
 from diskbench.plan.loads import check_several, cold_and_warm, disks_loaded
 from diskbench.providers.azure.plugin import AzureOptions
 
@@ -23,10 +23,10 @@ ONE_AFTER_THE_OTHER = EACH.replace("[b]\n", "[b]\nstonewall\n")
 UNEVEN = EACH.replace("[b]\n", "[b]\niodepth=1\n")
 
 
-def own(*devices: tuple[str, str], **changes: object) -> Request:
+def own(*devices: tuple[str, str], **changes: object) -> dict[str, object]:
     paths, identities = zip(*devices, strict=True)
-    fields = {"provider": "local", "profile": "j", "devices": paths, "identities": identities}
-    return Request(**(fields | changes))  # type: ignore[arg-type]
+    fields = {"provider": "local", "profile": "j", "device": paths, "destroy_data": identities}
+    return fields | changes
 
 
 class TestAsked:
@@ -44,12 +44,15 @@ class TestAsked:
         [
             (own(("/dev/a", "1"), ("/dev/a", "1")), "/dev/a is given twice"),
             (own(("/dev/a", "1"), ("/dev/b", "")), "destroys all data"),
-            (own(("/dev/a", "1"), identities=()), "measuring /dev/a destroys all data"),
-            (own(("/dev/a", "1"), ("/dev/b", "2"), identities=("1",)), "measuring /dev/b destroys"),
-            (own(("/dev/a", "1"), identities=("1", "2")), "2 identities are given for 1 devices"),
+            (own(("/dev/a", "1"), destroy_data=()), "measuring /dev/a destroys all data"),
+            (
+                own(("/dev/a", "1"), ("/dev/b", "2"), destroy_data=("1",)),
+                "measuring /dev/b destroys",
+            ),
+            (own(("/dev/a", "1"), destroy_data=("1", "2")), "2 identities are given for 1 device"),
         ],
     )
-    def test_each_needs_its_own_identity(self, request_: Request, told: str) -> None:
+    def test_each_needs_its_own_identity(self, request_: dict[str, object], told: str) -> None:
         with pytest.raises(InvalidValue, match=told):
             cells(request_)
 
@@ -62,20 +65,20 @@ class TestAsked:
         ],
     )
     def test_rented_disks_are_as_many_as_asked_for(self, rent: RentSpec, disks: int) -> None:
-        (cell,) = cells(Request(provider="aws", profile="j", rent=rent))
+        (cell,) = cells({"provider": "aws", "profile": "j"}, rent)
         assert len({disk.path for disk in cell.target.disks}) == disks
 
     @pytest.mark.parametrize(
-        ("request_", "field"),
+        ("fields", "rent", "field"),
         [
-            (own(("/dev/a", "1"), ("/dev/b", "2")), "device"),
-            (Request(provider="aws", profile="j", rent=RentSpec(disk="gp3", count=2)), "count"),
+            (own(("/dev/a", "1"), ("/dev/b", "2")), None, "device"),
+            ({"provider": "aws"}, RentSpec(disk="gp3", count=2), "count"),
         ],
     )
     def test_a_profile_that_names_no_devices_measures_one(
-        self, request_: Request, field: str
+        self, fields: dict[str, object], rent: RentSpec | None, field: str
     ) -> None:
-        (cell,) = cells(request_)
+        (cell,) = cells(fields, rent)
         with pytest.raises(InvalidValue, match="only one disk") as refused:
             check_several(shipped_profile("quick"), cell)
         assert refused.value.field == field
@@ -108,8 +111,8 @@ def planned(text: str, **told: object) -> Plan:
     """A plan on as many disks as are rented: two io2 unless told."""
     rented = {**IO2, **told}
     provider = rented.get("scope", AWS).provider
-    request = Request(provider=provider, profile="j", rent=rented["spec"])
-    return plan_of(text, target=requested_target(request), **rented)
+    target = requested_target({"provider": provider}, rented["spec"])
+    return plan_of(text, target=target, **rented)
 
 
 def rates(plan: Plan) -> list[float | None]:

@@ -13,7 +13,7 @@ from diskbench.cli import main
 from diskbench.cli.run_command import asked_for
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import Matrix
-from diskbench.plan import cells as cells_module
+from diskbench.model.spec import Cell
 from diskbench.plan.combinations import combinations, idle_excludes
 from diskbench.plan.matrix import expand
 
@@ -310,10 +310,10 @@ def test_tags_of_a_matrix_are_on_all_that_it_rents_and_those_of_a_cell_win():
 
 
 def as_run_has_it(kept: list[object], words: list[str]) -> None:
-    """Type `diskbench run` and keep the request it makes instead of beginning it."""
+    """Type `diskbench run` and keep the cells it makes instead of beginning it."""
 
     def keep(typed, **_):
-        kept.append(asked_for(typed).request)
+        kept.append(asked_for(typed))
         raise typer.Exit
 
     with patch("diskbench.cli.run.asked_for", keep):
@@ -341,15 +341,15 @@ def test_a_cell_is_the_one_that_run_makes_of_the_same_flags(names, parameters):
         words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     for name, value in parameters.items():
         words += ["--set", f"{name}={value}"]
-    asked: list[cells_module.Request] = []
+    asked: list[tuple[Cell, ...]] = []
     as_run_has_it(asked, [*words, "--replicates", "2", "--label", "a=b"])
-    (request,) = asked
+    (made,) = asked
     matrix = a_matrix(
         order="listed",
         defaults={"provider": "aws", "replicates": 2, "labels": {"a": "b"}, **chosen}
         | ({"parameters": parameters} if parameters else {}),
     )
-    assert [one.cell for one in expand(matrix, seed=1)] == list(cells_module.cells(request))
+    assert [one.cell for one in expand(matrix, seed=1)] == list(made)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_a_cell_is_the_one_that_run_makes_of_the_same_flags(names, parameters):
     ],
 )  # fmt: skip
 def test_so_are_those_of_other_providers(given, words):
-    asked: list[cells_module.Request] = []
+    asked: list[tuple[Cell, ...]] = []
     as_run_has_it(asked, words.split())
     (one,) = expand(a_matrix(defaults=given), seed=1)
-    assert [one.cell] == list(cells_module.cells(asked[0]))
+    assert [one.cell] == list(asked[0])

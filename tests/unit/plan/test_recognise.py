@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.plan.recognise import like, like_bytes
+from diskbench.plan.identify import like
 from diskbench.units import MIB
 
 
@@ -35,8 +35,8 @@ def test_every_size_of_gp2_that_bursts_is_recognised(gib):
     [(250, 40, 1_048_576, "aws:st1:1024"), (80, 12, 1_048_576, "aws:sc1:1024")],
 )
 def test_a_bucket_of_throughput_names_its_disk(before, after, spent, name):
-    assert name in like_bytes(before * MIB, after * MIB, spent * MIB)
+    assert name in like(before * MIB, after * MIB, spent * MIB, counts="bytes")
 
 
 def test_the_fall_of_a_drive_that_wrote_its_cache_full_is_like_no_bucket():
-    assert like_bytes(2.9e9, 0.94e9, 5.7e11) == ()
+    assert like(2.9e9, 0.94e9, 5.7e11, counts="bytes") == ()

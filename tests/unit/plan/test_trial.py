@@ -14,7 +14,7 @@ from diskbench.model.facts import HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Step
-from diskbench.plan.cells import Request, cells
+from diskbench.plan.cells import cells
 from diskbench.plan.trial import (
     BASE_BYTES,
     allowed_lines,
@@ -104,7 +104,7 @@ JOB = '[a]\nrw=read\nsize=1m\nexec_prerun="$HOME"\n'
 
 
 def asked(**more):
-    return Request(**{"provider": "local", "profile": "x", "path": "/mnt/x", **more})
+    return {"provider": "local", "profile": "x", "path": "/mnt/x", **more}
 
 
 def test_an_option_is_allowed_on_this_machine_and_the_cell_says_so():
@@ -123,16 +123,16 @@ def test_what_is_not_allowed_stays_refused(allowed):
 
 
 @pytest.mark.parametrize(
-    ("more", "why"),
+    ("more", "rent", "why"),
     [
-        ({"provider": "ssh", "hosts": ("me@far",)}, "me@far may be"),
-        ({"provider": "aws", "path": None, "rent": RentSpec(disk="gp3")}, "aws is rented"),
-        ({"provider": "lab", "path": None, "rent": RentSpec(disk="gp3")}, "lab is rented"),
+        ({"provider": "ssh", "host": ("me@far",)}, None, "me@far may be"),
+        ({"provider": "aws", "path": None}, RentSpec(disk="gp3"), "aws is rented"),
+        ({"provider": "lab", "path": None}, RentSpec(disk="gp3"), "lab is rented"),
     ],
 )
-def test_nothing_is_allowed_on_machines_that_others_may_use(more, why):
+def test_nothing_is_allowed_on_machines_that_others_may_use(more, rent, why):
     with pytest.raises(InvalidValue) as caught:
-        cells(asked(allow=("exec_prerun",), **more))
+        cells(asked(allow=("exec_prerun",), **more), rent)
     assert why in caught.value.message
     assert caught.value.field == "profile"
 

@@ -13,7 +13,7 @@ from diskbench.cli.main import app
 from diskbench.engine.trial.planning import preview
 from diskbench.errors import AccessDenied, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.plan.cells import Request
+from diskbench.plan.cells import cells
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.gcp.cloud import GCPProvider
@@ -71,8 +71,8 @@ def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):
     refreshed_catalogue.refresh("aws")
     books = refreshed_catalogue.open_books()
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
-    request = Request(provider="aws", profile="quick", rent=spec)
-    ((plan, _),) = preview(request, books, offline=True).plans
+    asked = cells({"provider": "aws", "profile": "quick"}, spec)
+    ((plan, _),) = preview(asked, books, offline=True).plans
     assert plan.catalogue == books.digest is not None
     assert plan.expectation is not None
     first = plan.expectation.of(plan.expectation.step(5))
@@ -83,7 +83,7 @@ def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):
 def test_a_plan_of_the_shipped_catalogue_names_no_digest():
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
     ((plan, _),) = preview(
-        Request(provider="aws", profile="quick", rent=spec), SHIPPED, offline=True
+        cells({"provider": "aws", "profile": "quick"}, spec), SHIPPED, offline=True
     ).plans
     assert plan.catalogue is None
 

@@ -36,18 +36,16 @@ from diskbench.model.matrix import CellFields, Matrix, MatrixCell
 from diskbench.model.outcome import problem_of
 from diskbench.model.spec import Cell, Plan
 from diskbench.plan.cost import cost_of_plan, renting_s
-from diskbench.plan.expectation import with_expectation
 from diskbench.plan.loads import check_several
 from diskbench.plan.matrix import expand
 from diskbench.plan.matrix_check import in_fields, mistakes_in
 from diskbench.plan.matrix_form import read_form
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, credit_of, outlook
 from diskbench.plan.trial import make_plan
-from diskbench.plugins import plugin
 from diskbench.ports import Provider
-from diskbench.providers.registry import Providers, provider, provider_names
+from diskbench.providers.registry import Providers, provider
 from diskbench.store.profile_file import find_profile
-from diskbench.units import GIB
+from diskbench.units import GIB, counted
 
 SUFFIX: Final = ".yaml"
 Pairs = Sequence[tuple[str, str]]
@@ -106,7 +104,7 @@ def read_matrix(text: str, shown: str, folder: Path, tags: Pairs = ()) -> Matrix
         raise MatrixError(
             "\n  ".join(
                 [
-                    f"{shown} has {_count(len(mistakes))}",
+                    f"{shown} has {counted(len(mistakes), 'mistake')}",
                     *(mistake.text_in(shown) for mistake in mistakes[:_MOST_TOLD]),
                     *(["…"] if len(mistakes) > _MOST_TOLD else []),
                 ]
@@ -125,11 +123,6 @@ def seed_of(matrix: Matrix, typed: int | None = None) -> int:
     return secrets.randbelow(2**32) if matrix.seed is None else matrix.seed
 
 
-def rents(name: str) -> bool:
-    """Whether the provider makes machines. Raises UnknownName."""
-    return plugin(name).rents
-
-
 @functools.cache
 def _provider(name: str) -> Provider:
     return provider(name)
@@ -140,14 +133,7 @@ class _Here:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._names = provider_names()
         self._profiles: dict[str, Profile | UserError] = {}
-
-    def providers(self) -> Sequence[str]:
-        return self._names
-
-    def rents(self, provider: str) -> bool:
-        return rents(provider)
 
     def check(self, cell: Cell) -> None:
         # What is impossible on this machine may work on a worker's, or here as root.
@@ -205,10 +191,6 @@ def _find(name_or_path: str) -> Path:
     if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
         raise UnknownName("matrix", name_or_path, names)
     return path
-
-
-def _count(mistakes: int) -> str:
-    return "1 mistake" if mistakes == 1 else f"{mistakes} mistakes"
 
 
 AT_ONCE = 8
@@ -273,8 +255,7 @@ def _resolved(cell: MatrixCell, books: Books, providers: Providers, *, offline: 
 def _there(cell: Cell, books: Books) -> Plan:
     """The plan for an existing machine, made without examining it."""
     profile, names = find_profile(cell.profile), new_ids(cell, new_id())
-    plan = make_plan(cell, profile, _ASSUMED, names, version=__version__)
-    return with_expectation(plan, books)
+    return make_plan(cell, profile, _ASSUMED, names, books, version=__version__)
 
 
 def _block(number: int, first: MatrixCell, replicates: int, resolved: _Resolved) -> BlockOutlook:

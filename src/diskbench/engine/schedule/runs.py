@@ -28,7 +28,7 @@ from diskbench.engine.processes import living
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.ids import short
 from diskbench.model.schedule import Occurrence, ScheduleRow
-from diskbench.plan.cron import OccurrenceMoment, becomes, due
+from diskbench.plan.cron import becomes, due
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.claims import list_executors
@@ -63,8 +63,9 @@ def arrive(
         known = held.occurrences(among=[key]).get(key)
         if known is not None:
             return known
-        moment = OccurrenceMoment(now=now, paused=clock.paused, busy=_busy(held))
-        state, reason = becomes(held.row, clock.cron, clock.zone, at, moment)
+        state, reason = becomes(
+            held.row, clock.cron, clock.zone, at, now=now, paused=clock.paused, busy=_busy(held)
+        )
         occurrence = Occurrence(
             schedule=clock.name,
             scheduled_for=key,

@@ -23,9 +23,7 @@ from diskbench.hosts.ssh import host_at
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, Plan
-from diskbench.plan.cells import Request, cells
-from diskbench.plan.expectation import with_expectation
-from diskbench.plan.trial import TrialIds, make_plan, rented_plan
+from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.plugins import plugin
 from diskbench.ports import Foresees, Host, Renter
 from diskbench.providers.registry import Providers, provider
@@ -78,7 +76,7 @@ def new_ids(cell: Cell, campaign_id: str) -> TrialIds:
 def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under the ids `names`."""
     facts = _assumed_facts(rental)
-    return rented_plan(cell, profile, facts, names, rental, books, version=__version__)
+    return make_plan(cell, profile, facts, names, books, version=__version__, rental=rental)
 
 
 def _assumed_facts(rental: Rental) -> HostFacts:
@@ -261,8 +259,7 @@ def plan_on_host(
     reason why it cannot be measured, with the connection closed."""
     try:
         facts = probe(host, cell, install_fio=install_fio)
-        plan = make_plan(cell, profile, facts, names, version=__version__)
-        plan = with_expectation(plan, books)
+        plan = make_plan(cell, profile, facts, names, books, version=__version__)
         parsed.check(host, plan)
     except BaseException:
         host.close()
@@ -280,12 +277,11 @@ class Previewed:
 
 
 def preview(
-    request: Request, books: Books, *, install_fio: bool = False, offline: bool = False
+    requested: Sequence[Cell], books: Books, *, install_fio: bool = False, offline: bool = False
 ) -> Previewed:
-    """The plans of a request; with `offline` no cloud is asked. Raises UserError for a fault of the
-    request as a whole."""
-    profile = find_profile(request.profile)
-    requested = cells(request)
+    """The plans of the cells of one request; with `offline` no cloud is asked. Raises UserError for
+    a fault of the request as a whole."""
+    profile = find_profile(requested[0].profile)
     with Providers() as providers:
         renter = providers.renter(requested[0].provider)
         if renter is not None:

@@ -31,7 +31,7 @@ from diskbench.hosts.workspace import make_workspace
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
 from diskbench.model.spec import NamedDisk, Plan, Step, TargetSpec
-from diskbench.plan.trial import TrialIds, rented_plan
+from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.ports import Host, Renter, RentWatch, SnapshotsDisks, SwapsDisks
 from diskbench.store.archive import write_plan
 from diskbench.store.leases import Lease
@@ -218,7 +218,7 @@ def _plan_on_machine(
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
     facts = probe(host, cell, install_fio=True)
     facts = _vouched(facts, host, draft, acquired)
-    plan = rented_plan(cell, profile, facts, names, draft.rental, books, version=__version__)
+    plan = make_plan(cell, profile, facts, names, books, version=__version__, rental=draft.rental)
     plan = plan.model_copy(
         update={"acquired": acquired, "machine": draft.machine, "notes": draft.notes}
     )
@@ -260,7 +260,7 @@ def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
         others = tuple(NamedDisk(path=path, destroy_data=identity) for path, identity in pairs)
         if len(others) != len(spec.others):
             raise RentalFailed(
-                f"{len(acquired.devices)} disks were attached, not {len(spec.others) + 1}",
+                f"{len(spec.others) + 1} disks were to be attached, not {len(acquired.devices)}",
                 advice="start the run again; what was rented is given back",
             )
     return spec.model_copy(

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from diskbench.model.phase import Phase, StepPhases
-from diskbench.report.assemble.words import NONE, counted, rate_words
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.report.assemble.words import NONE, rate_words
+from diskbench.units import counted, format_iops, format_mb_per_s
 
 MOST_LINES = 24
 _MOST_STALLS = 3

@@ -15,15 +15,9 @@ from diskbench.report.assemble.lines import DIRECTION_ORDER, StepLine
 from diskbench.report.assemble.next_step import NextStep
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
 from diskbench.report.assemble.view import View
-from diskbench.report.assemble.words import (
-    NO_INTERVAL,
-    counted,
-    figure,
-    figure_text,
-    short_limit,
-)
+from diskbench.report.assemble.words import NO_INTERVAL, figure, figure_text, short_limit
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.units import format_latency_ns
+from diskbench.units import counted, format_latency_ns
 
 
 @dataclass(frozen=True)

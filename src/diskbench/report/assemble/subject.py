@@ -18,8 +18,7 @@ from diskbench.model.run import Mark, Run
 from diskbench.model.spec import Plan, Search
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import words as rent_words
-from diskbench.report.assemble.words import counted
-from diskbench.units import GIB, format_bytes
+from diskbench.units import GIB, counted, format_bytes
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""

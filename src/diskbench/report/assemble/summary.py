@@ -30,8 +30,7 @@ from diskbench.model.verdict import Judged, LimiterName, Verdict, trust_words
 from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.phases import cliff_words, clock
 from diskbench.report.assemble.subject import HeadlinePromise
-from diskbench.report.assemble.words import counted
-from diskbench.units import format_duration_s, format_iops
+from diskbench.units import counted, format_duration_s, format_iops
 
 _ABOVE = 1.1
 """A rate above the baseline by this factor is called a burst; our choice."""

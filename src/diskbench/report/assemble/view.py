@@ -41,9 +41,9 @@ from diskbench.report.assemble.summary import (
     two_sentences,
 )
 from diskbench.report.assemble.threshold_lines import ThresholdLine, sla_words, threshold_lines
-from diskbench.report.assemble.words import counted, price_lines, row_id
+from diskbench.report.assemble.words import price_lines, row_id
 from diskbench.results.trial import Trial
-from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+from diskbench.units import counted, format_iops, format_latency_ns, format_mb_per_s
 
 
 @dataclass(frozen=True)

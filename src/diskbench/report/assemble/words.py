@@ -15,7 +15,14 @@ from diskbench.model.comparison import Difference
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.history import History
 from diskbench.model.verdict import LIMITER_WORDS, LimiterName
-from diskbench.units import KIB, format_iops, format_latency_ns, format_mb_per_s, format_usd
+from diskbench.units import (
+    KIB,
+    counted,
+    format_iops,
+    format_latency_ns,
+    format_mb_per_s,
+    format_usd,
+)
 
 NONE = "–"
 """An unknown figure."""
@@ -106,11 +113,6 @@ def cut(text: str, width: int, *, middle: bool = False) -> str:
     while cell_len(end) >= width:
         end = end[1:]
     return f"{set_cell_size(text, max(width - 1 - cell_len(end), 0))}…{end}"
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 run`, `3 runs`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def times(count: int) -> str:

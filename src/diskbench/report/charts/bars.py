@@ -39,6 +39,7 @@ from diskbench.report.charts.point import (
     provider_colour,
     subtitle,
 )
+from diskbench.units import counted
 
 WIDTH = 245
 ROW = 22
@@ -174,7 +175,7 @@ def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
     if brief:
         return value
     if len(points) > 1:
-        return f"{value} (n = {centre.machines} machine{'' if centre.machines == 1 else 's'})"
+        return f"{value} (n = {counted(centre.machines, 'machine')})"
     return f"{value} ({first.sample.rpartition(' of ')[2]})"
 
 

@@ -36,7 +36,7 @@ from diskbench.report.charts.measure import (
 from diskbench.report.charts.palette import HEAT, INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-from diskbench.units import format_bytes
+from diskbench.units import counted, format_bytes
 
 MOST_CURVES = 2
 """The most families of steps with a curve of a kind in one report."""
@@ -105,7 +105,7 @@ def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> Row:
         f"{bare('iops', point.iops)} IOPS",
         f"{name} {bare('lat_ns', ns)}",
         "saturated" if point.saturated else "",
-        f"n = {curve.runs} run{'' if curve.runs == 1 else 's'}",
+        f"n = {counted(curve.runs, 'run')}",
     ]
     return {
         "iops": point.iops,
@@ -151,7 +151,7 @@ def block_chart(curve: BlockCurve) -> ChartFigure:
     """IOPS above, MB/s below, over the block size (logarithmic): where the one falls and the other
     is flat, throughput is the limit."""
     words = f"{curve.rw} {curve.direction}" if curve.direction not in curve.rw else curve.rw
-    flight = f"{curve.in_flight:,} I/O{'s' * (curve.in_flight != 1)} in flight"
+    flight = f"{counted(curve.in_flight, 'I/O')} in flight"
     runs = f"median of n = {curve.runs} runs on one disk" if curve.runs > 1 else "n = 1 run"
     most = max(curve.points, key=lambda point: point.bytes_per_s)
     first = curve.points[0]
@@ -208,7 +208,7 @@ def _block_panel(curve: BlockCurve, metric: str, *, last: bool) -> Spec:
 
 def _point_words(point: BlockPoint, runs: int) -> str:
     rates = f"{with_unit('iops', point.iops)} · {with_unit('bytes_per_s', point.bytes_per_s)}"
-    return f"{format_bytes(point.block_bytes)} · {rates} · n = {runs} run{'s' * (runs != 1)}"
+    return f"{format_bytes(point.block_bytes)} · {rates} · n = {counted(runs, 'run')}"
 
 
 def mix_chart(cells: Sequence[MixCell]) -> ChartFigure:

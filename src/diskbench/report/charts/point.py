@@ -185,7 +185,7 @@ def _intervals(points: Sequence[ChartPoint]) -> str:
         by_key.setdefault(point.key or point.label, []).append(point)
     middles = [middle(of_key) for of_key in by_key.values()]
     machines = {centre.machines for centre in middles}
-    counted = f"n = {span(machines)} machine{'' if machines == {1} else 's'}"
+    counted = f"n = {span(machines)} {'machine' if machines == {1} else 'machines'}"
     if any(centre.interval for centre in middles):
         return f"bracket: 95 % interval of the median over {counted}"
     return f"no interval ({counted} each)" if len(middles) > 1 else f"no interval ({counted})"

@@ -29,6 +29,7 @@ from diskbench.report.charts.measure import (
 from diskbench.report.charts.palette import OF_DIRECTION, SERIES
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
+from diskbench.units import counted
 
 WIDTH = 300
 HEIGHT = 150
@@ -206,7 +207,7 @@ def _counts(shown: Shown, of: int) -> str:
     runs = len({distribution.run_id for distribution in shown.values()})
     words = [
         f"n = {span(distribution.n for distribution in shown.values())} I/Os",
-        f"no interval (n = {runs} run{'' if runs == 1 else 's'})",
+        f"no interval (n = {counted(runs, 'run')})",
     ]
     if of > len(shown):
         words.append(f"{len(shown)} of {of} lines")

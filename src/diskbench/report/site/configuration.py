@@ -15,7 +15,6 @@ from diskbench.model.history import Configuration, FactChange, MetricHistory, Si
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
     change_text,
-    counted,
     difference_text,
     figure_text,
     nothing_text,
@@ -25,7 +24,7 @@ from diskbench.report.charts.history import history_chart
 from diskbench.report.page.page import PageChart, drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
 from diskbench.report.site.table import runs_table
-from diskbench.units import format_bytes
+from diskbench.units import counted, format_bytes
 
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
 """Metrics with charts: MB/s follows from IOPS, other quantiles move with these. Tables show all."""
@@ -102,7 +101,8 @@ def _line(track: MetricHistory, place: int) -> dict[str, Any]:
     else:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
     since = f"since {day(changes[-1].at)}, " if changes else ""
-    left_out = f"; {track.left_out} trials left out: their facts differ" if track.left_out else ""
+    out = counted(track.left_out, "trial")
+    left_out = f"; {out} left out: their facts differ" if track.left_out else ""
     history = f"{since}{nothing_text(track.history)}" if times > 1 else "measured once"
     return {
         "id": f"{track.metric}-{place}",

@@ -22,7 +22,6 @@ from diskbench.report.assemble.words import (
     NO_INTERVAL,
     bare_text,
     change_text,
-    counted,
     difference_text,
     figure_text,
     local_time,
@@ -32,6 +31,7 @@ from diskbench.report.assemble.words import (
     utc_moment,
 )
 from diskbench.report.terminal.screen import aligned, sparkline, wrapped
+from diskbench.units import counted
 
 _NARROWEST = 12
 _METRICS: dict[Metric, str] = {
@@ -268,7 +268,7 @@ def _limits(history: History) -> str:
     """How far its figures lie apart, and what was left out."""
     parts = [f"(max − min) / median {history.span * 100:.0f} %"]
     if history.after_cliff:
-        parts.append(f"of {history.after_cliff} trials the level after a cliff counts")
+        parts.append(f"of {counted(history.after_cliff, 'trial')} the level after a cliff counts")
     if out := sum(point.left_out for point in history.points):
         parts.append(
             f"{out} trials were left out: another machine or level than the others of their time "

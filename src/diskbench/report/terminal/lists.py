@@ -22,9 +22,9 @@ from typing import Final
 from diskbench.model.ids import short
 from diskbench.model.result import FINAL_STATES, AuditName, StepAudit
 from diskbench.model.run import Headline, ListedTrial, Mark, Run
-from diskbench.report.assemble.words import NO_DATE, NONE, counted, cut, local_time, rate_words
+from diskbench.report.assemble.words import NO_DATE, NONE, cut, local_time, rate_words
 from diskbench.report.terminal.screen import aligned
-from diskbench.units import format_mb_per_s
+from diskbench.units import counted, format_mb_per_s
 from diskbench.visible import shortened
 
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")

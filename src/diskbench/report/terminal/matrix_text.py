@@ -15,6 +15,7 @@ from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.plan_text import beyond_words, named
 from diskbench.report.terminal.screen import wrapped
 from diskbench.units import (
+    counted,
     format_duration_s,
     format_iops,
     format_mb_per_s,
@@ -109,16 +110,16 @@ def _beyond(block: BlockOutlook) -> Sequence[str]:
 
 
 def _order_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
-    cells = len(outlook.cells)
+    cells = counted(len(outlook.cells), "cell")
     if outlook.order == "listed":
-        yield "order", f"{cells} cells as the file lists them"
+        yield "order", f"{cells} as the file lists them"
         return
     if len(outlook.blocks) == 1:
-        yield "order", f"{cells} cells of one block"
+        yield "order", f"{cells} of one block"
         return
     rounds = [list(group) for _, group in groupby(outlook.cells, key=lambda cell: cell.round)]
-    times = f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}"
-    yield "order", f"{cells} cells in {times}, random by seed {outlook.seed}; by number:"
+    times = counted(len(rounds), "round")
+    yield "order", f"{cells} in {times}, random by seed {outlook.seed}; by number:"
     for of_round in rounds[:_MOST_ROUNDS]:
         numbers = " ".join(str(cell.block) for cell in of_round)
         yield "", f"round {of_round[0].round}: {numbers}"
@@ -152,7 +153,7 @@ def _cost_lines(outlook: MatrixOutlook) -> Iterator[str]:
 
 
 def _bill_words(bill: Bill) -> str:
-    cells = f"{bill.cells} cell{'s' if bill.cells != 1 else ''}"
+    cells = counted(bill.cells, "cell")
     transactions = (
         f", {format_usd(bill.transactions_usd)} of it for transactions"
         if bill.transactions_usd
@@ -174,15 +175,13 @@ def _quota_lines(outlook: MatrixOutlook) -> Iterator[str]:
         parts = [
             f"{need.amount:,.0f} GiB of {need.of}"
             if need.kind == "disk-gib"
-            else f"{need.amount:,.0f} {_units(need.kind, need.amount)}"
+            else counted(round(need.amount), _UNITS.get(need.kind, need.kind))
             for need in needs
         ]
         yield f"{provider} {region}".strip() + f": {', '.join(parts)} at once"
 
 
-def _units(kind: str, amount: float) -> str:
-    names = {"machines": "machine", "disks": "disk", "vcpus": "vCPU", "spot-vcpus": "spot vCPU"}
-    return names.get(kind, kind) + ("" if amount == 1 else "s")
+_UNITS = {"machines": "machine", "disks": "disk", "vcpus": "vCPU", "spot-vcpus": "spot vCPU"}
 
 
 def _problems(block: BlockOutlook) -> Sequence[str]:

@@ -25,6 +25,7 @@ from diskbench.report.assemble.subject import disks_words, machine, target
 from diskbench.report.assemble.words import cut, price_lines
 from diskbench.report.terminal.screen import wrapped
 from diskbench.units import (
+    counted,
     format_bytes,
     format_duration_s,
     format_iops,
@@ -61,7 +62,7 @@ def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
 
 def _brief_title(plan: Plan) -> str:
     """What is measured and how long it takes."""
-    steps = f"{len(plan.steps)} step{'s' if len(plan.steps) > 1 else ''}"
+    steps = counted(len(plan.steps), "step")
     return f"{plan.profile.name}: {steps}, {_time(plan)}"
 
 

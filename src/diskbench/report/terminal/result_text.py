@@ -25,10 +25,10 @@ from diskbench.report.assemble.next_step import NextStep, for_hosts
 from diskbench.report.assemble.report_view import BesideRow, rows_of_views
 from diskbench.report.assemble.subject import SHARED, Subject
 from diskbench.report.assemble.view import View
-from diskbench.report.assemble.words import NONE, counted
+from diskbench.report.assemble.words import NONE
 from diskbench.report.terminal.screen import print_trimmed, sparkline
 from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
-from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+from diskbench.units import counted, format_iops, format_latency_ns, format_mb_per_s
 
 _FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
 _BRIEF = ("IOPS", "MB/s", "mean", "p99", "max")

@@ -27,10 +27,9 @@ from diskbench.model.finding import Finding
 from diskbench.model.ids import short
 from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
 from diskbench.report.assemble.report_view import BesideRow
-from diskbench.report.assemble.words import counted
 from diskbench.report.terminal.result_text import beside_table
 from diskbench.report.terminal.screen import Fitted, wrapped
-from diskbench.units import format_duration_s, format_share
+from diskbench.units import counted, format_duration_s, format_share
 
 _NO_WORKER = "no worker is running; start one with: diskbench worker"
 
@@ -106,8 +105,8 @@ def _title(fleet: FleetDocument) -> str:
 def _worries(fleet: FleetDocument) -> list[str]:
     """Queues that no worker serves, and leases that no process uses."""
     lines = [
-        f"{counted(waiting, 'cell')} wait{'s' if waiting == 1 else ''} for a worker that serves "
-        f"{queue.route}: diskbench worker --queues {queue.route}"
+        f"{counted(waiting, 'cell')} {'waits' if waiting == 1 else 'wait'} for a worker that "
+        f"serves {queue.route}: diskbench worker --queues {queue.route}"
         for queue in fleet.queues
         if not queue.workers and (waiting := queue.waiting + queue.queued)
     ]

@@ -44,8 +44,8 @@ def renter(monkeypatch):
 
 def test_a_plan_is_made_for_each_cell_and_none_beside(renter, monkeypatch):
     made = []
-    real = module.rented_plan
-    monkeypatch.setattr(module, "rented_plan", lambda *a, **k: made.append(a) or real(*a, **k))
+    real = module.make_plan
+    monkeypatch.setattr(module, "make_plan", lambda *a, **k: made.append(a) or real(*a, **k))
     plans, refused = drafts(renter, cells(), find_profile("quick"), SHIPPED)
     assert (len(plans), refused) == (REPLICATES, [])
     assert len(made) == REPLICATES
@@ -55,7 +55,7 @@ def test_what_cannot_be_planned_is_refused_cell_by_cell(renter, monkeypatch):
     def fails(*_, **__):
         raise InvalidValue("no such plan")
 
-    monkeypatch.setattr(module, "rented_plan", fails)
+    monkeypatch.setattr(module, "make_plan", fails)
     plans, refused = drafts(renter, cells(), find_profile("quick"), SHIPPED)
     assert plans == []
     assert [str(error) for _, error in refused] == ["no such plan"] * REPLICATES

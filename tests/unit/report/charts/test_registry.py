@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.cli.report import _names
+from diskbench.cli.report import _charts_beginning
 from diskbench.errors import UnknownName
 from diskbench.report.charts import registry
 from diskbench.report.charts.registry import chart, chart_lines, charts, find_chart
@@ -24,8 +24,8 @@ def test_the_docs_have_a_row_for_each_chart_and_no_others():
 def test_every_name_is_listed_completed_and_found():
     names = [one.name for one in charts()]
     assert [line.split()[0] for line in chart_lines()] == names
-    assert _names("") == ["list", *names]
-    assert _names("lat") == [name for name in names if name.startswith("lat")]
+    assert _charts_beginning("") == ["list", *names]
+    assert _charts_beginning("lat") == [name for name in names if name.startswith("lat")]
     assert [find_chart(name).name for name in names] == names
 
 

@@ -41,7 +41,6 @@ from diskbench.report.charts.measure import (
 )
 from diskbench.report.charts.palette import DIRECTIONS, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.registry import chart
 
 _WHOLE = [1, 0]
 _DASHES = {
@@ -173,16 +172,6 @@ def _sentence(course: StepCourse, rate: Rate) -> str:
     return "; ".join(parts) + "."
 
 
-@chart(
-    "seconds",
-    title="IOPS of each step second by second, with its phases and cliffs",
-    needs="the evidence of one run",
-    rank=10,
-)
-def _rates_of_run(data: ChartData) -> Iterator[ChartFigure]:
-    yield from map(course_chart, data.courses)
-
-
 _LATENCIES = {"p50_ns": "p50", "p99_ns": "p99", "mean_ns": "mean", "max_ns": "max"}
 _LATENCY_DASHES = {"p50": _WHOLE, "mean": _WHOLE, "p99": [5, 2], "max": [1, 2]}
 _LEAST_KNOWN = 0.5
@@ -262,24 +251,14 @@ def _latency_lines(course: StepCourse, shown: Mapping[tuple[str, str], Floats]) 
     return layer("line", rows, encoding, strokeWidth=1.3, strokeJoin="round", strokeCap="round")
 
 
-@chart(
-    "latency-seconds",
-    title="latency of a step second by second",
-    needs="the evidence of one run",
-    rank=20,
-)
-def _latency_of_run(data: ChartData) -> Iterator[ChartFigure]:
+def latency_of_run(data: ChartData) -> Iterator[ChartFigure]:
+    """The latencies of the first step that is long enough."""
     if data.detailed and (figure := course_latency_chart(data.detailed)):
         yield figure
 
 
-@chart(
-    "telling-runs",
-    title="the runs of a step that differ most, second by second",
-    needs="the evidence of three runs or more",
-    rank=20,
-)
-def _telling_runs(data: ChartData) -> Iterator[ChartFigure]:
+def telling_runs(data: ChartData) -> Iterator[ChartFigure]:
+    """The runs of the most common step that differ most."""
     by_id = {row.run_id: row for row in data.runs}
     for bands in data.bands[:1]:
         for run_id, why in telling(bands).items():

@@ -136,8 +136,6 @@ def _phase_axis(starts: list[float], words: list[str]) -> Channel:
         "labelOverlap": "greedy",
         "labelSeparation": 6,
         "labelPadding": 3,
-        "ticks": False,
-        "domain": False,
     }
 
 

@@ -30,6 +30,8 @@ _CONFIG = {
     "font": "sans-serif",
     "view": {"stroke": None},
     "axis": {
+        "domain": False,
+        "ticks": False,
         "labelColor": MUTED,
         "titleColor": MUTED,
         "titleFontWeight": "normal",
@@ -39,7 +41,14 @@ _CONFIG = {
         "labelFontSize": 11,
         "titleFontSize": 11,
     },
-    "legend": {"labelColor": MUTED, "labelFontSize": 11},
+    "legend": {
+        "orient": "top",
+        "columnPadding": 16,
+        "labelColor": MUTED,
+        "labelFontSize": 11,
+        "titleColor": MUTED,
+        "titleFontWeight": "normal",
+    },
     "header": {"labelColor": INK, "titleColor": MUTED},
     "text": {"fontSize": 11},
     "title": {

@@ -27,9 +27,8 @@ from diskbench.report.charts.measure import (
     title,
     with_unit,
 )
-from diskbench.report.charts.palette import ACCENT, HEAT, MUTED
+from diskbench.report.charts.palette import ACCENT, HEAT
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.registry import chart
 
 
 def bounds_of(values: Sequence[float], steps: int = len(HEAT)) -> list[float]:
@@ -64,8 +63,6 @@ def _heat(bounds: Sequence[float], metric: str = "ios") -> dict[str, Channel]:
         "orient": "bottom",
         "direction": "horizontal",
         "title": title(metric),
-        "titleColor": MUTED,
-        "titleFontWeight": "normal",
         "symbolType": "square",
         "symbolStrokeWidth": 0,
         "symbolOpacity": 1,
@@ -103,8 +100,6 @@ def overview_chart(
             "labelExpr": "format(datum.value + 0.5, ',d')",
             "title": "run",
             "grid": False,
-            "domain": False,
-            "ticks": False,
             "minExtent": 34,
         },
     )
@@ -187,13 +182,8 @@ def _sentence(bands: Sequence[Band]) -> str:
     )
 
 
-@chart(
-    "overview",
-    title="the seconds of all runs of a step as one picture",
-    needs="the evidence of three runs or more",
-    rank=10,
-)
-def _of_runs(data: ChartData) -> Iterator[ChartFigure]:
+def overviews(data: ChartData) -> Iterator[ChartFigure]:
+    """The seconds of all runs of the most common steps."""
     hrefs = {row.run_id: row_href(row.run_id) for row in data.runs}
     for number, bands in enumerate(data.bands):
         yield overview_chart(bands, name=f"seconds-{number}", hrefs=hrefs)
@@ -272,14 +262,3 @@ def _map_sentence(latency_map: LatencyMap, stretches: Sequence[Row]) -> str:
         f"{latency_map.step} {latency_map.direction} over {clock(latency_map.seconds)}: "
         f"the median lay between {best} and {worst}; the highest was {highest}."
     )
-
-
-@chart(
-    "latency-map",
-    title="how many I/Os took how long, over time",
-    needs="the evidence of one run",
-    rank=30,
-)
-def _map_of_run(data: ChartData) -> Iterator[ChartFigure]:
-    if data.latency_map is not None:
-        yield latency_map_chart(data.latency_map)

@@ -12,6 +12,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     LATENCY_LABELS,
+    LINE,
     UTC_LABELS,
     Channel,
     amount,
@@ -73,8 +74,8 @@ def _axes(track: MetricHistory) -> tuple[Channel, Channel]:
     log = wants_log([trial.value for trial in track.sampled])
     scale: Channel = {"domain": _domain(track), "nice": False, "zero": False}
     labels = {"labelExpr": LATENCY_LABELS} if track.metric.endswith("_ns") else {"format": "~s"}
-    y_axis = {"tickCount": 4, "domain": False, "ticks": False, "minExtent": 44, "title": None}
-    x_axis = {"grid": False, "labelOverlap": True, "tickCount": 5, "labelExpr": UTC_LABELS}
+    y_axis = {"tickCount": 4, "minExtent": 44, "title": None}
+    x_axis = {**LINE, "grid": False, "labelOverlap": True, "tickCount": 5, "labelExpr": UTC_LABELS}
     utc = {"type": "utc", "padding": 8}
     x = {"field": "at", "type": "temporal", "title": None, "axis": x_axis, "scale": utc}
     return x, amount("value", axis=y_axis | labels, scale={"type": "log"} if log else scale)

@@ -4,12 +4,13 @@ invisible marks that carry text for pointer, keyboard and screen reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from diskbench.report.charts.measure import Channel, Spec, by_name, named
+from diskbench.report.charts.measure import Channel, Spec, by_name, named, with_unit
 from diskbench.report.charts.palette import ACCENT, INK
-from diskbench.report.charts.point import Row, carried
+from diskbench.report.charts.point import OWN_MARK, ChartPoint, Row, carried, middle
 
+At = Callable[..., dict[str, Channel]]
 SHAPES = {"published": "circle", "measured": "diamond"}
 """The mark of each source of a figure."""
 _AROUND = ((-7, 0), (7, 0), (0, -7), (0, 7), (-5, -5), (-5, 5), (5, -5), (5, 5))
@@ -52,6 +53,27 @@ def dots(rows: Sequence[Row], encoding: Mapping[str, Channel], **mark: object) -
             "point", [r for r in rows if r["doubted"] is hollow], shaped, filled=not hollow, **style
         )
         for hollow in (False, True)
+    ]
+
+
+def brackets(lanes: Mapping[str, Sequence[ChartPoint]], at: At, *, below: int = 0) -> list[Spec]:
+    """The interval of the median of each row that has one (MR-6), so many pixels `below` its
+    middle. `at` returns the encoding of a field, or of a stretch from one field to another."""
+    rows: list[Row] = []
+    for name, points in lanes.items():
+        if points and (interval := middle(points).interval):
+            low, high = (with_unit(points[0].metric, end) for end in interval)
+            words = f"{name.rstrip(OWN_MARK)}: 95 % interval of the median {low} to {high}"
+            rows.append(
+                {"row": name, "low": interval[0], "high": interval[1], "description": words}
+            )
+    ends = [{"row": row["row"], "end": row[end]} for row in rows for end in ("low", "high")]
+    told = {"description": named("description")}
+    style = {"color": ACCENT, "opacity": 1, "yOffset": below}
+    ticks = {"thickness": 2, "size": 8 if below else 16, "orient": "vertical"}
+    return [
+        layer("rule", rows, at("low", "high") | told, strokeWidth=2, **style),
+        layer("tick", ends, at("end"), **ticks, **style),
     ]
 
 

@@ -26,6 +26,8 @@ the reader's font is unknown and a label must not be cut off."""
 LOG_FROM = 100.0
 """Values that span more than this factor get a logarithmic axis: two decades. Our choice."""
 
+LINE: Channel = {"domain": True, "ticks": True}
+"""An axis with a line and ticks; others have neither."""
 UTC_LABELS = (
     "utcFormat(datum.value, {milliseconds: '%H:%M:%S', seconds: '%H:%M:%S', minutes: '%H:%M', "
     "hours: '%H:%M', day: '%b %-d', date: '%b %-d', week: '%b %-d', month: '%b', "
@@ -76,8 +78,6 @@ def bare_labels(names: Sequence[str]) -> Channel:
     """An axis of labels without a line or ticks, with room for the longest of `names`."""
     return {
         "title": None,
-        "ticks": False,
-        "domain": False,
         "labelLimit": 0,
         "labelPadding": 8,
         "minExtent": label_room(names),
@@ -87,11 +87,9 @@ def bare_labels(names: Sequence[str]) -> Channel:
 def stroke_legend(**more: object) -> Channel:
     """A legend of lines, above the plot."""
     return {
-        "orient": "top",
         "title": None,
         "symbolType": "stroke",
         "symbolStrokeWidth": 2,
-        "columnPadding": 16,
         "offset": 6,
         **more,
     }
@@ -135,6 +133,7 @@ def time_axis(seconds: float, field: str = "second") -> Channel:
     marks = ticks(seconds)
     words = {str(mark): tick_words(mark, seconds) for mark in marks}
     axis = {
+        **LINE,
         "title": "second" if seconds <= _IN_SECONDS else None,
         "values": marks,
         "labelExpr": f"{json.dumps(words)}[datum.value]",
@@ -200,8 +199,6 @@ def value_axis(
     axis = {
         "title": title(metric) + (", logarithmic" if log else ""),
         "labelExpr": _LABELS.get(metric, LATENCY_LABELS),
-        "domain": False,
-        "ticks": False,
         "labelOverlap": "greedy",
         "labelFlush": True,
         "labelSeparation": 6,

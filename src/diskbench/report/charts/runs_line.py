@@ -14,6 +14,7 @@ from types import MappingProxyType
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
+    LINE,
     Channel,
     Spec,
     amount,
@@ -88,7 +89,7 @@ def runs_chart(
             "run",
             title="run",
             scale={"domain": [0.5, last + 0.5], "nice": False},
-            axis={"format": "d", "grid": False, "tickCount": 8, "tickMinStep": 1},
+            axis={**LINE, "format": "d", "grid": False, "tickCount": 8, "tickMinStep": 1},
         )
         drawn = [
             layered(
@@ -126,8 +127,7 @@ def _lines(
         ticks=3,
     )  # fmt: skip
     shown = list(dict.fromkeys(_WORDS[line.source] for line in lines))
-    legend = {"orient": "top", "title": None, "values": shown, "symbolSize": 180,
-              "columnPadding": 24}  # fmt: skip
+    legend = {"title": None, "values": shown, "symbolSize": 180, "columnPadding": 24}
     colours = {word: _COLOURS[origin] for origin, word in _WORDS.items()}
     dashes = {word: _DASHES[origin] for origin, word in _WORDS.items()}
     at = {"x": x, "y": y, "color": by_name("who", colours, legend)}

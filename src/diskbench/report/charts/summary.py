@@ -23,7 +23,6 @@ from diskbench.report.charts.measure import (
 )
 from diskbench.report.charts.palette import INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.registry import chart
 from diskbench.units import format_iops, format_mb_per_s
 
 WIDTH = 260
@@ -125,8 +124,8 @@ def _rate_text(line: StepLine, *, in_bytes: bool) -> str:
     return f"{iops}  ({speed} MB/s)" if speed and line.direction != "sync" else iops
 
 
-@chart("iops", title="IOPS and throughput of each step", needs="one trial", rank=30)
-def _rates_of_trial(data: ChartData) -> Iterator[ChartFigure]:
+def rates_of_trial(data: ChartData) -> Iterator[ChartFigure]:
+    """The rates of a trial of several steps."""
     if data.single and sum(line.iops is not None for line in data.single.lines) > 1:
         yield from rate_charts(data.single.lines)
 
@@ -153,12 +152,12 @@ def latency_chart(lines: Sequence[StepLine]) -> ChartFigure:
         if value and value.median > 0
     ]
     powers = decades([row["ns"] for row in rows])
-    axis = {"labelExpr": LATENCY_LABELS, "values": powers, "title": None, "domain": False,
+    axis = {"labelExpr": LATENCY_LABELS, "values": powers, "title": None, "ticks": True,
             "labelOverlap": "greedy", "labelFlush": True, "labelSeparation": 8}  # fmt: skip
     x = amount("ns", scale={"type": "log", "domain": [powers[0], powers[-1]]}, axis=axis)
     ends = {"x": x | {"aggregate": "min"}, "x2": {"field": "ns", "aggregate": "max"}}
     of_step = _of_step(lines, lines)
-    legend = {"orient": "top", "title": None, "symbolFillColor": MUTED, "symbolStrokeWidth": 0}
+    legend = {"title": None, "symbolFillColor": MUTED, "symbolStrokeWidth": 0}
     shape = by_name("which", _SHAPES, legend)
     layers = [
         layer("rule", rows, of_step | ends, strokeWidth=2, opacity=0.35),
@@ -177,8 +176,8 @@ def _has_latency(lines: Sequence[StepLine]) -> bool:
     return any(line.p50_ns or line.max_ns for line in lines)
 
 
-@chart("latency", title="median, tail and longest latency of each step", needs="one trial", rank=40)
-def _latency_of_trial(data: ChartData) -> Iterator[ChartFigure]:
+def latency_of_trial(data: ChartData) -> Iterator[ChartFigure]:
+    """The latencies of a trial of several steps."""
     lines = data.single.lines if data.single else ()
     if len(lines) > 1 and _has_latency(lines):
         yield latency_chart(lines)

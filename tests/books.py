@@ -1,8 +1,7 @@
 """The catalogue as it is shipped, for tests that plan, price or choose by it."""
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.expect import CatalogDisk
-from diskbench.catalog.lookup import limits
+from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.yaml_loader import shipped
 
 SHIPPED = Books()
@@ -15,8 +14,6 @@ def text_of(cloud: str, name: str) -> str:
     return text
 
 
-def disk_of(
-    cloud: str, disk_type: str, size_gib: float, **provisioned: float | None
-) -> CatalogDisk:
+def disk_of(cloud: str, disk_type: str, size_gib: float, **provisioned: float | None) -> DiskLimits:
     """A disk of the catalogue; `iops` and `throughput` as `lookup.limits` takes them."""
-    return CatalogDisk(limits(cloud, disk_type, size_gib, **provisioned))
+    return limits(cloud, disk_type, size_gib, **provisioned)

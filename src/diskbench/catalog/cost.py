@@ -31,12 +31,12 @@ from datetime import datetime
 from typing import Protocol
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Charges, Minimum, Work, charge_of, disk_limits, done_work
-from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
+from diskbench.catalog.charges import Charges, Work, charge_of, disk_limits, done_work
+from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits
-from diskbench.catalog.machine import MachineLimits
 from diskbench.catalog.path import Path
 from diskbench.catalog.price_book import price_book
+from diskbench.catalog.sourced_figures import SourcedNumber
 from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import DiskPrice, Load
@@ -356,7 +356,7 @@ def _disk_source(books: Books, cloud: str, disk_type: str, region: str) -> str:
     return prices.sources[price.source].words() if price else ""
 
 
-def _seconds(minimum: Minimum | None) -> float:
+def _seconds(minimum: SourcedNumber | None) -> float:
     return minimum.value if minimum else 0.0
 
 
@@ -374,7 +374,7 @@ def disk_price(
     tier: str | None = None,
 ) -> DiskPrice:
     """Return the price of one disk of a spec; None for figures that are not known."""
-    path = path_of(CatalogDisk(limits), MachineLimits("")) if limits else Path(())
+    path = path_of(limits) if limits else Path(())
     small, large = expect_on(path, _SMALL), expect_on(path, _LARGE)
     work = []
     if small is not None:

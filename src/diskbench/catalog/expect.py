@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.lookup import DiskLimits, limits
-from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.machine import NO_LIMITS, MachineLimits, machine_of
 from diskbench.catalog.path import (
     Cache,
     Case,
@@ -54,24 +54,20 @@ _CASES: tuple[Case, ...] = ("least", "assumed", "best")
 _NOT_CAPS = frozenset({"latency", "offered"})
 
 
-@dataclass(frozen=True)
-class CatalogDisk:
-    """One catalogue disk, or `count` equal ones that share a load evenly. `time_scale` divides the
-    capacity of their buckets (the lab)."""
-
-    limits: DiskLimits
-    count: int = 1
-    cache: Cache = "none"
-    time_scale: float = 1.0
-
-
-def path_of(disk: CatalogDisk, instance: MachineLimits) -> Path:
-    """Return the path through a machine to its disk."""
-    limits = disk.limits
-    cache: Cache = "local" if limits.place == "cache" else disk.cache
-    gates = instance.gates if cache != "none" else without_cache(instance.gates)
+def path_of(
+    limits: DiskLimits,
+    machine: MachineLimits = NO_LIMITS,
+    *,
+    count: int = 1,
+    cache: Cache = "none",
+    time_scale: float = 1.0,
+) -> Path:
+    """Return the path through a machine to its disk, or to `count` equal ones that share a load
+    evenly. `time_scale` divides the capacity of their buckets (the lab)."""
+    cache = "local" if limits.place == "cache" else cache
+    gates = machine.gates if cache != "none" else without_cache(machine.gates)
     return Path(
-        (*disk_gates(limits, count=disk.count, time_scale=disk.time_scale), *gates),
+        (*disk_gates(limits, count=count, time_scale=time_scale), *gates),
         cache=cache,
         latency=limits.latency,
         write_latency=limits.write_latency,
@@ -269,7 +265,7 @@ def course_frame(
 
     machine = machine_of(books, provider, instance_type, disk)
     disk_limits = limits(provider, disk, size_gib, iops, throughput)
-    path = path_of(CatalogDisk(disk_limits, time_scale=time_scale), machine)
+    path = path_of(disk_limits, machine, time_scale=time_scale)
     held = [balance * credit for balance in path.full()]
     course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
     rows = [

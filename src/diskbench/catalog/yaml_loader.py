@@ -98,6 +98,12 @@ def read_yaml(text: str) -> object:
     return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
 
 
+def own_text(name: str) -> str:
+    """The text of a file of this package's own data (published figures, fidelity)."""
+    file = resources.files("diskbench.catalog") / "data" / name
+    return file.read_text(encoding="utf-8")
+
+
 def parse_book(
     model: type[Book], text: str, *, where: str, patch: Mapping[str, Any] | None = None
 ) -> Book:

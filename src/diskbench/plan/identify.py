@@ -34,9 +34,9 @@ from diskbench.analysis.caps import SAVED_S, SHORT_S
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import NO_RULE
 from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue, clouds
-from diskbench.catalog.expect import CatalogDisk, Stage, expect_on, path_of, simulate
+from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits_of, promise
-from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.machine import NO_LIMITS, MachineLimits, machine_of
 from diskbench.catalog.path import Gate, Path, without_cache
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
@@ -121,12 +121,12 @@ def identify(
     if sum(1 if level.fell_from is None else _FIGURES_OF_A_FALL for level in levels) < _FEWEST:
         return ()
     named = [name for name in clouds() if cloud is None or name == cloud]
-    way = machine or MachineLimits("")
+    way = machine or NO_LIMITS
     likely = []
     for name in named:
         for candidate in candidates(name, levels, day, fits_bought=fits_bought):
-            disk = CatalogDisk(candidate.limits, time_scale=time_scale)
-            likely.append(_fit(name, candidate, path_of(disk, way), levels, is_fresh=is_fresh))
+            path = path_of(candidate.limits, way, time_scale=time_scale)
+            likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
         for candidate, path in machines(books, name, levels) if books and not way.gates else ():
             likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
     ranked: dict[str, LikelyDisk] = {}

@@ -21,10 +21,11 @@ from diskbench.catalog.bucket import (
 )
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
-from diskbench.catalog.expect import CatalogDisk, path_of
-from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits, dated_limits
+from diskbench.catalog.expect import path_of
+from diskbench.catalog.lookup import DiskLimits, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
+from diskbench.catalog.sourced_figures import LatencyFigure
 from diskbench.catalog.terms import bursting_limits, expanded_limits, tier_limits
 from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
@@ -151,11 +152,19 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
         machine = MachineLimits(machine.name, (*machine.gates, *caps.gates), machine.unknown)
     if on_lab:  # a lab disk has exactly the latency that --latency sets
         median_ms = spec.number("latency_ms") or 0.0
-        latency = RequestLatency(median_ms, None, median_ms, "--latency")
-        disk = replace(disk, latency=latency if median_ms else None, write_latency=None)
+        latency = (
+            LatencyFigure(best_ms=median_ms, worst_ms=median_ms, source="--latency")
+            if median_ms
+            else None
+        )
+        disk = replace(disk, latency=latency, write_latency=None)
     cache = _cache_name(spec.text("cache") or "none")
     path = path_of(
-        CatalogDisk(disk, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
+        disk,
+        machine,
+        count=rental.disk.count,
+        cache=_CACHES.get(cache, "none"),
+        time_scale=spec.time_scale,
     )
     if on_lab:
         path = replace(path, hit=None)
@@ -258,7 +267,7 @@ def limit_paths_of_words(
     on = machine_of(books, cloud, machine, named.disk_type)
     return tuple(
         LimitPath(
-            path_of(CatalogDisk(version, 1, _CACHES[cache]), on),
+            path_of(version, on, cache=_CACHES[cache]),
             version,
             _sources(version, on),
             _unknown(on, machine, cloud, books),

@@ -4,6 +4,7 @@
 """
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, reject
@@ -13,13 +14,12 @@ from tests.rigs.api_page import documented
 
 import diskbench
 from diskbench.catalog.expect import (
-    CatalogDisk,
     Stage,
     expect_on,
     path_of,
     simulate,
 )
-from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.lookup import DiskLimits, disk_types
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Path, promise_gates
 from diskbench.errors import InvalidValue, UnknownName, UserError
@@ -33,8 +33,10 @@ def load(block: int = 4 * KIB, **other: object) -> Load:
     return Load.model_validate({"block_bytes": block, "depth": 64, **other})
 
 
-def found(disk: CatalogDisk, job: Load, machine: MachineLimits = NO_LIMIT) -> Expectation:
-    result = expect_on(path_of(disk, machine), job)
+def found(
+    disk: DiskLimits, job: Load, machine: MachineLimits = NO_LIMIT, **how: Any
+) -> Expectation:
+    result = expect_on(path_of(disk, machine, **how), job)
     assert result is not None
     return result
 
@@ -123,12 +125,10 @@ class TestAzureCaching:
 
     machine = machine_of(SHIPPED, "azure", "Standard_D2s_v3", "Premium_LRS")
 
-    def disk(self, cache: str) -> CatalogDisk:
-        plain = disk_of("azure", "Premium_LRS", 256)
-        return CatalogDisk(plain.limits, cache=cache)  # type: ignore[arg-type]
+    disk = disk_of("azure", "Premium_LRS", 256)
 
     def test_without_a_cache_the_uncached_path_counts(self):
-        levels = found(self.disk("none"), load(), self.machine)
+        levels = found(self.disk, load(), self.machine)
         assert not any(one.limit.startswith("vm-cached") for one in levels.begin.bounds)
 
     @pytest.mark.parametrize(
@@ -145,13 +145,13 @@ class TestAzureCaching:
     def test_a_cache_that_helps_is_limited_by_the_machine_alone(
         self, cache, asked, level, iops, limited_by
     ):
-        one = getattr(found(self.disk(cache), asked, self.machine), level)
+        one = getattr(found(self.disk, asked, self.machine, cache=cache), level)
         assert one.limited_by == limited_by
         assert one.low_iops <= one.iops
         assert iops is None or one.iops == pytest.approx(iops)
 
     def test_a_hit_may_be_none(self):
-        begin = found(self.disk("read-only"), load(), self.machine).begin
+        begin = found(self.disk, load(), self.machine, cache="read-only").begin
         assert begin.low_iops < begin.iops
 
     def test_the_temporary_disk_is_limited_by_the_cached_path(self):
@@ -177,7 +177,7 @@ def test_nothing_is_expected_of_a_disk_without_figures():
 
 def test_several_disks_have_several_times_the_limits():
     one = disk_of("aws", "gp2", 20)
-    four = found(CatalogDisk(one.limits, count=4), load())
+    four = found(one, load(), count=4)
     assert (four.begin.iops, four.lasting.iops) == (12_000, 400)
     assert four.lasts_s == found(one, load()).lasts_s
 
@@ -204,7 +204,7 @@ sizes = st.integers(1, 20_000)
 machines = st.sampled_from([*SHIPPED.of("aws").machines.types, "unknown"])
 
 
-def any_disk(kind: tuple[str, str], size: int) -> CatalogDisk:
+def any_disk(kind: tuple[str, str], size: int) -> DiskLimits:
     cloud, name = kind
     for provisioned in ({}, {"iops": 500.0}, {"iops": 500.0, "throughput": 20.0}):
         try:

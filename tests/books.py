@@ -1,7 +1,6 @@
 """The catalogue as it is shipped, for tests that plan, price or choose by it."""
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.yaml_loader import shipped
 
 SHIPPED = Books()
@@ -12,8 +11,3 @@ def text_of(cloud: str, name: str) -> str:
     text = shipped(cloud, name)
     assert text is not None, (cloud, name)
     return text
-
-
-def disk_of(cloud: str, disk_type: str, size_gib: float, **provisioned: float | None) -> DiskLimits:
-    """A disk of the catalogue; `iops` and `throughput` as `lookup.limits` takes them."""
-    return limits(cloud, disk_type, size_gib, **provisioned)

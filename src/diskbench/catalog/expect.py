@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.lookup import DiskLimits, limits
-from diskbench.catalog.machine import NO_LIMITS, MachineLimits, machine_of
+from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.path import (
     Cache,
     Case,
@@ -56,15 +56,16 @@ _NOT_CAPS = frozenset({"latency", "offered"})
 
 def path_of(
     limits: DiskLimits,
-    machine: MachineLimits = NO_LIMITS,
+    machine: MachineLimits,
     *,
     count: int = 1,
     cache: Cache = "none",
     time_scale: float = 1.0,
 ) -> Path:
     """Return the path through a machine to its disk, or to `count` equal ones that share a load
-    evenly. `time_scale` divides the capacity of their buckets (the lab)."""
-    cache = "local" if limits.place == "cache" else cache
+    evenly. `time_scale` divides the capacity of the disks' buckets (the lab)."""
+    if limits.place == "cache":
+        cache = "local"
     gates = machine.gates if cache != "none" else without_cache(machine.gates)
     return Path(
         (*disk_gates(limits, count=count, time_scale=time_scale), *gates),

@@ -32,10 +32,6 @@ class MachineLimits:
     unknown: str = ""
 
 
-NO_LIMITS = MachineLimits("")
-"""A machine that limits nothing, or of which nothing is known."""
-
-
 def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: str) -> MachineLimits:
     """Return the gates between a machine and its disks of a type."""
     name = machine_type or ""

@@ -36,7 +36,7 @@ from diskbench.catalog.bucket import NO_RULE
 from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue, clouds
 from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits_of, promise
-from diskbench.catalog.machine import NO_LIMITS, MachineLimits, machine_of
+from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.path import Gate, Path, without_cache
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
@@ -121,7 +121,7 @@ def identify(
     if sum(1 if level.fell_from is None else _FIGURES_OF_A_FALL for level in levels) < _FEWEST:
         return ()
     named = [name for name in clouds() if cloud is None or name == cloud]
-    way = machine or NO_LIMITS
+    way = machine or MachineLimits("")
     likely = []
     for name in named:
         for candidate in candidates(name, levels, day, fits_bought=fits_bought):

@@ -31,14 +31,14 @@ from diskbench.report.charts.palette import ACCENT, HEAT
 from diskbench.report.charts.point import Row
 
 
-def bounds_of(values: Sequence[float], steps: int = len(HEAT)) -> list[float]:
+def bounds_of(values: Sequence[float]) -> list[float]:
     """Upper bounds of all steps but the last; fewer steps if the values differ little, because a
     step is at least a factor of 1.1: less is noise. A value of zero belongs to the first step."""
     known = [value for value in values if value > 0]
     if not known:
         return []
     low, high = min(known), max(known)
-    count = max(1, min(steps, round(math.log(high / low) / math.log(1.1)))) if high > low else 1
+    count = max(1, min(len(HEAT), round(math.log(high / low) / math.log(1.1)))) if high > low else 1
     factor = (high / low) ** (1 / count)
     return [low * factor**step for step in range(1, count)]
 

@@ -26,7 +26,7 @@ from diskbench.catalog.lookup import DiskLimits, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
 from diskbench.catalog.sourced_figures import LatencyFigure
-from diskbench.catalog.terms import bursting_limits, expanded_limits, tier_limits
+from diskbench.catalog.terms import with_terms
 from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Promise
@@ -182,11 +182,13 @@ def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
     if sold is None:
         return None
     try:
-        if tier := spec.text("performance_tier"):
-            sold = tier_limits(cloud, disk.type, tier, disk.size_gib)
-        if spec.flag("performance_plus"):
-            sold = expanded_limits(cloud, sold)
-        return bursting_limits(cloud, sold) if spec.flag("bursting") else sold
+        return with_terms(
+            cloud,
+            sold,
+            tier=spec.text("performance_tier"),
+            plus=spec.flag("performance_plus"),
+            bursting=spec.flag("bursting"),
+        )
     except UserError:  # the catalogue has no such tier or bursting, so the limits are unknown
         return sold
 

@@ -16,7 +16,6 @@ from statistics import median
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import brackets, dots, layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
     Spec,
     bare,
     log_domain,
@@ -89,7 +88,7 @@ def _panel(
     brief = width < _ROOMY
     y = lane_axis(lanes, labelled=labelled)
 
-    def at(field: str, to: str = "") -> dict[str, Channel]:
+    def at(field: str, to: str = "") -> dict[str, Spec]:
         x = value_axis(field, metric, domain, log=log, ticks=2 if brief else 4)
         x["scale"]["clamp"] = True
         return {"x": x, "y": y} | ({"x2": {"field": to}} if to else {})

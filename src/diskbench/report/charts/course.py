@@ -31,7 +31,6 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import columns, layer, layered
 from diskbench.report.charts.measure import (
     TIME_WIDTH,
-    Channel,
     Spec,
     amount,
     bare,
@@ -70,7 +69,7 @@ _WORDS: dict[Rate, tuple[str, str]] = {
 }
 _FAR_ABOVE = 3.0
 """A level above the reached maximum by this factor is only named: it would flatten the rest."""
-_TALL: dict[str, Channel] = {"y": {"value": 0}, "y2": {"value": HEIGHT}}
+_TALL: dict[str, Spec] = {"y": {"value": 0}, "y2": {"value": HEIGHT}}
 _MOST_CLIFF_WORDS = 2
 _MOST_MARKS = 200
 
@@ -127,7 +126,7 @@ def _drawing(course: StepCourse, rate: Rate, levels: Levels, *, log: bool) -> Sp
 
 def _strokes(
     directions: Sequence[str], dashes: Mapping[str, list[int]], of: str, **more: object
-) -> dict[str, Channel]:
+) -> dict[str, Spec]:
     """A colour per direction and a dash per name in the field `of`, with legends where there are
     several directions; `more` are options of that of the dashes, which then is always there."""
     names = [name for name in (*DIRECTIONS, "total") if name in directions]
@@ -211,7 +210,7 @@ def _with_surroundings(
     """The `lines` of a course with all that is around them. Cliffs and levels have their names in
     the picture of rates, the one with `levels`; that of latencies stands below it."""
 
-    def second(field: str, axis: Channel | None = None) -> Channel:
+    def second(field: str, axis: Spec | None = None) -> Spec:
         """A place on the time axis, which the lines draw."""
         return amount(field, axis=axis, scale={"domain": [0, course.seconds], "nice": False})
 
@@ -275,7 +274,7 @@ def _phase_row(phase: Phase, seconds: int) -> Row:
     return {"start": phase.start_s, "end": end, "fill": fill, "opacity": opacity}
 
 
-def _phase_axis(starts: list[float], words: list[str]) -> Channel:
+def _phase_axis(starts: list[float], words: list[str]) -> Spec:
     """An axis above with lines between the phases and their names."""
     return {
         "orient": "top",

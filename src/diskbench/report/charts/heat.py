@@ -18,7 +18,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import columns, layer, layered
 from diskbench.report.charts.measure import (
     TIME_WIDTH,
-    Channel,
+    Spec,
     amount,
     bare,
     latency_axis,
@@ -56,7 +56,7 @@ def words_of(bounds: Sequence[float], metric: str = "ios") -> list[str]:
     return [f"<{texts[0]}", *(f"≥{text}" for text in texts)]
 
 
-def _heat(bounds: Sequence[float], metric: str = "ios") -> dict[str, Channel]:
+def _heat(bounds: Sequence[float], metric: str = "ios") -> dict[str, Spec]:
     """The colour of a step in field `heat`, with a legend of the steps below the picture."""
     words = words_of(bounds, metric)
     legend = {

@@ -14,7 +14,7 @@ from diskbench.report.charts.measure import (
     LATENCY_LABELS,
     LINE,
     UTC_LABELS,
-    Channel,
+    Spec,
     amount,
     named,
     wants_log,
@@ -70,9 +70,9 @@ def history_chart(
     )
 
 
-def _axes(track: MetricHistory) -> tuple[Channel, Channel]:
+def _axes(track: MetricHistory) -> tuple[Spec, Spec]:
     log = wants_log([trial.value for trial in track.sampled])
-    scale: Channel = {"domain": _domain(track), "nice": False, "zero": False}
+    scale: Spec = {"domain": _domain(track), "nice": False, "zero": False}
     labels = {"labelExpr": LATENCY_LABELS} if track.metric.endswith("_ns") else {"format": "~s"}
     y_axis = {"tickCount": 4, "minExtent": 44, "title": None}
     x_axis = {**LINE, "grid": False, "labelOverlap": True, "tickCount": 5, "labelExpr": UTC_LABELS}

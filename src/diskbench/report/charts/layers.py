@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from diskbench.report.charts.measure import Channel, Spec, by_name, named, with_unit
+from diskbench.report.charts.measure import Spec, by_name, named, with_unit
 from diskbench.report.charts.palette import ACCENT, INK
 from diskbench.report.charts.point import OWN_MARK, ChartPoint, Row, carried, middle
 
-At = Callable[..., dict[str, Channel]]
+At = Callable[..., dict[str, Spec]]
 SHAPES = {"published": "circle", "measured": "diamond"}
 """The mark of each source of a figure."""
 _AROUND = ((-7, 0), (7, 0), (0, -7), (0, 7), (-5, -5), (-5, 5), (5, -5), (5, 5))
 """Pixels around the centre of a dot that no label may cover: empty texts stand there."""
 
 
-def layer(mark: str, rows: Iterable[Row], encoding: Mapping[str, Channel], **style: object) -> Spec:
+def layer(mark: str, rows: Iterable[Row], encoding: Mapping[str, Spec], **style: object) -> Spec:
     """A mark per row. Only marks with a description are told to a screen reader."""
     return {
         "data": {"values": list(rows)},
@@ -33,7 +33,7 @@ def layered(layers: Iterable[Spec], width: int, height: int, **more: object) -> 
     return {"layer": drawn, "width": width, "height": height, **more}
 
 
-def placed(rows: Sequence[Row], encoding: Mapping[str, Channel], where: str) -> Spec:
+def placed(rows: Sequence[Row], encoding: Mapping[str, Spec], where: str) -> Spec:
     """The `text` of each dot beside it, of dots with the same text at the first, where Vega finds
     room for it; else it is left out, and the mark's own text names it."""
     labels = list({row["text"]: row for row in reversed(rows)}.values())
@@ -43,7 +43,7 @@ def placed(rows: Sequence[Row], encoding: Mapping[str, Channel], where: str) -> 
     return layer("text", [*told, *around], text, style=f"placed-{where}", color=INK)
 
 
-def dots(rows: Sequence[Row], encoding: Mapping[str, Channel], **mark: object) -> list[Spec]:
+def dots(rows: Sequence[Row], encoding: Mapping[str, Spec], **mark: object) -> list[Spec]:
     """A mark per row (`point.row`) in the shape of its source with its text, hollow if the figure
     is doubted."""
     shaped = {**encoding, "shape": by_name("source", SHAPES), **carried(rows)}
@@ -77,12 +77,12 @@ def brackets(lanes: Mapping[str, Sequence[ChartPoint]], at: At, *, below: int = 
     ]
 
 
-def interval_rule(rows: Iterable[Row], encoding: Mapping[str, Channel]) -> Spec:
+def interval_rule(rows: Iterable[Row], encoding: Mapping[str, Spec]) -> Spec:
     """A line in the accent colour over each interval of a median (MR-6)."""
     return layer("rule", rows, encoding, color=ACCENT, strokeWidth=2)
 
 
-def columns(rows: Iterable[Row], encoding: Mapping[str, Channel]) -> Spec:
+def columns(rows: Iterable[Row], encoding: Mapping[str, Spec]) -> Spec:
     """Invisible rectangles that give their `words` to a pointer or a screen reader."""
     told = {**encoding, "description": named("words")}
     return layer("rect", rows, told, fillOpacity=0, color=INK)

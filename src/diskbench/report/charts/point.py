@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from diskbench.analysis.repeats import median_interval
 from diskbench.plugins import known_plugin, plugins
-from diskbench.report.charts.measure import Channel, bare_labels, named, span, with_unit
+from diskbench.report.charts.measure import Spec, bare_labels, named, span, with_unit
 from diskbench.report.charts.palette import SERIES
 
 Source = Literal["published", "measured", "predicted"]
@@ -210,7 +210,7 @@ def row(point: ChartPoint) -> Row:
     return fields | ({"href": point.href} if point.href else {})
 
 
-def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Channel:
+def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Spec:
     """A fixed colour for each provider, renting providers first; labels name the provider as well.
     If no disk is of a cloud, all have the first colour: there is nothing to distinguish."""
     in_order = sorted(plugins(), key=lambda plugin: (not plugin.rents, plugin.name))
@@ -230,7 +230,7 @@ def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Channel:
     )
 
 
-def carried(rows: Sequence[Row]) -> dict[str, Channel]:
+def carried(rows: Sequence[Row]) -> dict[str, Spec]:
     """The encodings of the marks' text, and of their link if any has one."""
     encodings = {"description": named("description")}
     if any("href" in row for row in rows):
@@ -263,7 +263,7 @@ def lanes_of(points: Sequence[ChartPoint], *, ranked: bool) -> Lanes:
     return lanes
 
 
-def lane_axis(lanes: Mapping[str, object], *, labelled: bool = True) -> Channel:
+def lane_axis(lanes: Mapping[str, object], *, labelled: bool = True) -> Spec:
     """The vertical axis: labels, and `yours` for a row of own runs. Not `labelled`: the same rows
     without labels, because a panel further left has them."""
     labels = bare_labels([_YOURS if is_own(name) else name for name in lanes]) | {

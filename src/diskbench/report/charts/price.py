@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, interval_rule, layer, layered, placed
 from diskbench.report.charts.measure import (
-    Channel,
     Spec,
     log_domain,
     named,
@@ -119,7 +118,7 @@ def _bargains(
     metric: str,
     x_domain: Sequence[float],
     y_domain: Sequence[float],
-    at: dict[str, Channel],
+    at: dict[str, Spec],
 ) -> list[Spec]:
     """Lines of equal price per unit, one per power of ten, with the price at the upper end."""
     unit, words = _PER[metric]

@@ -10,7 +10,6 @@ from dataclasses import replace
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import brackets, dots, layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
     Spec,
     bare,
     by_name,
@@ -112,7 +111,7 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
     promised = {"description": named("promise_words")}
     colours = by_name("source", {"published": SERIES[0], "measured": INK})
 
-    def at(field: str, end: str = "") -> dict[str, Channel]:
+    def at(field: str, end: str = "") -> dict[str, Spec]:
         x = value_axis(field, metric, domain, log=log)
         return {"x": x, "y": y} | ({"x2": {"field": end}} if end else {})
 

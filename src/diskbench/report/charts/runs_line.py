@@ -15,7 +15,6 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     LINE,
-    Channel,
     Spec,
     amount,
     by_name,
@@ -116,7 +115,7 @@ def runs_chart(
 
 
 def _lines(
-    lines: Sequence[ChartPoint], x: Channel, hrefs: Mapping[str, str], *, log: bool
+    lines: Sequence[ChartPoint], x: Spec, hrefs: Mapping[str, str], *, log: bool
 ) -> list[Spec]:
     """A line per series; of what is published a wide one per level, which posts state for stretches
     of runs; and a mark per run with its text, which is invisible on a level."""
@@ -189,7 +188,7 @@ def _levels(rows: Sequence[Row]) -> list[Row]:
     return ends
 
 
-def _cliffs(cliffs: Sequence[CliffMark], x: Channel, last: int, *, labelled: bool) -> list[Spec]:
+def _cliffs(cliffs: Sequence[CliffMark], x: Spec, last: int, *, labelled: bool) -> list[Spec]:
     """A rule per cliff; `labelled`: with its label above the plot, a line each."""
     layers: list[Spec] = []
     for place, cliff in enumerate(cliffs):

@@ -16,7 +16,6 @@ from typing import Literal
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import brackets, layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
     Spec,
     amount,
     bare_labels,
@@ -150,7 +149,7 @@ def _drawing(
     lanes = dict(zip(names, groups.values(), strict=True))
     y = named("row", scale={"domain": names}, axis=bare_labels(names) | {"grid": False})
 
-    def at(field: str, end: str = "") -> dict[str, Channel]:
+    def at(field: str, end: str = "") -> dict[str, Spec]:
         place = {"x": value_axis(field, metric, domain, log=log), "y": y}
         return place | ({"x2": {"field": end}} if end else {})
 

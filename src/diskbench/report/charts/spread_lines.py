@@ -14,7 +14,7 @@ from diskbench.report.assemble.latencies import SHOWN, Distribution
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
+    Spec,
     amount,
     bare,
     by_name,
@@ -102,7 +102,7 @@ def _figure(
     shows: str,
     lines: Sequence[Row],
     marks: Sequence[Row],
-    at: dict[str, Channel],
+    at: dict[str, Spec],
     interpolate: str = "linear",
 ) -> ChartFigure:
     shown = _named(spread)

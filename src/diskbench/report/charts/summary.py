@@ -13,7 +13,6 @@ from diskbench.report.charts.figure import ChartFigure, titled
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     LATENCY_LABELS,
-    Channel,
     Spec,
     amount,
     bare_labels,
@@ -42,7 +41,7 @@ def label(line: StepLine, lines: Sequence[StepLine]) -> str:
     return line.step if alone and line.direction in line.step else f"{line.step} {line.direction}"
 
 
-def _of_step(drawn: Sequence[StepLine], lines: Sequence[StepLine]) -> dict[str, Channel]:
+def _of_step(drawn: Sequence[StepLine], lines: Sequence[StepLine]) -> dict[str, Spec]:
     """A row for each step that is drawn, with room for the labels of all `lines` of the trial: so
     drawings below each other have one left edge."""
     names = {id(line): label(line, lines) for line in lines}
@@ -96,7 +95,7 @@ def _bars(
     scale = {"domain": [0, max(row["high"] for row in rows)], "nice": False}
     of_step = _of_step(drawn, lines)
 
-    def at(field: str, **more: Channel) -> dict[str, Channel]:
+    def at(field: str, **more: Spec) -> dict[str, Spec]:
         x = amount(field, title=None, scale=scale, axis=None)
         return {"x": x, "y": of_step["y"], **more}
 

@@ -158,11 +158,11 @@ def _visible(drawing: Spec, around: Spec) -> Spec:
 
 
 def _svg(document: Spec) -> str:
-    """SVG with links within the page: vl-convert 1.9 prefixes them with an address of Vega."""
+    """SVG with its links as they are: vl-convert 1.9 prefixes them with an address of Vega."""
     import vl_convert
 
     drawn = str(vl_convert.vega_to_svg(compiled(document)))
-    return drawn.replace('href="https://vega.github.io/vega-datasets/#', 'href="#')
+    return drawn.replace('href="https://vega.github.io/vega-datasets/', 'href="')
 
 
 def compiled(document: Spec) -> Spec:

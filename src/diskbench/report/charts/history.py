@@ -41,7 +41,7 @@ def history_chart(
     facts: Sequence[Row] = (),
 ) -> ChartFigure:
     """The history of a track: a dot for each of its `trials` and each of its `times`, with its
-    `value` `at` a time, its `words` and the fragment (`href`, `#…`) that it links to. `facts` are
+    `value` `at` a time, its `words` and the page that it links to (`href`). `facts` are
     times `at` which facts changed, with the number (`text`) that explains them beside the chart.
     """
     colour = OF_DIRECTION[track.history.direction]

@@ -52,18 +52,20 @@ if TYPE_CHECKING:
 
 _CASES: tuple[Case, ...] = ("least", "assumed", "best")
 _NOT_CAPS = frozenset({"latency", "offered"})
+_NO_LIMIT = MachineLimits("")
 
 
 def path_of(
     limits: DiskLimits,
-    machine: MachineLimits,
+    machine: MachineLimits = _NO_LIMIT,
     *,
     count: int = 1,
     cache: Cache = "none",
     time_scale: float = 1.0,
 ) -> Path:
-    """Return the path through a machine to its disk, or to `count` equal ones that share a load
-    evenly. `time_scale` divides the capacity of the disks' buckets (the lab)."""
+    """Return the path through a machine (default: one that limits nothing) to its disk, or to
+    `count` equal ones that share a load evenly. `time_scale` divides the capacity of the disks'
+    buckets (the lab)."""
     if limits.place == "cache":
         cache = "local"
     gates = machine.gates if cache != "none" else without_cache(machine.gates)

@@ -5,9 +5,8 @@ the table of docs/evidence/fidelity.md, in data/fidelity.yaml. A test compares b
 from __future__ import annotations
 
 import functools
-from typing import Any, cast
 
-from diskbench.catalog.yaml_loader import own_text, read_yaml
+from diskbench.catalog.yaml_loader import packaged
 from diskbench.model.base import Frozen
 
 WITHIN = 0.10
@@ -47,7 +46,7 @@ class Fidelity(Frozen):
 @functools.cache
 def fidelity() -> tuple[Fidelity, ...]:
     """All figures with a counterpart, in the order of the file. Reads package data only."""
-    figures = cast("dict[str, Any]", read_yaml(own_text("fidelity.yaml")))["figures"]
+    figures = packaged("diskbench.catalog", "data/fidelity.yaml")["figures"]
     return tuple(Fidelity.model_validate(figure) for figure in figures)
 
 

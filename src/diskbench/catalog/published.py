@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from diskbench.catalog.post_file import Published, parse_post
-from diskbench.catalog.yaml_loader import own_text
+from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import UnknownName, did_you_mean
 from diskbench.model.base import Frozen
 from diskbench.model.verdict import Verdict
@@ -60,7 +60,7 @@ def load_published() -> tuple[Published, ...]:
     return tuple(
         figure
         for seed in SEEDS
-        for figure in parse_post(own_text(f"published/{seed}.yaml"), seed=seed)
+        for figure in parse_post(packaged("diskbench.catalog", f"data/published/{seed}.yaml"), seed)
     )
 
 

@@ -98,10 +98,9 @@ def read_yaml(text: str) -> object:
     return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
 
 
-def own_text(name: str) -> str:
-    """The text of a file of this package's own data (published figures, fidelity)."""
-    file = resources.files("diskbench.catalog") / "data" / name
-    return file.read_text(encoding="utf-8")
+def packaged(package: str, name: str) -> Any:  # noqa: ANN401 - what a YAML file holds
+    """The content of a YAML file that ships in a package."""
+    return read_yaml((resources.files(package) / name).read_text(encoding="utf-8"))
 
 
 def parse_book(

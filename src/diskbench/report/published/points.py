@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from importlib.resources import files
-from typing import Any, Literal, cast
+from typing import Literal
 
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import SEEDS
-from diskbench.catalog.yaml_loader import read_yaml
+from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation, StepExpectation
@@ -65,17 +64,11 @@ class PostChart(Frozen):
         )
 
 
-def _shipped() -> tuple[PostChart, ...]:
-    text = files("diskbench.report.published").joinpath("charts.yaml").read_text(encoding="utf-8")
-    posts = cast("dict[str, Any]", read_yaml(text))["charts"]
-    return tuple(
-        PostChart.model_validate({"post": post, **chart})
-        for post, charts in posts.items()
-        for chart in charts
-    )
-
-
-POST_CHARTS = _shipped()
+POST_CHARTS = tuple(
+    PostChart.model_validate({"post": post, **chart})
+    for post, charts in packaged("diskbench.report.published", "charts.yaml")["charts"].items()
+    for chart in charts
+)
 
 
 def charts_of(post: str) -> tuple[PostChart, ...]:

@@ -17,7 +17,7 @@ from diskbench.catalog.lookup import DiskLimits, limits_of
 from diskbench.catalog.machine import MachineLimits
 from diskbench.catalog.path import Gate, Path
 from diskbench.catalog.sourced_figures import Quantity, RatioLimit
-from diskbench.catalog.terms import with_terms
+from diskbench.catalog.terms import bursting_limits, expanded_limits
 from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
 from diskbench.model.rental import DiskSpec
@@ -72,8 +72,9 @@ def limits_sold(book: Catalogue, sold: Sold) -> DiskLimits:
     """The documented limits of a disk as it is bought. Raises UserError for one that is not sold
     so."""
     limits = limits_of(book, sold.disk_type, sold.size_gib, sold.iops, sold.throughput)
-    plus, bursting = sold.more == "performance_plus", sold.more == "bursting"
-    return with_terms(book.cloud, limits, plus=plus, bursting=bursting)
+    if sold.more == "performance_plus":
+        return expanded_limits(book.cloud, limits)
+    return bursting_limits(book.cloud, limits) if sold.more == "bursting" else limits
 
 
 def disk_path(book: Catalogue, sold: Sold) -> Path:

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diskbench.catalog.bucket import lasts_s
-from diskbench.catalog.expect import expect_on, path_of
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
 from diskbench.plan.identify import Level, identify
 from diskbench.providers.lab.places import VARIABLE
@@ -146,7 +147,7 @@ def measured(disk):
 
 def computed(disk):
     """The levels that a disk should have by the catalogue, each 1 % low."""
-    path = path_of(disk.limits)
+    path = path_of(CatalogDisk(disk.limits), MachineLimits(""))
     found = []
     for name, asked in LOADS.items():
         load = asked.model_copy(update={"depth": None})  # enough for any latency

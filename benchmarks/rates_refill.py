@@ -8,7 +8,7 @@ import random
 from functools import partial
 from itertools import pairwise
 
-from diskbench.catalog.expect import Stage, path_of, simulate
+from diskbench.catalog.expect import CatalogDisk, Stage, path_of, simulate
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
@@ -35,7 +35,7 @@ LOADS = (Load(block_bytes=4096, depth=None), Load(block_bytes=1 << 20, random=Fa
 
 def line(cloud, disk_type, size):
     """All courses of one disk."""
-    path = path_of(limits(cloud, disk_type, size), MachineLimits(""), time_scale=SCALE)
+    path = path_of(CatalogDisk(limits(cloud, disk_type, size), time_scale=SCALE), MachineLimits(""))
     near = full = cliffs = wanted = false = flat = right = told = 0
     worst = 0.0
     for seed in range(CASES):

@@ -3,10 +3,9 @@ measured: AWS and Azure documents, and the disks of the first seed (cunnie/cloud
 2018-04-15; facts/catalog/README.md section 4)."""
 
 import pytest
-from tests.books import SHIPPED
+from tests.books import SHIPPED, disk_of
 
 from diskbench.catalog.expect import Emptied, Simulation, Stage, expect_on, path_of, simulate
-from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.model.expectation import Load
 from diskbench.units import KIB, MIB
@@ -55,7 +54,7 @@ def first_empty(course: Simulation) -> Emptied:
 def test_the_first_post_s_gp2_collapses_in_the_34th_run_as_it_did():
     """ "Amazon's performance collapsed on the thirty-fourth run", "after 3 hours": 256 KiB a write,
     128 KiB a read (read-ahead), at the rates that were measured."""
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
+    path = path_of(disk_of("aws", "gp2", 20), NO_LIMIT)
     course = simulate(path, gobonniego(5, as_measured=True) * 60)
     assert collapse(course) == (34, "read")
     assert first_empty(course).at_s == pytest.approx(11_005, rel=0.01)
@@ -63,7 +62,7 @@ def test_the_first_post_s_gp2_collapses_in_the_34th_run_as_it_did():
 
 def test_the_catalogue_alone_says_the_34th_run_too():
     """With the limits of the c4.xlarge for rates: nothing of the measurement is put in."""
-    path = path_of(limits("aws", "gp2", 20), C4_XLARGE)
+    path = path_of(disk_of("aws", "gp2", 20), C4_XLARGE)
     course = simulate(path, gobonniego(5) * 60)
     assert collapse(course)[0] == 34
     assert first_empty(course).at_s == pytest.approx(3 * 3600, rel=0.1)
@@ -71,7 +70,7 @@ def test_the_catalogue_alone_says_the_34th_run_too():
 
 def test_the_request_size_decides_and_the_range_is_told():
     """All requests of 128 KiB: run 25; all of 256 KiB: run 54."""
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
+    path = path_of(disk_of("aws", "gp2", 20), NO_LIMIT)
     runs = gobonniego(5, as_measured=True) * 60
     assert collapse(simulate(path, runs, case="least"))[0] == 25
     assert collapse(simulate(path, runs, case="best"))[0] == 54
@@ -79,7 +78,7 @@ def test_the_request_size_decides_and_the_range_is_told():
 
 def test_a_minute_of_random_io_in_each_run_halves_the_time():
     """GoBonnieGo 1.0.9: run 17 was throttled in part, run 18 wholly."""
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
+    path = path_of(disk_of("aws", "gp2", 20), NO_LIMIT)
     course = simulate(path, gobonniego(60, as_measured=True) * 30)
     assert collapse(course) == (17, "random")
     assert first_empty(course).at_s == pytest.approx(6_498, rel=0.01)
@@ -87,7 +86,7 @@ def test_a_minute_of_random_io_in_each_run_halves_the_time():
 
 def test_256_gib_last_78_to_82_runs():
     """Seen at run 78, 29,275 to 29,655 s: 6 % before what is predicted."""
-    path = path_of(limits("aws", "gp2", 256), NO_LIMIT)
+    path = path_of(disk_of("aws", "gp2", 256), NO_LIMIT)
     course = simulate(path, gobonniego(60, as_measured=True) * 100)
     assert collapse(course)[0] == 82
     assert first_empty(course).at_s == pytest.approx(29_465, rel=0.07)
@@ -95,7 +94,7 @@ def test_256_gib_last_78_to_82_runs():
 
 def test_after_the_collapse_the_stream_is_as_slow_as_it_was():
     """108 IOPS, 28.2 MB/s written and 13 MB/s read were seen; 100 IOPS are promised."""
-    disk = limits("aws", "gp2", 20)
+    disk = disk_of("aws", "gp2", 20)
     for load, seen in ((WRITTEN, 28.2e6), (READ, 13.2e6)):
         found = expect_on(path_of(disk, C4_XLARGE), load)
         assert found is not None
@@ -103,7 +102,7 @@ def test_after_the_collapse_the_stream_is_as_slow_as_it_was():
 
 
 def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():
-    disk = limits("azure", "Premium_LRS", 32)
+    disk = disk_of("azure", "Premium_LRS", 32)
     for load, begin, lasting in ((RANDOM_4K, 3500, 120), (STREAM_1M, 170e6 / MIB, 25e6 / MIB)):
         found = expect_on(path_of(disk, NO_LIMIT), load)
         assert found is not None
@@ -114,7 +113,7 @@ def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():
 def test_the_two_buckets_of_an_azure_disk_are_spent_apart():
     """Small requests leave the credit of bytes alone, and a stream then finds no credit of I/Os:
     120 of 256 KiB each."""
-    path = path_of(limits("azure", "Premium_LRS", 32), NO_LIMIT)
+    path = path_of(disk_of("azure", "Premium_LRS", 32), NO_LIMIT)
     course = simulate(path, [Stage(RANDOM_4K, seconds=1800), Stage(STREAM_1M, seconds=600)])
     assert first_empty(course).at_s == pytest.approx(1800)
     assert course.credit[1][1] == path.gates[1].capacity
@@ -127,7 +126,7 @@ def test_an_ebs_burst_instance_falls_before_its_disk_does():
     """m5.large: 3,600 of at most 18,750 IOPS last; its half hour ends while a gp3 goes on."""
     machine = machine_of(SHIPPED, "aws", "m5.large", "gp3")
     baseline = machine.gates[0].allowance.baseline
-    disk = limits("aws", "gp3", 500, iops=16_000, throughput=1000)
+    disk = disk_of("aws", "gp3", 500, iops=16_000, throughput=1000)
     found = expect_on(path_of(disk, machine), RANDOM_4K)
     assert found is not None
     assert found.begin.iops == 16_000
@@ -139,7 +138,7 @@ def test_an_ebs_burst_instance_falls_before_its_disk_does():
 
 def test_the_burst_of_an_instance_comes_back_once_a_day():
     machine = machine_of(SHIPPED, "aws", "m5.large", "gp3")
-    path = path_of(limits("aws", "gp3", 500, iops=16_000, throughput=1000), machine)
+    path = path_of(disk_of("aws", "gp3", 500, iops=16_000, throughput=1000), machine)
     spent = [Stage(RANDOM_4K, seconds=3600)]
     rested = simulate(path, [*spent, Stage(None, seconds=12 * 3600)])
     assert rested.left[2] == pytest.approx(path.gates[2].capacity / 2)
@@ -149,7 +148,7 @@ def test_the_burst_of_an_instance_comes_back_once_a_day():
 
 def test_disk_and_machine_have_buckets_of_their_own():
     """While the machine holds a gp2 to 500 IOPS its credit lasts longer, and goes all the same."""
-    disk, slow = limits("aws", "gp2", 20), capped("slow", 500, None, "a test")
+    disk, slow = disk_of("aws", "gp2", 20), capped("slow", 500, None, "a test")
     found = expect_on(path_of(disk, slow), RANDOM_4K)
     assert found is not None
     assert (found.begin.iops, found.begin.limited_by) == (500, "vm-iops")

@@ -32,8 +32,9 @@ from typing import Protocol
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.charges import Charges, Work, charge_of, disk_limits, done_work
-from diskbench.catalog.expect import expect_on, path_of
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits
+from diskbench.catalog.machine import MachineLimits
 from diskbench.catalog.path import Path
 from diskbench.catalog.price_book import price_book
 from diskbench.catalog.sourced_figures import SourcedNumber
@@ -366,7 +367,7 @@ def disk_price(
     tier: str | None = None,
 ) -> DiskPrice:
     """Return the price of one disk of a spec; None for figures that are not known."""
-    path = path_of(limits) if limits else Path(())
+    path = path_of(CatalogDisk(limits), MachineLimits("")) if limits else Path(())
     small, large = expect_on(path, _SMALL), expect_on(path, _LARGE)
     work = []
     if small is not None:

@@ -52,25 +52,26 @@ if TYPE_CHECKING:
 
 _CASES: tuple[Case, ...] = ("least", "assumed", "best")
 _NOT_CAPS = frozenset({"latency", "offered"})
-_NO_LIMIT = MachineLimits("")
 
 
-def path_of(
-    limits: DiskLimits,
-    machine: MachineLimits = _NO_LIMIT,
-    *,
-    count: int = 1,
-    cache: Cache = "none",
-    time_scale: float = 1.0,
-) -> Path:
-    """Return the path through a machine (default: one that limits nothing) to its disk, or to
-    `count` equal ones that share a load evenly. `time_scale` divides the capacity of the disks'
-    buckets (the lab)."""
-    if limits.place == "cache":
-        cache = "local"
-    gates = machine.gates if cache != "none" else without_cache(machine.gates)
+@dataclass(frozen=True)
+class CatalogDisk:
+    """One catalogue disk, or `count` equal ones that share a load evenly. `time_scale` divides the
+    capacity of their buckets (the lab)."""
+
+    limits: DiskLimits
+    count: int = 1
+    cache: Cache = "none"
+    time_scale: float = 1.0
+
+
+def path_of(disk: CatalogDisk, instance: MachineLimits) -> Path:
+    """Return the path through a machine to its disk."""
+    limits = disk.limits
+    cache: Cache = "local" if limits.place == "cache" else disk.cache
+    gates = instance.gates if cache != "none" else without_cache(instance.gates)
     return Path(
-        (*disk_gates(limits, count=count, time_scale=time_scale), *gates),
+        (*disk_gates(limits, count=disk.count, time_scale=disk.time_scale), *gates),
         cache=cache,
         latency=limits.latency,
         write_latency=limits.write_latency,
@@ -268,7 +269,7 @@ def course_frame(
 
     machine = machine_of(books, provider, instance_type, disk)
     disk_limits = limits(provider, disk, size_gib, iops, throughput)
-    path = path_of(disk_limits, machine, time_scale=time_scale)
+    path = path_of(CatalogDisk(disk_limits, time_scale=time_scale), machine)
     held = [balance * credit for balance in path.full()]
     course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
     rows = [

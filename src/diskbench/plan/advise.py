@@ -20,7 +20,7 @@ from pydantic import Field
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import MONTH_HOURS, disk_hourly_usd, monthly
 from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue
-from diskbench.catalog.expect import path_of
+from diskbench.catalog.expect import CatalogDisk, path_of
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.machine_book import MachineEntry
@@ -186,7 +186,7 @@ def path_to(books: Books, row: Advice) -> Path:
     """The path to a disk that was advised, through its machine."""
     book = catalogue(row.disk.cloud)
     on = machine_of(books, row.disk.cloud, row.machine, row.disk.disk_type)
-    return path_of(limits_sold(book, row.disk), on)
+    return path_of(CatalogDisk(limits_sold(book, row.disk)), on)
 
 
 def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice | Refused:
@@ -211,7 +211,7 @@ def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice 
             latency = latency.model_copy(update={"target": "met"})
     books, prices = market.books, market.books.of(market.cloud).prices_in(market.region)
     on = machine_of(books, market.cloud, machine, sold.disk_type)
-    path = path_of(limits, on)
+    path = path_of(CatalogDisk(limits), on)
     hourly = prices.machine_hourly_usd(machine, market.region) if machine else None
     machine_usd = None if hourly is None else hourly * MONTH_HOURS
     disk_usd = _disk_usd(market, sold, demand)

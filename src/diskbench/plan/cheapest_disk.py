@@ -12,7 +12,7 @@ from typing import Literal
 
 from diskbench.catalog import bucket
 from diskbench.catalog.entry import Catalogue, DiskEntry
-from diskbench.catalog.expect import path_of
+from diskbench.catalog.expect import CatalogDisk, path_of
 from diskbench.catalog.lookup import DiskLimits, limits_of
 from diskbench.catalog.machine import MachineLimits
 from diskbench.catalog.path import Gate, Path
@@ -79,7 +79,7 @@ def limits_sold(book: Catalogue, sold: Sold) -> DiskLimits:
 
 def disk_path(book: Catalogue, sold: Sold) -> Path:
     """The path to a disk on a machine that limits nothing. Raises UserError as `limits_sold`."""
-    return path_of(limits_sold(book, sold), MachineLimits(""))
+    return path_of(CatalogDisk(limits_sold(book, sold)), MachineLimits(""))
 
 
 def least_of(

@@ -34,7 +34,7 @@ from diskbench.analysis.caps import SAVED_S, SHORT_S
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import NO_RULE
 from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue, clouds
-from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
+from diskbench.catalog.expect import CatalogDisk, Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits_of, promise
 from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.path import Gate, Path, without_cache
@@ -125,8 +125,8 @@ def identify(
     likely = []
     for name in named:
         for candidate in candidates(name, levels, day, fits_bought=fits_bought):
-            path = path_of(candidate.limits, way, time_scale=time_scale)
-            likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
+            disk = CatalogDisk(candidate.limits, time_scale=time_scale)
+            likely.append(_fit(name, candidate, path_of(disk, way), levels, is_fresh=is_fresh))
         for candidate, path in machines(books, name, levels) if books and not way.gates else ():
             likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
     ranked: dict[str, LikelyDisk] = {}

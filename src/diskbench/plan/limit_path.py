@@ -21,7 +21,7 @@ from diskbench.catalog.bucket import (
 )
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
-from diskbench.catalog.expect import path_of
+from diskbench.catalog.expect import CatalogDisk, path_of
 from diskbench.catalog.lookup import DiskLimits, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
@@ -160,11 +160,7 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
         disk = replace(disk, latency=latency, write_latency=None)
     cache = _cache_name(spec.text("cache") or "none")
     path = path_of(
-        disk,
-        machine,
-        count=rental.disk.count,
-        cache=_CACHES.get(cache, "none"),
-        time_scale=spec.time_scale,
+        CatalogDisk(disk, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
     )
     if on_lab:
         path = replace(path, hit=None)
@@ -269,7 +265,7 @@ def limit_paths_of_words(
     on = machine_of(books, cloud, machine, named.disk_type)
     return tuple(
         LimitPath(
-            path_of(version, on, cache=_CACHES[cache]),
+            path_of(CatalogDisk(version, 1, _CACHES[cache]), on),
             version,
             _sources(version, on),
             _unknown(on, machine, cloud, books),

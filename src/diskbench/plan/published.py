@@ -16,7 +16,7 @@ from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.books import Books
 from diskbench.catalog.entry import known_catalogue
-from diskbench.catalog.expect import expect_on, path_of
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import dated_limits, disk_types
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Cache
@@ -274,7 +274,7 @@ def _promise(
         return None
     promises = []
     for disk in dated:
-        path = path_of(disk, machine, cache=_CACHES.get(figure.cache or "", "none"))
+        path = path_of(CatalogDisk(disk, 1, _CACHES.get(figure.cache or "", "none")), machine)
         expected = expect_on(path, load)
         if expected is not None:
             credit = {gate.limit: 1.0 for gate in path.gates if gate.capacity}

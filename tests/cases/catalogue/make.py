@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import disk_hourly_usd, machine_part, priced_region
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.expect import expect_on, path_of
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.catalog.machine import machine_of
 from diskbench.errors import UserError
@@ -63,7 +63,7 @@ def _of_type(books: Books, cloud: str, disk_type: str, region: str) -> Iterator[
         usd = disk_hourly_usd(books, cloud, spec, region)
         yield f"{cloud} {disk_type} {size}: tier {found.tier or '-'}, {_number(usd)} USD an hour"
         for machine in MACHINES[cloud]:
-            path = path_of(found, machine_of(books, cloud, machine, disk_type))
+            path = path_of(CatalogDisk(found), machine_of(books, cloud, machine, disk_type))
             for name, load in LOADS.items():
                 told = expect_on(path, load)
                 if told is not None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.books import disk_of
 from tests.rigs.made_trial import judged
 from tests.rigs.synthetic import Noise, flat, steps
 
@@ -80,7 +81,7 @@ def test_the_runs_of_a_trial_are_beside_what_the_disk_is_designed_for():
 
 def test_a_long_planned_step_says_its_share_beside_that_of_the_disk():
     load = Load(block_bytes=4096, depth=32)
-    expected = expect_on(path_of(limits("aws", "gp3", 100), MachineLimits("")), load)
+    expected = expect_on(path_of(disk_of("aws", "gp3", 100), MachineLimits("")), load)
     values = steps([(3000, 3000), (2000, 40), (3000, 560)], Noise(0.005), seed=1)
     phases = step_phases(values, values * 4096, expected=expected)
     measured = Measured(0, "soak", 2989, 2989 * 4096, 3600, phases=phases)

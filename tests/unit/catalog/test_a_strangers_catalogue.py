@@ -88,7 +88,7 @@ PLUGIN = Plugin(name="acme", title="Acme", summary="A stranger's cloud.", rents=
 ASK = """
 import json
 from diskbench.catalog.books import Books
-from diskbench.catalog.expect import expect_on, path_of
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.cost import disk_part, machine_part
@@ -101,13 +101,13 @@ from diskbench.plan.recognise import like
 
 books, small = Books(), Load(block_bytes=4096)
 quick = limits("acme", "quick", 100)
-on = path_of(quick, machine_of(books, "acme", "small", "quick"))
-cached = path_of(quick, machine_of(books, "acme", "small", "quick"), cache="read-only")
-own = limits("acme", "scratch", 1)
+on = path_of(CatalogDisk(quick), machine_of(books, "acme", "small", "quick"))
+cached = path_of(CatalogDisk(quick, 1, "read-only"), machine_of(books, "acme", "small", "quick"))
+own = CatalogDisk(limits("acme", "scratch", 1))
 scratch = path_of(own, machine_of(books, "acme", "small", "scratch"))
 way = Hint(as_disk="acme:quick:100", as_machine="small").limit_path(books)
 print(json.dumps({
-    "bare": expect_on(path_of(quick, machine_of(books, "acme", None, "quick")), small)
+    "bare": expect_on(path_of(CatalogDisk(quick), machine_of(books, "acme", None, "quick")), small)
     .begin.iops,
     "lasting": expect_on(on, small).lasting.iops,
     "by": expect_on(on, small).begin.limited_by,

@@ -16,7 +16,7 @@ from diskbench.catalog.bucket import (
     rate,
     scaled,
 )
-from diskbench.catalog.expect import expect_on, path_of
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Expectation, Load
@@ -24,7 +24,9 @@ from diskbench.units import KIB, MIB
 
 
 def found(disk: DiskLimits, size: int = 4 * KIB, rate: float | None = None) -> Expectation:
-    told = expect_on(path_of(disk, MachineLimits("")), Load(block_bytes=size, max_per_s=rate))
+    told = expect_on(
+        path_of(CatalogDisk(disk), MachineLimits("")), Load(block_bytes=size, max_per_s=rate)
+    )
     assert told is not None
     return told
 

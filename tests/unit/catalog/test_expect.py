@@ -4,22 +4,22 @@
 """
 
 import math
-from typing import Any
 
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
-from tests.books import SHIPPED
+from tests.books import SHIPPED, disk_of
 from tests.rigs.api_page import documented
 
 import diskbench
 from diskbench.catalog.expect import (
+    CatalogDisk,
     Stage,
     expect_on,
     path_of,
     simulate,
 )
-from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Path, promise_gates
 from diskbench.errors import InvalidValue, UnknownName, UserError
@@ -33,16 +33,14 @@ def load(block: int = 4 * KIB, **other: object) -> Load:
     return Load.model_validate({"block_bytes": block, "depth": 64, **other})
 
 
-def found(
-    disk: DiskLimits, job: Load, machine: MachineLimits = NO_LIMIT, **more: Any
-) -> Expectation:
-    result = expect_on(path_of(disk, machine, **more), job)
+def found(disk: CatalogDisk, job: Load, machine: MachineLimits = NO_LIMIT) -> Expectation:
+    result = expect_on(path_of(disk, machine), job)
     assert result is not None
     return result
 
 
 def test_small_blocks_are_limited_by_iops_and_large_ones_by_throughput():
-    gp3 = limits("aws", "gp3", 100)
+    gp3 = disk_of("aws", "gp3", 100)
     assert found(gp3, load()).begin.limited_by == "disk-iops"
     assert found(gp3, load(256 * KIB)).begin.limited_by == "disk-throughput"
     assert found(gp3, load(256 * KIB)).begin.iops == 125 * MIB / (256 * KIB)
@@ -50,7 +48,7 @@ def test_small_blocks_are_limited_by_iops_and_large_ones_by_throughput():
 
 def test_a_large_request_counts_as_several_and_says_so():
     """100 IOPS that a gp2 keeps are 25 requests of 1 MiB, counted as four of 256 KiB each."""
-    lasting = found(limits("aws", "gp2", 20), load(MIB)).lasting
+    lasting = found(disk_of("aws", "gp2", 20), load(MIB)).lasting
     assert lasting.iops == 25
     assert lasting.accounted
     assert lasting.words() == "disk IOPS (a block counts as 4)"
@@ -58,18 +56,18 @@ def test_a_large_request_counts_as_several_and_says_so():
 
 def test_a_queue_too_short_is_the_limit():
     """gp3: 3,000 IOPS are promised; one request after the other makes 1,000, 2,000 at best."""
-    begin = found(limits("aws", "gp3", 100), load(depth=1)).begin
+    begin = found(disk_of("aws", "gp3", 100), load(depth=1)).begin
     assert begin.limited_by == "latency"
     assert (begin.low_iops, begin.iops, begin.high_iops) == (100, 1000, 2000)
 
 
 def test_a_rate_that_is_asked_for_is_named():
-    begin = found(limits("aws", "gp3", 100), load(max_per_s=500)).begin
+    begin = found(disk_of("aws", "gp3", 100), load(max_per_s=500)).begin
     assert (begin.iops, begin.limited_by) == (500, "offered")
 
 
 def test_a_small_machine_limits_a_fast_disk():
-    disk = limits("aws", "io1", 1000, iops=20_000)
+    disk = disk_of("aws", "io1", 1000, iops=20_000)
     begin = found(disk, load(), machine_of(SHIPPED, "aws", "c4.xlarge", "io1")).begin
     assert (begin.iops, begin.limited_by) == (6000, "vm-iops")
 
@@ -81,12 +79,12 @@ def test_an_unknown_machine_is_told_and_limits_nothing():
 
 
 def test_a_mix_of_reads_and_writes_shares_what_both_have_together():
-    assert found(limits("aws", "gp3", 100), load(read_share=0.7)).begin.iops == 3000
+    assert found(disk_of("aws", "gp3", 100), load(read_share=0.7)).begin.iops == 3000
 
 
 def test_a_mix_is_as_slow_as_its_tighter_direction():
     """pd-standard keeps reads and writes apart: 15 a second and 30 of 20 GiB."""
-    disk = limits("gcp", "pd-standard", 20)
+    disk = disk_of("gcp", "pd-standard", 20)
     assert found(disk, load(read_share=0)).begin.iops == pytest.approx(30)
     assert found(disk, load(read_share=0.5)).begin.iops == pytest.approx(30)
     assert found(disk, load(read_share=1)).begin.iops == pytest.approx(15)
@@ -95,7 +93,7 @@ def test_a_mix_is_as_slow_as_its_tighter_direction():
 class TestBufferedAndDirect:
     """Run over the page cache and past it, the same blocks are other requests."""
 
-    disk = limits("aws", "gp2", 20)
+    disk = disk_of("aws", "gp2", 20)
 
     def test_in_sequence_the_page_cache_makes_larger_requests(self):
         buffered = found(self.disk, load(random=False, direct=False, depth=None, read_share=0))
@@ -125,11 +123,12 @@ class TestAzureCaching:
 
     machine = machine_of(SHIPPED, "azure", "Standard_D2s_v3", "Premium_LRS")
 
-    def found(self, cache: str, job: Load) -> Expectation:
-        return found(limits("azure", "Premium_LRS", 256), job, self.machine, cache=cache)
+    def disk(self, cache: str) -> CatalogDisk:
+        plain = disk_of("azure", "Premium_LRS", 256)
+        return CatalogDisk(plain.limits, cache=cache)  # type: ignore[arg-type]
 
     def test_without_a_cache_the_uncached_path_counts(self):
-        levels = self.found("none", load())
+        levels = found(self.disk("none"), load(), self.machine)
         assert not any(one.limit.startswith("vm-cached") for one in levels.begin.bounds)
 
     @pytest.mark.parametrize(
@@ -146,17 +145,17 @@ class TestAzureCaching:
     def test_a_cache_that_helps_is_limited_by_the_machine_alone(
         self, cache, asked, level, iops, limited_by
     ):
-        one = getattr(self.found(cache, asked), level)
+        one = getattr(found(self.disk(cache), asked, self.machine), level)
         assert one.limited_by == limited_by
         assert one.low_iops <= one.iops
         assert iops is None or one.iops == pytest.approx(iops)
 
     def test_a_hit_may_be_none(self):
-        begin = self.found("read-only", load()).begin
+        begin = found(self.disk("read-only"), load(), self.machine).begin
         assert begin.low_iops < begin.iops
 
     def test_the_temporary_disk_is_limited_by_the_cached_path(self):
-        disk = limits("azure", "temp-disk", 16)
+        disk = disk_of("azure", "temp-disk", 16)
         begin = found(
             disk, load(), machine_of(SHIPPED, "azure", "Standard_D2s_v3", "temp-disk")
         ).begin
@@ -173,18 +172,18 @@ def test_what_its_owner_expects_of_a_disk_is_a_limit():
 
 
 def test_nothing_is_expected_of_a_disk_without_figures():
-    assert expect_on(path_of(limits("aws", "instance-store", 100), NO_LIMIT), load()) is None
+    assert expect_on(path_of(disk_of("aws", "instance-store", 100), NO_LIMIT), load()) is None
 
 
 def test_several_disks_have_several_times_the_limits():
-    one = limits("aws", "gp2", 20)
-    four = found(one, load(), count=4)
+    one = disk_of("aws", "gp2", 20)
+    four = found(CatalogDisk(one.limits, count=4), load())
     assert (four.begin.iops, four.lasting.iops) == (12_000, 400)
     assert four.lasts_s == found(one, load()).lasts_s
 
 
 def test_a_burst_that_was_spent_is_not_expected():
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
+    path = path_of(disk_of("aws", "gp2", 20), NO_LIMIT)
     empty = expect_on(path, load(), credit=[0.0, 0.0])
     assert empty is not None
     assert empty.begin.iops == empty.lasting.iops == 100
@@ -205,11 +204,11 @@ sizes = st.integers(1, 20_000)
 machines = st.sampled_from([*SHIPPED.of("aws").machines.types, "unknown"])
 
 
-def any_disk(kind: tuple[str, str], size: int) -> DiskLimits:
+def any_disk(kind: tuple[str, str], size: int) -> CatalogDisk:
     cloud, name = kind
     for provisioned in ({}, {"iops": 500.0}, {"iops": 500.0, "throughput": 20.0}):
         try:
-            return limits(cloud, name, size, **provisioned)
+            return disk_of(cloud, name, size, **provisioned)
         except UserError:
             continue
     reject()
@@ -282,7 +281,7 @@ def test_no_bucket_holds_less_than_nothing_or_more_than_all(
 
 def test_a_cap_of_a_lab_s_machine_is_a_gate():
     machine = capped("lab", 500, 10e6, "--vm-iops")
-    disk = limits("aws", "gp2", 20)
+    disk = disk_of("aws", "gp2", 20)
     assert found(disk, load(), machine).begin.limited_by == "vm-iops"
     assert found(disk, load(MIB), machine).begin.limited_by == "vm-throughput"
 

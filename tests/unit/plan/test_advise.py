@@ -16,7 +16,7 @@ from tests.books import SHIPPED
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.cost import disk_hourly_usd
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.expect import Stage, path_of, simulate
+from diskbench.catalog.expect import CatalogDisk, Stage, path_of, simulate
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.price_book import price_book
@@ -49,7 +49,7 @@ def refusal(answer, disk_type):
 
 
 def disk_gates(cloud, disk_type, size, **bought):
-    return path_of(limits(cloud, disk_type, size, **bought), MachineLimits("")).gates
+    return path_of(CatalogDisk(limits(cloud, disk_type, size, **bought)), MachineLimits("")).gates
 
 
 # general-purpose.md, the table of burst durations at 3,000 IOPS; 1,862 s from its formula.
@@ -280,7 +280,7 @@ def _path(row):
     if row.disk.more == "performance_plus":
         disk = expanded_limits(row.disk.cloud, disk)
     machine = machine_of(SHIPPED, row.disk.cloud, row.machine, row.disk.disk_type)
-    return path_of(disk, machine)
+    return path_of(CatalogDisk(disk), machine)
 
 
 @given(demands, st.sampled_from(CLOUDS))
@@ -307,7 +307,7 @@ def test_no_cheaper_disk_of_the_type_carries_it(demand, cloud):
         own = None if found is None else disk_hourly_usd(SHIPPED, cloud, found.spec, region)
         for spec in _near(name, entry, demand.size_gib, found):
             sold = disk_limits(cloud, spec)
-            gates = path_of(sold, MachineLimits("")).gates if sold else ()
+            gates = path_of(CatalogDisk(sold), MachineLimits("")).gates if sold else ()
             if not gates or not carries(gates, demand):
                 continue
             assert found is not None, spec
@@ -347,7 +347,7 @@ def test_why_has_words_for_what_is_refused(demand, cloud):
 
 
 def test_a_load_that_is_carried_has_no_reason():
-    path = path_of(limits("aws", "gp2", 1000), MachineLimits(""))
+    path = path_of(CatalogDisk(limits("aws", "gp2", 1000)), MachineLimits(""))
     assert why(path, constant(reads(3000), 1000, DAY_S)) == ""
     assert math.isinf(headroom((), constant(reads(1), 1, DAY_S)))
 
@@ -376,7 +376,7 @@ class TestRecorded:
         # 3 a GiB: (3,000 - b) × 3,600 + (2,000 - b) × 3,600 = 5,400,000 → b = 1,750.
         answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
         assert row(answer, "gp2").disk.size_gib == 584
-        larger = path_of(limits("aws", "gp2", 583), MachineLimits(""))
+        larger = path_of(CatalogDisk(limits("aws", "gp2", 583)), MachineLimits(""))
         assert why(larger, recorded(self.RECORD, 583))
 
     def test_idle_time_regains_credit_and_a_gap_is_no_idle_time(self):
@@ -387,7 +387,7 @@ class TestRecorded:
     def test_its_time_is_told_without_a_calendar(self):
         undated = replace(self.RECORD, is_dated=False)
         samples = tuple(replace(s, at_s=s.at_s - 1_794_873_600) for s in undated.samples)
-        path = path_of(limits("aws", "gp2", 200), MachineLimits(""))
+        path = path_of(CatalogDisk(limits("aws", "gp2", 200)), MachineLimits(""))
         assert "2 h 38 min to 4 h (" in why(path, recorded(replace(undated, samples=samples), 200))
 
     def test_a_month_of_it_is_priced_as_if_it_went_on(self):

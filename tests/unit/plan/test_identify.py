@@ -3,9 +3,9 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.expect import Stage, expect_on, path_of
+from diskbench.catalog.expect import CatalogDisk, Stage, expect_on, path_of
 from diskbench.catalog.lookup import dated_limits
-from diskbench.catalog.machine import machine_of
+from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.model.expectation import Load
 from diskbench.plan.identify import Level, by_type, identify
 
@@ -37,7 +37,7 @@ DISKS = [
 def measured(cloud, disk_type, size, *, off=0.01):
     """The levels of a disk after its credit, 1 % off, with the fall of its random reads."""
     limits = dated_limits(cloud, disk_type, size, day="2026-11-23")[0]
-    path = path_of(limits)
+    path = path_of(CatalogDisk(limits), MachineLimits(""))
     levels = []
     for name, load in LOADS.items():
         expected = expect_on(path, load)

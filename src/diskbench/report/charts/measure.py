@@ -8,7 +8,6 @@ in MB/s, µs and ms.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -42,13 +41,6 @@ def wants_log(values: Iterable[float]) -> bool:
     """Whether positive values span more than two decades."""
     positive = [value for value in values if value > 0]
     return bool(positive) and max(positive) / min(positive) > LOG_FROM
-
-
-def decades(values: Sequence[float]) -> list[float]:
-    """The powers of ten that enclose `values`, at least two."""
-    low = math.floor(math.log10(min(values, default=1e3)))
-    high = math.ceil(math.log10(max(values, default=1e6)))
-    return [10.0**power for power in range(low, max(high, low + 1) + 1)]
 
 
 def label_room(names: Iterable[str]) -> int:

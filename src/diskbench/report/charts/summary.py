@@ -12,13 +12,13 @@ from diskbench.report.assemble.lines import StepLine
 from diskbench.report.charts.figure import ChartFigure, titled
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
-    LATENCY_LABELS,
     Spec,
     amount,
     bare_labels,
     by_name,
-    decades,
+    log_domain,
     named,
+    value_axis,
 )
 from diskbench.report.charts.palette import INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
@@ -150,10 +150,7 @@ def latency_chart(lines: Sequence[StepLine]) -> ChartFigure:
         )
         if value and value.median > 0
     ]
-    powers = decades([row["ns"] for row in rows])
-    axis = {"labelExpr": LATENCY_LABELS, "values": powers, "title": None, "ticks": True,
-            "labelOverlap": "greedy", "labelFlush": True, "labelSeparation": 8}  # fmt: skip
-    x = amount("ns", scale={"type": "log", "domain": [powers[0], powers[-1]]}, axis=axis)
+    x = value_axis("ns", "lat_ns", log_domain(row["ns"] for row in rows), log=True, title=None)
     ends = {"x": x | {"aggregate": "min"}, "x2": {"field": "ns", "aggregate": "max"}}
     of_step = _of_step(lines, lines)
     legend = {"title": None, "symbolFillColor": MUTED, "symbolStrokeWidth": 0}

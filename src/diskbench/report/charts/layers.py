@@ -77,11 +77,6 @@ def brackets(lanes: Mapping[str, Sequence[ChartPoint]], at: At, *, below: int = 
     ]
 
 
-def interval_rule(rows: Iterable[Row], encoding: Mapping[str, Spec]) -> Spec:
-    """A line in the accent colour over each interval of a median (MR-6)."""
-    return layer("rule", rows, encoding, color=ACCENT, strokeWidth=2)
-
-
 def columns(rows: Iterable[Row], encoding: Mapping[str, Spec]) -> Spec:
     """Invisible rectangles that give their `words` to a pointer or a screen reader."""
     told = {**encoding, "description": named("words")}

@@ -98,7 +98,7 @@ def opened(page: Page) -> Iterator[Callable[..., Page]]:
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
     """Two bursts, and a trial of two runs with names that were meant to do harm."""
     found = Stored(tmp_path_factory.mktemp("stored"))
-    found.burst()
+    found.first = found.burst()
     found.burst(number=1)
     found.quick(tmp_path_factory.mktemp("fio"), labels=(("team", EVIL), (EVIL, "red;}</style>")))
     yield found

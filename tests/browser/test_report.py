@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, expect
-from tests.browser.stored import BURST_RUN, EVIL
+from tests.browser.stored import EVIL
 from tests.browser.watched import overflowing, printed, serious_violations, shot
 from tests.rigs.plans import RUN_IDS
 
@@ -17,7 +17,7 @@ SCROLLED = """by => new Promise(heard => {
 
 @pytest.fixture(scope="package")
 def burst(stored):
-    return stored.report("burst/report.html", BURST_RUN)
+    return stored.report("burst/report.html", stored.first)
 
 
 @pytest.fixture(scope="package")

@@ -18,16 +18,18 @@ TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")
 
 def coursed(
     database, evidence, series, *, number=0, campaign=0, disk="gp2", step="read", labels=(),
-    facts=None, lat_mean_ns=1e6, canaries=None, again=(),
+    facts=None, lat_mean_ns=1e6, canaries=None, again=(), job="[x]\n", in_flight=None,
+    changed=lambda plan: plan,
 ):  # fmt: skip
     """One trial of a step of random reads of 4 KiB, `series` its IOPS by seconds; its row is fio's
     mean over all of it. `again` are the series of further runs of the trial, `canaries` the seconds
-    that the checksum took before and after. Returns the trial's id."""
+    that the checksum took before and after. With `in_flight` I/Os under way there is a log of their
+    latencies, too. `changed` is the plan that is kept. Returns the trial's id."""
     at_s = 1_790_000_000 + campaign * 86_400 + number * 600
     unique = crc32(disk.encode()) % 1000 * 100 + number
     courses = (series, *again)
     run_ids = tuple(ulid(at_s + 1 + at, unique) for at in range(len(courses)))
-    made = Step(index=0, name=step, job="[x]\n", expected_s=float(len(series)))
+    made = Step(index=0, name=step, job=job, expected_s=float(len(series)))
     plan = make_plan(run_ids, labels=tuple(labels)).model_copy(
         update={
             "trial_id": ulid(at_s, unique),
@@ -43,21 +45,25 @@ def coursed(
             "facts": plan.facts.model_copy(update=facts or {}),
         }
     )
+    plan = changed(plan)
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
     for index, (run_id, values) in enumerate(zip(run_ids, courses, strict=True)):
-        _run(database, evidence, run_id, made, values, lat_mean_ns, canaries or ())
+        _run(database, evidence, run_id, made, values, lat_mean_ns, canaries or (), in_flight)
         finish_run(database, evidence, plan, index, "done", None)
     return plan.trial_id
 
 
-def _run(database, evidence, run_id, made, series, lat_mean_ns, canaries):
+def _run(database, evidence, run_id, made, series, lat_mean_ns, canaries, in_flight):
+    columns = {"iops": series, "bw": [value * 4 for value in series]}
+    if in_flight is not None:
+        columns["lat"] = [in_flight * 1e9 / value for value in series]
     logs = {
         f"fio_{kind}.1.log": "".join(
-            f"{second * 1000}, {round(value * factor)}, 0, 0, 0, 0\n"
-            for second, value in enumerate(series, 1)
+            f"{second * 1000}, {round(value)}, 0, 0, 0, 0\n"
+            for second, value in enumerate(values, 1)
         ).encode()
-        for kind, factor in (("iops", 1), ("bw", 4))
+        for kind, values in columns.items()
     }
     for when, seconds in zip(("before", "after"), canaries, strict=False):
         logs[f"canary-{when}.txt"] = f"checksum_8mib_s {seconds:.6f}\n".encode()

@@ -14,7 +14,15 @@ from diskbench.units import GIB
 STEPS = ("seq-write-64k", "seq-read-64k", "rand-512-9to1")
 
 
-def trial_of(run_ids, *, disk="gp2", emulated=False, expectation=None):
+def trial_of(
+    run_ids,
+    *,
+    disk="gp2",
+    machine="c4.xlarge",
+    emulated=False,
+    verified=True,
+    expectation=None,
+):
     """The plan of so many runs on one rented disk of 20 GiB."""
     return make_plan(
         run_ids,
@@ -22,9 +30,9 @@ def trial_of(run_ids, *, disk="gp2", emulated=False, expectation=None):
         rental=Rental(
             scope=Scope(provider="aws", region="us-east-1"),
             spec=RentSpec(disk=disk, size_gib=20),
-            offer="c4.xlarge",
+            offer=machine,
             disk=DiskSpec(type=disk, size_gib=20),
-            instance_type="c4.xlarge",
+            instance_type=machine,
         ),
         acquired={"address": "192.0.2.1", "size_bytes": 20 * GIB, "emulated": emulated},
         steps=tuple(make_step(index, name) for index, name in enumerate(STEPS)),
@@ -34,7 +42,7 @@ def trial_of(run_ids, *, disk="gp2", emulated=False, expectation=None):
             cpu=CpuFacts(count=4),
             memory_bytes=8 * GIB,
             fio_version="fio-3.33",
-            cloud=CloudFacts(vendor="aws", instance_type="c4.xlarge", verified=True),
+            cloud=CloudFacts(vendor="aws", instance_type=machine, verified=verified),
             disk=DiskFacts(name="nvme1n1", path="/dev/nvme1n1", size_bytes=20 * GIB),
         ),
     )

@@ -28,8 +28,12 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
-from diskbench.catalog.price_book import AddressPrice
-from diskbench.catalog.sourced_figures import ProviderFile, SourcedFigure
+from diskbench.catalog.sourced_figures import (
+    HourlyPrice,
+    ProviderFile,
+    SourcedFigure,
+    SourcedNumber,
+)
 from diskbench.catalog.yaml_loader import CHARGES, shipped_book
 from diskbench.errors import UserError
 from diskbench.model.base import Frozen
@@ -90,38 +94,26 @@ class Transactions(SourcedFigure):
         return transactions / self.per * self.usd
 
 
-class Minimum(SourcedFigure):
-    """The minimum billed time in seconds."""
-
-    value: float
-
-
 class SnapshotPrice(SourcedFigure):
     """The price of the data in a snapshot, a month and GiB."""
 
     per_gib_month: float
 
 
-class RestorePrice(SourcedFigure):
-    """The hourly price of a snapshot from which disks are loaded before they are used, in a zone,
-    and the seconds that are billed at least."""
-
-    usd_per_hour: float
-    minimum_s: float
-
-
 class Charges(ProviderFile):
-    """One provider's file; prices are those of `region`."""
+    """One provider's file; prices are those of `region`. A `…_minimum` are the seconds that are
+    billed at least; `fast_restore` is a snapshot, in a zone, from which disks are loaded before
+    they are used."""
 
     file = CHARGES
     kind = "list of charges"
 
     region: str
-    address: AddressPrice | None = None
-    machine_minimum: Minimum | None = None
-    disk_minimum: Minimum | None = None
+    address: HourlyPrice | None = None
+    machine_minimum: SourcedNumber | None = None
+    disk_minimum: SourcedNumber | None = None
     snapshot: SnapshotPrice | None = None
-    fast_restore: RestorePrice | None = None
+    fast_restore: HourlyPrice | None = None
     transactions: dict[str, Transactions] = Field(default_factory=dict)
 
 

@@ -26,16 +26,17 @@ and its queue is as deep as needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Charges, Minimum, Work, charge_of, disk_limits, done_work
+from diskbench.catalog.charges import Charges, Work, charge_of, disk_limits, done_work
 from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.path import Path
 from diskbench.catalog.price_book import price_book
+from diskbench.catalog.sourced_figures import SourcedNumber
 from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import DiskPrice, Load
@@ -181,22 +182,14 @@ def cost_of_lease(
 
 
 def spent_usd(
-    leases: Iterable[LeaseLike],
-    now: datetime,
-    *,
-    transactions_usd: Mapping[str, float] | None = None,
-    assume_price_usd_per_hour: float | None = None,
+    lease: LeaseLike, now: datetime, *, assume_price_usd_per_hour: float | None = None
 ) -> float:
-    """Return the cost of open and released leases so far in USD: hourly price × age, plus
-    `transactions_usd` by lease id. A lease without a price counts with the assumed price, else with
-    0."""
-    done, total = transactions_usd or {}, 0.0
-    for lease in leases:
-        hourly = lease.hourly_usd
-        if hourly is None:
-            hourly = assume_price_usd_per_hour or 0.0
-        total += hourly * age_s(lease, now) / HOUR_S + done.get(lease.lease_id, 0.0)
-    return total
+    """Return the cost of a lease so far in USD, its hourly price × age, without transactions. One
+    without a price counts with the assumed price, else with 0."""
+    hourly = lease.hourly_usd
+    if hourly is None:
+        hourly = assume_price_usd_per_hour or 0.0
+    return hourly * age_s(lease, now) / HOUR_S
 
 
 def age_s(lease: LeaseLike, now: datetime) -> float:
@@ -355,7 +348,7 @@ def _disk_source(books: Books, cloud: str, disk_type: str, region: str) -> str:
     return prices.sources[price.source].words() if price else ""
 
 
-def _seconds(minimum: Minimum | None) -> float:
+def _seconds(minimum: SourcedNumber | None) -> float:
     return minimum.value if minimum else 0.0
 
 

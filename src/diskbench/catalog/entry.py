@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from diskbench.catalog.sourced_figures import (
     Accounting,
+    BurstTime,
     LatencyFigure,
     OnDemandBurst,
     Place,
@@ -22,7 +23,6 @@ from diskbench.catalog.sourced_figures import (
     RatioLimit,
     Size,
     SourcedFigure,
-    TierBurst,
     Tiers,
     TimeShare,
 )
@@ -83,7 +83,7 @@ class DiskEntry(Frozen):
     throughput_ratio: RatioLimit | None = None
     throughput_burst: Quantity | None = None
     tiers: Tiers | None = None
-    tier_burst: TierBurst | None = None
+    tier_burst: BurstTime | None = None
     on_demand: OnDemandBurst | None = None
     time_share: TimeShare | None = None
     until: str | None = None

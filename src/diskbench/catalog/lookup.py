@@ -44,22 +44,6 @@ class SharedLimits:
 
 
 @dataclass(frozen=True)
-class RequestLatency:
-    """The milliseconds that an unthrottled request takes: best, usual, and the promised worst; None
-    where nothing is known."""
-
-    best_ms: float | None
-    usual_ms: float | None
-    worst_ms: float
-    source: str
-
-    @property
-    def usual(self) -> float:
-        """The usual latency in milliseconds, or the promised one if no usual one is known."""
-        return self.worst_ms if self.usual_ms is None else self.usual_ms
-
-
-@dataclass(frozen=True)
 class DiskLimits:
     """The limits of one disk. `accounting` is the rule by which its requests are counted. `pools`
     is empty if the catalogue has no figure. `sources` are the sources of all figures. `merges`: the
@@ -76,9 +60,9 @@ class DiskLimits:
     tier: str | None = None
     sources: tuple[FigureSource, ...] = ()
     merges: bool = False
-    latency: RequestLatency | None = None
-    write_latency: RequestLatency | None = None
-    hit: RequestLatency | None = None
+    latency: LatencyFigure | None = None
+    write_latency: LatencyFigure | None = None
+    hit: LatencyFigure | None = None
     place: Place = "network"
     until: str | None = None
     time_share: TimeShare | None = None
@@ -181,11 +165,11 @@ def limits_of(
     )
 
 
-def _latency(book: Catalogue, figure: LatencyFigure | None) -> RequestLatency | None:
+def _latency(book: Catalogue, figure: LatencyFigure | None) -> LatencyFigure | None:
+    """The figure with the words of its source."""
     if figure is None:
         return None
-    source = book.sources[figure.source]
-    return RequestLatency(figure.best_ms, figure.usual_ms, figure.worst_ms, source.words())
+    return figure.model_copy(update={"source": book.sources[figure.source].words()})
 
 
 def _tier_pools(

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.sourced_figures import Accounting, ProviderFile, SourcedFigure
+from diskbench.catalog.sourced_figures import Accounting, BurstTime, ProviderFile, SourcedFigure
 from diskbench.catalog.yaml_loader import MACHINES, shipped_book
 from diskbench.model.base import Frozen
 
@@ -116,14 +116,6 @@ class Choices(SourcedFigure):
     types: tuple[str, ...] = ()
 
 
-class MachineBurst(SourcedFigure):
-    """How long a machine's burst lasts from a full bucket, and in what time an empty one is full
-    again at the earliest; None: as fast as its baseline fills it."""
-
-    duration_s: float
-    every_s: float | None = None
-
-
 class MachineBook(ProviderFile):
     """The file. `accounting` is how requests are counted on the path to network disks; `note` is
     printed below a table of these machines."""
@@ -132,7 +124,7 @@ class MachineBook(ProviderFile):
     kind = "catalogue of machines"
 
     note: str = ""
-    burst: MachineBurst | None = None
+    burst: BurstTime | None = None
     accounting: Accounting | None = None
     names: re.Pattern[str] | None = None
     choices: Choices | None = None

@@ -47,7 +47,8 @@ from typing import Literal
 
 from diskbench.catalog import bucket
 from diskbench.catalog.bucket import NO_RULE, OWN_ACCOUNTING, Allowance, IoAccounting
-from diskbench.catalog.lookup import Covers, DiskLimits, RequestLatency
+from diskbench.catalog.lookup import Covers, DiskLimits
+from diskbench.catalog.sourced_figures import LatencyFigure
 from diskbench.model.expectation import Bound, Issued, LimitName, Load, Promise
 from diskbench.units import KIB
 
@@ -67,9 +68,9 @@ class Path:
 
     gates: tuple[Gate, ...]
     cache: Cache = "none"
-    latency: RequestLatency | None = None
-    write_latency: RequestLatency | None = None
-    hit: RequestLatency | None = None
+    latency: LatencyFigure | None = None
+    write_latency: LatencyFigure | None = None
+    hit: LatencyFigure | None = None
     merges_to: int | None = None
 
     def requests(self, load: Load, case: Case) -> dict[Way, Issued]:

@@ -14,12 +14,10 @@ its workload, row and cell say nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from diskbench.catalog.yaml_loader import read_yaml
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_faults
@@ -123,11 +121,11 @@ UNITS: dict[str, tuple[float, frozenset[str]]] = {
 """Printed unit → how many of ours it is, and the metrics that it may stand for."""
 
 
-def parse_post(text: str, *, seed: str) -> tuple[Published, ...]:
+def parse_post(file: Mapping[str, Any], seed: str) -> tuple[Published, ...]:
     """The figures of a file, in its order. Raises InvalidValue naming the fault."""
     try:
-        return tuple(_figures(cast("dict[str, Any]", read_yaml(text)), seed))
-    except (yaml.YAMLError, ValidationError) as error:
+        return tuple(_figures(file, seed))
+    except ValidationError as error:
         raise _refused(seed, value_faults(error, "file")) from error
 
 

@@ -13,15 +13,14 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.sourced_figures import ProviderFile, SourcedFigure
+from diskbench.catalog.sourced_figures import (
+    HourlyPrice,
+    ProviderFile,
+    SourcedFigure,
+    SourcedNumber,
+)
 from diskbench.catalog.yaml_loader import PRICES, shipped_book
 from diskbench.model.base import Frozen
-
-
-class Month(SourcedFigure):
-    """The number of hours that a monthly price covers."""
-
-    value: float
 
 
 class IopsPrice(Frozen):
@@ -69,13 +68,6 @@ class PricedDisk(SourcedFigure):
 _PRICES = frozenset({"tiers", "per_gib", "per_iops", "per_mib_per_s", "per_mb_per_s"})
 
 
-class AddressPrice(SourcedFigure):
-    """The hourly price of a public address while a machine uses it; `everywhere`: in any region."""
-
-    usd_per_hour: float
-    everywhere: bool = False
-
-
 class RegionPrices(Frozen):
     """What is known of the prices of another region, in the form of the file."""
 
@@ -84,18 +76,19 @@ class RegionPrices(Frozen):
 
 
 class PriceBook(ProviderFile):
-    """The file; its prices are those of `region`, and `regions` holds those of others. `machines`
-    are US dollars an hour on demand, by the key of their source; the last source that has a machine
-    counts, so that what is refreshed goes before what was shipped."""
+    """The file; its prices are those of `region`, and `regions` holds those of others.
+    `month_hours` are the hours that a monthly price covers, `address` is a public one in use.
+    `machines` are US dollars an hour on demand, by the key of their source; the last source that
+    has a machine counts, so that what is refreshed goes before what was shipped."""
 
     file = PRICES
     kind = "list of prices"
 
     region: str
-    month_hours: Month | None = None
+    month_hours: SourcedNumber | None = None
     disks: dict[str, PricedDisk] = Field(default_factory=dict)
     machines: dict[str, dict[str, float]] = Field(default_factory=dict)
-    address: AddressPrice | None = None
+    address: HourlyPrice | None = None
     regions: dict[str, RegionPrices] = Field(default_factory=dict)
 
     def named_sources(self) -> dict[str, str]:

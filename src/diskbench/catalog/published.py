@@ -27,12 +27,12 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from diskbench.catalog.post_file import Published, parse_post
+from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import UnknownName, did_you_mean
 from diskbench.model.base import Frozen
 from diskbench.model.verdict import Verdict
@@ -57,11 +57,10 @@ class PublishedDocument(Frozen):
 @functools.cache
 def load_published() -> tuple[Published, ...]:
     """All figures, post by post in the order of their tables. Reads package data only."""
-    folder = resources.files("diskbench.catalog") / "data" / "published"
     return tuple(
         figure
         for seed in SEEDS
-        for figure in parse_post((folder / f"{seed}.yaml").read_text(encoding="utf-8"), seed=seed)
+        for figure in parse_post(packaged("diskbench.catalog", f"data/published/{seed}.yaml"), seed)
     )
 
 
@@ -129,19 +128,7 @@ def published_frame() -> pl.DataFrame:
         doubt = figure.doubt
         told = {"doubt": doubt and doubt.code, "doubt_words": doubt and doubt.words}
         rows.append(row | {"parameters": json.dumps(row["parameters"])} | post | told)
-    numbers = {
-        "memory_gib", "size_gib", "provisioned_iops", "runtime_s", "value", "stddev",
-        "busiest_core",
-    }  # fmt: skip
-    special: dict[str, pl.DataType] = {
-        **dict.fromkeys(numbers, pl.Float64()),
-        **dict.fromkeys(("cores", "n"), pl.Int64()),
-        "samples": pl.List(pl.Float64()),
-        "printed_samples": pl.List(pl.String()),
-        "notes": pl.List(pl.String()),
-        "approximate": pl.Boolean(),
-    }
-    return pl.DataFrame(rows, schema={name: special.get(name, pl.String()) for name in rows[0]})
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 FACTOR = 2.0

@@ -51,6 +51,29 @@ class SourcedFigure(Frozen):
     source: str
 
 
+class SourcedNumber(SourcedFigure):
+    """A figure that is one number, in the unit that its name in the file says."""
+
+    value: float
+
+
+class HourlyPrice(SourcedFigure):
+    """US dollars an hour; `everywhere`: in any region, else in that of the file. `minimum_s` are
+    the seconds that are billed at least."""
+
+    usd_per_hour: float
+    everywhere: bool = False
+    minimum_s: float = 0.0
+
+
+class BurstTime(SourcedFigure):
+    """How long a burst lasts from a full bucket, and in what time an empty one is full again at the
+    earliest; None: as fast as the baseline fills it."""
+
+    duration_s: float
+    every_s: float | None = None
+
+
 class ProviderFile(Frozen):
     """One of a provider's files, `file`; what it is (`kind`) is said where it cannot be read."""
 
@@ -256,12 +279,6 @@ class Tiers(SourcedFigure):
         return next((r for r in self.rows if size_gib <= r.gib), self.rows[-1])
 
 
-class TierBurst(SourcedFigure):
-    """How long a tier with a burst sustains it from a full bucket."""
-
-    duration_s: float
-
-
 class TimeShare(SourcedFigure):
     """How much of the time a disk is designed to deliver its performance, or `at_least` that
     fraction of it."""
@@ -297,11 +314,17 @@ class Accounting(SourcedFigure):
 
 
 class LatencyFigure(SourcedFigure):
-    """Milliseconds that an unthrottled request takes: best, usual, and the promised worst."""
+    """Milliseconds that an unthrottled request takes: best, usual, and the promised worst; None
+    where nothing is known. In the limits of a disk, `source` are the words of the source."""
 
     best_ms: float | None = Field(default=None, gt=0)
     usual_ms: float | None = Field(default=None, gt=0)
     worst_ms: float = Field(gt=0)
+
+    @property
+    def usual(self) -> float:
+        """The usual latency in milliseconds, or the promised one if no usual one is known."""
+        return self.worst_ms if self.usual_ms is None else self.usual_ms
 
 
 Place = Literal["network", "machine", "cache"]

@@ -13,11 +13,28 @@ from dataclasses import replace
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.entry import DiskEntry, catalogue
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
-from diskbench.catalog.sourced_figures import OnDemandBurst, Tiers
+from diskbench.catalog.sourced_figures import Tiers
 from diskbench.errors import InvalidValue, UnknownName
 
 
-def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: int) -> DiskLimits:
+def with_terms(
+    cloud: str,
+    disk_limits: DiskLimits,
+    *,
+    tier: str | None = None,
+    plus: bool = False,
+    bursting: bool = False,
+) -> DiskLimits:
+    """Return the limits of the same disk in a tier above its own, with higher limits for the asking
+    (`plus`), and bursting on demand. Raises UserError for what the disk cannot have."""
+    if tier:
+        disk_limits = tier_limits(cloud, disk_limits.disk_type, tier, disk_limits.size_gib)
+    if plus:
+        disk_limits = expanded_limits(cloud, disk_limits)
+    return bursting_limits(cloud, disk_limits) if bursting else disk_limits
+
+
+def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: float) -> DiskLimits:
     """Return the limits of a disk of `size_gib` in a tier above its own. Raises UnknownName for a
     tier that is not sold, InvalidValue for one that this disk cannot have."""
     table = _tiers_to_choose(cloud, disk_type, tier)
@@ -29,54 +46,50 @@ def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: int) -> DiskLim
     assert own.tier is not None
     if rows[tier].gib < rows[own.tier].gib:
         raise InvalidValue(
-            f"--performance-tier {tier} is below {own.tier}, which {size_gib:,} GiB are",
+            f"--performance-tier {tier} is below {own.tier}, which {size_gib:,g} GiB are",
             advice=f"{own.tier} or above",
             field="performance_tier",
         )
     large, above = table.chosen.large, table.chosen.above_gib
     if tier in large and size_gib <= above:
         raise InvalidValue(
-            f"--performance-tier {tier} on {size_gib:,} GiB",
+            f"--performance-tier {tier} on {size_gib:,g} GiB",
             advice=f"{', '.join(large)} are for disks above {above:,} GiB",
             field="performance_tier",
         )
     return replace(limits(cloud, disk_type, rows[tier].gib), size_gib=size_gib)
 
 
-def check_bursting(cloud: str, disk_type: str, size_gib: int) -> None:
-    """Raise InvalidValue for on-demand bursting that is not sold for the disk."""
-    on_demand = catalogue(cloud).disk(disk_type).on_demand
-    if on_demand is None:
-        sold = _types_with(cloud, lambda entry: entry.on_demand is not None)
-        raise InvalidValue(
-            f"--bursting cannot be used with {disk_type}",
-            advice=f"only {sold} bursts on demand" if sold else "leave it out",
-            field="bursting",
-        )
-    above = on_demand.above_gib
-    if size_gib <= above:
-        raise InvalidValue(
-            f"--bursting on {size_gib:,} GiB: disks up to {above} GiB burst on credit, "
-            "without asking",
-            advice=f"leave it out, or take more than {above} GiB",
-            field="bursting",
-        )
-
-
 def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
     """The same disk with bursting on demand: no bucket, for as long as it is paid for. Raises
-    InvalidValue for a type that has none."""
+    InvalidValue for a type or size that has none."""
     entry = catalogue(cloud).disk(disk_limits.disk_type)
     burst, tiers = entry.on_demand, entry.tiers
     if burst is None or tiers is None:
+        sold = _types_with(cloud, lambda other: other.on_demand is not None)
         raise InvalidValue(
             f"--bursting cannot be used with {disk_limits.disk_type}",
-            advice="leave it out",
+            advice=f"only {sold} bursts on demand" if sold else "leave it out",
+            field="bursting",
+        )
+    if disk_limits.size_gib <= burst.above_gib:
+        raise InvalidValue(
+            f"--bursting on {disk_limits.size_gib:,g} GiB: disks up to {burst.above_gib} GiB burst "
+            "on credit, without asking",
+            advice=f"leave it out, or take more than {burst.above_gib} GiB",
             field="bursting",
         )
     return replace(
         disk_limits,
-        pools=tuple(_raised(pool, burst, tiers.unit_bytes) for pool in disk_limits.pools),
+        pools=tuple(
+            SharedLimits(
+                pool.covers,
+                pool.iops and Allowance(pool.iops.baseline, burst.iops),
+                pool.bytes_per_s
+                and Allowance(pool.bytes_per_s.baseline, burst.throughput * tiers.unit_bytes),
+            )
+            for pool in disk_limits.pools
+        ),
     )
 
 
@@ -110,14 +123,6 @@ def expanded_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
             )
             for pool in disk_limits.pools
         ),
-    )
-
-
-def _raised(pool: SharedLimits, burst: OnDemandBurst, unit_bytes: int) -> SharedLimits:
-    return SharedLimits(
-        pool.covers,
-        pool.iops and Allowance(pool.iops.baseline, burst.iops),
-        pool.bytes_per_s and Allowance(pool.bytes_per_s.baseline, burst.throughput * unit_bytes),
     )
 
 

@@ -21,7 +21,7 @@ from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
 from diskbench.model.expectation import PlanExpectation
 from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
-from diskbench.report.charts.registry import LIST, chart_lines, charts, find_chart
+from diskbench.report.charts.registry import CHARTS, LIST, chart_lines, find_chart
 from diskbench.report.page.write_report import (
     FORMATS,
     Format,
@@ -146,7 +146,7 @@ def report(
 
 def _charts_beginning(beginning: str) -> list[str]:
     """The charts whose name begins so, for the shell's completion."""
-    names = [LIST, *(chart.name for chart in charts())]
+    names = [LIST, *(chart.name for chart in CHARTS)]
     return [name for name in names if name.startswith(beginning)]
 
 

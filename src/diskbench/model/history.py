@@ -131,30 +131,34 @@ class FactChange(Frozen):
     after: tuple[str, ...]
 
 
-class Configuration(Frozen):
-    """All runs of one subject: what was asked for in words and field by field, its runs (newest
-    first), and each step's history. `key` is its permanent name: a digest of the fields.
-
-    `first` and `last` are when its runs were measured, empty where no date is known; `undated`
-    are the runs without a date.
+class Configured(Frozen):
+    """A subject and how often it was measured. `key` is its permanent name: a digest of its fields;
+    `words` are what was asked for. `first` and `last` are when its runs were measured, empty where
+    no date is known.
 
     `region`, `disk` and `machine` are for a person to sort by, and empty where nothing is known.
     """
 
     key: str
     words: str
-    fields: tuple[tuple[str, str], ...]
     provider: str
     region: str = ""
     disk: str = ""
     machine: str = ""
     profile: str = ""
     marks: tuple[Literal["emulated", "imported"], ...] = ()
-    runs: tuple[str, ...] = ()
     times: int = 0
     machines: int = 0
     first: str = ""
     last: str = ""
+
+
+class Configuration(Configured):
+    """All runs of one subject, field by field: its runs (newest first), and each step's history.
+    `undated` are the runs without a date."""
+
+    fields: tuple[tuple[str, str], ...]
+    runs: tuple[str, ...] = ()
     undated: tuple[str, ...] = ()
     tracks: tuple[MetricHistory, ...] = ()
     facts: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -226,7 +230,7 @@ class SiteRunLine(Frozen):
     designed: float | None = None
 
 
-class ConfigurationLine(Frozen):
+class ConfigurationLine(Configured):
     """One configuration in a table: figures are medians over the machines of its present level.
 
     `rest` are fields of its subject that have no column. `followed`: it was measured often enough
@@ -235,21 +239,9 @@ class ConfigurationLine(Frozen):
     (None: not known).
     """
 
-    key: str
-    words: str
-    provider: str
-    region: str = ""
-    disk: str = ""
-    machine: str = ""
-    profile: str = ""
     target: str = ""
     rest: tuple[tuple[str, str], ...] = ()
-    marks: tuple[str, ...] = ()
     runs: int
-    times: int
-    machines: int
-    first: str
-    last: str
     read: Best | None = None
     write: Best | None = None
     trust: Trust | None = None

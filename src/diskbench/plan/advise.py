@@ -21,10 +21,11 @@ from diskbench.catalog.books import Books
 from diskbench.catalog.cost import MONTH_HOURS, disk_hourly_usd, monthly
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import path_of
-from diskbench.catalog.lookup import DiskLimits, RequestLatency
+from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.machine_book import MachineEntry
 from diskbench.catalog.path import Path, without_cache
+from diskbench.catalog.sourced_figures import LatencyFigure
 from diskbench.model.base import Frozen
 from diskbench.plan.cheapest_disk import (
     Sold,
@@ -238,7 +239,7 @@ def _disk_usd(market: Market, sold: Sold, demand: Demand) -> float | None:
 
 def _latency(limits: DiskLimits, demand: Demand) -> Latency:
     """The slower direction of the load."""
-    of_ways: list[RequestLatency | None] = []
+    of_ways: list[LatencyFigure | None] = []
     if demand.read_share > 0:
         of_ways.append(limits.latency)
     if demand.read_share < 1:

@@ -22,10 +22,11 @@ from diskbench.catalog.bucket import (
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
 from diskbench.catalog.expect import path_of
-from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits, dated_limits
+from diskbench.catalog.lookup import DiskLimits, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
-from diskbench.catalog.terms import bursting_limits, expanded_limits, tier_limits
+from diskbench.catalog.sourced_figures import LatencyFigure
+from diskbench.catalog.terms import with_terms
 from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Promise
@@ -151,8 +152,12 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
         machine = MachineLimits(machine.name, (*machine.gates, *caps.gates), machine.unknown)
     if on_lab:  # a lab disk has exactly the latency that --latency sets
         median_ms = spec.number("latency_ms") or 0.0
-        latency = RequestLatency(median_ms, None, median_ms, "--latency")
-        disk = replace(disk, latency=latency if median_ms else None, write_latency=None)
+        latency = (
+            LatencyFigure(best_ms=median_ms, worst_ms=median_ms, source="--latency")
+            if median_ms
+            else None
+        )
+        disk = replace(disk, latency=latency, write_latency=None)
     cache = _cache_name(spec.text("cache") or "none")
     path = path_of(
         disk,
@@ -177,11 +182,13 @@ def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
     if sold is None:
         return None
     try:
-        if tier := spec.text("performance_tier"):
-            sold = tier_limits(cloud, disk.type, tier, disk.size_gib)
-        if spec.flag("performance_plus"):
-            sold = expanded_limits(cloud, sold)
-        return bursting_limits(cloud, sold) if spec.flag("bursting") else sold
+        return with_terms(
+            cloud,
+            sold,
+            tier=spec.text("performance_tier"),
+            plus=spec.flag("performance_plus"),
+            bursting=spec.flag("bursting"),
+        )
     except UserError:  # the catalogue has no such tier or bursting, so the limits are unknown
         return sold
 

@@ -64,7 +64,7 @@ def spent_by(
     turns = machine_turns(database, campaign_id) if machines else {}
     now, over = database_time(database), 0.0
     usd = {
-        lease.lease_id: spent_usd([lease], now, assume_price_usd_per_hour=assumed_usd_per_hour)
+        lease.lease_id: spent_usd(lease, now, assume_price_usd_per_hour=assumed_usd_per_hour)
         for lease in (*trials, *machines)
     }
     live: dict[str, float] = {}

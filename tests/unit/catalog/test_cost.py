@@ -210,13 +210,15 @@ def test_a_lease_of_which_no_rental_is_known_has_its_hourly_price():
     assert cost_of_lease(lease(1, None), (), None, now=NOW).total_usd is None
 
 
-def test_spent_is_what_open_and_released_leases_cost_by_now():
-    leases = [
-        lease(1, 0.10, name="done"),
-        lease(None, 0.20, name="open"),
-        lease(None, None, name="dark"),
-    ]
-    assert spent_usd(leases, NOW) == pytest.approx(0.10 + 0.40)
-    assert spent_usd(leases, NOW, assume_price_usd_per_hour=1) == pytest.approx(2.50)
-    assert spent_usd(leases, NOW, transactions_usd={"done": 0.05, "gone": 9}) == pytest.approx(0.55)
-    assert spent_usd([lease(None, 1.0, age_h=-1)], NOW) == 0, "a clock that is behind earns nothing"
+@pytest.mark.parametrize(
+    ("hours", "usd", "age_h", "spent"),
+    [(1, 0.10, 2, 0.10), (None, 0.20, 2, 0.40), (None, 1.0, -1, 0)],
+    ids=["released", "open", "a clock that is behind earns nothing"],
+)
+def test_spent_is_what_a_lease_cost_by_now(hours, usd, age_h, spent):
+    assert spent_usd(lease(hours, usd, age_h=age_h), NOW) == pytest.approx(spent)
+
+
+def test_a_lease_without_a_price_counts_with_the_assumed_one():
+    assert spent_usd(lease(None, None), NOW) == 0
+    assert spent_usd(lease(None, None), NOW, assume_price_usd_per_hour=1) == pytest.approx(2)

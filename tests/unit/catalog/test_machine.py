@@ -87,11 +87,3 @@ def test_a_disk_costs_its_size_and_what_is_provisioned_above_it(
 ) -> None:
     hourly = EC2.prices.disk_hourly_usd(disk, size, "us-east-1", iops=iops, throughput=mib_per_s)
     assert hourly == pytest.approx(month_usd / 730)
-
-
-def test_prices_of_other_regions_are_not_made_up() -> None:
-    prices = EC2.prices
-    assert prices.machine_hourly_usd("c6in.large", "us-east-1") == 0.1134
-    assert prices.machine_hourly_usd("c6in.large", "eu-central-1") is None
-    assert prices.machine_hourly_usd("no.such", "us-east-1") is None
-    assert prices.disk_hourly_usd("gp2", 20, "eu-central-1") is None

@@ -55,27 +55,9 @@ def test_the_digest_says_what_lies_over_it():
     assert Books((overlay(FASTER),)).digest == one
 
 
-def test_one_session_s_overlay_is_not_another_session_s():
-    assert Books((overlay(FASTER),)).of("aws").machines.types["c4.xlarge"].iops == 7000
-    assert Books().of("aws").machines.types["c4.xlarge"].iops == 6000
-
-
-def test_a_refreshed_figure_without_a_source_is_refused():
-    books = Books((overlay({"types": {"c4.xlarge": {"source": "hearsay"}}}),))
-    with pytest.raises(InvalidValue, match="hearsay"):
-        books.check()
-
-
 def test_a_file_that_no_session_lays_anything_over_cannot_be_patched():
     with pytest.raises(ValidationError, match=r"limits\.yaml cannot be refreshed"):
         Overlay(cloud="aws", region="", made_on="", patches={"limits.yaml": {}})
-
-
-def test_it_is_kept_a_file_a_cloud_and_read_again(tmp_path: Path):
-    path = write_overlay(overlay(FASTER), tmp_path / "deep")
-    assert path.name == "aws.json"
-    assert read_overlays(tmp_path / "deep") == (overlay(FASTER),)
-    assert [one.name for one in path.parent.iterdir()] == ["aws.json"]
 
 
 def test_an_overlay_of_another_format_is_refused_with_what_to_do(tmp_path: Path):

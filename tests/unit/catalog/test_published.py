@@ -200,12 +200,7 @@ def test_a_file_with_a_fault_is_refused_and_says_which(break_it, told):
     data = yaml.safe_load(text_of("ebs-fio"))
     break_it(data)
     with pytest.raises(InvalidValue, match=re.escape(told)):
-        parse_post(yaml.safe_dump(data), seed="ebs-fio")
-
-
-def test_a_file_that_is_no_yaml_is_refused():
-    with pytest.raises(InvalidValue, match=r"ebs-fio\.yaml"):
-        parse_post("a: [", seed="ebs-fio")
+        parse_post(data, "ebs-fio")
 
 
 def test_the_frame_has_the_documented_columns_in_that_order():

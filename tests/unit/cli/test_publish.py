@@ -448,6 +448,15 @@ def regressed(database):
         measured(database, [3000.0 * (0.7 if night >= 8 else 1.0) + night % 3], campaign=night)
 
 
+def test_each_mark_of_a_history_leads_to_its_run(database):
+    regressed(database)
+    publish()
+    (page,) = Path("site/configurations").iterdir()
+    links = set(re.findall(r'xlink:href="\.\./(trials/[^"#]+)#([^"]+)"', page.read_text()))
+    assert len(links) == 12
+    assert all(f'id="{row}"' in Path("site", name).read_text() for name, row in links)
+
+
 def test_the_feed_tells_each_regression_once_and_by_the_same_id(database):
     regressed(database)
     publish("--site-url", "https://disks.example/our")

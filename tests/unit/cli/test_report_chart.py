@@ -13,7 +13,7 @@ from tests.unit.report.reported import report
 from diskbench.cli import main
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.point import ChartPoint
-from diskbench.report.charts.registry import charts
+from diskbench.report.charts.registry import CHARTS
 from diskbench.report.page.write_report import rendered
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
@@ -35,11 +35,11 @@ def stored(here):  # noqa: ARG001 - the settings lead to it
 def test_charts_are_listed(capsys):
     assert main.main(["report", "--chart", "list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
-        one.name for one in charts()
+        one.name for one in CHARTS
     ]
 
 
-@pytest.mark.parametrize("name", [one.name for one in charts()])
+@pytest.mark.parametrize("name", [one.name for one in CHARTS])
 def test_each_chart_is_drawn_alone_or_says_what_it_needs(name, capsys):
     code = main.main(["report", "--chart", name, "-o", "one.svg"])
     err = capsys.readouterr().err
@@ -48,7 +48,7 @@ def test_each_chart_is_drawn_alone_or_says_what_it_needs(name, capsys):
         assert drawn.startswith("<svg")
         assert "var(--" not in drawn, "a picture has no page that could say its colours"
     else:
-        needs = next(one.needs for one in charts() if one.name == name)
+        needs = next(one.needs for one in CHARTS if one.name == name)
         assert code == 2
         assert f"it needs {needs}" in err
 

@@ -137,3 +137,4 @@ def test_unknown_posts_and_charts_are_user_errors(report, arguments):
     code, _, err = report(*arguments)
     assert code == 2
     assert "unknown" in err
+    assert ("--chart list" in err) == ("x" in arguments)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.catalog.fidelity import FIDELITY, of_tool
+from diskbench.catalog.fidelity import fidelity, of_tool
 from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.results.compare_draft import aligned
 from diskbench.results.compare_runs import differences
@@ -32,7 +32,7 @@ def ours(profile, step, direction, **more):
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-@pytest.mark.parametrize("known", FIDELITY, ids=lambda known: f"{known.tool} {known.ours[0]}")
+@pytest.mark.parametrize("known", fidelity(), ids=lambda known: f"{known.tool} {known.ours[0]}")
 def test_each_figure_of_a_tool_stands_beside_ours_of_the_same_name(known, swapped):
     sides = [[imported(known.tool, *known.theirs)], [ours(known.tool, *known.ours)]]
     found = aligned(*(reversed(sides) if swapped else sides), "bytes_per_s")
@@ -74,7 +74,7 @@ def test_what_has_no_counterpart_is_named():
 def test_the_table_says_what_the_page_says_and_names_steps_that_there_are():
     found = re.findall(r"^\| ([a-z].*?) \|.*\| ([\d.]+) \| (\S+) \|", PAGE.read_text(), re.M)
     rows = {metric: (float(ratio), within == "yes") for metric, ratio, within in found}
-    for known in FIDELITY:
+    for known in fidelity():
         assert known.tool in shipped_names()
         assert f"[{known.ours[0]}]" in shipped_profile(known.tool).template
         if known.ratio is not None:

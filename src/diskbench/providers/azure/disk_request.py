@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
-from diskbench.catalog.terms import bursting_limits, check_bursting, expanded_limits, tier_limits
+from diskbench.catalog.terms import with_terms
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
@@ -79,13 +79,8 @@ class AzureDiskRequest(Frozen):
         """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "local":
             return None
-        if self.tier is not None:
-            disk_limits = tier_limits("azure", self.type, self.tier, size_gib)
-        else:
-            disk_limits = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
-        if self.plus:
-            disk_limits = expanded_limits("azure", disk_limits)
-        return bursting_limits("azure", disk_limits) if self.bursting else disk_limits
+        sold = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
+        return with_terms("azure", sold, tier=self.tier, plus=self.plus, bursting=self.bursting)
 
     def spec(self, size_gib: int) -> DiskSpec:
         """The disk of that size as the plan shows it; the throughput is in the cloud's MB/s (10^6
@@ -162,8 +157,6 @@ def check_cache(requested: AzureDiskRequest, size_gib: int) -> None:
 def _checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
     requested.limits(size_gib)
     check_cache(requested, size_gib)
-    if requested.bursting:
-        check_bursting("azure", requested.type, size_gib)
     return requested
 
 

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import dots, layer, layered
+from diskbench.report.charts.layers import brackets, dots, layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
     Spec,
     bare,
     log_domain,
@@ -26,7 +25,7 @@ from diskbench.report.charts.measure import (
     wants_log,
     with_unit,
 )
-from diskbench.report.charts.palette import ACCENT, GRID, INK
+from diskbench.report.charts.palette import GRID, INK
 from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
@@ -90,7 +89,7 @@ def _panel(
     brief = width < _ROOMY
     y = lane_axis(lanes, labelled=labelled)
 
-    def at(field: str, to: str = "") -> dict[str, Channel]:
+    def at(field: str, to: str = "") -> dict[str, Spec]:
         x = value_axis(field, metric, domain, log=log, ticks=2 if brief else 4)
         x["scale"]["clamp"] = True
         return {"x": x, "y": y} | ({"x2": {"field": to}} if to else {})
@@ -103,7 +102,7 @@ def _panel(
             [point for point in points if point.source == bars[0]["source"]], legend=labelled
         )
     }
-    spans = [row for row in bars if row["low"] is not None and (row["low"] > 0 or not log)]
+    spans = [row for row in rows if row["low"] is not None and (row["low"] > 0 or not log)]
     words = [
         {
             "row": name,
@@ -130,21 +129,8 @@ def _panel(
     layers.append(layer("rule", spans, at("low", "high"), color=INK, strokeWidth=1.5))
     if published:
         own = [row for row in rows if row["source"] == "measured"]
-        ranges = [row for row in own if row["low"] is not None and row["high"] is not None]
-        brackets = [
-            {"row": name, "from": interval[0], "to": interval[1]}
-            for name, of_lane in lanes.items()
-            if of_lane[:1] and of_lane[0].source == "measured"
-            and (interval := middle(of_lane).interval)
-        ]  # fmt: skip
-        sides = [{"row": row["row"], "at": row[end]} for row in brackets for end in ("from", "to")]
-        layers += [
-            layer("rule", ranges, at("low", "high"), color=INK, strokeWidth=1.5),
-            *dots(own, at("value"), size=85, color=INK, opacity=0.9),
-            layer("tick", sides, at("at"), color=ACCENT, thickness=2.5, size=15,
-                  orient="vertical"),
-            layer("rule", brackets, at("from", "to"), color=ACCENT, strokeWidth=1.5),
-        ]  # fmt: skip
+        layers += dots(own, at("value"), size=85, color=INK, opacity=0.9)
+    layers += brackets(lanes, at)
     told = at("at") | {"text": named("text")}
     layers.append(layer("text", words, told, align="left", dx=8, color=INK))
     return layered(layers, width, ROW * len(lanes), **more)

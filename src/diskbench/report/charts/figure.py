@@ -30,6 +30,8 @@ _CONFIG = {
     "font": "sans-serif",
     "view": {"stroke": None},
     "axis": {
+        "domain": False,
+        "ticks": False,
         "labelColor": MUTED,
         "titleColor": MUTED,
         "titleFontWeight": "normal",
@@ -39,7 +41,14 @@ _CONFIG = {
         "labelFontSize": 11,
         "titleFontSize": 11,
     },
-    "legend": {"labelColor": MUTED, "labelFontSize": 11},
+    "legend": {
+        "orient": "top",
+        "columnPadding": 16,
+        "labelColor": MUTED,
+        "labelFontSize": 11,
+        "titleColor": MUTED,
+        "titleFontWeight": "normal",
+    },
     "header": {"labelColor": INK, "titleColor": MUTED},
     "text": {"fontSize": 11},
     "title": {
@@ -149,11 +158,11 @@ def _visible(drawing: Spec, around: Spec) -> Spec:
 
 
 def _svg(document: Spec) -> str:
-    """SVG with links within the page: vl-convert 1.9 prefixes them with an address of Vega."""
+    """SVG with its links as they are: vl-convert 1.9 prefixes them with an address of Vega."""
     import vl_convert
 
     drawn = str(vl_convert.vega_to_svg(compiled(document)))
-    return drawn.replace('href="https://vega.github.io/vega-datasets/#', 'href="#')
+    return drawn.replace('href="https://vega.github.io/vega-datasets/', 'href="')
 
 
 def compiled(document: Spec) -> Spec:

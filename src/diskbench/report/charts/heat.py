@@ -18,7 +18,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import columns, layer, layered
 from diskbench.report.charts.measure import (
     TIME_WIDTH,
-    Channel,
+    Spec,
     amount,
     bare,
     latency_axis,
@@ -27,19 +27,18 @@ from diskbench.report.charts.measure import (
     title,
     with_unit,
 )
-from diskbench.report.charts.palette import ACCENT, HEAT, MUTED
+from diskbench.report.charts.palette import ACCENT, HEAT
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.registry import chart
 
 
-def bounds_of(values: Sequence[float], steps: int = len(HEAT)) -> list[float]:
+def bounds_of(values: Sequence[float]) -> list[float]:
     """Upper bounds of all steps but the last; fewer steps if the values differ little, because a
     step is at least a factor of 1.1: less is noise. A value of zero belongs to the first step."""
     known = [value for value in values if value > 0]
     if not known:
         return []
     low, high = min(known), max(known)
-    count = max(1, min(steps, round(math.log(high / low) / math.log(1.1)))) if high > low else 1
+    count = max(1, min(len(HEAT), round(math.log(high / low) / math.log(1.1)))) if high > low else 1
     factor = (high / low) ** (1 / count)
     return [low * factor**step for step in range(1, count)]
 
@@ -57,15 +56,13 @@ def words_of(bounds: Sequence[float], metric: str = "ios") -> list[str]:
     return [f"<{texts[0]}", *(f"≥{text}" for text in texts)]
 
 
-def _heat(bounds: Sequence[float], metric: str = "ios") -> dict[str, Channel]:
+def _heat(bounds: Sequence[float], metric: str = "ios") -> dict[str, Spec]:
     """The colour of a step in field `heat`, with a legend of the steps below the picture."""
     words = words_of(bounds, metric)
     legend = {
         "orient": "bottom",
         "direction": "horizontal",
         "title": title(metric),
-        "titleColor": MUTED,
-        "titleFontWeight": "normal",
         "symbolType": "square",
         "symbolStrokeWidth": 0,
         "symbolOpacity": 1,
@@ -103,8 +100,6 @@ def overview_chart(
             "labelExpr": "format(datum.value + 0.5, ',d')",
             "title": "run",
             "grid": False,
-            "domain": False,
-            "ticks": False,
             "minExtent": 34,
         },
     )
@@ -187,13 +182,8 @@ def _sentence(bands: Sequence[Band]) -> str:
     )
 
 
-@chart(
-    "overview",
-    title="the seconds of all runs of a step as one picture",
-    needs="the evidence of three runs or more",
-    rank=10,
-)
-def _of_runs(data: ChartData) -> Iterator[ChartFigure]:
+def overviews(data: ChartData) -> Iterator[ChartFigure]:
+    """The seconds of all runs of the most common steps."""
     hrefs = {row.run_id: row_href(row.run_id) for row in data.runs}
     for number, bands in enumerate(data.bands):
         yield overview_chart(bands, name=f"seconds-{number}", hrefs=hrefs)
@@ -272,14 +262,3 @@ def _map_sentence(latency_map: LatencyMap, stretches: Sequence[Row]) -> str:
         f"{latency_map.step} {latency_map.direction} over {clock(latency_map.seconds)}: "
         f"the median lay between {best} and {worst}; the highest was {highest}."
     )
-
-
-@chart(
-    "latency-map",
-    title="how many I/Os took how long, over time",
-    needs="the evidence of one run",
-    rank=30,
-)
-def _map_of_run(data: ChartData) -> Iterator[ChartFigure]:
-    if data.latency_map is not None:
-        yield latency_map_chart(data.latency_map)

@@ -11,11 +11,12 @@ from diskbench.report.assemble.words import change_text
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
-    LATENCY_LABELS,
+    LINE,
     UTC_LABELS,
-    Channel,
-    amount,
+    Spec,
+    log_domain,
     named,
+    value_axis,
     wants_log,
 )
 from diskbench.report.charts.palette import ACCENT, BAND, INK, MUTED, OF_DIRECTION
@@ -40,7 +41,7 @@ def history_chart(
     facts: Sequence[Row] = (),
 ) -> ChartFigure:
     """The history of a track: a dot for each of its `trials` and each of its `times`, with its
-    `value` `at` a time, its `words` and the fragment (`href`, `#…`) that it links to. `facts` are
+    `value` `at` a time, its `words` and the page that it links to (`href`). `facts` are
     times `at` which facts changed, with the number (`text`) that explains them beside the chart.
     """
     colour = OF_DIRECTION[track.history.direction]
@@ -69,15 +70,14 @@ def history_chart(
     )
 
 
-def _axes(track: MetricHistory) -> tuple[Channel, Channel]:
-    log = wants_log([trial.value for trial in track.sampled])
-    scale: Channel = {"domain": _domain(track), "nice": False, "zero": False}
-    labels = {"labelExpr": LATENCY_LABELS} if track.metric.endswith("_ns") else {"format": "~s"}
-    y_axis = {"tickCount": 4, "domain": False, "ticks": False, "minExtent": 44, "title": None}
-    x_axis = {"grid": False, "labelOverlap": True, "tickCount": 5, "labelExpr": UTC_LABELS}
+def _axes(track: MetricHistory) -> tuple[Spec, Spec]:
+    values = [trial.value for trial in track.sampled]
+    log = wants_log(values)
+    domain = log_domain(values) if log else _domain(track)
+    x_axis = {**LINE, "grid": False, "labelOverlap": True, "tickCount": 5, "labelExpr": UTC_LABELS}
     utc = {"type": "utc", "padding": 8}
     x = {"field": "at", "type": "temporal", "title": None, "axis": x_axis, "scale": utc}
-    return x, amount("value", axis=y_axis | labels, scale={"type": "log"} if log else scale)
+    return x, value_axis("value", track.metric, domain, log=log, title=None, minExtent=44)
 
 
 def _domain(track: MetricHistory) -> list[float]:

@@ -4,19 +4,20 @@ invisible marks that carry text for pointer, keyboard and screen reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from diskbench.report.charts.measure import Channel, Spec, by_name, named
+from diskbench.report.charts.measure import Spec, by_name, named, with_unit
 from diskbench.report.charts.palette import ACCENT, INK
-from diskbench.report.charts.point import Row, carried
+from diskbench.report.charts.point import OWN_MARK, ChartPoint, Row, carried, middle
 
+At = Callable[..., dict[str, Spec]]
 SHAPES = {"published": "circle", "measured": "diamond"}
 """The mark of each source of a figure."""
 _AROUND = ((-7, 0), (7, 0), (0, -7), (0, 7), (-5, -5), (-5, 5), (5, -5), (5, 5))
 """Pixels around the centre of a dot that no label may cover: empty texts stand there."""
 
 
-def layer(mark: str, rows: Iterable[Row], encoding: Mapping[str, Channel], **style: object) -> Spec:
+def layer(mark: str, rows: Iterable[Row], encoding: Mapping[str, Spec], **style: object) -> Spec:
     """A mark per row. Only marks with a description are told to a screen reader."""
     return {
         "data": {"values": list(rows)},
@@ -32,7 +33,7 @@ def layered(layers: Iterable[Spec], width: int, height: int, **more: object) -> 
     return {"layer": drawn, "width": width, "height": height, **more}
 
 
-def placed(rows: Sequence[Row], encoding: Mapping[str, Channel], where: str) -> Spec:
+def placed(rows: Sequence[Row], encoding: Mapping[str, Spec], where: str) -> Spec:
     """The `text` of each dot beside it, of dots with the same text at the first, where Vega finds
     room for it; else it is left out, and the mark's own text names it."""
     labels = list({row["text"]: row for row in reversed(rows)}.values())
@@ -42,7 +43,7 @@ def placed(rows: Sequence[Row], encoding: Mapping[str, Channel], where: str) -> 
     return layer("text", [*told, *around], text, style=f"placed-{where}", color=INK)
 
 
-def dots(rows: Sequence[Row], encoding: Mapping[str, Channel], **mark: object) -> list[Spec]:
+def dots(rows: Sequence[Row], encoding: Mapping[str, Spec], **mark: object) -> list[Spec]:
     """A mark per row (`point.row`) in the shape of its source with its text, hollow if the figure
     is doubted."""
     shaped = {**encoding, "shape": by_name("source", SHAPES), **carried(rows)}
@@ -55,12 +56,28 @@ def dots(rows: Sequence[Row], encoding: Mapping[str, Channel], **mark: object) -
     ]
 
 
-def interval_rule(rows: Iterable[Row], encoding: Mapping[str, Channel]) -> Spec:
-    """A line in the accent colour over each interval of a median (MR-6)."""
-    return layer("rule", rows, encoding, color=ACCENT, strokeWidth=2)
+def brackets(lanes: Mapping[str, Sequence[ChartPoint]], at: At, *, below: int = 0) -> list[Spec]:
+    """The interval of the median of each row that has one (MR-6), so many pixels `below` its
+    middle. `at` returns the encoding of a field, or of a stretch from one field to another."""
+    rows: list[Row] = []
+    for name, points in lanes.items():
+        if points and (interval := middle(points).interval):
+            low, high = (with_unit(points[0].metric, end) for end in interval)
+            words = f"{name.rstrip(OWN_MARK)}: 95 % interval of the median {low} to {high}"
+            rows.append(
+                {"row": name, "low": interval[0], "high": interval[1], "description": words}
+            )
+    ends = [{"row": row["row"], "end": row[end]} for row in rows for end in ("low", "high")]
+    told = {"description": named("description")}
+    style = {"color": ACCENT, "opacity": 1, "yOffset": below}
+    ticks = {"thickness": 2, "size": 8 if below else 16, "orient": "vertical"}
+    return [
+        layer("rule", rows, at("low", "high") | told, strokeWidth=2, **style),
+        layer("tick", ends, at("end"), **ticks, **style),
+    ]
 
 
-def columns(rows: Iterable[Row], encoding: Mapping[str, Channel]) -> Spec:
+def columns(rows: Iterable[Row], encoding: Mapping[str, Spec]) -> Spec:
     """Invisible rectangles that give their `words` to a pointer or a screen reader."""
     told = {**encoding, "description": named("words")}
     return layer("rect", rows, told, fillOpacity=0, color=INK)

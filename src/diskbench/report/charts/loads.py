@@ -28,14 +28,12 @@ from diskbench.report.charts.measure import (
     latency_axis,
     log_domain,
     named,
-    title,
     value_axis,
     wants_log,
     with_unit,
 )
 from diskbench.report.charts.palette import HEAT, INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.registry import chart
 from diskbench.units import counted, format_bytes
 
 MOST_CURVES = 2
@@ -83,7 +81,7 @@ def _drawing(curve: LoadCurve, *, log: bool) -> Spec:
         "x": value_axis("iops", "iops", domain, log=log, ticks=5),
         "y": latency_axis("ns", log_domain(mark["ns"] for mark in marks)),
     }
-    legend = {"orient": "top", "title": None, "symbolStrokeWidth": 0, "symbolFillColor": MUTED}
+    legend = {"title": None, "symbolStrokeWidth": 0, "symbolFillColor": MUTED}
     along = {"order": amount("load"), "strokeDash": by_name("which", _DASHES, legend)}
     told = {"shape": by_name("which", _SHAPES, legend), "description": named("words")}
     colour = OF_DIRECTION[curve.direction]
@@ -131,17 +129,6 @@ def _sentence(curve: LoadCurve) -> str:
     return f"{curve.name} {curve.direction}: {'; '.join(parts)}."
 
 
-@chart(
-    "load",
-    title="latency against throughput: the load beyond which only latency grows",
-    needs="the evidence of one run",
-    rank=60,
-)
-def _load(data: ChartData) -> Iterator[ChartFigure]:
-    for curve in data.load_curves[:MOST_CURVES]:
-        yield load_chart(curve)
-
-
 PANEL_HEIGHT, CELL = 110, 46
 _DARK_FROM = 4
 """From this step of colour on a text has the lightest colour, before it that of ink."""
@@ -181,8 +168,6 @@ def _block_panel(curve: BlockCurve, metric: str, *, last: bool) -> Spec:
         "labelOverlap": "greedy",
         "title": "block size, KiB" if last else None,
         "grid": True,
-        "domain": False,
-        "ticks": False,
     }
     rows = [
         {
@@ -250,7 +235,7 @@ def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
         )
     reads = sorted({cell.read_share for cell in cells}, reverse=True)
     writes = sorted({cell.write_share for cell in cells})
-    bare_axis = {"domain": False, "ticks": False, "labelAngle": 0}
+    bare_axis = {"labelAngle": 0}
     at = {
         "x": named("writes", sort=list(map(_share, writes)), axis=bare_axis | {"title": "writes"}),
         "y": named("reads", sort=list(map(_share, reads)), axis=bare_axis | {"title": "reads"}),
@@ -265,24 +250,14 @@ def _share(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-@chart(
-    "blocks",
-    title=f"{title('iops')} and MB/s over the block size",
-    needs="one trial",
-    rank=45,
-)
-def _blocks(data: ChartData) -> Iterator[ChartFigure]:
+def blocks(data: ChartData) -> Iterator[ChartFigure]:
+    """The rate over the block size, of the first families of steps that vary it."""
     if data.single is not None:
         yield from map(block_chart, block_curves(data.single.measurements)[:MOST_CURVES])
 
 
-@chart(
-    "mixed",
-    title="p99 of reads for each share of reads and writes offered",
-    needs="one trial",
-    rank=46,
-)
-def _mixed(data: ChartData) -> Iterator[ChartFigure]:
+def mixed(data: ChartData) -> Iterator[ChartFigure]:
+    """The p99 of reads beside writes, where a matrix of both was measured."""
     if data.single is not None:
         cells = mix_cells(data.single.measurements, data.plan)
         if any(cell.read_p99_ns is not None for cell in cells):

@@ -8,7 +8,6 @@ in MB/s, µs and ms.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,14 +17,14 @@ from diskbench.units import format_usd
 
 Spec = dict[str, Any]
 """A Vega-Lite document, or a part of one."""
-Channel = dict[str, Any]
-"""How Vega-Lite encodes one channel of a mark."""
 CHARACTER_PX = 6.8
 """Width of one character of a label in pixels: that of a wide font (DejaVu Sans, 11 px), because
 the reader's font is unknown and a label must not be cut off."""
 LOG_FROM = 100.0
 """Values that span more than this factor get a logarithmic axis: two decades. Our choice."""
 
+LINE: Spec = {"domain": True, "ticks": True}
+"""An axis with a line and ticks; others have neither."""
 UTC_LABELS = (
     "utcFormat(datum.value, {milliseconds: '%H:%M:%S', seconds: '%H:%M:%S', minutes: '%H:%M', "
     "hours: '%H:%M', day: '%b %-d', date: '%b %-d', week: '%b %-d', month: '%b', "
@@ -44,13 +43,6 @@ def wants_log(values: Iterable[float]) -> bool:
     return bool(positive) and max(positive) / min(positive) > LOG_FROM
 
 
-def decades(values: Sequence[float]) -> list[float]:
-    """The powers of ten that enclose `values`, at least two."""
-    low = math.floor(math.log10(min(values, default=1e3)))
-    high = math.ceil(math.log10(max(values, default=1e6)))
-    return [10.0**power for power in range(low, max(high, low + 1) + 1)]
-
-
 def label_room(names: Iterable[str]) -> int:
     """The width in pixels of the longest of `names` beside an axis."""
     return round(CHARACTER_PX * max((len(name) for name in names), default=0)) + 8
@@ -62,42 +54,38 @@ def span(counts: Iterable[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
-def amount(field: str, **more: object) -> Channel:
+def amount(field: str, **more: object) -> Spec:
     """A channel of numbers."""
     return {"field": field, "type": "quantitative", **more}
 
 
-def named(field: str, **more: object) -> Channel:
+def named(field: str, **more: object) -> Spec:
     """A channel of names."""
     return {"field": field, "type": "nominal", **more}
 
 
-def bare_labels(names: Sequence[str]) -> Channel:
+def bare_labels(names: Sequence[str]) -> Spec:
     """An axis of labels without a line or ticks, with room for the longest of `names`."""
     return {
         "title": None,
-        "ticks": False,
-        "domain": False,
         "labelLimit": 0,
         "labelPadding": 8,
         "minExtent": label_room(names),
     }
 
 
-def stroke_legend(**more: object) -> Channel:
+def stroke_legend(**more: object) -> Spec:
     """A legend of lines, above the plot."""
     return {
-        "orient": "top",
         "title": None,
         "symbolType": "stroke",
         "symbolStrokeWidth": 2,
-        "columnPadding": 16,
         "offset": 6,
         **more,
     }
 
 
-def by_name(field: str, values: Mapping[str, Any], legend: Channel | None = None) -> Channel:
+def by_name(field: str, values: Mapping[str, Any], legend: Spec | None = None) -> Spec:
     """A channel (colour, dash, shape) with one value per name, the same in every chart."""
     scale = {"domain": list(values), "range": list(values.values())}
     return named(field, scale=scale, legend=legend, sort=None)
@@ -130,11 +118,12 @@ def tick_words(second: int, seconds: float) -> str:
     return f"{second // 3600}:{second % 3600 // 60:02} h"
 
 
-def time_axis(seconds: float, field: str = "second") -> Channel:
+def time_axis(seconds: float, field: str = "second") -> Spec:
     """A horizontal axis of `seconds`, from 0."""
     marks = ticks(seconds)
     words = {str(mark): tick_words(mark, seconds) for mark in marks}
     axis = {
+        **LINE,
         "title": "second" if seconds <= _IN_SECONDS else None,
         "values": marks,
         "labelExpr": f"{json.dumps(words)}[datum.value]",
@@ -192,7 +181,7 @@ def value_axis(
     log: bool = False,
     ticks: int = 4,
     **more: object,
-) -> Channel:
+) -> Spec:
     """An axis over `domain` with its unit as title; on a logarithmic one only powers of ten are
     labelled. `more` are options of the axis."""
     # Vega would drop some of the given values for a count of ticks.
@@ -200,8 +189,6 @@ def value_axis(
     axis = {
         "title": title(metric) + (", logarithmic" if log else ""),
         "labelExpr": _LABELS.get(metric, LATENCY_LABELS),
-        "domain": False,
-        "ticks": False,
         "labelOverlap": "greedy",
         "labelFlush": True,
         "labelSeparation": 6,
@@ -212,7 +199,7 @@ def value_axis(
     return amount(field, scale=scale, axis=axis)
 
 
-def latency_axis(field: str, domain: Sequence[float], *, grid: bool = True) -> Channel:
+def latency_axis(field: str, domain: Sequence[float], *, grid: bool = True) -> Spec:
     """The vertical logarithmic axis of latencies; it has no title, because its labels have
     units."""
     return value_axis(field, "lat_ns", domain, log=True, minExtent=34, title=None, grid=grid)

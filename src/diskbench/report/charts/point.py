@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from diskbench.analysis.repeats import median_interval
 from diskbench.plugins import known_plugin, plugins
-from diskbench.report.charts.measure import Channel, bare_labels, named, span, with_unit
+from diskbench.report.charts.measure import Spec, bare_labels, named, span, with_unit
 from diskbench.report.charts.palette import SERIES
 
 Source = Literal["published", "measured", "predicted"]
@@ -210,7 +210,7 @@ def row(point: ChartPoint) -> Row:
     return fields | ({"href": point.href} if point.href else {})
 
 
-def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Channel:
+def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Spec:
     """A fixed colour for each provider, renting providers first; labels name the provider as well.
     If no disk is of a cloud, all have the first colour: there is nothing to distinguish."""
     in_order = sorted(plugins(), key=lambda plugin: (not plugin.rents, plugin.name))
@@ -219,11 +219,9 @@ def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Channel:
     if present == {OTHER}:
         return {"value": SERIES[0]}
     shown = {
-        "orient": "top",
         "title": None,
         "values": [name for name in domain if name in present],
         "symbolType": "square",
-        "columnPadding": 16,
     }
     return named(
         "provider",
@@ -232,7 +230,7 @@ def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Channel:
     )
 
 
-def carried(rows: Sequence[Row]) -> dict[str, Channel]:
+def carried(rows: Sequence[Row]) -> dict[str, Spec]:
     """The encodings of the marks' text, and of their link if any has one."""
     encodings = {"description": named("description")}
     if any("href" in row for row in rows):
@@ -240,7 +238,7 @@ def carried(rows: Sequence[Row]) -> dict[str, Channel]:
     return encodings
 
 
-_OWN_MARK = "\u200b"
+OWN_MARK = "\u200b"
 """A zero-width space at the end of a name marks the row of own runs."""
 _YOURS = "yours"
 Lanes = dict[str, list[ChartPoint]]
@@ -257,26 +255,26 @@ def lanes_of(points: Sequence[ChartPoint], *, ranked: bool) -> Lanes:
         labels.setdefault(point.label, point.value)
     lanes: Lanes = {}
     for label in sorted(labels, key=lambda name: -labels[name]) if ranked else labels:
-        name = label.replace(_OWN_MARK, "")
+        name = label.replace(OWN_MARK, "")
         for point in ordered:
             if point.label == label:
-                own = _OWN_MARK if beside and point.source == "measured" else ""
+                own = OWN_MARK if beside and point.source == "measured" else ""
                 lanes.setdefault(name + own, []).append(point)
     return lanes
 
 
-def lane_axis(lanes: Mapping[str, object], *, labelled: bool = True) -> Channel:
+def lane_axis(lanes: Mapping[str, object], *, labelled: bool = True) -> Spec:
     """The vertical axis: labels, and `yours` for a row of own runs. Not `labelled`: the same rows
     without labels, because a panel further left has them."""
     labels = bare_labels([_YOURS if is_own(name) else name for name in lanes]) | {
-        "labelExpr": f"indexof(datum.value, '{_OWN_MARK}') < 0 ? datum.value : '{_YOURS}'"
+        "labelExpr": f"indexof(datum.value, '{OWN_MARK}') < 0 ? datum.value : '{_YOURS}'"
     }
     return named("row", scale={"domain": list(lanes)}, axis=labels if labelled else None)
 
 
 def is_own(name: str) -> bool:
     """Whether a row holds own runs below a published figure."""
-    return name.endswith(_OWN_MARK)
+    return name.endswith(OWN_MARK)
 
 
 def lane_rows(lanes: Lanes) -> list[Row]:

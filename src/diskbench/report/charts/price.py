@@ -13,9 +13,8 @@ import math
 from collections.abc import Sequence
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import dots, interval_rule, layer, layered, placed
+from diskbench.report.charts.layers import dots, layer, layered, placed
 from diskbench.report.charts.measure import (
-    Channel,
     Spec,
     log_domain,
     named,
@@ -23,7 +22,7 @@ from diskbench.report.charts.measure import (
     value_axis,
     wants_log,
 )
-from diskbench.report.charts.palette import GRID, MUTED
+from diskbench.report.charts.palette import ACCENT, GRID, MUTED
 from diskbench.report.charts.point import ChartPoint, Row, middle, provider_colour, row, subtitle
 from diskbench.units import format_usd
 
@@ -61,7 +60,13 @@ def price_chart(
         layers = [
             *(_bargains(points, metric, x_domain, y_domain, at) if log else ()),
             *dots(rows, at | colour, size=85),
-            interval_rule(_intervals(points), at | {"y2": {"field": "high"}}),
+            layer(
+                "rule",
+                _intervals(points),
+                at | {"y2": {"field": "high"}},
+                color=ACCENT,
+                strokeWidth=2,
+            ),
             placed(rows, at, "inside" if log else "beside"),
         ]
         return layered(layers, WIDTH, HEIGHT)
@@ -119,7 +124,7 @@ def _bargains(
     metric: str,
     x_domain: Sequence[float],
     y_domain: Sequence[float],
-    at: dict[str, Channel],
+    at: dict[str, Spec],
 ) -> list[Spec]:
     """Lines of equal price per unit, one per power of ten, with the price at the upper end."""
     unit, words = _PER[metric]

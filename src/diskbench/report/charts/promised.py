@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import dots, interval_rule, layer, layered
+from diskbench.report.charts.layers import brackets, dots, layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
     Spec,
     bare,
     by_name,
@@ -108,16 +107,11 @@ def _sentence(points: Sequence[ChartPoint], heading: str) -> str:
 def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -> Spec:
     y = lane_axis(lanes)
     rows = [_row(point, name) for name, of_lane in lanes.items() for point in of_lane]
-    spans = [
-        {"row": name, "span_low": interval[0], "span_high": interval[1]}
-        for name, of_lane in lanes.items()
-        if (interval := middle(of_lane).interval)
-    ]
     told = [{"row": name, "text": _words(of_lane)} for name, of_lane in lanes.items()]
     promised = {"description": named("promise_words")}
     colours = by_name("source", {"published": SERIES[0], "measured": INK})
 
-    def at(field: str, end: str = "") -> dict[str, Channel]:
+    def at(field: str, end: str = "") -> dict[str, Spec]:
         x = value_axis(field, metric, domain, log=log)
         return {"x": x, "y": y} | ({"x2": {"field": end}} if end else {})
 
@@ -127,8 +121,8 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
               orient="vertical"),
         layer("point", [row for row in rows if row["burst"] is not None], at("burst") | promised,
               shape="triangle-down", size=46, color=MUTED, filled=True, yOffset=-10),
-        interval_rule(spans, at("span_low", "span_high")),
         *dots(rows, at("value") | {"color": colours}, size=90),
+        *brackets(lanes, at),
         # In a separate column, so that no mark is below the text.
         layer("text", told, {"y": y, "text": named("text")}, align="left", color=INK,
               x=WIDTH + 10),

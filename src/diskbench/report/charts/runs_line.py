@@ -14,7 +14,7 @@ from types import MappingProxyType
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
+    LINE,
     Spec,
     amount,
     by_name,
@@ -88,7 +88,7 @@ def runs_chart(
             "run",
             title="run",
             scale={"domain": [0.5, last + 0.5], "nice": False},
-            axis={"format": "d", "grid": False, "tickCount": 8, "tickMinStep": 1},
+            axis={**LINE, "format": "d", "grid": False, "tickCount": 8, "tickMinStep": 1},
         )
         drawn = [
             layered(
@@ -115,7 +115,7 @@ def runs_chart(
 
 
 def _lines(
-    lines: Sequence[ChartPoint], x: Channel, hrefs: Mapping[str, str], *, log: bool
+    lines: Sequence[ChartPoint], x: Spec, hrefs: Mapping[str, str], *, log: bool
 ) -> list[Spec]:
     """A line per series; of what is published a wide one per level, which posts state for stretches
     of runs; and a mark per run with its text, which is invisible on a level."""
@@ -126,8 +126,7 @@ def _lines(
         ticks=3,
     )  # fmt: skip
     shown = list(dict.fromkeys(_WORDS[line.source] for line in lines))
-    legend = {"orient": "top", "title": None, "values": shown, "symbolSize": 180,
-              "columnPadding": 24}  # fmt: skip
+    legend = {"title": None, "values": shown, "symbolSize": 180, "columnPadding": 24}
     colours = {word: _COLOURS[origin] for origin, word in _WORDS.items()}
     dashes = {word: _DASHES[origin] for origin, word in _WORDS.items()}
     at = {"x": x, "y": y, "color": by_name("who", colours, legend)}
@@ -189,7 +188,7 @@ def _levels(rows: Sequence[Row]) -> list[Row]:
     return ends
 
 
-def _cliffs(cliffs: Sequence[CliffMark], x: Channel, last: int, *, labelled: bool) -> list[Spec]:
+def _cliffs(cliffs: Sequence[CliffMark], x: Spec, last: int, *, labelled: bool) -> list[Spec]:
     """A rule per cliff; `labelled`: with its label above the plot, a line each."""
     layers: list[Spec] = []
     for place, cliff in enumerate(cliffs):

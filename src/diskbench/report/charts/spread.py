@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import layer, layered
+from diskbench.report.charts.layers import brackets, layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
     Spec,
     amount,
     bare_labels,
@@ -28,7 +27,7 @@ from diskbench.report.charts.measure import (
     wants_log,
     with_unit,
 )
-from diskbench.report.charts.palette import ACCENT, INK, MUTED, SERIES
+from diskbench.report.charts.palette import INK, MUTED, SERIES
 from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
 
 WIDTH = 320
@@ -89,7 +88,7 @@ def spread_chart(
     return ChartFigure(
         title=heading,
         subtitle="; ".join(filter(None, (_subtitle(groups, boxes, samples=samples), left_out))),
-        drawing=lambda log: _drawing(groups, boxes, metric, log=log),
+        drawing=lambda log: _drawing(groups, boxes, metric, samples=samples, log=log),
         id=name,
         alt=f"{heading}: {len(groups)} groups, the highest median is that of {best['name']} with "
         f"{with_unit(metric, best['median'])}, the lowest that of {least['name']} with "
@@ -105,7 +104,7 @@ def _box(points: Sequence[ChartPoint], name: str, *, samples: bool) -> Row:
     values = [point.value for point in points]
     low, q1, centre, q3, high = map(float, np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
     box: Row = {
-        "name": name, "n": len(values), "group": f"{name} (n = {len(values)})", "low": low,
+        "name": name, "n": len(values), "row": f"{name} (n = {len(values)})", "low": low,
         "q1": q1, "median": centre, "q3": q3, "high": high,
         "interval": None if samples else middle(points).interval,
     }  # fmt: skip
@@ -135,7 +134,9 @@ def _subtitle(groups: Groups, boxes: Sequence[Row], *, samples: bool) -> str:
     return "; ".join([*words, f"dot: one value, line: median{box}"])
 
 
-def _drawing(groups: Groups, boxes: Sequence[Row], metric: str, *, log: bool) -> Spec:
+def _drawing(
+    groups: Groups, boxes: Sequence[Row], metric: str, *, samples: bool, log: bool
+) -> Spec:
     values = [point.value for of in groups.values() for point in of]
     low, high = min(values), max(values)
     if log:
@@ -144,45 +145,29 @@ def _drawing(groups: Groups, boxes: Sequence[Row], metric: str, *, log: bool) ->
         # From zero, unless that would push all to one side: then the axis shows its bounds.
         edge = (high - low) * 0.06 or high * 0.05 or 1.0
         domain = [0.0 if low <= high / 2 else low - edge, high + edge]
-    names = [box["group"] for box in boxes]
-    y = named("group", scale={"domain": names}, axis=bare_labels(names) | {"grid": False})
+    names = [box["row"] for box in boxes]
+    lanes = dict(zip(names, groups.values(), strict=True))
+    y = named("row", scale={"domain": names}, axis=bare_labels(names) | {"grid": False})
 
-    def at(field: str, end: str = "", *, told: bool = False) -> dict[str, Channel]:
+    def at(field: str, end: str = "") -> dict[str, Spec]:
         place = {"x": value_axis(field, metric, domain, log=log), "y": y}
-        place |= {"x2": {"field": end}} if end else {}
-        return place | ({"description": named("description")} if told else {})
+        return place | ({"x2": {"field": end}} if end else {})
 
     boxed = [box for box in boxes if box["n"] >= BOX_FROM]
-    brackets = [
-        {
-            "low": box["interval"][0],
-            "high": box["interval"][1],
-            "group": box["group"],
-            "description": f"{box['name']}: 95 % interval of the median "
-            f"{with_unit(metric, box['interval'][0])} to {with_unit(metric, box['interval'][1])}",
-        }
-        for box in boxes
-        if box["interval"]
-    ]
-    ends = [
-        {"end": each[end], "group": each["group"]} for each in brackets for end in ("low", "high")
-    ]
     single = [
         # Slightly aside from the middle, different for each dot, but reproducible.
-        row(point) | {"group": box["group"], "aside": (number * 7) % 11 - 5}
-        for box, of in zip(boxes, groups.values(), strict=True)
+        row(point) | {"row": name, "aside": (number * 7) % 11 - 5}
+        for name, of in lanes.items()
         for number, point in enumerate(of)
     ]
+    told = {"description": named("description")}
     aside = {"yOffset": amount("aside", scale={"domain": [-16, 16]})}
     layers = [
         layer("rule", boxed, at("low", "high"), color=MUTED, strokeWidth=1.2),
-        layer("bar", boxed, at("q1", "q3", told=True), height=_BOX, color=SERIES[0], opacity=0.35),
-        layer("tick", boxes, at("median", told=True), color=INK, opacity=1, thickness=2.2,
-              size=_BOX, orient="vertical"),
-        layer("rule", brackets, at("low", "high", told=True), color=ACCENT, strokeWidth=2,
-              yOffset=_BELOW),
-        layer("tick", ends, at("end"), color=ACCENT, thickness=2, size=8, orient="vertical",
-              yOffset=_BELOW),
+        layer("bar", boxed, at("q1", "q3") | told, height=_BOX, color=SERIES[0], opacity=0.35),
+        layer("tick", boxes, at("median") | told, color=INK, opacity=1, thickness=2.2, size=_BOX,
+              orient="vertical"),
+        *(() if samples else brackets(lanes, at, below=_BELOW)),
         layer("point", single, at("value") | aside | carried(single), filled=True, size=30,
               color=INK, opacity=0.75),
     ]  # fmt: skip

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.latencies import SHOWN, Distribution
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
-    Channel,
+    Spec,
     amount,
     bare,
     by_name,
@@ -28,7 +27,6 @@ from diskbench.report.charts.measure import (
 )
 from diskbench.report.charts.palette import OF_DIRECTION, SERIES
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.registry import chart
 from diskbench.units import counted
 
 WIDTH = 300
@@ -50,8 +48,6 @@ def percentile_chart(spread: Sequence[Distribution]) -> ChartFigure:
         "values": [round(_x(p), 4) for p in marked],
         "labelExpr": f"({json.dumps(words)})[format(datum.value, '.4f')]",
         "title": "percentile (%)",
-        "domain": False,
-        "ticks": False,
     }
     at = {
         "x": amount("x", scale={"domain": [0, furthest * 1.02], "nice": False}, axis=axis),
@@ -65,8 +61,7 @@ def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
     """The share of I/Os up to each latency, at most six lines."""
     shown = _named(spread)
     lines = [row for name, of in shown.items() for row in _shares(of, name)]
-    share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "domain": False,
-             "ticks": False, "minExtent": 34}  # fmt: skip
+    share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "minExtent": 34}
     domain = log_domain(row["ns"] for row in lines)
     at = {
         "x": value_axis("ns", "lat_ns", domain, log=True, title=None),
@@ -108,12 +103,11 @@ def _figure(
     shows: str,
     lines: Sequence[Row],
     marks: Sequence[Row],
-    at: dict[str, Channel],
+    at: dict[str, Spec],
     interpolate: str = "linear",
 ) -> ChartFigure:
     shown = _named(spread)
     legend = {
-        "orient": "top",
         "title": None,
         "columns": 1 if label_room(shown) > WIDTH / 2 else 2,
         "labelLimit": 0,
@@ -222,25 +216,3 @@ def _sentence(shown: Shown) -> str:
         for name, of in shown.items()
     ]
     return f"Latency of {'; '.join(parts)}."
-
-
-@chart(
-    "percentiles",
-    title="latency up to each percentile, with the tail stretched",
-    needs="the evidence of one run",
-    rank=40,
-)
-def _percentiles(data: ChartData) -> Iterator[ChartFigure]:
-    if data.distributions:
-        yield percentile_chart(data.distributions)
-
-
-@chart(
-    "cdf",
-    title="the share of I/Os that took at most a given time",
-    needs="the evidence of one run",
-    rank=50,
-)
-def _shares_of_run(data: ChartData) -> Iterator[ChartFigure]:
-    if data.distributions:
-        yield cdf_chart(data.distributions)

@@ -12,18 +12,16 @@ from diskbench.report.assemble.lines import StepLine
 from diskbench.report.charts.figure import ChartFigure, titled
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
-    LATENCY_LABELS,
-    Channel,
     Spec,
     amount,
     bare_labels,
     by_name,
-    decades,
+    log_domain,
     named,
+    value_axis,
 )
 from diskbench.report.charts.palette import INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.registry import chart
 from diskbench.units import format_iops, format_mb_per_s
 
 WIDTH = 260
@@ -43,7 +41,7 @@ def label(line: StepLine, lines: Sequence[StepLine]) -> str:
     return line.step if alone and line.direction in line.step else f"{line.step} {line.direction}"
 
 
-def _of_step(drawn: Sequence[StepLine], lines: Sequence[StepLine]) -> dict[str, Channel]:
+def _of_step(drawn: Sequence[StepLine], lines: Sequence[StepLine]) -> dict[str, Spec]:
     """A row for each step that is drawn, with room for the labels of all `lines` of the trial: so
     drawings below each other have one left edge."""
     names = {id(line): label(line, lines) for line in lines}
@@ -97,7 +95,7 @@ def _bars(
     scale = {"domain": [0, max(row["high"] for row in rows)], "nice": False}
     of_step = _of_step(drawn, lines)
 
-    def at(field: str, **more: Channel) -> dict[str, Channel]:
+    def at(field: str, **more: Spec) -> dict[str, Spec]:
         x = amount(field, title=None, scale=scale, axis=None)
         return {"x": x, "y": of_step["y"], **more}
 
@@ -125,8 +123,8 @@ def _rate_text(line: StepLine, *, in_bytes: bool) -> str:
     return f"{iops}  ({speed} MB/s)" if speed and line.direction != "sync" else iops
 
 
-@chart("iops", title="IOPS and throughput of each step", needs="one trial", rank=30)
-def _rates_of_trial(data: ChartData) -> Iterator[ChartFigure]:
+def rates_of_trial(data: ChartData) -> Iterator[ChartFigure]:
+    """The rates of a trial of several steps."""
     if data.single and sum(line.iops is not None for line in data.single.lines) > 1:
         yield from rate_charts(data.single.lines)
 
@@ -152,13 +150,10 @@ def latency_chart(lines: Sequence[StepLine]) -> ChartFigure:
         )
         if value and value.median > 0
     ]
-    powers = decades([row["ns"] for row in rows])
-    axis = {"labelExpr": LATENCY_LABELS, "values": powers, "title": None, "domain": False,
-            "labelOverlap": "greedy", "labelFlush": True, "labelSeparation": 8}  # fmt: skip
-    x = amount("ns", scale={"type": "log", "domain": [powers[0], powers[-1]]}, axis=axis)
+    x = value_axis("ns", "lat_ns", log_domain(row["ns"] for row in rows), log=True, title=None)
     ends = {"x": x | {"aggregate": "min"}, "x2": {"field": "ns", "aggregate": "max"}}
     of_step = _of_step(lines, lines)
-    legend = {"orient": "top", "title": None, "symbolFillColor": MUTED, "symbolStrokeWidth": 0}
+    legend = {"title": None, "symbolFillColor": MUTED, "symbolStrokeWidth": 0}
     shape = by_name("which", _SHAPES, legend)
     layers = [
         layer("rule", rows, of_step | ends, strokeWidth=2, opacity=0.35),
@@ -177,8 +172,8 @@ def _has_latency(lines: Sequence[StepLine]) -> bool:
     return any(line.p50_ns or line.max_ns for line in lines)
 
 
-@chart("latency", title="median, tail and longest latency of each step", needs="one trial", rank=40)
-def _latency_of_trial(data: ChartData) -> Iterator[ChartFigure]:
+def latency_of_trial(data: ChartData) -> Iterator[ChartFigure]:
+    """The latencies of a trial of several steps."""
     lines = data.single.lines if data.single else ()
     if len(lines) > 1 and _has_latency(lines):
         yield latency_chart(lines)

@@ -19,7 +19,6 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.point import ChartPoint, Promise
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
-from diskbench.report.charts.registry import chart
 from diskbench.report.charts.runs_line import CliffMark, runs_chart
 from diskbench.report.charts.spread import By, groups_of, spread_chart, undated
 
@@ -33,8 +32,8 @@ LEAST_APART = 4
 """Fewer trials say nothing about regions and hours."""
 
 
-@chart("trials", title="a step over all trials, by subject", needs="several trials", rank=10)
-def _by_subject(data: ChartData) -> Iterator[ChartFigure]:
+def by_subject(data: ChartData) -> Iterator[ChartFigure]:
+    """The first steps over all trials: a bar a subject, or the spread of one."""
     for number, (step, points) in _steps(data):
         name, labels = f"trials-{number}", len({point.label for point in points})
         if labels > MOST_BARS:
@@ -46,8 +45,8 @@ def _by_subject(data: ChartData) -> Iterator[ChartFigure]:
             yield spread_chart(groups_of(points, "label"), name=name, heading=step)
 
 
-@chart("prices", title="what disks cost and what they delivered", needs="several trials", rank=20)
-def _by_price(data: ChartData) -> Iterator[ChartFigure]:
+def by_price(data: ChartData) -> Iterator[ChartFigure]:
+    """The first step of trials whose disks have a price."""
     prices = {trial.trial_id: trial.price for trial in data.trials}
     usd = {key: price.total_usd for key, price in prices.items() if price and price.total_usd}
     for _, (step, points) in _steps(data, 1):
@@ -61,17 +60,8 @@ def _by_price(data: ChartData) -> Iterator[ChartFigure]:
             )
 
 
-@chart("regions", title="a step by region", needs="several trials", rank=30)
-def _by_region(data: ChartData) -> Iterator[ChartFigure]:
-    yield from _apart(data, "region", "region")
-
-
-@chart("hours", title="a step by hour of the day", needs="several trials", rank=40)
-def _by_hour(data: ChartData) -> Iterator[ChartFigure]:
-    yield from _apart(data, "hour", "hour of the day (UTC)")
-
-
-def _apart(data: ChartData, by: By, words: str) -> Iterator[ChartFigure]:
+def apart(data: ChartData, by: By, words: str) -> Iterator[ChartFigure]:
+    """The first steps by region or by hour of the day."""
     for number, (step, points) in _steps(data, MOST_APART):
         groups = groups_of(points, by) if len(points) >= LEAST_APART else {}
         if len(groups) > 1:
@@ -90,8 +80,8 @@ def _steps(
     yield from enumerate(islice(points_by_step(data.groups).items(), most))
 
 
-@chart("promised", title="each step and what was promised", needs="one trial", rank=20)
-def _beside_promise(data: ChartData) -> Iterator[ChartFigure]:
+def beside_promise(data: ChartData) -> Iterator[ChartFigure]:
+    """The steps of one trial beside what was promised of its disk."""
     if data.single is None:
         return
     trial = data.single
@@ -144,13 +134,8 @@ MOST_RUN_STEPS = 2
 """The number of steps drawn run after run: those that changed most."""
 
 
-@chart(
-    "runs",
-    title="a step run after run, and the run in which it dropped",
-    needs="one trial",
-    rank=10,
-)
-def _by_run(data: ChartData) -> Iterator[ChartFigure]:
+def by_run(data: ChartData) -> Iterator[ChartFigure]:
+    """The steps of one trial that changed most from run to run."""
     numbers = {row.run_id: row.number for row in data.runs}
     if data.single is None or len(numbers) < LEAST_RUNS:
         return

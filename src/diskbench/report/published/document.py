@@ -8,7 +8,6 @@ from typing import Literal
 
 from sqlalchemy.engine import Engine
 
-from diskbench.catalog.differences import differences
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import (
     SEEDS,
@@ -23,24 +22,19 @@ from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.ids import LAST
 from diskbench.model.run import Run
-from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
+from diskbench.plan.published import asked_of
 from diskbench.report.assemble.subject import marks_of
-from diskbench.report.published.points import at_one_level
+from diskbench.report.published.differences import (
+    FigureBeside,
+    differences,
+    figure_beside,
+)
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import Selection, chosen
 from diskbench.results.trial import Trial, read_trials
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-
-
-class FigureBeside(Frozen):
-    """A published figure and ours, in the unit of its metric; `ratio` is ours divided by theirs."""
-
-    figure: Published
-    ours: float
-    runs: int
-    ratio: float
 
 
 class RunsBeside(Frozen):
@@ -78,36 +72,29 @@ def trial_beside(
 ) -> RunsBeside:
     """A trial beside the figures that match it; with `named`, beside every given figure of the same
     workload, whatever its disk."""
-    first, run_ids = trial.runs[0], tuple(run.run_id for run in trial.runs)
-    marks, when = marks_of(trial.runs), first.started_at or first.measured_at
+    first, marks = trial.runs[0], marks_of(trial.runs)
     matched = match(asked, figures)
     taken, why_not, nearest = matched.figures, matched.why_not, matched.nearest
     if named:
         parted = [(figure, part(asked, figure)) for figure in figures]
         taken = tuple(f for f, at in parted if at is None or at.criterion != "workload")
         why_not = f"none that is named was measured as profile {asked.profile} does"
-    theirs = first.provider == GOBONNIEGO_FILE
-    ours = (at_one_level(one, trial.measurements, gobonniego_file=theirs) for one in taken)
-    pairs = tuple(pair for pair in ours if pair is not None)
+    pairs = tuple(pair for one in taken if (pair := figure_beside(one, trial)) is not None)
     if taken and not pairs:
         why_not, nearest = "the runs finished no step of that workload", ()
-    warnings = [doubt for of in trial.steps.values() for step in of for doubt in step.warnings]
-    year = int(when[:4]) if when else None
-    return RunsBeside(
+    beside = RunsBeside(
         trial_id=trial.trial_id,
-        run_ids=run_ids,
+        run_ids=tuple(run.run_id for run in trial.runs),
         subject=_subject(asked),
         marks=marks,
-        figures=tuple(
-            FigureBeside(figure=pair.figure, ours=pair.ours, runs=pair.runs, ratio=pair.ratio)
-            for pair in pairs
-        ),
-        differences=differences(asked, pairs, marks=marks, warnings=warnings, year=year)
-        if pairs
-        else (),
-        why_not="" if pairs else why_not,
-        nearest=() if pairs else nearest,
     )
+    if not pairs:
+        return beside.model_copy(update={"why_not": why_not, "nearest": nearest})
+    warnings = [doubt for of in trial.steps.values() for step in of for doubt in step.warnings]
+    when = first.started_at or first.measured_at
+    year = int(when[:4]) if when else None
+    told = differences(asked, pairs, marks=marks, warnings=warnings, year=year)
+    return beside.model_copy(update={"figures": pairs, "differences": told})
 
 
 def _subject(asked: RunSubject) -> str:

@@ -1,5 +1,5 @@
 """Own trials on a chart of published figures, and why others do not match it: one point per trial
-and figure, the mean over its runs, because the posts give means (catalog/differences.py)."""
+and figure, the mean over its runs, because the posts give means (differences.py)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from diskbench.catalog.published import Match, group, load_published, match
 from diskbench.model.ids import short
 from diskbench.model.run import Run
 from diskbench.model.verdict import trust_words
-from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
+from diskbench.plan.published import asked_of
 from diskbench.report.assemble.subject import marks_of
 from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.runs_line import CliffMark
+from diskbench.report.published.differences import figure_beside
 from diskbench.report.published.draw import OwnRuns
 from diskbench.report.published.points import (
     PostChart,
-    at_one_level,
     of_outlook,
     predicted_cliffs,
     short_label,
@@ -120,8 +120,7 @@ def _found(trial: Trial) -> tuple[CliffMark, ...]:
 
 def _point(trial: Trial, figure: Published, marks: tuple[str, ...]) -> ChartPoint | None:
     first = trial.runs[0]
-    theirs = first.provider == GOBONNIEGO_FILE
-    joined = at_one_level(figure, trial.measurements, gobonniego_file=theirs)
+    joined = figure_beside(figure, trial)
     if joined is None:
         return None
     by_run, values = joined.by_run, tuple(joined.by_run.values())

@@ -2,10 +2,7 @@
 points: published figures with a short name for each disk and its doubts, what a plan expects
 (promises, prices, predicted runs), and own runs beside them.
 
-The text of each chart says what it shows and which drawing of the post it redraws. Own runs are
-those at one level: no figure spans a cliff (MR-3). A published figure is a mean over runs, so ours
-is a mean as well; but if the disk fell between two runs and stayed low (analysis/drift.py), only
-the runs after the fall are used.
+The text of each chart says what it shows and which drawing of the post it redraws.
 """
 
 from __future__ import annotations
@@ -14,21 +11,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from importlib.resources import files
-from typing import Any, Literal, cast
+from typing import Literal
 
-from diskbench.analysis.drift import fall_of
-from diskbench.catalog.differences import Beside, beside
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import SEEDS
-from diskbench.catalog.yaml_loader import read_yaml
+from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation, StepExpectation
-from diskbench.model.result import Measurement
 from diskbench.plugins import known_plugin
 from diskbench.report.charts.point import ChartPoint, Promise, Source, provider_label
 from diskbench.report.charts.runs_line import CliffMark
+from diskbench.report.published.differences import RATES
 
 Kind = Literal["bars", "multiples", "instances", "latency", "samples", "runs", "promised", "price"]
 Named = Literal["disk", "disk and step", "disk and direction", "workload"]
@@ -70,17 +64,11 @@ class PostChart(Frozen):
         )
 
 
-def _shipped() -> tuple[PostChart, ...]:
-    text = files("diskbench.report.published").joinpath("charts.yaml").read_text(encoding="utf-8")
-    posts = cast("dict[str, Any]", read_yaml(text))["charts"]
-    return tuple(
-        PostChart.model_validate({"post": post, **chart})
-        for post, charts in posts.items()
-        for chart in charts
-    )
-
-
-POST_CHARTS = _shipped()
+POST_CHARTS = tuple(
+    PostChart.model_validate({"post": post, **chart})
+    for post, charts in packaged("diskbench.report.published", "charts.yaml")["charts"].items()
+    for chart in charts
+)
 
 
 def charts_of(post: str) -> tuple[PostChart, ...]:
@@ -161,7 +149,6 @@ def with_extremes(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
     )
 
 
-_RATES = frozenset({"iops", "bytes_per_s"})
 _ABOVE = 1.05
 """A figure above the lasting promise by this factor was measured on credit, and is compared with
 the burst. Our choice."""
@@ -174,7 +161,7 @@ def of_outlook(point: ChartPoint, outlook: PlanExpectation | None) -> ChartPoint
     usd = price.total_usd if price and price.total_usd else None
     step = _step(outlook, point.step)
     expected = outlook.of(step) if outlook and step else None
-    if expected is None or point.metric not in _RATES or expected.lasting.iops <= 0:
+    if expected is None or point.metric not in RATES or expected.lasting.iops <= 0:
         return replace(point, usd=usd)
     per = 1.0 if point.metric == "iops" else float(expected.load.block_bytes)
     lasting = expected.lasting
@@ -250,20 +237,3 @@ def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:
 
 def _step(outlook: PlanExpectation | None, name: str) -> StepExpectation | None:
     return next((step for step in outlook.steps if step.name == name), None) if outlook else None
-
-
-def at_one_level(
-    figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
-) -> Beside | None:
-    """The figure beside ours, over the runs at the lasting level, with the values of all runs; None
-    if no row has the figure."""
-    for pair in beside([figure], measured, gobonniego_file=gobonniego_file):
-        values = pair.by_run
-        fall = fall_of(tuple(values.values())) if figure.metric in _RATES else None
-        if fall is None:
-            return pair
-        lasting = set(list(values)[fall.index :])
-        rows = [row for row in measured if row.run_id in lasting]
-        (last,) = beside([figure], rows, gobonniego_file=gobonniego_file)
-        return replace(last, by_run=values)
-    return None

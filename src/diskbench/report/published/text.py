@@ -11,7 +11,8 @@ from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import group
 from diskbench.plan.published import published_verdict
 from diskbench.report.assemble.words import cut, figure_text, rate_words
-from diskbench.report.published.document import ComparePublishedDocument, FigureBeside, RunsBeside
+from diskbench.report.published.differences import FigureBeside
+from diskbench.report.published.document import ComparePublishedDocument, RunsBeside
 from diskbench.report.terminal.screen import wrapped
 
 WIDTH = 80

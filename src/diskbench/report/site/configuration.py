@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
-
-from markupsafe import Markup
 
 from diskbench.analysis.time_share import share_of_runs
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
@@ -29,7 +26,6 @@ from diskbench.units import counted, format_bytes
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
 """Metrics with charts: MB/s follows from IOPS, other quantiles move with these. Tables show all."""
 _UP = "../"
-_RUN = "run:"
 _MOST_VALUES = 5
 _FOLLOWS = "bytes_per_s"
 """This metric changes together with IOPS, so its changes are not listed again."""
@@ -135,7 +131,7 @@ def _drawn(
             "at": trial.at,
             "value": trial.value,
             "words": f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}",
-            "href": f"#{_RUN}{trial.trial_id}:{trial.run_id}",
+            "href": f"{_UP}{run_href(trial.trial_id, trial.run_id)}",
         }
         for trial in track.sampled
     }
@@ -161,18 +157,7 @@ def _drawn(
         times=medians,
         facts=[{"at": at, "text": number} for at, number in marks if first.at <= at <= last.at],
     )
-    (chart,) = drawn([replace(figure, rows_href=line["id"])])
-    return replace(chart, svg=Markup(_linked(chart.svg)))  # noqa: S704 - vega escapes every text in it
-
-
-def _linked(drawing: str) -> str:
-    """The drawing with links to runs: vega resolves relative addresses against its own data but
-    leaves fragments unchanged, so fragments are replaced here."""
-    return re.sub(
-        rf'href="#{_RUN}([0-9a-z]+):([0-9a-z]+)"',
-        lambda match: f'href="{_UP}{run_href(match[1], match[2])}"',
-        drawing,
-    )
+    return drawn([replace(figure, rows_href=line["id"])])[0]
 
 
 def _unit(metric: str) -> str:

@@ -6,7 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from diskbench.analysis.trust import over_runs
-from diskbench.model.history import Best, Configuration, ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.model.history import (
+    Best,
+    Configuration,
+    ConfigurationLine,
+    Configured,
+    NewLevel,
+    SiteRunLine,
+)
 from diskbench.model.run import Mark, Run
 from diskbench.model.verdict import Trust, Verdict
 from diskbench.report.assemble.lines import StepLine
@@ -83,24 +90,14 @@ def configuration_line(
     lasting = {step for run in runs for step in run.lasting}
     on_credit = {step for run in runs for step in run.on_credit} - lasting
     fields = [(name, value) for name, value in configuration.fields if name not in _SHOWN]
+    subject = {name: getattr(configuration, name) for name in Configured.model_fields}
     return ConfigurationLine(
-        key=configuration.key,
-        words=configuration.words,
-        provider=configuration.provider,
-        region=configuration.region,
-        disk=configuration.disk or _found(configuration),
-        machine=configuration.machine,
-        profile=configuration.profile,
+        **subject | {"disk": configuration.disk or _found(configuration)},
         target=dict(configuration.fields).get("target", ""),
         rest=tuple(
             (name.removeprefix("set."), _field_words(name, value)) for name, value in fields
         ),
-        marks=configuration.marks,
         runs=len(configuration.runs),
-        times=configuration.times,
-        machines=configuration.machines,
-        first=configuration.first,
-        last=configuration.last,
         read=_best_track(configuration, "read", on_credit),
         write=_best_track(configuration, "write", on_credit),
         trust=trust,

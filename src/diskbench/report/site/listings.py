@@ -13,19 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from diskbench.model.history import ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.report.assemble.words import NO_DATE, change_text, figure_text
 from diskbench.report.site.frame import Site, configuration_name, day, moment, render, run_href
 from diskbench.report.site.table import configurations_table, runs_table
-from diskbench.visible import visible
+from diskbench.report.templates import environment
 
 CHANGES_SHOWN = 10
 FEED = "feed.xml"
 MOST_ENTRIES = 100
 """The newest of them: readers of feeds ask for the whole file each time. Our choice."""
-_ATOM = "http://www.w3.org/2005/Atom"
 _NEVER = "1970-01-01T00:00:00Z"
 """When a feed without any measurement was updated: RFC 4287 demands a time."""
 
@@ -116,45 +114,26 @@ def regressions_feed(site: Site, lines: Sequence[ConfigurationLine]) -> bytes:
         reverse=True,
     )[:MOST_ENTRIES]
     newest = [level.at for level, _ in worse] or [line.last for line in lines if line.last]
-    feed = Element("feed", {"xmlns": _ATOM})
-    _text(feed, "id", own.urn)
-    _text(feed, "title", f"{site.title}: regressions")
-    _text(feed, "updated", _time(max(newest, default="")))
-    _text(SubElement(feed, "author"), "name", site.title)
-    _text(feed, "generator", "diskbench")
-    SubElement(feed, "link", {"rel": "alternate", "href": f"{site.url}index.html"})
-    if site.url:
-        SubElement(feed, "link", {"rel": "self", "href": f"{site.url}{FEED}"})
-    for level, line in worse:
-        _entry(feed, site, own, level, line)
-    indent(feed)
-    text = tostring(feed, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+    feed = environment().get_template("site_feed.xml.j2")
+    entries = [_entry(own, level, line) for level, line in worse]
+    updated = _time(max(newest, default=""))
+    return feed.render(site=site, id=own.urn, updated=updated, entries=entries).encode() + b"\n"
 
 
-def _entry(feed: Element, site: Site, own: UUID, level: NewLevel, line: ConfigurationLine) -> None:
+def _entry(own: UUID, level: NewLevel, line: ConfigurationLine) -> dict[str, str]:
     show = figure_text(level.metric)
-    marks = f" [{', '.join(line.marks)}]" if line.marks else ""
-    change = f"{show(level.before)} → {show(level.after)} ({change_text(level.change)})"
-    entry = SubElement(feed, "entry")
     of = (line.key, level.step, level.direction, level.metric, level.run_id)
-    _text(entry, "id", uuid5(own, " ".join(of)).urn)
-    _text(entry, "title", f"{line.words}{marks}, {level.words}: {change}")
-    _text(entry, "updated", _time(level.at))
-    page = f"{site.url}{configuration_name(line.key)}"
-    SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": page})
-    run = f"{site.url}{run_href(level.trial_id, level.run_id)}"
-    SubElement(entry, "link", {"rel": "related", "type": "text/html", "href": run})
-    _text(
-        entry,
-        "summary",
-        f"{level.words} of {line.words} is worse since {moment(level.at)} UTC: {change}.",
-    )
-
-
-def _text(parent: Element, name: str, text: str) -> None:
-    """An element with text; control characters, which XML forbids, are made visible."""
-    SubElement(parent, name).text = visible(text)
+    return {
+        "id": uuid5(own, " ".join(of)).urn,
+        "of": line.words,
+        "marks": f" [{', '.join(line.marks)}]" if line.marks else "",
+        "step": level.words,
+        "change": f"{show(level.before)} → {show(level.after)} ({change_text(level.change)})",
+        "updated": _time(level.at),
+        "since": moment(level.at),
+        "page": configuration_name(line.key),
+        "run": run_href(level.trial_id, level.run_id),
+    }
 
 
 def _time(utc: str) -> str:

@@ -89,13 +89,6 @@ def scrubbed(text: str, secrets: Sequence[str]) -> str:
     return re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", LEFT_OUT, text)
 
 
-def private_run(run: Run, machines: Mapping[str, str]) -> Run:
-    """A run without labels and names of its place, with its machine as a number."""
-    nowhere: dict[str, Any] = dict.fromkeys(_OF_RUN) | {"hostname": machines.get(run.place)}
-    zone = None if _names_are_private(run.provider) else run.zone
-    return replace(run, **nowhere, labels={}, error=None, advice=None, zone=zone)
-
-
 def private_fields(
     fields: Sequence[tuple[str, str]], machines: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
@@ -110,33 +103,6 @@ def private_fields(
         elif _is_kept(name):
             shown.append((name, value))
     return tuple(shown)
-
-
-def private_configuration(
-    configuration: Configuration, fields: tuple[tuple[str, str], ...], words: str, key: str
-) -> Configuration:
-    """A configuration with the fields, words and key that an anonymous site may show."""
-    by_name = dict(fields)
-    hidden = {"zone"} if _names_are_private(configuration.provider) else set()
-    data = configuration.model_dump()
-    for track in data["tracks"]:
-        track["history"]["block"] = words
-        for change in track["history"]["changes"]:
-            found = change["differences"]
-            change["differences"] = [one for one in found if one["fact"] not in hidden]
-    changes = [change for change in data["fact_changes"] if change["fact"] not in hidden]
-    return Configuration.model_validate(
-        data
-        | {
-            "key": key,
-            "words": words,
-            "fields": fields,
-            "region": by_name.get("region", ""),
-            "machine": by_name.get("instance_type") or by_name.get("machine", ""),
-            "facts": [fact for fact in data["facts"] if fact[0] not in hidden],
-            "fact_changes": changes,
-        }
-    )
 
 
 def scrubbed_trial(
@@ -253,16 +219,41 @@ class ShownRuns:
         return secrets_of(rows, anonymous=self.anonymous)
 
     def run(self, row: AskedRun) -> Run:
-        """A run, reduced to what the site shows."""
-        return private_run(row.run, self.machines) if self.anonymous else row.run
+        """A run, reduced to what the site shows: on an anonymous one without labels and names of
+        its place, with its machine as a number."""
+        run = row.run
+        if not self.anonymous:
+            return run
+        nowhere: dict[str, Any] = dict.fromkeys(_OF_RUN)
+        nowhere["hostname"] = self.machines.get(run.place)
+        zone = None if _names_are_private(run.provider) else run.zone
+        return replace(run, **nowhere, labels={}, error=None, advice=None, zone=zone)
 
     def configuration(self, configuration: Configuration) -> Configuration:
         """The history of a subject, reduced to what the site shows."""
         if not self.anonymous:
             return configuration
         fields = self.fields[configuration.fields]
-        return private_configuration(
-            configuration, fields, words_of(fields), self.keys[configuration.fields]
+        by_name, words = dict(fields), words_of(fields)
+        hidden = {"zone"} if _names_are_private(configuration.provider) else set()
+        data = configuration.model_dump()
+        for track in data["tracks"]:
+            track["history"]["block"] = words
+            for change in track["history"]["changes"]:
+                found = change["differences"]
+                change["differences"] = [one for one in found if one["fact"] not in hidden]
+        changes = [change for change in data["fact_changes"] if change["fact"] not in hidden]
+        return Configuration.model_validate(
+            data
+            | {
+                "key": self.keys[configuration.fields],
+                "words": words,
+                "fields": fields,
+                "region": by_name.get("region", ""),
+                "machine": by_name.get("instance_type") or by_name.get("machine", ""),
+                "facts": [fact for fact in data["facts"] if fact[0] not in hidden],
+                "fact_changes": changes,
+            }
         )
 
 

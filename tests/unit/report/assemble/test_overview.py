@@ -42,7 +42,7 @@ def made(run_id, values, **more):
 )
 def test_every_second_of_every_run_lies_in_one_span_of_its_own_heat(series):
     bands = [made(str(k), values) for k, values in enumerate(series)]
-    bounds = bounds_of([float(v) for one in series for v in one if v > 0] or [1.0], 7)
+    bounds = bounds_of([float(v) for one in series for v in one if v > 0] or [1.0])
     width = stretch_s(bands)
     found = spans(bands, bounds)
     for row, one in enumerate(bands):
@@ -65,12 +65,12 @@ def test_many_restless_runs_never_make_too_many_cells():
         made(str(k), np.repeat(generator.choice([10, 3000], 100), 36)) for k in range(500)
     ]
     for one in (bands, alternating):
-        assert len(spans(one, bounds_of([10, 3000], 7))) <= MOST_CELLS
+        assert len(spans(one, bounds_of([10, 3000]))) <= MOST_CELLS
 
 
 def test_runs_that_keep_one_level_are_one_span_each():
     bands = [made(str(k), np.full(3600, 1000.0 + k)) for k in range(50)]
-    assert len(spans(bands, bounds_of([1000, 1050], 7))) == 50
+    assert len(spans(bands, bounds_of([1000, 1050]))) == 50
     assert stretch_s(bands) == 3600 / MOST_STRETCHES
 
 
@@ -100,4 +100,4 @@ def test_the_telling_runs_are_those_that_stand_out_each_once():
 
 @pytest.mark.parametrize("values", [[], [0.0], [5.0, 5.0], [1.0, 1.05]])
 def test_values_that_hardly_differ_have_one_step_of_heat(values):
-    assert bounds_of(values, 7) == []
+    assert bounds_of(values) == []

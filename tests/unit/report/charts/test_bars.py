@@ -99,3 +99,13 @@ def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
     rows = {tuple(p["layer"][0]["encoding"]["y"]["scale"]["domain"]) for p in panels}
     assert rows == {("a", "b")}
     assert "not stated" in {row.get("text") for row in rows_in(figure)}
+
+
+@pytest.mark.parametrize("published", [(), (point(),)])
+def test_the_interval_that_the_subtitle_tells_is_drawn(published):
+    figure = chart([*published, *(own(value=2500.0 + n, run=f"r{n}") for n in range(6))])
+    assert "bracket: 95 % interval of the median over n = 6 machines" in figure.subtitle
+    (told,) = {
+        row["description"] for row in rows_in(figure) if "interval" in row.get("description", "")
+    }
+    assert told == "gp2: 95 % interval of the median 2,500 IOPS to 2,505 IOPS"

@@ -215,8 +215,8 @@ def test_time_axes_have_a_few_round_marks(seconds):
 
 
 def test_heat_has_no_more_steps_than_colours_and_each_value_one_of_them():
-    bounds = bounds_of([0.5, 3, 900, 20_000], 7)
+    bounds = bounds_of([0.5, 3, 900, 20_000])
     assert len(words_of(bounds)) == len(bounds) + 1 <= 7
     assert [place_of(value, bounds) for value in (0.5, 20_000)] == [0, 6]
-    assert words_of(bounds_of([5, 5], 7)) == ["all"]
-    assert bounds_of([], 7) == []
+    assert words_of(bounds_of([5, 5])) == ["all"]
+    assert bounds_of([]) == []

@@ -2,7 +2,7 @@ import re
 from itertools import combinations
 
 import pytest
-from tests.rigs.drawn import marks_in, rows_in
+from tests.rigs.drawn import marks_in
 from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.figure import picture
@@ -21,13 +21,6 @@ def test_marks_tell_price_and_what_it_buys():
     assert "gp2 costs least for 1,000 IOPS, $1.00 a month" in figure.alt
     rate = chart([point(metric="bytes_per_s", value=94e6, usd=67.5)])
     assert "costs least for 100 MB/s, $71.81 a month" in rate.alt
-
-
-def test_dots_stand_at_their_price_and_figure():
-    priced = [point(f"d{n}", 10.0**n, usd=float(n)) for n in range(1, 5)]
-    drawn = {(r["usd"], r["value"]) for r in rows_in(chart(priced)) if "label" in r}
-    assert drawn == {(float(n), 10.0**n) for n in range(1, 5)}
-    assert chart(priced).log
 
 
 def test_latency_has_no_price():

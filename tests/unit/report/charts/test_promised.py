@@ -50,4 +50,5 @@ def test_numbers_drawn_are_those_given():
 def test_several_machines_in_one_row_are_told_by_their_median_and_interval():
     rows = rows_in(chart(*(own(value=90.0 + n, run=f"r{n}", promise=GP2) for n in range(7))))
     assert [one["text"] for one in rows if "text" in one] == ["93.0 of 100 (0.93×), n = 7"]
-    assert {"row": "gp2", "span_low": 90.0, "span_high": 96.0} in rows
+    (interval,) = [one for one in rows if "95 % interval" in one.get("description", "")]
+    assert (interval["row"], interval["low"], interval["high"]) == ("gp2", 90.0, 96.0)

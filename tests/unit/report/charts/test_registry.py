@@ -1,4 +1,4 @@
-"""Charts register themselves; help, docs and pages know the names of the registry."""
+"""Help, docs and pages know the charts of the table."""
 
 import re
 from pathlib import Path
@@ -7,22 +7,21 @@ import pytest
 
 from diskbench.cli.report import _charts_beginning
 from diskbench.errors import UnknownName
-from diskbench.report.charts import registry
-from diskbench.report.charts.registry import chart, chart_lines, charts, find_chart
+from diskbench.report.charts.registry import CHARTS, chart_lines, find_chart
 
 DOCS = Path(__file__).parents[4] / "docs" / "report.md"
 
 
 def test_the_docs_have_a_row_for_each_chart_and_no_others():
     rows = re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", DOCS.read_text(), re.MULTILINE)
-    known = [(one.name, one.title, one.needs) for one in charts()]
+    known = [(one.name, one.title, one.needs) for one in CHARTS]
     assert [tuple(map(str.strip, row)) for row in rows if row[0] in {one[0] for one in known}] == (
         known
     )
 
 
 def test_every_name_is_listed_completed_and_found():
-    names = [one.name for one in charts()]
+    names = [one.name for one in CHARTS]
     assert [line.split()[0] for line in chart_lines()] == names
     assert _charts_beginning("") == ["list", *names]
     assert _charts_beginning("lat") == [name for name in names if name.startswith("lat")]
@@ -33,12 +32,3 @@ def test_an_unknown_name_is_told_with_what_there_is():
     with pytest.raises(UnknownName) as caught:
         find_chart("iop")
     assert "--chart list" in caught.value.advice
-
-
-def test_a_new_chart_is_one_registration(monkeypatch):
-    monkeypatch.setattr(registry, "_REGISTERED", {})
-    chart("mine", title="what I want to see", needs="one trial", rank=1)(lambda *_: ())
-    monkeypatch.setattr(registry, "charts", charts.__wrapped__)
-    assert find_chart("mine").title == "what I want to see"
-    with pytest.raises(ValueError, match="two charts are named 'mine'"):
-        chart("mine", title="again", needs="one trial", rank=1)(lambda *_: ())

@@ -1,6 +1,5 @@
-from tests.rigs.drawn import marks_in, rows_in
+from tests.rigs.drawn import rows_in
 
-from diskbench.report.charts.figure import picture
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.runs_line import CliffMark, runs_chart
 
@@ -15,14 +14,6 @@ OURS = line(3000.0, 2990.0, 100.0, run_ids=("r1", "r2", "r3"))
 
 def chart(lines, **more):
     return runs_chart(lines, name="runs", heading="gp2", **more)
-
-
-def test_each_run_has_a_mark_with_its_id_and_value():
-    marks = marks_in(picture(chart([OURS]), "svg").decode())
-    for run, value in (("r1", "3,000"), ("r2", "2,990"), ("r3", "100")):
-        assert any(
-            words.startswith(f"run {run} · ") and f"{value} IOPS" in words for words in marks
-        )
 
 
 def test_predicted_published_and_found_cliffs_are_told_apart_in_words():

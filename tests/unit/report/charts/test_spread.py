@@ -39,7 +39,8 @@ def test_an_interval_is_drawn_from_six_machines_on_and_said_to_be_missing_before
     assert "n = 5–6 machines, bracket: 95 % interval of the median" in told
     assert "no interval of fewer than 6" in told
     assert any(
-        row.get("description", "").startswith("us: 95 % interval") for row in rows_in(chart(six))
+        row.get("description", "").startswith("us (n = 6): 95 % interval")
+        for row in rows_in(chart(six))
     )
 
 

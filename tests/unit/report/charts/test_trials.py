@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 from tests.unit.report.reported import judged, trial, verdict
 
-from diskbench.report.charts.registry import charts
+from diskbench.report.charts.registry import CHARTS
 
 
 def drawn(*verdicts):
-    (draw,) = (each.draw for each in charts() if each.name == "promised")
+    (draw,) = (each.draw for each in CHARTS if each.name == "promised")
     data = SimpleNamespace(single=trial(verdicts=verdicts))
     return {figure.id: figure for figure in draw(data)}
 

@@ -9,7 +9,6 @@ from tests.rigs.drawn import rows_in
 
 from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
-from diskbench.errors import UnknownName
 from diskbench.report.page.write_report import chart_markdown, chart_page
 from diskbench.report.published.draw import draw, rows_of
 from diskbench.report.published.points import (
@@ -63,21 +62,6 @@ def test_the_charts_of_the_first_post_are_all_there():
     names = [one.name for one in charts_of("iaas-2018")]
     assert set(SEVEN) <= set(names)
     assert {"throttling-aws", "promised", "price"} <= set(names)
-
-
-def test_a_chart_that_is_not_there_is_named_with_what_there_is():
-    with pytest.raises(UnknownName, match="unknown chart 'reed'") as told:
-        find_chart("iaas-2018", "reed")
-    assert "--chart list" in str(told.value.advice)
-    with pytest.raises(UnknownName, match="unknown post"):
-        charts_of("iaas-2019")
-
-
-@pytest.mark.slow
-def test_the_local_disks_that_dwarf_the_rest_are_there_and_the_axis_is_logarithmic():
-    figure = drawn(find_chart("iaas-2018", "read"))
-    assert figure.log
-    assert any(row.get("value") == 1614e6 for row in rows_in(figure))
 
 
 @pytest.mark.slow

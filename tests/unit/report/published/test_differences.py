@@ -3,11 +3,14 @@
 import dataclasses
 
 import pytest
+from tests.rigs.runs import a_run
 from tests.unit.report import made
 
-from diskbench.catalog.differences import beside, differences
 from diskbench.catalog.published import RunSubject, find_published
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.plan.published import GOBONNIEGO_FILE
+from diskbench.report.published.differences import differences, figure_beside
+from diskbench.results.trial import Trial
 
 GP2 = RunSubject(
     profile="gobonniego",
@@ -26,8 +29,14 @@ def row(step, direction, *, run="a", iops=1000.0, mb=100.0, seconds=5.0, **more)
     return made.row(step, direction=direction, run_id=run, step_index=0, **rate | time | more)
 
 
-def only(figure_id, rows, **how):
-    (pair,) = beside(find_published(figure_id), rows, **how)
+def beside(figures, rows, **of_run):
+    """The figures beside a trial with these rows, without those that it has no value for."""
+    trial = Trial("t", (a_run(**of_run),), None, {}, tuple(rows), (), (), (), ())
+    return tuple(pair for one in figures if (pair := figure_beside(one, trial)) is not None)
+
+
+def only(figure_id, rows):
+    (pair,) = beside(find_published(figure_id), rows)
     return pair
 
 
@@ -80,7 +89,7 @@ def test_a_latency_that_was_not_measured_is_left_out():
 
 def test_steps_of_an_imported_gobonniego_file_are_known():
     rows = [row("seqread", "read", mb=92), row("iops", "mixed", iops=3634)]
-    pairs = beside(find_published("iaas-2018/results/gp2"), rows, gobonniego_file=True)
+    pairs = beside(find_published("iaas-2018/results/gp2"), rows, provider=GOBONNIEGO_FILE)
     assert {pair.figure.step: pair.ratio for pair in pairs} == {
         "rand-512-9to1": 1.0,
         "seq-read-64k": 1.0,

@@ -1,28 +1,111 @@
-"""Why a published figure and a run of ours may differ, in plain words.
-
-One published figure beside what a run measured of the same workload, and why they may differ.
+"""One published figure beside what a trial of ours measured of the same workload, and why they may
+differ, in plain words.
 
     theirs    the published value
     ours      of the runs' merged rows of the figure's step: the mean over the runs, as the posts
               give means; for a latency the mean of all I/Os; the least and the longest for extremes
     ratio     ours / theirs; 2 is twice as much, which for a latency is twice as slow
 
-One figure without its spread beside another proves nothing: this sets them side by side and tests
-no difference.
+No figure spans a cliff (MR-3): if the disk fell between two runs and stayed low
+(analysis/drift.py), only the runs after the fall count. One figure without its spread beside
+another proves nothing: this sets them side by side and tests no difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from statistics import fmean
 
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from diskbench.analysis.drift import fall_of
 from diskbench.catalog.post_file import Metric, Published
 from diskbench.catalog.published import RunSubject
+from diskbench.model.base import Frozen
 from diskbench.model.result import (
     Measurement,
     Warning,  # noqa: A004 - the field's word
 )
+from diskbench.plan.published import GOBONNIEGO_FILE
+from diskbench.results.trial import Trial
+
+RATES = frozenset({"iops", "bytes_per_s"})
+_IMPORTED = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "rand-512-9to1"}
+"""Steps of an imported GoBonnieGo file → those of the profile that repeats it."""
+
+
+class FigureBeside(Frozen):
+    """A published figure and ours, in the unit of its metric, over so many runs; `ratio` is ours
+    divided by theirs. `by_run` are the values of all runs by their ids, also of those before a
+    fall. `runtime_s` is how long the step took on average; None where no row says so."""
+
+    figure: Published
+    ours: float
+    runs: int
+    ratio: float
+    runtime_s: SkipJsonSchema[float | None] = Field(exclude=True)
+    by_run: SkipJsonSchema[Mapping[str, float]] = Field(exclude=True)
+
+
+def figure_beside(figure: Published, trial: Trial) -> FigureBeside | None:
+    """A figure beside a trial's runs at their lasting level; None where no row has the figure."""
+    names = _IMPORTED if trial.runs[0].provider == GOBONNIEGO_FILE else {}
+    of_run: dict[str, list[Measurement]] = {}
+    for row in trial.measurements:
+        is_step = row.scope == "step" and names.get(row.step, row.step) == figure.step
+        if is_step and row.did_io and _is_of(row, figure.direction):
+            of_run.setdefault(row.run_id, []).append(row)
+    values = {run_id: _value(figure.metric, [of]) for run_id, of in of_run.items()}
+    by_run = {run_id: value for run_id, value in values.items() if value is not None}
+    fall = fall_of(tuple(by_run.values())) if figure.metric in RATES else None
+    runs = [of_run[run_id] for run_id in list(by_run)[fall.index if fall else 0 :]]
+    ours = _value(figure.metric, runs)
+    if ours is None:
+        return None
+    times = [max(row.runtime_ns or 0 for row in run) for run in runs]
+    return FigureBeside(
+        figure=figure,
+        ours=ours,
+        runs=len(runs),
+        ratio=ours / figure.value,
+        runtime_s=fmean(times) / 1e9 or None,
+        by_run=by_run,
+    )
+
+
+def _is_of(row: Measurement, direction: str) -> bool:
+    return row.direction in (("read", "write", "mixed") if direction == "total" else (direction,))
+
+
+def _value(metric: Metric, runs: Sequence[Sequence[Measurement]]) -> float | None:
+    rows = [row for run in runs for row in run]
+    match metric:
+        case "iops":
+            return _mean([row.iops for row in run] for run in runs)
+        case "bytes_per_s":
+            return _mean([row.bytes_per_s for row in run] for run in runs)
+        case "lat_mean_ns":
+            pairs = [
+                (row.lat_mean_ns, row.ios)
+                for row in rows
+                if row.lat_mean_ns is not None and row.ios is not None
+            ]
+            ios = sum(count for _, count in pairs)
+            return sum(mean * count for mean, count in pairs) / ios if ios else None
+        case "lat_min_ns":
+            least = [row.lat_min_ns for row in rows if row.lat_min_ns is not None]
+            return float(min(least)) if least else None
+        case "lat_max_ns":
+            longest = [row.lat_max_ns for row in rows if row.lat_max_ns is not None]
+            return float(max(longest)) if longest else None
+
+
+def _mean(runs: Iterable[Sequence[float | None]]) -> float | None:
+    """The mean over runs of the sum of their rates; a run with an unknown rate is left out."""
+    sums = [sum(rate or 0.0 for rate in rates) for rates in runs if None not in rates]
+    return fmean(sums) if sums else None
+
 
 _MARKS = {
     "emulated": "ours is emulated: its disk is an imitation, not a cloud's",
@@ -43,7 +126,7 @@ _BY_MEMORY = frozenset({"gobonniego", "bonnie"})
 
 def differences(
     asked: RunSubject,
-    pairs: Sequence[Beside],
+    pairs: Sequence[FigureBeside],
     *,
     marks: Iterable[str] = (),
     warnings: Iterable[Warning] = (),
@@ -101,7 +184,7 @@ def _machine(asked: RunSubject, figure: Published) -> Iterator[str]:
         )
 
 
-def _method(asked: RunSubject, ours: Beside) -> Iterator[str]:
+def _method(asked: RunSubject, ours: FigureBeside) -> Iterator[str]:
     figure = ours.figure
     if figure.tool != "fio" and asked.profile == figure.profile and not asked.by_tool:
         page = "docs/evidence/fidelity.md"
@@ -140,88 +223,3 @@ def _apart(first: float | None, second: float | None, factor: float) -> bool:
     return bool(first and second) and max(first or 0, second or 0) > factor * min(
         first or 0, second or 0
     )
-
-
-_IMPORTED = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "rand-512-9to1"}
-"""Steps of an imported GoBonnieGo file → those of the profile that repeats it."""
-
-
-@dataclass(frozen=True)
-class Beside:
-    """One figure with ours, over so many runs; `by_run` are the values of single runs by their ids.
-    `runtime_s` is how long the step took on average; None where no row says so."""
-
-    figure: Published
-    ours: float
-    runs: int
-    runtime_s: float | None
-    by_run: Mapping[str, float]
-
-    @property
-    def ratio(self) -> float:
-        return self.ours / self.figure.value
-
-
-def beside(
-    figures: Iterable[Published], measured: Sequence[Measurement], *, gobonniego_file: bool = False
-) -> tuple[Beside, ...]:
-    """Each figure that the rows have a value for. `gobonniego_file`: the rows were imported from
-    a file of GoBonnieGo's own, whose steps have other names."""
-    names = _IMPORTED if gobonniego_file else {}
-    rows = [row for row in measured if row.scope == "step"]
-    results = []
-    for figure in figures:
-        of_step = [row for row in rows if names.get(row.step, row.step) == figure.step]
-        result = _beside(figure, _of_direction(of_step, figure.direction))
-        if result is not None:
-            results.append(result)
-    return tuple(results)
-
-
-def _of_direction(rows: Iterable[Measurement], direction: str) -> list[Measurement]:
-    if direction == "total":
-        return [row for row in rows if row.direction in ("read", "write", "mixed") and row.did_io]
-    return [row for row in rows if row.direction == direction and row.did_io]
-
-
-def _beside(figure: Published, rows: Sequence[Measurement]) -> Beside | None:
-    of_run: dict[str, list[Measurement]] = {}
-    for row in rows:
-        of_run.setdefault(row.run_id, []).append(row)
-    values = {run_id: _value(figure.metric, [of]) for run_id, of in of_run.items()}
-    by_run = {run_id: value for run_id, value in values.items() if value is not None}
-    runs = [of_run[run_id] for run_id in by_run]
-    ours = _value(figure.metric, runs)
-    if ours is None:
-        return None
-    times = [max(row.runtime_ns or 0 for row in run) for run in runs]
-    return Beside(figure, ours, len(runs), fmean(times) / 1e9 or None, by_run)
-
-
-def _value(metric: Metric, runs: Sequence[Sequence[Measurement]]) -> float | None:
-    rows = [row for run in runs for row in run]
-    match metric:
-        case "iops":
-            return _mean([row.iops for row in run] for run in runs)
-        case "bytes_per_s":
-            return _mean([row.bytes_per_s for row in run] for run in runs)
-        case "lat_mean_ns":
-            pairs = [
-                (row.lat_mean_ns, row.ios)
-                for row in rows
-                if row.lat_mean_ns is not None and row.ios is not None
-            ]
-            ios = sum(count for _, count in pairs)
-            return sum(mean * count for mean, count in pairs) / ios if ios else None
-        case "lat_min_ns":
-            least = [row.lat_min_ns for row in rows if row.lat_min_ns is not None]
-            return float(min(least)) if least else None
-        case "lat_max_ns":
-            longest = [row.lat_max_ns for row in rows if row.lat_max_ns is not None]
-            return float(max(longest)) if longest else None
-
-
-def _mean(runs: Iterable[Sequence[float | None]]) -> float | None:
-    """The mean over runs of the sum of their rates; a run with an unknown rate is left out."""
-    sums = [sum(rate or 0.0 for rate in rates) for rates in runs if None not in rates]
-    return fmean(sums) if sums else None

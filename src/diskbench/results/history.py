@@ -30,7 +30,7 @@ from diskbench.model.history import (
     MetricHistory,
     Sampled,
 )
-from diskbench.model.run import AskedRun, Mark
+from diskbench.model.run import AskedRun
 from diskbench.parallel import few_at_a_time, grouped
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
@@ -187,7 +187,6 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Field
 
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
-_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _KEY = 16
 """Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
 
@@ -238,7 +237,7 @@ def _configuration(
         disk=sizes,
         machine=asked.get("instance_type") or asked.get("machine", ""),
         profile=asked.get("profile", ""),
-        marks=tuple(mark for mark in _MARKS if any(row.run.has(mark) for row in rows)),
+        marks=tuple(sorted({mark for row in rows for mark in row.run.marks})),
         runs=tuple(row.run.run_id for row in rows),
         times=len({row.run.campaign_id for row in rows}),
         machines=len({figure.machine for figure in trials}),

@@ -24,7 +24,7 @@ from diskbench.analysis.run_course import joint_courses
 from diskbench.model.comparison import Metric, block_of
 from diskbench.model.options import access_fields
 from diskbench.model.phase import PhaseKind
-from diskbench.model.run import Mark, MeasuredFigure, Run
+from diskbench.model.run import MeasuredFigure, Run
 from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import Courses, courses_of
@@ -38,7 +38,6 @@ FACTS = (
 )  # fmt: skip
 _RATES = frozenset({"iops", "bytes_per_s"})
 _REGIMES = frozenset({"burst", "baseline"})
-_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _index = attrgetter("run_index")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
@@ -219,7 +218,7 @@ def _figure(
         order=first.step_index,
         value=middle([results[at][1] for at in places], worst_is_high=metric not in _RATES),
         apart=disagreement([value for _, value, _ in results]),
-        marks=tuple(mark for mark in _MARKS if run.has(mark)),
+        marks=run.marks,
         role=first.role,
         level=levels[0] if levels and metric in _RATES else None,
         spans_cliff=metric not in _RATES and any(figure.crosses for figure in kept),

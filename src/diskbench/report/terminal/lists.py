@@ -21,13 +21,12 @@ from typing import Final
 
 from diskbench.model.ids import short
 from diskbench.model.result import FINAL_STATES, AuditName, StepAudit
-from diskbench.model.run import Headline, ListedTrial, Mark, Run
+from diskbench.model.run import Headline, ListedTrial, Run
 from diskbench.report.assemble.words import NO_DATE, NONE, counted, cut, local_time, rate_words
 from diskbench.report.terminal.screen import aligned
 from diskbench.units import format_mb_per_s
 from diskbench.visible import shortened
 
-_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _HEADER = (
     "run", "when", "state", "mark", "figure", "trust", "profile", "disk", "provisioned", "cache",
     "region", "zone", "instance", "where", "target", "labels",
@@ -79,7 +78,7 @@ def _cells(run: Run, headline: Headline | None) -> tuple[str, ...]:
         run.run_id,
         local_time(run.when),
         run.state,
-        ", ".join(mark for mark in _MARKS if run.has(mark)),
+        ", ".join(run.marks),
         headline_words(headline) if headline else "",
         (headline.trust or "") if headline else "",
         run.profile,

@@ -33,7 +33,7 @@ from diskbench.report.assemble.report_view import BesideRow, rows_of_views
 from diskbench.report.assemble.subject import SHARED, Subject
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NONE, counted
-from diskbench.report.terminal.screen import print_trimmed, sparkline
+from diskbench.report.terminal.screen import print_trimmed, sparkline, wrapped
 from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
 
 _BRIEF = ("IOPS", "MB/s", "mean", "p99", "max")
@@ -254,13 +254,7 @@ def _thresholds(view: View, indent: str = "") -> list[RenderableType]:
     return [
         Text(part, "bold")
         for line in lines
-        for part in textwrap.wrap(
-            line,
-            WIDTH,
-            initial_indent=indent,
-            subsequent_indent=f"{indent}  ",
-            break_on_hyphens=False,
-        )
+        for part in wrapped(indent, line, WIDTH, indent=len(indent) + 2)
     ]
 
 
@@ -309,8 +303,6 @@ def _brief_warning(group: WarningGroup, most: int | None, host: str = "") -> lis
 
 
 def _folded(text: str, most: int | None, width: int = WIDTH) -> list[str]:
-    if most is None:
-        return textwrap.wrap(text, width, subsequent_indent="  ")
     return textwrap.wrap(text, width, subsequent_indent="  ", max_lines=most, placeholder=" …")
 
 

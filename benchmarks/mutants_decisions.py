@@ -193,8 +193,8 @@ MUTANTS = (
     ),
     Mutant(
         "canary: other types of machine are the fleet",
-        "kinds[runs[0].provider, runs[0].instance_type, runs[0].cpu_model].append(runs)\n",
-        "kinds[()].append(runs)\n",
+        "lambda runs: (runs[0].provider, runs[0].instance_type, runs[0].cpu_model),\n",
+        "lambda runs: (),\n",
         ("tests/method/test_mr13_canary.py",),
     ),
     Mutant(

@@ -1,5 +1,5 @@
-"""Many inputs: one function over them in threads, for calls that wait on the network; and some of
-them at a time, for what is held in memory."""
+"""Many inputs: one function over them in threads, for calls that wait on the network; some of them
+at a time, for what is held in memory; and those of a kind together."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ def all_of(
         return list(pool.map(do, arguments))
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def grouped(members: Iterable[One], kind: Callable[[One], Name]) -> dict[Name, list[One]]:
+    """The members of each kind, in their order; kinds in the order of their first member."""
+    groups: dict[Name, list[One]] = {}
+    for member in members:
+        groups.setdefault(kind(member), []).append(member)
+    return groups
 
 
 def few_at_a_time(

@@ -17,7 +17,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
 from diskbench.files import file_format, write_pieces
 from diskbench.plan.rent_options import key_values
-from diskbench.report.terminal.lists import ImportedLine, import_line
+from diskbench.report.terminal.import_text import import_line
 from diskbench.report.terminal.streams import unguarded
 from diskbench.results.exported_rows import ExportFormat, exported
 from diskbench.results.selection import chosen
@@ -151,7 +151,7 @@ def import_(
         _say(line)
     for line in _left(import_set.left_out):
         _say(line)
-    _say(import_line([_line(run) for run in done]))
+    _say(import_line(done))
     damaged = damaged_logs(store, [run.manifest.run_id for run in done if run.has_logs])
     for run_id, error in damaged:
         _say(f"run {run_id} is kept, but its logs cannot be read: {error}")
@@ -166,20 +166,6 @@ def _known(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
         return ""
     stored = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
     return f"{name} was imported before; its labels are kept as they were: {stored}"
-
-
-def _line(run: ReadImport) -> ImportedLine:
-    """What the last line says of a run."""
-    record = run.manifest.imported
-    return ImportedLine(
-        trial_id=run.manifest.trial_id,
-        steps=run.steps,
-        date=run.measured_at[:10] if run.measured_at else None,
-        local_time=record.local_time if record else None,
-        logs=len(run.source.logs) if run.manifest.run_index == 0 else 0,
-        audits=run.audits,
-        reports=f"{run.source.name}: {run.reports}" if run.reports else "",
-    )
 
 
 def _left(left_out: Sequence[Left]) -> list[str]:

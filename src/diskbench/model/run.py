@@ -118,6 +118,12 @@ class Run:
         """Whether a reader must know this before believing its numbers."""
         return {"emulated": self.emulated, "unverified": self.unverified}.get(mark, self.imported)
 
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """Those of its marks that every list of runs shows."""
+        shown: tuple[Mark, ...] = ("emulated", "imported")
+        return tuple(mark for mark in shown if self.has(mark))
+
 
 RUN_FIELDS = tuple(field.name for field in fields(Run))
 

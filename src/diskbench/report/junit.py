@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from diskbench.report.assemble.lines import StepLine
 from diskbench.report.assemble.view import View
-from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+from diskbench.report.assemble.words import NONE
 from diskbench.visible import visible
 
 
@@ -84,12 +84,9 @@ def _add(case: ET.Element, kind: str, message: str, text: str) -> None:
 
 
 def _figures(line: StepLine) -> str:
-    parts = [f"{format_iops(line.iops.median)} IOPS"] if line.iops else []
-    parts += [f"{format_mb_per_s(line.bytes_per_s.median)} MB/s"] if line.bytes_per_s else []
-    latencies = (("mean", line.mean_ns), ("p99", line.p99_ns), ("max", line.max_ns))
-    parts += [
-        f"{name} {format_latency_ns(latency.median)}" for name, latency in latencies if latency
-    ]
+    known = {name: cell.text for name, cell in line.cells.items() if cell.text != NONE}
+    parts = [f"{known[name]} {name}" for name in ("IOPS", "MB/s") if name in known]
+    parts += [f"{name} {known[name]}" for name in ("mean", "p99", "max") if name in known]
     return f"{line.direction}: {', '.join(parts)}"
 
 

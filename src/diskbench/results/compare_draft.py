@@ -14,7 +14,6 @@ ratio.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -23,6 +22,7 @@ from diskbench.analysis.compare import LEAST_DIFFERENCE, Pair, Ratio, compare
 from diskbench.catalog.fidelity import Fidelity, of_tool
 from diskbench.model.comparison import Metric, NotCompared
 from diskbench.model.ids import short
+from diskbench.parallel import grouped
 from diskbench.results.pool import apart
 from diskbench.results.trial_figures import Fields, FigureLine, LineFigure, words
 from diskbench.units import format_bytes
@@ -82,11 +82,10 @@ def _by_time(figure: LineFigure) -> tuple[bool, str]:
 
 
 def _by_round(figures: Sequence[LineFigure]) -> dict[tuple[str, int], list[LineFigure]]:
-    rounds: dict[tuple[str, int], list[LineFigure]] = defaultdict(list)
-    for figure in sorted(figures, key=_by_time):
-        in_matrix = figure.campaign_id, figure.replicate
-        rounds[(figure.block, 0) if figure.block else in_matrix].append(figure)
-    return rounds
+    return grouped(
+        sorted(figures, key=_by_time),
+        lambda of: (of.block, 0) if of.block else (of.campaign_id, of.replicate),
+    )
 
 
 def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
@@ -190,17 +189,13 @@ def values_of_fields(fields: Iterable[Fields]) -> dict[str, set[str]]:
 
 
 def _by_subject(figures: Sequence[LineFigure], without: set[str]) -> dict[Fields, list[LineFigure]]:
-    groups: dict[Fields, list[LineFigure]] = defaultdict(list)
-    for figure in figures:
-        groups[tuple((k, v) for k, v in figure.subject if k not in without)].append(figure)
-    return groups
+    return grouped(
+        figures, lambda figure: tuple((k, v) for k, v in figure.subject if k not in without)
+    )
 
 
 def _by_line(figures: Sequence[LineFigure]) -> FigureGroup:
-    lines: FigureGroup = defaultdict(list)
-    for figure in sorted(figures, key=lambda figure: figure.order):
-        lines[figure.line].append(figure)
-    return lines
+    return grouped(sorted(figures, key=lambda figure: figure.order), lambda figure: figure.line)
 
 
 _IMPORT = "import/"

@@ -26,6 +26,7 @@ from diskbench.model.comparison import (
     Side,
 )
 from diskbench.model.ids import short
+from diskbench.parallel import grouped
 from diskbench.results.compare_draft import (
     Draft,
     FigureGroup,
@@ -89,9 +90,10 @@ def compare_metrics(
             lacking = lacking or error
     if not comparisons:
         raise lacking or InvalidValue("no metric is named", advice="name one, such as iops")
-    of_step: dict[tuple[str, str, str], list[Compared]] = {}
-    for line in chain.from_iterable(comparison.compared for comparison in comparisons):
-        of_step.setdefault((line.block, line.step, line.direction), []).append(line)
+    of_step = grouped(
+        chain.from_iterable(comparison.compared for comparison in comparisons),
+        lambda line: (line.block, line.step, line.direction),
+    )
     alone = chain.from_iterable(comparison.not_compared for comparison in comparisons)
     return comparisons[0].model_copy(
         update={

@@ -22,6 +22,7 @@ from diskbench.model.run import (
     run_columns,
 )
 from diskbench.model.verdict import Verdict
+from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import courses_of, long_steps
@@ -186,12 +187,12 @@ def verdicts_frame(
     import polars as pl
 
     books = open_books()
-    by_run: dict[str, list[Verdict]] = {}
     asked = find_runs(database, run_ids=run_ids)[::-1]
+    verdicts: list[Verdict] = []
     for trial_id in dict.fromkeys(run.trial_id for run in asked):
         runs = find_runs(database, [Filter("trial_id", "=", trial_id)])
-        for verdict in trial_verdicts(database, evidence, runs, books=books):
-            by_run.setdefault(verdict.run_id, []).append(verdict)
+        verdicts += trial_verdicts(database, evidence, runs, books=books)
+    by_run = grouped(verdicts, lambda verdict: verdict.run_id)
     rows = [
         row
         for run in asked

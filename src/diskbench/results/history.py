@@ -30,14 +30,13 @@ from diskbench.model.history import (
     MetricHistory,
     Sampled,
 )
-from diskbench.model.run import AskedRun, Mark
-from diskbench.parallel import few_at_a_time
+from diskbench.model.run import AskedRun
+from diskbench.parallel import few_at_a_time, grouped
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
 from diskbench.results.trial_figures import (
     FACTS,
     Fields,
-    FigureLine,
     LineFigure,
     figures_by_metric,
     subject_of,
@@ -71,13 +70,9 @@ def histories(
     """
     trials_of = trials_by_subject(database, filters)
     for _, read in figures_of_subjects(database, filters, (metric,), trials_of):
-        lines: dict[FigureLine, list[LineFigure]] = defaultdict(list)
-        for figure in read[metric]:
-            if figure.at is None:
-                undated[figure.trial_id] = None
-            else:
-                lines[figure.line].append(figure)
-        for figures in lines.values():
+        undated |= {figure.trial_id: None for figure in read[metric] if figure.at is None}
+        dated = (figure for figure in read[metric] if figure.at is not None)
+        for figures in grouped(dated, lambda figure: figure.line).values():
             history = history_of(figures, metric, pool=pool)
             if len(history.points) > 1:
                 yield history
@@ -108,10 +103,7 @@ def history_of(
 ) -> History:
     """The history of one step and direction of one subject, to which all `figures` belong. Figures
     without a date are left out."""
-    times: dict[str, list[LineFigure]] = defaultdict(list)
-    for figure in figures:
-        if figure.at is not None:
-            times[figure.campaign_id].append(figure)
+    times = _times(figures)
     groups = [pooled[0] for time in times.values() if (pooled := alike(time, pool=pool))]
     groups.sort(key=_time_of)
     points = tuple(
@@ -138,6 +130,12 @@ def history_of(
         visible=measured.visible,
         after_cliff=sum(figure.level is not None for group in groups for figure in group),
     )
+
+
+def _times(figures: Iterable[LineFigure]) -> dict[str, list[LineFigure]]:
+    """The figures of each point in time, which is a campaign; those without a date left out."""
+    dated = (figure for figure in figures if figure.at is not None)
+    return grouped(dated, lambda figure: figure.campaign_id)
 
 
 def _time_of(figures: Sequence[LineFigure]) -> str:
@@ -189,17 +187,13 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Field
 
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
-_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _KEY = 16
 """Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
 
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
     """Runs by subject, in the order of each subject's first run in `rows`."""
-    groups: dict[Fields, list[AskedRun]] = {}
-    for row in rows:
-        groups.setdefault(subject_of(row.run, row.rent), []).append(row)
-    return groups
+    return grouped(rows, lambda row: subject_of(row.run, row.rent))
 
 
 def key_of(subject: Fields) -> str:
@@ -243,7 +237,7 @@ def _configuration(
         disk=sizes,
         machine=asked.get("instance_type") or asked.get("machine", ""),
         profile=asked.get("profile", ""),
-        marks=tuple(mark for mark in _MARKS if any(row.run.has(mark) for row in rows)),
+        marks=tuple(sorted({mark for row in rows for mark in row.run.marks})),
         runs=tuple(row.run.run_id for row in rows),
         times=len({row.run.campaign_id for row in rows}),
         machines=len({figure.machine for figure in trials}),
@@ -317,11 +311,7 @@ def _facts(trials: Sequence[LineFigure]) -> Iterator[tuple[str, tuple[str, ...]]
 
 def _fact_changes(trials: Sequence[LineFigure]) -> Iterator[FactChange]:
     """The facts that changed from one campaign to the next, in order of time."""
-    times: dict[str, list[LineFigure]] = defaultdict(list)
-    for trial in trials:
-        if trial.at is not None:
-            times[trial.campaign_id].append(trial)
-    groups = sorted(times.values(), key=lambda group: min(map(_time, group)))
+    groups = sorted(_times(trials).values(), key=lambda group: min(map(_time, group)))
     for before, after in pairwise(groups):
         at = min(map(_time, after))
         for difference in differences(before, after):

@@ -8,7 +8,6 @@ trial whose headline is a burst is left out.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from statistics import median
 
@@ -16,6 +15,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.model.run import MeasuredRow
 from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.parallel import grouped
 from diskbench.plan.advise import Measured
 from diskbench.plan.cheapest_disk import Sold
 from diskbench.plan.demand import Demand
@@ -42,11 +42,7 @@ def measured_disks(
         if row.scope == "step" and row.role in _SEEN and row.direction != "sync"
         and (emulated or not row.run.emulated)
     ]  # fmt: skip
-    of_disk: dict[tuple[object, ...], list[MeasuredRow]] = defaultdict(list)
-    for row in rows:
-        run = row.run
-        size = round((run.disk_size_bytes or 0) / GIB)
-        of_disk[(run.disk_type, size, run.provisioned_iops)].append(row)
+    of_disk = grouped(rows, _disk)
     trusts = load_headlines(database, {row.run_id for row in rows})
 
     def measured(sold: Sold, machine: str | None) -> Measured | None:
@@ -56,13 +52,15 @@ def measured_disks(
             if row.run.provider in {sold.cloud, *EMULATED_PROVIDERS}
             and machine in (None, row.run.instance_type or machine)
         ]
-        trials: dict[str, dict[tuple[str, str], list[MeasuredRow]]] = defaultdict(dict)
-        for row in found:
-            headline = trusts.get(row.run_id)
-            if headline is None or headline.kind != "burst":
-                steps = trials[row.run.trial_id]
-                steps.setdefault((row.run_id, row.step), []).append(row)
-        best = [_best(list(steps.values()), demand) for steps in trials.values() if steps]
+        lasting = [
+            row
+            for row in found
+            if (headline := trusts.get(row.run_id)) is None or headline.kind != "burst"
+        ]
+        best = [
+            _best([*grouped(of_trial, lambda row: (row.run_id, row.step)).values()], demand)
+            for of_trial in grouped(lasting, lambda row: row.run.trial_id).values()
+        ]
         if not best:
             return None
         kept = {row.run_id for row in found}
@@ -81,6 +79,12 @@ def measured_disks(
         )
 
     return measured
+
+
+def _disk(row: MeasuredRow) -> tuple[str | None, int, int | None]:
+    """The type, the GiB and the bought IOPS of the disk that a row is of."""
+    size = round((row.run.disk_size_bytes or 0) / GIB)
+    return row.run.disk_type, size, row.run.provisioned_iops
 
 
 def _best(steps: list[list[MeasuredRow]], demand: Demand) -> tuple[float, float | None]:

@@ -11,17 +11,17 @@ The canaries of a trial, read from the files of its first and its last run.
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from diskbench.analysis.canary import Off, Reading, off
 from diskbench.errors import DiskbenchError, FactsDiffer, UnknownName
 from diskbench.fio.recorded import CHECKSUM_MIB, Canary, parse_canary
 from diskbench.model.run import Run
-from diskbench.parallel import all_of
+from diskbench.parallel import all_of, grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.trial_figures import FACTS, REGIME, Fields, LineFigure
+from diskbench.results.trial_figures import FACTS, REGIME, LineFigure
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.parse_step import CANARIES
@@ -77,9 +77,9 @@ def alike(figures: Sequence[LineFigure], *, pool: Collection[str] = ()) -> list[
     left out."""
     usable = [figure for figure in figures if not figure.spans_cliff]
     names = {fact for fact, _ in apart(usable)} - set(pool)
-    groups: dict[Fields, list[LineFigure]] = defaultdict(list)
-    for figure in usable:
-        groups[tuple((name, value) for name, value in figure.facts if name in names)].append(figure)
+    groups = grouped(
+        usable, lambda figure: tuple((name, of) for name, of in figure.facts if name in names)
+    )
     return sorted(groups.values(), key=len, reverse=True)
 
 
@@ -92,10 +92,10 @@ def off_trials(
     """The trials whose canary is an outlier among the canaries of machines of the same provider,
     type and processor, each with its outlying readings. `trials` are their finished runs by id, in
     order; imported ones have no canary."""
-    kinds: dict[tuple[str | None, ...], list[Sequence[Run]]] = defaultdict(list)
-    for runs in trials.values():
-        if not runs[0].imported:
-            kinds[runs[0].provider, runs[0].instance_type, runs[0].cpu_model].append(runs)
+    kinds = grouped(
+        (runs for runs in trials.values() if not runs[0].imported),
+        lambda runs: (runs[0].provider, runs[0].instance_type, runs[0].cpu_model),
+    )
     stores = EvidenceOfRuns.of(evidence)
     off_by_trial: dict[str, tuple[Off, ...]] = {}
     for fleet in (fleet for fleet in kinds.values() if len(fleet) > 1):

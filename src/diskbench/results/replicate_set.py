@@ -10,7 +10,7 @@ may counts.
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -23,6 +23,7 @@ from diskbench.model.campaign import FlaggedTrial, ReplicateLine, Replicates, Un
 from diskbench.model.comparison import Metric
 from diskbench.model.run import MeasuredFigure
 from diskbench.model.verdict import StepVerdict
+from diskbench.parallel import grouped
 from diskbench.plan.until import BlockStatus
 from diskbench.ports import EvidenceStore
 from diskbench.results.pool import alike, apart, off_trials
@@ -30,7 +31,6 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_verdicts import step_verdicts
 from diskbench.results.trial_figures import (
-    Fields,
     FigureLine,
     LineFigure,
     figures_by_metric,
@@ -65,16 +65,14 @@ def replicates_of(
     figures = main_figures(database, filters, evidence)
     runs_of = {figure.trial_id: figure.runs for _, figure in figures} if canaries else {}
     flagged = off_trials(runs_of, evidence)
-    groups: dict[tuple[Fields, FigureLine, Metric], list[LineFigure]] = defaultdict(list)
-    for metric, figure in figures:
-        groups[figure.subject, figure.line, metric].append(figure)
+    groups = grouped(figures, lambda pair: (pair[1].subject, pair[1].line, pair[0]))
     lines: list[ReplicateLine] = []
     left_out: list[str] = []
     trials = {figure.trial_id for _, figure in figures}
     judge = _Judge(database, evidence) if len(trials) <= MOST_JUDGED else None
-    for (subject, line, metric), of_line in sorted(
-        groups.items(), key=lambda item: _place(item[1])
-    ):
+    in_order = sorted(groups.items(), key=lambda item: _place(item[1][0][1]))
+    for (subject, line, metric), pairs in in_order:
+        of_line = [figure for _, figure in pairs]
         lines += _lines(words(subject) or "all", line, metric, of_line, pool, flagged, judge)
         if spanning := sum(figure.spans_cliff for figure in of_line):
             left_out.append(
@@ -109,9 +107,8 @@ def main_figures(
     return [(metric, figure) for metric, of_metric in figures.items() for figure in of_metric]
 
 
-def _place(figures: Sequence[LineFigure]) -> tuple[object, ...]:
-    first = figures[0]
-    return (first.subject, first.order, first.line.direction)
+def _place(figure: LineFigure) -> tuple[object, ...]:
+    return figure.subject, figure.order, figure.line.direction
 
 
 def _lines(
@@ -192,14 +189,16 @@ def statuses_of(
         return {}
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
-    blocks: dict[str, dict[FigureLine, list[LineFigure]]] = {
-        block: defaultdict(list) for block in block_of.values()
+    judged = (
+        figure
+        for _, figure in figures
+        if figure.trial_id in block_of and figure.role == _JUDGED_ROLE
+    )
+    of_block = grouped(judged, lambda figure: block_of[figure.trial_id])
+    return {
+        block: _worst(n, grouped(of_block.get(block, ()), lambda figure: figure.line), share)
+        for block, n in Counter(block_of.values()).items()
     }
-    for _, figure in figures:
-        if figure.trial_id in block_of and figure.role == _JUDGED_ROLE:
-            blocks[block_of[figure.trial_id]][figure.line].append(figure)
-    count = Counter(block_of.values())
-    return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
 
 def _worst(n: int, lines: Mapping[FigureLine, Sequence[LineFigure]], share: float) -> BlockStatus:

@@ -33,7 +33,7 @@ from diskbench.model.processor import SampleSummary
 from diskbench.model.result import StepAudit
 from diskbench.model.run import MeasuredFigure, MeasuredRow, Run
 from diskbench.model.spec import Plan, Step
-from diskbench.parallel import all_of, few_at_a_time
+from diskbench.parallel import all_of, few_at_a_time, grouped
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import (
     read_manifest,
@@ -268,9 +268,8 @@ def courses_of(
     Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
     has none, which is logged.
     """
-    trials: dict[str, list[Run]] = {}
-    for run in {row.run.run_id: row.run for row in long_steps(rows)}.values():
-        trials.setdefault(run.trial_id, []).append(run)
+    runs = {row.run.run_id: row.run for row in long_steps(rows)}
+    trials = grouped(runs.values(), lambda run: run.trial_id)
     stores = EvidenceOfRuns.of(evidence)
     courses: dict[tuple[str, str], StepPhases] = {}
     for few in few_at_a_time(trials.items(), _RUNS_AT_ONCE):
@@ -288,9 +287,7 @@ _ALMOST = 0.98
 
 def long_steps(rows: Sequence[StepRow]) -> list[StepRow]:
     """One row of each step whose rounds together lasted long enough to have phases."""
-    steps: dict[tuple[str, str], list[StepRow]] = {}
-    for row in rows:
-        steps.setdefault((row.run.run_id, row.step), []).append(row)
+    steps = grouped(rows, lambda row: (row.run.run_id, row.step))
     long_rows = []
     for group in steps.values():
         rounds = {(row.step_index, row.round): row.runtime_ns or 0 for row in group}

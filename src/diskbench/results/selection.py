@@ -23,6 +23,7 @@ from diskbench.model.run import FORMS, Headline, ListedTrial, Run
 from diskbench.store.figures import recent_trials, step_loads
 from diskbench.store.query import (
     find_run,
+    find_run_ids,
     find_runs,
     ids_that_begin,
     is_any,
@@ -110,13 +111,8 @@ def conditions(
 def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
     """The ids of all runs that any of `texts` selects, newest first. Raises UnknownName for a text
     that selects none, InvalidValue."""
-    run_ids: dict[str, None] = {}
-    for text in texts:
-        runs = find_runs(database, selected(database, text))
-        if not runs:
-            raise NothingSelected(text.strip())
-        run_ids |= dict.fromkeys(run.run_id for run in runs)
-    return list(run_ids)
+    names = list(texts)
+    return find_run_ids(database, chosen(database, Selection(names))) if names else []
 
 
 def runs_of(database: Engine, asked: Selection) -> list[Run]:

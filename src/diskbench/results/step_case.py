@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
 from diskbench.analysis.queue_depth import Sibling
@@ -39,16 +39,6 @@ ALIKE = 0.05
 """Largest share by which the counts of device and fio may differ (MR-12)."""
 
 
-@dataclass(frozen=True)
-class StepCase:
-    """The setting of a step, the warnings of its rounds, and the reasons that follow from its own
-    evidence."""
-
-    setting: Setting
-    doubts: Sequence[Warning]
-    reasons: tuple[Reason, ...]
-
-
 def case_of(
     group: StepGroup,
     plan: Plan | None,
@@ -57,9 +47,10 @@ def case_of(
     memory_bytes: int | None,
     *,
     is_promised: bool,
-) -> StepCase:
-    """The case of a step; `others` are the other steps of its run. A disk whose cliff resembles its
-    own is named where nothing `is_promised`."""
+) -> tuple[Setting, Sequence[Warning], tuple[Reason, ...]]:
+    """The setting of a step, the warnings of its rounds, and the reasons that follow from its own
+    evidence; `others` are the other steps of its run. A disk whose cliff resembles its own is named
+    where nothing `is_promised`."""
     names = _like(group)
     setting = setting_of(group, plan, hint, others, memory_bytes)
     reasons = (
@@ -67,11 +58,9 @@ def case_of(
         *_named(() if is_promised else names),
         *_two_latencies(group),
     )
-    return StepCase(
-        replace(setting, is_like_bucket=bool(names)),
-        _doubts(group, plan),
-        (*reasons, *_no_rate(group)) if plan is None else reasons,
-    )
+    if plan is None:
+        reasons = (*reasons, *_no_rate(group))
+    return replace(setting, is_like_bucket=bool(names)), _doubts(group, plan), reasons
 
 
 def setting_of(

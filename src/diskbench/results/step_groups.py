@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 
 from diskbench.analysis.row_figures import step_figure
@@ -16,6 +16,7 @@ from diskbench.model.expectation import Load
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Plan
+from diskbench.parallel import grouped
 from diskbench.plan.loads import asked_by
 from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.results.run_evidence import StepEvidence
@@ -64,71 +65,86 @@ def groups_of(
     fill the disk are included (`is_judged` is False), because they use up credit, too.
 
     `provider` is the run's: for a file of GoBonnieGo the kind of its rows determines the load."""
-    parts: dict[tuple[str, int | None], _Parts] = {}
-
-    def of(step: str, index: int, of_round: int | None, role: str | None) -> _Parts:
-        """The parts of a step; the first one that is found says what the step is."""
-        place = (step, index if of_round is None else None)
-        return parts.setdefault(place, _Parts(step, index, of_round, role))
-
-    for result in sorted(results, key=lambda result: result.step_index):
-        of(result.step, result.step_index, result.round, result.role).results.append(result)
-    for evidence in evidence_of_steps:
-        step = evidence.step
-        of(step.name, step.index, step.round, step.role).evidence.append(evidence)
-    for course in phases:
-        of(course.step, course.step_index, course.rounds, None).phases = course
-    groups = [_group(part, plan, provider) for part in parts.values()]
+    in_order = sorted(results, key=lambda result: result.step_index)
+    results_of = grouped(in_order, lambda of: _place(of.step, of.step_index, of.round))
+    evidence_of = grouped(
+        evidence_of_steps, lambda of: _place(of.step.name, of.step.index, of.step.round)
+    )
+    phases_of = {_place(of.step, of.step_index, of.rounds): of for of in phases}
+    groups = [
+        _group(
+            place[0],
+            results_of.get(place, ()),
+            evidence_of.get(place, ()),
+            phases_of.get(place),
+            plan,
+            provider,
+        )
+        for place in dict.fromkeys((*results_of, *evidence_of, *phases_of))
+    ]
     active = [group for group in groups if group.rounds or group.phases]
     return sorted(active, key=lambda group: group.index)
 
 
-@dataclass
-class _Parts:
-    """What belongs to one step, while it is put together. `role` is None where only its phases are
-    known."""
-
-    step: str
-    index: int
-    of_round: int | None
-    role: str | None
-    results: list[StepResult] = field(default_factory=list)
-    evidence: list[StepEvidence] = field(default_factory=list)
-    phases: StepPhases | None = None
+def _place(step: str, index: int, of_round: int | None) -> tuple[str, int | None]:
+    """What the rounds of a step have in common, and no other step of its name."""
+    return step, index if of_round is None else None
 
 
-def _group(parts: _Parts, plan: Plan | None, provider: str) -> StepGroup:
-    rows = tuple(row for result in parts.results for row in result.measurements)
-    by_index: dict[int, list[Measurement]] = {}
-    for row in rows:
-        if row.scope == "step" and row.direction != "sync" and row.did_io:
-            by_index.setdefault(row.step_index, []).append(row)
-    rounds = tuple(tuple(by_index[index]) for index in sorted(by_index))
+def _group(
+    name: str,
+    results: Sequence[StepResult],
+    evidence: Sequence[StepEvidence],
+    phases: StepPhases | None,
+    plan: Plan | None,
+    provider: str,
+) -> StepGroup:
+    """The step that these belong to; the first of them says what it is. Where only its phases are
+    known, its role is not."""
+    step = evidence[0].step if evidence else None
+    role: str | None = None
+    if results:
+        index, of_round, role = results[0].step_index, results[0].round, results[0].role
+    elif step is not None:
+        index, of_round, role = step.index, step.round, step.role
+    else:
+        index, of_round = phases.step_index if phases else 0, None
+    rows = tuple(row for result in results for row in result.measurements)
+    done = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.did_io]
+    by_index = grouped(done, lambda row: row.step_index)
+    rounds = tuple(tuple(by_index[at]) for at in sorted(by_index))
     figure = step_figure([row for of_round in rounds for row in of_round], None)
     ran_s = sum(max(row.runtime_ns or 0 for row in of_round) / NS_PER_S for of_round in rounds)
     return StepGroup(
-        results=tuple(parts.results),
-        evidence=tuple(parts.evidence),
-        phases=parts.phases,
-        index=parts.index,
-        name=parts.step,
-        is_judged=parts.role not in _NOT_JUDGED,
-        of_round=None if parts.role is None else parts.of_round,
+        results=tuple(results),
+        evidence=tuple(evidence),
+        phases=phases,
+        index=index,
+        name=name,
+        is_judged=role not in _NOT_JUDGED,
+        of_round=of_round,
         rows=rows,
         rounds=rounds,
         iops=figure.iops if figure else None,
         bytes_per_s=figure.bytes_per_s if figure else None,
-        seconds=ran_s or (parts.phases.seconds if parts.phases else 0.0),
-        load=_of_gobonniego(rounds) if provider == GOBONNIEGO_FILE else _load(parts, plan),
+        seconds=ran_s or (phases.seconds if phases else 0.0),
+        load=_of_gobonniego(rounds)
+        if provider == GOBONNIEGO_FILE
+        else _load(results, evidence, phases, plan),
     )
 
 
-def _load(parts: _Parts, plan: Plan | None) -> Load | None:
-    if not parts.evidence or not parts.evidence[0].step.job:
-        return (None if plan else _of_rows(parts.results)) or _of_log(parts.phases)
+def _load(
+    results: Sequence[StepResult],
+    evidence_of_step: Sequence[StepEvidence],
+    phases: StepPhases | None,
+    plan: Plan | None,
+) -> Load | None:
+    if not evidence_of_step or not evidence_of_step[0].step.job:
+        return (None if plan else _of_rows(results)) or _of_log(phases)
     disk = plan.facts.disk if plan else None
     capacity_bytes = plan.target.capacity_bytes if plan else None
-    evidence = parts.evidence[0]
+    evidence = evidence_of_step[0]
     ahead_kb = disk.read_ahead_kb if disk else None
     direct = None
     if not evidence.says_direct:

@@ -21,6 +21,7 @@ from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.books import Books
 from diskbench.model.run import Run
 from diskbench.model.verdict import Judged, Kept, RunLevel, StepVerdict, Verdict, trust_words
+from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.verdicts import trial_verdicts
 
@@ -163,7 +164,6 @@ def _runs(level: RunLevel) -> str:
 
 
 def _by_trial(runs: Sequence[Run]) -> list[list[Run]]:
-    trials: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.measured_at or "", run.run_id, run.run_index)):
-        trials.setdefault(run.trial_id, []).append(run)
+    in_order = sorted(runs, key=lambda run: (run.measured_at or "", run.run_id, run.run_index))
+    trials = grouped(in_order, lambda run: run.trial_id)
     return [sorted(trial, key=lambda run: run.run_index) for trial in trials.values()]

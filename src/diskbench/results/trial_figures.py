@@ -24,7 +24,8 @@ from diskbench.analysis.run_course import joint_courses
 from diskbench.model.comparison import Metric, block_of
 from diskbench.model.options import access_fields
 from diskbench.model.phase import PhaseKind
-from diskbench.model.run import Mark, MeasuredFigure, Run
+from diskbench.model.run import MeasuredFigure, Run
+from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import Courses, courses_of
 from diskbench.store.figures import load_figures
@@ -37,7 +38,6 @@ FACTS = (
 )  # fmt: skip
 _RATES = frozenset({"iops", "bytes_per_s"})
 _REGIMES = frozenset({"burst", "baseline"})
-_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _index = attrgetter("run_index")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
@@ -136,9 +136,7 @@ class _Steps:
 
 
 def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
-    of_steps: dict[tuple[str, str], list[MeasuredFigure]] = {}
-    for row in rows:
-        of_steps.setdefault((row.run_id, row.step), []).append(row)
+    of_steps = grouped(rows, lambda row: (row.run_id, row.step))
 
     @cache
     def figure(run_id: str, step: str, direction: str) -> Figure | None:
@@ -151,10 +149,13 @@ def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
 def _of_metric(
     rows: Sequence[MeasuredFigure], metric: Metric, courses: Courses, steps: _Steps
 ) -> list[LineFigure]:
-    trials: dict[tuple[str, FigureLine], list[MeasuredFigure]] = {}
-    for row in rows:
-        line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
-        trials.setdefault((row.run.trial_id, line), []).append(row)
+    trials = grouped(
+        rows,
+        lambda row: (
+            row.run.trial_id,
+            FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth),
+        ),
+    )
     return [_figure(line, of, metric, courses, steps) for (_, line), of in trials.items()]
 
 
@@ -217,7 +218,7 @@ def _figure(
         order=first.step_index,
         value=middle([results[at][1] for at in places], worst_is_high=metric not in _RATES),
         apart=disagreement([value for _, value, _ in results]),
-        marks=tuple(mark for mark in _MARKS if run.has(mark)),
+        marks=run.marks,
         role=first.role,
         level=levels[0] if levels and metric in _RATES else None,
         spans_cliff=metric not in _RATES and any(figure.crosses for figure in kept),
@@ -233,9 +234,7 @@ def _runs(
     steps: _Steps,
 ) -> list[tuple[str, float, Figure]]:
     """The id of each run, its value in the metric, and the figure of its step."""
-    by_run: dict[str, list[MeasuredFigure]] = {}
-    for row in rows:
-        by_run.setdefault(row.run_id, []).append(row)
+    by_run = grouped(rows, lambda row: row.run_id)
     results = []
     for run_id, of_run in by_run.items():
         figure = steps.figure(run_id, line.step, line.direction)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from sqlalchemy.engine import Engine
@@ -84,14 +83,9 @@ def judge_and_keep(
     return verdicts, promises
 
 
-@dataclass(frozen=True)
-class OverRuns:
-    """The level of each run of each step, by run and step; how much five or more runs at that level
-    vary, as a fraction of their mean; and the doubts of runs that disagree."""
-
-    courses: Mapping[tuple[str, str], RunStretch]
-    variation: Mapping[tuple[str, str], float]
-    doubts: Mapping[tuple[str, str], tuple[Reason, ...]]
+OverRuns = tuple[RunStretch | None, float | None, tuple[Reason, ...]]
+"""Of one run of a step: its level among the runs; how much five or more runs at that level vary, as
+a fraction of their mean; and the doubts of runs that disagree."""
 
 
 def judge(
@@ -151,13 +145,14 @@ def _of_run(
     groups: Sequence[StepGroup],
     plan: Plan | None,
     hint: Hint,
-    of_runs: OverRuns,
+    of_runs: Mapping[tuple[str, str], OverRuns],
     promises: Mapping[tuple[str, int], StepPromise],
 ) -> list[Verdict]:
     run_id = run.run_id
     verdicts = []
     for group in groups:
         others = [other for other in groups if other is not group]
+        course, variation, disagree = of_runs[run_id, group.name]
         measured = Measured(
             run_id=run_id,
             step_index=group.index,
@@ -167,18 +162,21 @@ def _of_run(
             bytes_per_s=group.bytes_per_s,
             seconds=group.seconds,
             phases=group.phases,
-            course=of_runs.courses.get((run_id, group.name)),
-            cov=of_runs.variation.get((run_id, group.name)),
+            course=course,
+            cov=variation,
         )
         promise = promises.get((run_id, group.index))
-        case = case_of(group, plan, hint, others, run.memory_bytes, is_promised=promise is not None)
-        known = (*case.reasons, *of_runs.doubts[run_id, group.name])
-        verdicts.append(verdict(measured, case.setting, promise, case.doubts, known))
+        setting, doubts, reasons = case_of(
+            group, plan, hint, others, run.memory_bytes, is_promised=promise is not None
+        )
+        verdicts.append(verdict(measured, setting, promise, doubts, (*reasons, *disagree)))
     return verdicts
 
 
-def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
-    """Return what the runs of one trial, in order, say together."""
+def _over_runs(
+    runs_of: Sequence[tuple[Run, Sequence[StepGroup]]],
+) -> dict[tuple[str, str], OverRuns]:
+    """Return what the runs of one trial, in order, say together, by run and step."""
     series: dict[str, list[tuple[int, float]]] = {}
     for number, (_, groups) in enumerate(runs_of):
         for group in groups:
@@ -206,15 +204,15 @@ def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
     disagree = {
         name: _disagree([value for _, value in values_of]) for name, values_of in series.items()
     }
-    doubts = {}
+    found: dict[tuple[str, str], OverRuns] = {}
     for run, groups in runs_of:
         for group in groups:
             key = run.run_id, group.name
             course = courses.get(key)
             fell = course is not None and course.kind != "level"
             of_runs = _two_rates(group, series.get(group.name, ())) or disagree.get(group.name, ())
-            doubts[key] = () if fell else of_runs
-    return OverRuns(courses, variation, doubts)
+            found[key] = course, variation.get(key), () if fell else of_runs
+    return found
 
 
 def _two_rates(group: StepGroup, series: Sequence[tuple[int, float]]) -> tuple[Reason, ...]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from diskbench.model.expectation import Expectation
 from diskbench.model.phase import StepPhases
 from diskbench.model.spec import Plan
+from diskbench.parallel import grouped
 
 Floats = NDArray[np.float64]
 
@@ -133,14 +134,13 @@ def courses(
 
 def frames_by_step(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
     """The rows of each step, with all its rounds in one group."""
-    groups: dict[tuple[str, int | None], list[pl.DataFrame]] = {}
-    for frame in series.sort("step_index", maintain_order=True).partition_by(
-        "step_index", maintain_order=True
-    ):
+
+    def step(frame: pl.DataFrame) -> tuple[str, int | None]:
         alone = frame["round"][0] is None
-        key = (str(frame["step"][0]), int(frame["step_index"][0]) if alone else None)
-        groups.setdefault(key, []).append(frame)
-    return list(groups.values())
+        return str(frame["step"][0]), int(frame["step_index"][0]) if alone else None
+
+    in_order = series.sort("step_index", maintain_order=True)
+    return [*grouped(in_order.partition_by("step_index", maintain_order=True), step).values()]
 
 
 def _tracks(
@@ -296,9 +296,7 @@ def band(course: StepCourse) -> Band:
 
 def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
     """The bands of each step that has two or more, the most common step first."""
-    groups: dict[tuple[str, str], list[Band]] = {}
-    for band in bands:
-        groups.setdefault((band.step, band.figure), []).append(band)
+    groups = grouped(bands, lambda band: (band.step, band.figure))
     several = [tuple(group) for group in groups.values() if len(group) > 1]
     return tuple(sorted(several, key=len, reverse=True))
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from diskbench.analysis.figure import Figure, middle, of_one_level, of_rounds
@@ -22,7 +23,9 @@ from diskbench.analysis.steady import ROUNDS
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
+from diskbench.parallel import grouped
 from diskbench.report.assemble.words import NONE
+from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 _NOT_SHOWN = frozenset({"canary"})
 DIRECTION_ORDER = ("read", "write", "trim", "mixed", "sync")
@@ -54,6 +57,11 @@ class Spread:
     def n(self) -> int:
         """How many runs there are."""
         return len(self.values)
+
+
+MEDIAN, LOW, HIGH = map(attrgetter, ("median", "low", "high"))
+FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
+"""The figures of a line, as the columns of a table."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,34 @@ class StepLine:
         """The number of runs that measured it, at any level."""
         return len(self.by_run)
 
+    @property
+    def title(self) -> str:
+        """The step with its level, the runs and the rounds that are counted."""
+        title = f"{self.step} ({self.level})" if self.level else self.step
+        if self.n < self.runs:
+            title += f", {runs_words(self)}"
+        return title + (f" (rounds {self.rounds[0]}–{self.rounds[1]})" if self.rounds else "")
+
+    def words(self, pick: Callable[[Spread], float]) -> list[str]:
+        """What `pick` takes of each of its FIGURES, in words; a dash for what is unknown. A sync
+        has no bytes."""
+        speed = None if self.direction == "sync" else self.bytes_per_s
+        latencies = (self.mean_ns, self.p50_ns, self.p99_ns, self.p99_9_ns, self.max_ns)
+        shown: tuple[tuple[Spread | None, Callable[[float], str]], ...] = (
+            (self.iops, format_iops),
+            (speed, format_mb_per_s),
+            *((latency, format_latency_ns) for latency in latencies),
+            (self.cpu, lambda share: f"{share:.0%}"),
+        )
+        return [show(pick(spread)) if spread else NONE for spread, show in shown]
+
+    @property
+    def cells(self) -> dict[str, FigureCell]:
+        """Each of its FIGURES: the median, and lowest–highest of several runs."""
+        medians, lows, highs = map(self.words, (MEDIAN, LOW, HIGH))
+        spans = map(span_words, lows, highs)
+        return dict(zip(FIGURES, map(FigureCell, medians, spans), strict=True))
+
 
 @dataclass(frozen=True)
 class WarningGroup:
@@ -121,10 +157,7 @@ def lines(
     rows = [row for row in rows if row.role != "fill"] or rows
     courses = courses_by_step(phases)
     kinds = {(verdict.run_id, verdict.step): verdict.stands_for.kind for verdict in verdicts}
-    steps: dict[str, list[Measurement]] = {}
-    for row in rows:
-        if row.did_io:
-            steps.setdefault(row.step, []).append(row)
+    steps = grouped((row for row in rows if row.did_io), lambda row: row.step)
     by_key: dict[tuple[str, str], StepLine] = {}
     order: dict[tuple[str, str], tuple[int, int]] = {}
     for name, of in steps.items():
@@ -147,13 +180,6 @@ EMPTY = FigureCell(NONE)
 """The cell of an unknown figure."""
 
 
-def spread_cell(spread: Spread | None, show: Callable[[float], str]) -> FigureCell:
-    """The median, and lowest–highest of several runs."""
-    if spread is None:
-        return EMPTY
-    return FigureCell(show(spread.median), span_words(show(spread.low), show(spread.high)))
-
-
 def span_words(low: str, high: str) -> str:
     """`2.50–6.40 ms`: the unit appears once if both have the same; empty where they are equal."""
     if low == high:
@@ -172,25 +198,23 @@ def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
 
     If one step has several (runs, rounds or jobs), the first is shown and the rest are counted.
     """
-    by_code: dict[tuple[str, str], dict[str | None, list[str]]] = {}
-    for warning in warnings:
-        messages = by_code.setdefault((warning.code, warning.advice), {}).setdefault(
-            warning.step, []
-        )
-        messages.append(warning.message)
+    by_code = grouped(warnings, lambda warning: (warning.code, warning.advice))
     return tuple(
         WarningGroup(
             code,
             advice,
-            tuple((step, _first_and_count(messages)) for step, messages in cases.items()),
+            tuple(
+                (step, _first_and_count(of_step))
+                for step, of_step in grouped(alike, lambda warning: warning.step).items()
+            ),
         )
-        for (code, advice), cases in by_code.items()
+        for (code, advice), alike in by_code.items()
     )
 
 
-def _first_and_count(messages: Sequence[str]) -> str:
-    more = len(messages) - 1
-    return f"{messages[0]} (and {more} more like it)" if more else messages[0]
+def _first_and_count(warnings: Sequence[Warning]) -> str:
+    more = len(warnings) - 1
+    return f"{warnings[0].message} (and {more} more like it)" if more else warnings[0].message
 
 
 @dataclass(frozen=True)
@@ -208,9 +232,7 @@ def _line(
     courses: Courses,
     kinds: Mapping[tuple[str, str], PhaseKind | None],
 ) -> StepLine:
-    by_run: dict[str, list[Measurement]] = {}
-    for row in rows:
-        by_run.setdefault(row.run_id, []).append(row)
+    by_run = grouped(rows, lambda row: row.run_id)
     runs = [
         _run(of, direction, courses.get((run_id, of[0].step)), kinds)
         for run_id, of in by_run.items()

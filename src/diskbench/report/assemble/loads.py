@@ -24,6 +24,7 @@ from diskbench.fio.offered import share_of
 from diskbench.model.doubts import SATURATED
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
+from diskbench.parallel import grouped
 
 LEAST_POINTS = 3
 NO_MORE = 1.05
@@ -67,16 +68,17 @@ def load_curves(
     """
     shares = {name: share for name, of in _offered(plan) for _, share in of if share}
     doubted = {warning.step for warning in warnings if warning.code == SATURATED.code}
-    groups: dict[tuple[object, ...], dict[str, list[Measurement]]] = {}
-    for row in _whole_steps(measurements):
-        if row.direction not in _DIRECTIONS or not row.iops:
-            continue
-        if row.role not in ("measure", "offered"):
-            continue
-        key = (row.role == "offered", row.direction, row.rw, row.block_bytes)
-        groups.setdefault(key, {}).setdefault(row.step, []).append(row)
+    drawn = [
+        row
+        for row in _whole_steps(measurements)
+        if row.direction in _DIRECTIONS and row.iops and row.role in ("measure", "offered")
+    ]
+    groups = grouped(
+        drawn, lambda row: (row.role == "offered", row.direction, row.rw, row.block_bytes)
+    )
     curves = []
-    for (offered, direction, *_), steps in groups.items():
+    for (offered, direction, *_), of_pattern in groups.items():
+        steps = grouped(of_pattern, lambda row: row.step)
         points = [
             _point(step, rows, shares.get(step) if offered else None, saturated=step in doubted)
             for step, rows in steps.items()
@@ -212,10 +214,8 @@ def mix_cells(measurements: Iterable[Measurement], plan: Plan | None) -> tuple[M
         if all(share and not rw.endswith("rw") and rw != "readwrite" for rw, share in of_jobs)
     }
     shares = {name: of for name, of in shares.items() if of}
-    reads: dict[str, list[Measurement]] = {}
-    for row in _whole_steps(measurements):
-        if row.step in shares and row.direction == "read" and row.iops:
-            reads.setdefault(row.step, []).append(row)
+    whole = [row for row in _whole_steps(measurements) if row.direction == "read" and row.iops]
+    reads = grouped(whole, lambda row: row.step)
     cells = tuple(
         MixCell(
             step=step,

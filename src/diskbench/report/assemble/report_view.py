@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from diskbench.analysis.setting import in_large_blocks
 from diskbench.analysis.shown import at_one_level, shown_stretch, trust_of, verdicts_by_step
 from diskbench.model.campaign import ReplicateLine
 from diskbench.model.verdict import Verdict
+from diskbench.parallel import grouped
 from diskbench.report.assemble.lines import DIRECTION_ORDER, StepLine
 from diskbench.report.assemble.next_step import NextStep
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
@@ -112,9 +112,7 @@ def _of_replicates(name: str, line: ReplicateLine) -> BesideRow:
 
 
 def _by_step(rows: Sequence[BesideRow]) -> tuple[BesideRow, ...]:
-    by_step: dict[tuple[str, str], list[BesideRow]] = defaultdict(list)
-    for row in rows:
-        by_step[row.step, row.direction].append(row)
+    by_step = grouped(rows, lambda row: (row.step, row.direction))
     return tuple(row for of in by_step.values() for row in of)
 
 

@@ -23,7 +23,7 @@ from diskbench.analysis.trust import over_runs
 from diskbench.model.comparison import Interval
 from diskbench.model.verdict import Judged, Promised, Verdict, trust_words
 from diskbench.report.assemble.facts import Facts
-from diskbench.report.assemble.lines import EMPTY, FigureCell, lines, span_words, spread_cell
+from diskbench.report.assemble.lines import EMPTY, FigureCell, lines, span_words
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import NO_INTERVAL, NONE, price_words, row_id
 from diskbench.units import format_iops, format_mb_per_s
@@ -142,6 +142,7 @@ def _unjudged(trials: Sequence[Facts], name: str) -> tuple[ResultRow, ...]:
     rows = []
     for line in lines([row for trial in trials for row in trial.measurements], phases):
         speed = None if line.direction == "sync" else line.bytes_per_s
+        cells = line.cells
         rows.append(
             ResultRow(
                 id=row_id(name, line.step, line.direction),
@@ -149,8 +150,8 @@ def _unjudged(trials: Sequence[Facts], name: str) -> tuple[ResultRow, ...]:
                 rate=line.iops.median if line.iops else 0.0,
                 bytes_per_s=speed.median if speed else 0.0,
                 when=line.level or "",
-                iops=spread_cell(line.iops, format_iops),
-                mb_per_s=spread_cell(speed, format_mb_per_s),
+                iops=cells["IOPS"],
+                mb_per_s=cells["MB/s"],
             )
         )
     return tuple(rows)

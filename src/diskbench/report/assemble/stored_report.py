@@ -15,7 +15,7 @@ from diskbench import __version__
 from diskbench.errors import UserError
 from diskbench.model.ids import Known, meant
 from diskbench.model.run import Run
-from diskbench.parallel import few_at_a_time
+from diskbench.parallel import few_at_a_time, grouped
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.report_view import Group, Report
 from diskbench.report.assemble.view import View, view_of
@@ -55,9 +55,7 @@ class ReportReader:
         """The trials of runs (database rows) grouped by subject, in the order of time; their stored
         form by id; and the subject that all groups share. `shown` reduces a trial to what may be
         shown; by default all."""
-        rows_of: dict[str, list[Run]] = defaultdict(list)
-        for row in runs:
-            rows_of[row.trial_id].append(row)
+        rows_of = grouped(runs, lambda row: row.trial_id)
         stored: dict[str, Trial] = {}
         groups: dict[Any, list[View]] = defaultdict(list)
         for trial in self._trials(rows_of):

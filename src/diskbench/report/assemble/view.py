@@ -14,18 +14,16 @@ from diskbench.analysis.shown import verdict_warnings
 from diskbench.analysis.sla import Sla, sla_of
 from diskbench.model.doubts import SATURATED
 from diskbench.model.ids import short
-from diskbench.model.phase import StepPhases
-from diskbench.model.result import Measurement
+from diskbench.parallel import grouped
 from diskbench.report.assemble.facts import Facts, cost_line, job_text, run_facts, versions_of
 from diskbench.report.assemble.lines import (
+    MEDIAN,
     FigureCell,
     StepLine,
     WarningGroup,
     footnotes,
     grouped_warnings,
     lines,
-    runs_words,
-    spread_cell,
 )
 from diskbench.report.assemble.next_step import NextStep, next_step, run_again
 from diskbench.report.assemble.phases import PhaseRow, phase_lines, phase_rows, stall_notes
@@ -41,19 +39,9 @@ from diskbench.report.assemble.summary import (
     two_sentences,
 )
 from diskbench.report.assemble.threshold_lines import ThresholdLine, sla_words, threshold_lines
-from diskbench.report.assemble.words import price_lines, row_id
+from diskbench.report.assemble.words import NONE, price_lines, row_id
 from diskbench.results.trial import Trial
-from diskbench.units import counted, format_iops, format_latency_ns, format_mb_per_s
-
-
-@dataclass(frozen=True)
-class FigureRow:
-    """One step and direction: each cell is the median, and lowest–highest of several runs."""
-
-    id: str
-    step: str
-    direction: str
-    cells: tuple[FigureCell, ...]
+from diskbench.units import counted
 
 
 @dataclass(frozen=True)
@@ -164,10 +152,9 @@ class View(Facts):
         """The figures by direction, as numbers."""
         return lines(self.measurements, self.phases, self.verdicts)
 
-    @cached_property
-    def figures(self) -> tuple[FigureRow, ...]:
-        """The same in words."""
-        return tuple(_figures(line, self.name) for line in self.lines)
+    def row_id(self, line: StepLine) -> str:
+        """The id of a line's row on a page."""
+        return row_id(self.name, line.step, line.direction)
 
     @property
     def footnotes(self) -> tuple[str, ...]:
@@ -185,12 +172,8 @@ class View(Facts):
         They are most of a view of many runs, and are not kept."""
         if len(self.runs) == 1:
             return {self.runs[0].run_id: self.lines}
-        rows: dict[str, list[Measurement]] = {}
-        phases: dict[str, list[StepPhases]] = {}
-        for row in self.measurements:
-            rows.setdefault(row.run_id, []).append(row)
-        for phase in self.phases:
-            phases.setdefault(phase.run_id, []).append(phase)
+        rows = grouped(self.measurements, lambda row: row.run_id)
+        phases = grouped(self.phases, lambda phase: phase.run_id)
         ids = [run.run_id for run in self.runs]
         return {run_id: lines(rows.get(run_id, ()), phases.get(run_id, ())) for run_id in ids}
 
@@ -203,13 +186,11 @@ class View(Facts):
         return {run_id: self._of_run(own) for run_id, own in self.run_lines.items()}
 
     def _of_run(self, own: tuple[StepLine, ...]) -> tuple[FigureCell, ...]:
-        of = {(line.step, line.direction): line for line in own}
-        cells = []
-        for line in (of.get((step.step, step.direction)) for step in self.lines):
-            iops = spread_cell(line.iops if line else None, format_iops).text
-            speed = line.bytes_per_s if line and line.direction != "sync" else None
-            cells.append(FigureCell(iops, f"{format_mb_per_s(speed.median)} MB/s" if speed else ""))
-        return tuple(cells)
+        of = {(line.step, line.direction): line.words(MEDIAN) for line in own}
+        rates = (of.get((line.step, line.direction), (NONE, NONE)) for line in self.lines)
+        return tuple(
+            FigureCell(iops, "" if speed == NONE else f"{speed} MB/s") for iops, speed, *_ in rates
+        )
 
     @cached_property
     def rows(self) -> tuple[ResultRow, ...]:
@@ -232,9 +213,7 @@ class View(Facts):
         if search is None:
             return ()
         saturated = {w.step for w in self.warnings if w.code == SATURATED.code and w.step}
-        of_run: dict[str, list[Measurement]] = {}
-        for row in self.measurements:
-            of_run.setdefault(row.run_id, []).append(row)
+        of_run = grouped(self.measurements, lambda row: row.run_id)
         found = (sla_of(search, rows, saturated) for rows in of_run.values())
         return tuple(sla for sla in found if sla is not None)
 
@@ -309,25 +288,4 @@ def view_of(trial: Trial) -> View:
         cost=cost_line(trial.cost) if trial.cost is not None else "",
         job=job_text(plan),
         again="" if first.imported else run_again(subject, subject.runs_planned),
-    )
-
-
-def _figures(line: StepLine, name: str) -> FigureRow:
-    latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
-    step = f"{line.step} ({line.level})" if line.level else line.step
-    if line.n < line.runs:
-        step += f", {runs_words(line)}"
-    if line.rounds:
-        step += f" (rounds {line.rounds[0]}–{line.rounds[1]})"
-    speed = None if line.direction == "sync" else line.bytes_per_s
-    return FigureRow(
-        id=row_id(name, line.step, line.direction),
-        step=step,
-        direction=line.direction,
-        cells=(
-            spread_cell(line.iops, format_iops),
-            spread_cell(speed, format_mb_per_s),
-            *(spread_cell(latency, format_latency_ns) for latency in latencies),
-            spread_cell(line.cpu, lambda share: f"{share:.0%}"),
-        ),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from diskbench.report.assemble.lines import FigureCell
+from diskbench.report.assemble.lines import FIGURES, FigureCell
 from diskbench.report.assemble.report_view import Report
 from diskbench.report.assemble.result_rows import ResultRow
 from diskbench.report.assemble.view import View
@@ -20,7 +20,6 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&@]|^[#+-]|:(?=//)|(?<=\bwww)\.)")
 """Includes what GitHub turns into a link or a mention: `https://`, `www.` and `@name`."""
 _RESULTS = ("step", "level", "IOPS", "MB/s", "promised", "ratio", "limited by", "trust", "price")
 _WORDS = frozenset({"limited by", "trust"})
-_FIGURES = ("step", "I/O", "IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
 
 
 def markdown(report: Report) -> str:
@@ -69,11 +68,12 @@ def _single(view: View) -> Iterable[str]:
         yield f"## How much of the time it kept its promise\n\n{lines}"
     if view.slowed:
         yield "## Why it slowed down\n\n" + "\n\n".join(map(escaped, view.slowed))
-    if view.figures:
+    if view.lines:
         rows = [
-            (figure.step, figure.direction, *map(_both, figure.cells)) for figure in view.figures
+            (line.title, line.direction, *map(_both, line.cells.values())) for line in view.lines
         ]
-        yield f"## Latency, and all figures by direction\n\n{table(_FIGURES, rows, left=2)}"
+        figures = table(("step", "I/O", *FIGURES), rows, left=2)
+        yield f"## Latency, and all figures by direction\n\n{figures}"
         yield f"{escaped('; '.join(view.footnotes))}."
     elif not view.rows:
         yield f"{escaped(view.missing.capitalize())}."

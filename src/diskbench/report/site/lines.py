@@ -14,7 +14,7 @@ from diskbench.model.history import (
     NewLevel,
     SiteRunLine,
 )
-from diskbench.model.run import Mark, Run
+from diskbench.model.run import Run
 from diskbench.model.verdict import Trust, Verdict
 from diskbench.report.assemble.lines import StepLine
 from diskbench.report.assemble.view import View
@@ -22,7 +22,6 @@ from diskbench.report.terminal.lists import disk as disk_bought
 from diskbench.results.verdicts import asks_all
 from diskbench.units import format_bytes
 
-_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _SHOWN = frozenset(
     {"provider", "region", "disk", "size", "instance_type", "machine", "profile", "target"}
 )
@@ -66,7 +65,7 @@ def run_line(
         or "",
         profile=row.profile,
         labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
-        marks=tuple(mark for mark in _MARKS if row.has(mark)),
+        marks=row.marks,
         trust=_worst(verdict.trust for verdict in verdicts),
         limiter=_limiter(verdicts),
         on_credit=tuple(sorted(on_credit)),

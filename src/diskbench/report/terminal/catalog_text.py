@@ -10,6 +10,7 @@ from itertools import groupby
 from diskbench.catalog.entry import DiskEntry
 from diskbench.catalog.listing import CatalogItem, MachineRow, PriceRow
 from diskbench.catalog.sourced_figures import Quantity
+from diskbench.parallel import grouped
 
 _DISKS = (("cloud", 6), ("disk type", 20), ("GiB", 13), ("IOPS", 19), ("throughput", 18))
 _MACHINES = (
@@ -29,11 +30,8 @@ def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
 def part_table(parts: Iterable[CatalogItem], note: str) -> Iterator[str]:
     """The other items of the catalogue, a line per kind, below the catalogue's note."""
     yield from textwrap.wrap(note, 80)
-    names: dict[str, list[str]] = {}
-    for part in parts:
-        names.setdefault(part.kind, []).append(part.name)
-    for kind, of_kind in names.items():
-        yield f"  {kind:<12}  {', '.join(of_kind)}"
+    for kind, of_kind in grouped(parts, lambda part: part.kind).items():
+        yield f"  {kind:<12}  {', '.join(part.name for part in of_kind)}"
 
 
 def machine_table(rows: Iterable[MachineRow], notes: Iterable[str] = ()) -> Iterator[str]:

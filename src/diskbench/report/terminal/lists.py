@@ -1,33 +1,23 @@
 """What is stored, a line each, as plain text: rich takes nine seconds for ten thousand lines.
 
-    a run        with all its columns, however long
-    a trial      as wide as the terminal: when, disk, profile, figure, trust and short id
-    an import    its runs, steps and trials, which checks hold, and the date:
-
-    12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · date 2018-03-16 ✓
-
-✓ means that every step was checked and passed. What could not be checked is listed (`not checked`,
-`in 3 of 5 steps`); a check that fails, of these or of fio's other figures, has ✗, the step and the
-figures.
+a run        with all its columns, however long
+a trial      as wide as the terminal: when, disk, profile, figure, trust and short id
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
-from typing import Final
 
 from diskbench.model.ids import short
-from diskbench.model.result import FINAL_STATES, AuditName, StepAudit
-from diskbench.model.run import Headline, ListedTrial, Mark, Run
+from diskbench.model.result import FINAL_STATES
+from diskbench.model.run import Headline, ListedTrial, Run
 from diskbench.report.assemble.words import NO_DATE, NONE, cut, local_time, rate_words
 from diskbench.report.terminal.screen import aligned
-from diskbench.units import counted, format_mb_per_s
+from diskbench.units import format_mb_per_s
 from diskbench.visible import shortened
 
-_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _HEADER = (
     "run", "when", "state", "mark", "figure", "trust", "profile", "disk", "provisioned", "cache",
     "region", "zone", "instance", "where", "target", "labels",
@@ -79,7 +69,7 @@ def _cells(run: Run, headline: Headline | None) -> tuple[str, ...]:
         run.run_id,
         local_time(run.when),
         run.state,
-        ", ".join(mark for mark in _MARKS if run.has(mark)),
+        ", ".join(run.marks),
         headline_words(headline) if headline else "",
         (headline.trust or "") if headline else "",
         run.profile,
@@ -209,74 +199,3 @@ def _trust(trial: ListedTrial) -> str:
     if state_words(trial):
         return ""
     return (trial.headline.trust if trial.headline else None) or NOT_JUDGED
-
-
-_SHOWN: Final[tuple[tuple[AuditName, str], ...]] = (
-    ("bytes", "bytes = I/Os × block"),
-    ("logs", "logs sum to JSON"),
-)
-_IF_FAILED: Final[tuple[tuple[AuditName, str], ...]] = (
-    ("rate", "rates × time = totals"),
-    ("percentiles", "percentiles rise"),
-)
-
-
-@dataclass(frozen=True)
-class ImportedLine:
-    """One imported run, as far as the line needs it: `date` is the day in UTC, `local_time` a time
-    whose zone the file does not say. `reports` says which other reports in its file count as this
-    run, and what was left out."""
-
-    trial_id: str
-    steps: int
-    date: str | None
-    local_time: str | None = None
-    logs: int = 0
-    audits: tuple[StepAudit, ...] = ()
-    reports: str = ""
-
-
-def import_line(runs: Sequence[ImportedLine]) -> str:
-    """The line for the runs of one import, of which there is at least one."""
-    trials = len({run.trial_id for run in runs})
-    least, most = min(run.steps for run in runs), max(run.steps for run in runs)
-    steps = counted(most, "step") if least == most else f"{least} to {counted(most, 'step')}"
-    parts = [f"{counted(len(runs), 'run')} of {steps} in {counted(trials, 'trial')}"]
-    audits = [audit for run in runs for audit in run.audits]
-    of_steps = sum(run.steps for run in runs)
-    for name, words in _SHOWN:
-        if name == "logs" and not any(run.logs for run in runs):
-            parts.append("no logs")
-            continue
-        parts.append(_failed(audits, name, words) or _held(audits, name, words, of_steps))
-    parts += [text for name, words in _IF_FAILED if (text := _failed(audits, name, words))]
-    return " · ".join([*parts, _date(runs), *dict.fromkeys(r.reports for r in runs if r.reports)])
-
-
-def _failed(audits: Sequence[StepAudit], name: AuditName, words: str) -> str:
-    """A check that failed, with its first step; empty for one that did not."""
-    bad = [(a, c) for a in audits for c in a.checks if c.name == name and c.holds is False]
-    if not bad:
-        return ""
-    first, check = bad[0]
-    more = f" (and in {len(bad) - 1} more steps)" if len(bad) > 1 else ""
-    return f"{words} ✗ in step {first.step}: {check.message}{more}"
-
-
-def _held(audits: Sequence[StepAudit], name: AuditName, words: str, of_steps: int) -> str:
-    held = sum(check.holds is True for a in audits for check in a.checks if check.name == name)
-    if not held:
-        return f"{words} not checked"
-    return f"{words} ✓" + (f" in {held:,} of {of_steps:,} steps" if held < of_steps else "")
-
-
-def _date(runs: Sequence[ImportedLine]) -> str:
-    dates = sorted({run.date for run in runs if run.date})
-    if dates:
-        words = f"date {dates[0]}" if len(dates) == 1 else f"dates {dates[0]} to {dates[-1]}"
-        dated = sum(run.date is not None for run in runs)
-        return f"{words} ✓" if dated == len(runs) else f"{words}, of {dated} of {len(runs)} runs"
-    local = next((run.local_time for run in runs if run.local_time), None)
-    if local:
-        return f"no date: {local} is of an unknown time zone (--measured-on says the day)"
-    return "no date in the file (--measured-on says it)"

@@ -7,9 +7,11 @@ import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 
 from diskbench.catalog.cost import no_price_words
 from diskbench.model.expectation import LIMIT_WORDS, DiskPrice, Expectation, ExpectedLevel
+from diskbench.parallel import grouped
 from diskbench.plan.outlook import Bill, BlockOutlook, MatrixOutlook
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.plan_text import beyond_words, named
@@ -195,12 +197,9 @@ def _grouped(
     blocks: Sequence[BlockOutlook], texts_of: Callable[[BlockOutlook], Sequence[str]]
 ) -> Iterator[str]:
     """Each distinct text once, after the numbers of its blocks."""
-    numbers: dict[str, list[int]] = {}
-    for block in blocks:
-        for text in texts_of(block):
-            numbers.setdefault(text, []).append(block.number)
-    for text, of_text in numbers.items():
-        yield f"{_ranges(of_text)}: {text}"
+    texts = [(text, block.number) for block in blocks for text in texts_of(block)]
+    for text, of_text in grouped(texts, itemgetter(0)).items():
+        yield f"{_ranges([number for _, number in of_text])}: {text}"
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from rich.console import Console
@@ -22,6 +23,7 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.phase import Cliff, StepPhases
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
+from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import cut
@@ -31,39 +33,30 @@ from diskbench.store.stored_series import rate_rows
 from diskbench.units import format_iops
 from diskbench.visible import one_line
 
-
-@dataclass(frozen=True)
-class StepSeconds:
-    """One step (its last round): direction → (second, IOPS), seconds ascending from 0."""
-
-    step: str
-    directions: Mapping[str, tuple[tuple[int, float], ...]]
-
-    @property
-    def n(self) -> int:
-        return max((len(points) for points in self.directions.values()), default=0)
+Seconds = Mapping[str, Sequence[tuple[int, float]]]
+"""One step (its last round): direction → (second, IOPS), seconds ascending from 0."""
 
 
-def step_seconds(rows: Iterable[Mapping[str, Any]]) -> tuple[StepSeconds, ...]:
+def step_seconds(rows: Iterable[Mapping[str, Any]]) -> dict[str, Seconds]:
     """Series rows (from `diskbench.load_series`) by step, in the order of the steps.
 
     Directions without I/O are left out. Of a repeated step the last round is kept: its seconds are
     nearest to the steady state.
     """
-    steps: dict[str, tuple[int, dict[str, list[tuple[int, float]]]]] = {}
+    steps: dict[tuple[int, str], dict[str, list[tuple[int, float]]]] = {}
     for row in rows:
-        name, index = str(row["step"]), int(row["step_index"])
-        if name not in steps or steps[name][0] < index:
-            steps[name] = (index, {})
-        if steps[name][0] == index:
-            points = steps[name][1].setdefault(str(row["direction"]), [])
-            points.append((int(row["second"]), float(row["iops"] or 0.0)))
-    return tuple(
-        StepSeconds(
-            name, {d: tuple(sorted(p)) for d, p in directions.items() if any(v for _, v in p)}
-        )
-        for name, (_, directions) in sorted(steps.items(), key=lambda item: item[1][0])
-    )
+        of_step = steps.setdefault((int(row["step_index"]), str(row["step"])), {})
+        points = of_step.setdefault(str(row["direction"]), [])
+        points.append((int(row["second"]), float(row["iops"] or 0.0)))
+    last = {name: (index, name) for index, name in sorted(steps)}
+    return {
+        name: {
+            direction: sorted(points)
+            for direction, points in steps[key].items()
+            if any(iops for _, iops in points)
+        }
+        for name, key in sorted(last.items(), key=itemgetter(1))
+    }
 
 
 HEIGHT = 10
@@ -91,7 +84,8 @@ class Screen:
 
 
 def plot_seconds(
-    step: StepSeconds,
+    step: str,
+    directions: Seconds,
     screen: Screen,
     *,
     cliffs: Sequence[Cliff] = (),
@@ -103,25 +97,28 @@ def plot_seconds(
     Empty for fewer than three seconds. If there are more seconds than columns, peaks and dips stay
     visible: uniplot joins all points by lines.
     """
-    if step.n < SHORTEST_S:
+    seconds = _length(directions)
+    if seconds < SHORTEST_S:
         return ""
-    names = tuple(step.directions)
-    title = f"{step.step}: IOPS over {step.n:,} s"
     # uniplot cannot label an axis whose range is almost zero.
-    highest = max(value for course in step.directions.values() for _, value in course)
+    highest = max(value for course in directions.values() for _, value in course)
     bounds: dict[str, Any] = {"y_min": 0.0} if highest >= 1.0 else {"y_min": 0.0, "y_max": 1.0}
     drawn = draw(
-        {name: step.directions[name] for name in names},
+        directions,
         screen,
-        title=title,
+        title=f"{step}: IOPS over {seconds:,} s",
         x_gridlines=[cliff.at_s for cliff in cliffs],
         x_unit=" s",
         **bounds,
     )
     lines = [drawn, *(_cliff_words(cliff, screen) for cliff in cliffs)]
-    if foreseen_s is not None and foreseen_s < step.n:
+    if foreseen_s is not None and foreseen_s < seconds:
         lines.append(f"  predicted: credit runs out at {clock(foreseen_s)}")
     return "\n".join(lines)
+
+
+def _length(directions: Seconds) -> int:
+    return max(map(len, directions.values()), default=0)
 
 
 def draw(
@@ -171,13 +168,13 @@ def plot_percentiles(step: str, rows: Iterable[Mapping[str, Any]], screen: Scree
     """
     known = tuple(rows)
     kind = "lat" if any(row["kind"] == "lat" for row in known) else "clat"
-    buckets: dict[str, list[tuple[float, int]]] = {}
-    for row in known:
-        if row["kind"] == kind and row["direction"] != "sync" and row["count"]:
-            bucket = (float(row["latency_ns"]), int(row["count"]))
-            buckets.setdefault(str(row["direction"]), []).append(bucket)
-    curves = {name: _curve(sorted(of_direction)) for name, of_direction in buckets.items()}
-    curves = {name: points for name, points in curves.items() if points}
+    filled = (row for row in known if row["kind"] == kind and row["count"])
+    curves = {
+        name: points
+        for name, of in grouped(filled, lambda row: str(row["direction"])).items()
+        if name != "sync"
+        and (points := _curve(sorted((float(row["latency_ns"]), int(row["count"])) for row in of)))
+    }
     if not curves:
         return ""
     highest = max(y for points in curves.values() for _, y in points)
@@ -268,18 +265,18 @@ def print_plots(
     by_step = {phase.step: phase for phase in phases if phase.run_id == run.run_id}
     if plot is None:
         fell = {name for name, step in by_step.items() if step.cliffs}
-        shown = [step for step in steps if step.step in fell] if console.is_terminal else []
+        shown = [step for step in steps if step in fell] if console.is_terminal else []
     else:
         shown = list(steps) if plot else []
     foreseen = {name: _expected_s_of(plan, step, number) for name, step in by_step.items()}
-    for step in (step for step in shown if step.n >= SHORTEST_S):
-        cliffs = by_step[step.step].cliffs if step.step in by_step else ()
-        _print(
-            console, plot_seconds(step, screen, cliffs=cliffs, foreseen_s=foreseen.get(step.step))
-        )
+    for step in (step for step in shown if _length(steps[step]) >= SHORTEST_S):
+        cliffs = by_step[step].cliffs if step in by_step else ()
+        expected_s = foreseen.get(step)
+        drawn = plot_seconds(step, steps[step], screen, cliffs=cliffs, foreseen_s=expected_s)
+        _print(console, drawn)
         if plot:
-            rows = histogram_rows(store, run.run_id, step=step.step)
-            _print(console, plot_percentiles(step.step, rows, screen))
+            rows = histogram_rows(store, run.run_id, step=step)
+            _print(console, plot_percentiles(step, rows, screen))
 
 
 def _expected_s_of(plan: Plan | None, step: StepPhases, run: int) -> float | None:
@@ -300,16 +297,16 @@ _NAME = 24
 _LEAST_SPARK = 8
 
 
-def second_lines(steps: Sequence[StepSeconds], *, width: int = 80) -> list[str]:
+def second_lines(steps: Mapping[str, Seconds], *, width: int = 80) -> list[str]:
     """A line per step and direction: name, IOPS as a sparkline, lowest and highest second.
 
     Steps of fewer than three seconds are left out. No line is longer than `width`, if that leaves
     at least eight columns for the sparkline.
     """
     rows = [
-        (step.step, direction, [iops for _, iops in points])
-        for step in steps
-        for direction, points in step.directions.items()
+        (step, direction, [iops for _, iops in points])
+        for step, directions in steps.items()
+        for direction, points in directions.items()
         if len(points) >= SHORTEST_S
     ]
     if not rows:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -20,21 +19,26 @@ from rich.text import Text
 
 from diskbench.model.doubts import DOUBTS, WEIGHTS
 from diskbench.report.assemble.facts import AUDIT_FAILED
-from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup, runs_words
+from diskbench.report.assemble.lines import (
+    FIGURES,
+    HIGH,
+    LOW,
+    MEDIAN,
+    StepLine,
+    WarningGroup,
+    runs_words,
+)
 from diskbench.report.assemble.next_step import NextStep, for_hosts
 from diskbench.report.assemble.report_view import BesideRow, rows_of_views
 from diskbench.report.assemble.subject import SHARED, Subject
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NONE
-from diskbench.report.terminal.screen import print_trimmed, sparkline
+from diskbench.report.terminal.screen import print_trimmed, sparkline, wrapped
 from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
-from diskbench.units import counted, format_iops, format_latency_ns, format_mb_per_s
+from diskbench.units import counted
 
-_FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
 _BRIEF = ("IOPS", "MB/s", "mean", "p99", "max")
 _VERDICT_STYLES = {"head": "dim", "row": "", "ground": "dim", "doubt": "yellow"}
-_Pick = Callable[[Spread], float]
-_MEDIAN, _LOW, _HIGH = map(attrgetter, ("median", "low", "high"))
 
 
 def print_view(view: View, *, console: Console) -> None:
@@ -95,14 +99,14 @@ def _heading(subject: Subject) -> Text:
 
 
 def _table(lines: Sequence[StepLine]) -> Table:
-    table = _of_steps("I/O", *map(_number, _FIGURES), gap=1)
+    table = _of_steps("I/O", *map(_number, FIGURES), gap=1)
     for line in lines:
-        table.add_row(Text(_name(line), "bold"), line.direction, *_cells(line, _MEDIAN))
+        table.add_row(Text(_name(line), "bold"), line.direction, *_narrow(line.words(MEDIAN)))
         if line.runs > 1:
             shape = Text(f" {sparkline(line.by_run, width=16)}", "cyan")
-            table.add_row(shape, Text("lowest", "dim"), *_dim(_cells(line, _LOW)))
+            table.add_row(shape, Text("lowest", "dim"), *_dim(line.words(LOW)))
             runs = Text(f" {runs_words(line)}", "dim")
-            table.add_row(runs, Text("highest", "dim"), *_dim(_cells(line, _HIGH)))
+            table.add_row(runs, Text("highest", "dim"), *_dim(line.words(HIGH)))
     return table
 
 
@@ -126,19 +130,13 @@ def _name(line: StepLine) -> str:
     return f"{line.step} ({', '.join(name)})" if name else line.step
 
 
-def _cells(line: StepLine, pick: _Pick) -> list[str]:
-    latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
-    sync = line.direction == "sync"
-    return [
-        format_iops(pick(line.iops)) if line.iops else NONE,
-        format_mb_per_s(pick(line.bytes_per_s)) if line.bytes_per_s and not sync else NONE,
-        *(format_latency_ns(pick(of)).replace(" ", "") if of else NONE for of in latencies),
-        f"{pick(line.cpu):.0%}" if line.cpu else NONE,
-    ]
+def _narrow(figures: Sequence[str]) -> list[str]:
+    """All eight figures fit 80 columns without the blank before a unit."""
+    return [figure.replace(" ", "") for figure in figures]
 
 
-def _dim(cells: Sequence[str]) -> list[Text]:
-    return [Text(cell, "dim") for cell in cells]
+def _dim(figures: Sequence[str]) -> list[Text]:
+    return [Text(figure, "dim") for figure in _narrow(figures)]
 
 
 def _notes(view: View) -> list[Text]:
@@ -257,13 +255,7 @@ def _thresholds(view: View, indent: str = "") -> list[RenderableType]:
     return [
         Text(part, "bold")
         for line in lines
-        for part in textwrap.wrap(
-            line,
-            WIDTH,
-            initial_indent=indent,
-            subsequent_indent=f"{indent}  ",
-            break_on_hyphens=False,
-        )
+        for part in wrapped(indent, line, WIDTH, indent=len(indent) + 2)
     ]
 
 
@@ -289,10 +281,10 @@ def _brief_heading(subject: Subject) -> Text:
 
 def _brief_table(view: View) -> Table:
     table = _of_steps("I/O", *map(_number, _BRIEF))
-    for line, figures in zip(view.lines, view.figures, strict=True):
+    for line in view.lines:
         name = f"{line.step} ({line.level})" if line.level else line.step
-        cells = (figures.cells[_FIGURES.index(head)][0] for head in _BRIEF)
-        table.add_row(Text(name, "bold"), line.direction, *cells)
+        figures = (line.cells[head].text for head in _BRIEF)
+        table.add_row(Text(name, "bold"), line.direction, *figures)
     return table
 
 
@@ -312,8 +304,6 @@ def _brief_warning(group: WarningGroup, most: int | None, host: str = "") -> lis
 
 
 def _folded(text: str, most: int | None, width: int = WIDTH) -> list[str]:
-    if most is None:
-        return textwrap.wrap(text, width, subsequent_indent="  ")
     return textwrap.wrap(text, width, subsequent_indent="  ", max_lines=most, placeholder=" …")
 
 

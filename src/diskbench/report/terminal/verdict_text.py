@@ -7,7 +7,6 @@ only named. Each figure is of one run: of several runs the median one at each le
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -28,7 +27,7 @@ from diskbench.model.verdict import Judged, LimiterName, Trust, Verdict
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.summary import shares_of_time
 from diskbench.report.assemble.words import NONE, figure, short_limit
-from diskbench.report.terminal.screen import aligned
+from diskbench.report.terminal.screen import aligned, wrapped
 
 WIDTH = 80
 _HEAD = ("", "promised", "measured", "ratio", "limited by", "trust")
@@ -210,9 +209,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _folded(text: str, *, lead: str = "  ") -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=lead, subsequent_indent="    ", break_on_hyphens=False
-    )
+    return wrapped(lead, text, WIDTH, indent=4)
 
 
 _ENDS = (".", "!", "?", "…")

@@ -2,7 +2,9 @@
 
 import io
 
+import pytest
 from tests.books import SHIPPED
+from tests.rigs.golden import Golden
 from tests.unit.plan.test_cost import HDD, job, rented
 from tests.unit.report.made import plan, step
 
@@ -32,61 +34,26 @@ from diskbench.report.terminal.plan_text import (
     rental_price_lines,
 )
 
-
-def test_it_says_what_is_written_where_and_how_long_it_takes():
-    found = render_plan([plan(notes=("the database lies on the measured device",))])
-    for part in (
-        "quick: A short look at a disk",
-        "db1: 2 × AMD EPYC 7R13, 4 GiB memory",
-        "/data (ext4) on /dev/vdb, 20 GiB, virtio",
-        "/data/diskbench-01trial",
-        "1 GiB of 18 GiB free",
-        "about 28 s",
-        "the database lies on the measured device",
-    ):
-        assert part in found
-    assert "  1 fill" in found
-    assert "4 s  fill" in found
-    assert "  2 seq-read-1m" in found
-    assert "8 s  measure" in found
+OTHER = (step(0, "seq-read-1m", expected_s=60),)
+LOOP = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
+MANY = tuple(step(n, f"step-{n}", expected_s=60) for n in range(56))
+PLANS = {
+    "directory": [plan(notes=("the database lies on the measured device",))],
+    "device": [plan(device=True)],
+    "hosts-alike": [
+        plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b", runs=2)
+    ],
+    "hosts-that-differ": [
+        plan(address="web1"), plan(address="web2", trial_id="b", steps=OTHER)
+    ],
+    "loop": [plan(loop=LOOP)],
+    "many-steps": [plan(steps=MANY)],
+}  # fmt: skip
 
 
-def test_a_device_is_named_with_its_identity_and_the_loss_of_its_data():
-    found = render_plan([plan(device=True)])
-    assert "/dev/vdb (raw), 20 GiB, virtio, identity vol0abc" in found
-    assert "ALL DATA ON IT WILL BE DESTROYED" in found
-    assert "removed at the end" not in found
-
-
-def test_hosts_that_do_the_same_share_one_list_of_steps():
-    found = render_plan(
-        [plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b", runs=2)]
-    )
-    assert found.count("seq-read-1m") == 1
-    assert "web1: " in found
-    assert "web2: " in found
-    assert "in 2 runs of about 28 s" in found
-
-
-def test_hosts_that_differ_have_lists_of_their_own():
-    other = (step(0, "seq-read-1m", expected_s=60),)
-    found = render_plan([plan(address="web1"), plan(address="web2", trial_id="b", steps=other)])
-    assert found.count("seq-read-1m") == 2
-
-
-def test_a_loop_says_what_it_waits_for_and_how_often():
-    loop = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
-    found = render_plan([plan(loop=loop)])
-    assert "steps 2–4 repeat until rand-read-4k-qd32 (read) is steady, 5 to 25 times" in found
-    assert "or more" in found
-
-
-def test_a_long_list_of_steps_is_cut_and_the_rest_summed():
-    steps = tuple(step(n, f"step-{n}", expected_s=60) for n in range(56))
-    found = render_plan([plan(steps=steps)])
-    assert "step-13" in found
-    assert "step-14" not in found
-    assert "… and 42 more, 42 min together" in found
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_says_what_its_file_says(golden: Golden, name: str):
+    golden.check(f"plan/{name}.txt", render_plan(PLANS[name], width=80))
 
 
 def test_it_is_printed_without_rich(capsys):
@@ -108,8 +75,7 @@ def test_long_lines_go_on_below_their_text_and_no_path_is_broken():
 
 
 def test_a_long_loop_line_keeps_its_indent():
-    loop = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
-    found = render_plan([plan(loop=loop)], width=50).splitlines()
+    found = render_plan([plan(loop=LOOP)], width=50).splitlines()
     at = next(n for n, line in enumerate(found) if line.startswith("  steps 2–4"))
     assert found[at + 1].startswith("  ")
     assert max(map(len, found)) <= 50
@@ -130,21 +96,29 @@ def without_price(**more: object):
     return made.model_copy(update={"rental": rental})
 
 
-def test_a_price_is_told_by_the_hour_and_for_this_trial():
-    premium = rented(job("bs=4k"), disk=DiskSpec(type="Premium_LRS", size_gib=256))
-    assert list(rental_price_lines(premium)) == ["$0.1481 an hour, about $0.06 for this"]
+PREMIUM = DiskSpec(type="Premium_LRS", size_gib=256)
 
 
-def test_transactions_are_told():
-    (told,) = rental_price_lines(rented(job("bs=4k", seconds=3600)))
-    assert told == "$0.1115 an hour, about $0.21 for this, $0.0900 of it for transactions"
-
-
-def test_a_loop_says_what_it_may_cost_at_most():
-    loop = Loop(first=0, tracked="read", direction="read")
-    premium = DiskSpec(type="Premium_LRS", size_gib=256)
-    (told,) = rental_price_lines(rented(job("bs=4k", seconds=600), disk=premium, loop=loop))
-    assert told == "$0.1481 an hour, about $0.14 for this and at most $0.63"
+@pytest.mark.parametrize(
+    ("rental", "told"),
+    [
+        (rented(job("bs=4k"), disk=PREMIUM), "$0.1481 an hour, about $0.06 for this"),
+        (
+            rented(job("bs=4k", seconds=3600)),
+            "$0.1115 an hour, about $0.21 for this, $0.0900 of it for transactions",
+        ),
+        (
+            rented(
+                job("bs=4k", seconds=600), disk=PREMIUM,
+                loop=Loop(first=0, tracked="read", direction="read"),
+            ),
+            "$0.1481 an hour, about $0.14 for this and at most $0.63",
+        ),
+    ],
+    ids=["by the hour", "transactions", "a loop at most"],
+)  # fmt: skip
+def test_a_price_is_told_by_the_hour_and_for_this_trial(rental, told):
+    assert list(rental_price_lines(rental)) == [told]
 
 
 def test_what_has_no_price_is_named():
@@ -165,25 +139,30 @@ def test_a_lab_host_costs_nothing():
     assert list(rental_price_lines(made.model_copy(update={"rental": rental}))) == ["nothing"]
 
 
-def test_what_a_lease_has_cost_is_one_line():
-    assert cost_line(cost()) == "$0.0122 (12 min at $0.0612/h)"
-    assert cost_line(cost(ended=False)) == "$0.0122 so far (12 min at $0.0612/h)"
-    more = cost(total_usd=1.5, fixed_usd=0.4, transactions_usd=1.0, transactions=20_000_000)
-    assert cost_line(more) == (
-        "$1.50 (12 min at $0.0612/h, $0.4000 for the least time that is billed, "
-        "$1.00 for 20,000,000 transactions)"
-    )
-
-
-def test_an_emulated_lease_cost_nobody_anything():
-    assert cost_line(cost(emulated=True)).endswith("; emulated: nothing was paid")
-    free = cost(emulated=True, hourly_usd=0, known_usd=0, total_usd=0)
-    assert cost_line(free) == "nothing"
-
-
-def test_a_lease_without_a_price_says_of_what():
-    dark = cost(hourly_usd=None, total_usd=None, unknown=("machine x",))
-    assert cost_line(dark) == "cost unknown (the rest $0.0122): no price for machine x"
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "$0.0122 (12 min at $0.0612/h)"),
+        ({"ended": False}, "$0.0122 so far (12 min at $0.0612/h)"),
+        (
+            {"total_usd": 1.5, "fixed_usd": 0.4, "transactions_usd": 1.0,
+             "transactions": 20_000_000},
+            (
+                "$1.50 (12 min at $0.0612/h, $0.4000 for the least time that is billed, "
+                "$1.00 for 20,000,000 transactions)"
+            ),
+        ),
+        ({"emulated": True}, "$0.0122 (12 min at $0.0612/h); emulated: nothing was paid"),
+        ({"emulated": True, "hourly_usd": 0, "known_usd": 0, "total_usd": 0}, "nothing"),
+        (
+            {"hourly_usd": None, "total_usd": None, "unknown": ("machine x",)},
+            "cost unknown (the rest $0.0122): no price for machine x",
+        ),
+    ],
+    ids=["ended", "so far", "all parts", "emulated", "nothing", "unknown"],
+)  # fmt: skip
+def test_what_a_lease_has_cost_is_one_line(changes, told):
+    assert cost_line(cost(**changes)) == told
 
 
 def level(iops: float, counts: float = 1) -> ExpectedLevel:

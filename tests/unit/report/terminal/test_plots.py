@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from diskbench.model.phase import Cliff
 from diskbench.report.terminal.plots import (
     Screen,
-    StepSeconds,
     plot_percentiles,
     plot_seconds,
     second_lines,
@@ -19,15 +18,13 @@ def second(n, iops, *, step="a", index=0, direction="read"):
 
 def test_idle_directions_are_left_out_and_seconds_without_io_stay():
     rows = [second(1, 0.0), second(0, 5.0), second(0, 0.0, direction="write")]
-    (found,) = step_seconds(rows)
-    assert found.directions == {"read": ((0, 5.0), (1, 0.0))}
-    assert found.n == 2
+    assert step_seconds(rows) == {"a": {"read": [(0, 5.0), (1, 0.0)]}}
 
 
 def test_of_a_repeated_step_the_last_round_is_kept_in_the_order_of_the_steps():
     rows = [second(0, 1.0, index=1), second(0, 9.0, step="b", index=2), second(0, 2.0, index=3)]
     found = step_seconds(rows)
-    assert [(one.step, one.directions["read"][0][1]) for one in found] == [("b", 9.0), ("a", 2.0)]
+    assert [(name, of["read"][0][1]) for name, of in found.items()] == [("b", 9.0), ("a", 2.0)]
 
 
 PLAIN = Screen(width=80)
@@ -36,14 +33,14 @@ ASCII = Screen(width=80, unicode=False)
 
 def step(*iops, **directions):
     series = {"read": iops, **directions} if iops else directions
-    return StepSeconds("burst", {d: tuple(enumerate(values)) for d, values in series.items()})
+    return "burst", {d: tuple(enumerate(values)) for d, values in series.items()}
 
 
 def test_a_cliff_is_marked_where_it_is_and_told_in_words():
     # The vertical line is seen where the curve does not hide it.
     series = step(*[3000.0] * 60, *[100.0] * 60)
     cliff = Cliff(at_s=90, before=3000, after=100, credits=1)
-    drawn = plot_seconds(series, PLAIN, cliffs=[cliff])
+    drawn = plot_seconds(*series, PLAIN, cliffs=[cliff])
     *_, told = drawn.splitlines()
     assert told == "│ cliff at 1:30: 3,000 → 100"
     inside = [line[1 : 1 + PLAIN.plot_width] for line in drawn.splitlines()[2:-3]]
@@ -53,14 +50,14 @@ def test_a_cliff_is_marked_where_it_is_and_told_in_words():
 
 def test_when_credit_was_to_run_out_is_told_below_unless_the_step_was_shorter():
     series = step(*[3000.0] * 60, *[100.0] * 60)
-    foreseen = plot_seconds(series, PLAIN, foreseen_s=62.4).splitlines()[-1]
+    foreseen = plot_seconds(*series, PLAIN, foreseen_s=62.4).splitlines()[-1]
     assert foreseen == "  predicted: credit runs out at 1:02"
-    assert "foresaw" not in plot_seconds(series, PLAIN, foreseen_s=1862.0)
-    assert "foresaw" not in plot_seconds(series, PLAIN)
+    assert "predicted" not in plot_seconds(*series, PLAIN, foreseen_s=1862.0)
+    assert "predicted" not in plot_seconds(*series, PLAIN)
 
 
 def test_what_falls_to_nothing_reaches_the_lowest_row():
-    drawn = plot_seconds(step(*[100.0] * 30, *[0.0] * 30), PLAIN).splitlines()
+    drawn = plot_seconds(*step(*[100.0] * 30, *[0.0] * 30), PLAIN).splitlines()
     second_half = slice(PLAIN.plot_width // 2 + 2, PLAIN.plot_width)
     (frame,) = (i for i, line in enumerate(drawn) if line.startswith("└"))
     assert not drawn[2][second_half].strip()
@@ -72,30 +69,30 @@ def test_what_falls_to_nothing_reaches_the_lowest_row():
 def test_no_line_is_wider_than_the_screen(width, values):
     for unicode in (True, False):
         screen = Screen(width=width, unicode=unicode)
-        drawn = plot_seconds(step(*values, write=tuple(values)), screen)
+        drawn = plot_seconds(*step(*values, write=tuple(values)), screen)
         assert max(map(len, drawn.splitlines())) <= width
 
 
 def test_a_screen_without_letters_beyond_ascii_gets_none():
     cliff = Cliff(at_s=5, before=300, after=1, credits=1)
-    drawn = plot_seconds(step(*range(20), write=range(20)), ASCII, cliffs=[cliff])
+    drawn = plot_seconds(*step(*range(20), write=range(20)), ASCII, cliffs=[cliff])
     assert drawn.isascii()
     assert "read" in drawn
     assert "write" in drawn
 
 
 def test_colours_are_only_drawn_where_they_may_be():
-    assert "\x1b" not in plot_seconds(step(*range(9)), PLAIN)
-    assert "\x1b[36m" in plot_seconds(step(*range(9)), Screen(colour=True))
+    assert "\x1b" not in plot_seconds(*step(*range(9)), PLAIN)
+    assert "\x1b[36m" in plot_seconds(*step(*range(9)), Screen(colour=True))
 
 
 @pytest.mark.parametrize("values", [(), (5.0,), (5.0, 6.0)])
 def test_less_than_three_seconds_are_no_course(values):
-    assert plot_seconds(step(*values), PLAIN) == ""
+    assert plot_seconds(*step(*values), PLAIN) == ""
 
 
 def test_a_step_that_did_nothing_after_all_is_drawn_at_zero():
-    assert "0" in plot_seconds(step(0.0, 0.0, 0.0), PLAIN)
+    assert "0" in plot_seconds(*step(0.0, 0.0, 0.0), PLAIN)
 
 
 MS = 1_000_000
@@ -162,22 +159,22 @@ def test_whatever_was_measured_fits_the_screen(found, width):
 
 
 def step_of(name, **directions):
-    return StepSeconds(name, {d: tuple(enumerate(values)) for d, values in directions.items()})
+    return {name: {d: tuple(enumerate(values)) for d, values in directions.items()}}
 
 
 def test_a_step_is_a_line_of_blocks_with_its_lowest_and_highest_second():
-    assert second_lines([step_of("burst", read=[3000.0, 3000.0, 100.0])]) == [
+    assert second_lines(step_of("burst", read=[3000.0, 3000.0, 100.0])) == [
         f"burst read {'██▁':<40}  100 to 3,000"
     ]
 
 
 def test_directions_of_a_step_are_lines_of_their_own():
-    lines = second_lines([step_of("mix", read=[1.0] * 5, write=[2.0] * 5)])
+    lines = second_lines(step_of("mix", read=[1.0] * 5, write=[2.0] * 5))
     assert [line.split()[1] for line in lines] == ["read", "write"]
 
 
 def test_steps_too_short_for_a_course_are_left_out():
-    assert second_lines([step_of("fill", write=[5.0, 5.0])]) == []
+    assert second_lines(step_of("fill", write=[5.0, 5.0])) == []
 
 
 names = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=60)
@@ -185,4 +182,4 @@ names = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1,
 
 @given(names, st.lists(st.floats(0, 1e7), min_size=3, max_size=200), st.integers(70, 200))
 def test_no_sparkline_is_wider_than_the_screen(name, values, width):
-    assert max(map(len, second_lines([step_of(name, read=values)], width=width))) <= width
+    assert max(map(len, second_lines(step_of(name, read=values), width=width))) <= width

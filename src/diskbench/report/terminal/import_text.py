@@ -1,0 +1,75 @@
+"""The last line of an import: its runs, steps and trials, which checks hold, and the date.
+
+    12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · date 2018-03-16 ✓
+
+✓ means that every step was checked and passed. What could not be checked is listed (`not checked`,
+`in 3 of 5 steps`); a check that fails, of these or of fio's other figures, has ✗, the step and the
+figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from diskbench.model.result import AuditName, StepAudit
+from diskbench.report.assemble.words import counted
+from diskbench.store.imports import ReadImport
+
+_SHOWN: Final[tuple[tuple[AuditName, str], ...]] = (
+    ("bytes", "bytes = I/Os × block"),
+    ("logs", "logs sum to JSON"),
+)
+_IF_FAILED: Final[tuple[tuple[AuditName, str], ...]] = (
+    ("rate", "rates × time = totals"),
+    ("percentiles", "percentiles rise"),
+)
+
+
+def import_line(runs: Sequence[ReadImport]) -> str:
+    """The line for the runs of one import, of which there is at least one."""
+    trials = len({run.manifest.trial_id for run in runs})
+    least, most = min(run.steps for run in runs), max(run.steps for run in runs)
+    steps = counted(most, "step") if least == most else f"{least} to {counted(most, 'step')}"
+    parts = [f"{counted(len(runs), 'run')} of {steps} in {counted(trials, 'trial')}"]
+    audits = [audit for run in runs for audit in run.audits]
+    of_steps = sum(run.steps for run in runs)
+    for name, words in _SHOWN:
+        if name == "logs" and not any(run.source.logs for run in runs):
+            parts.append("no logs")
+            continue
+        parts.append(_failed(audits, name, words) or _held(audits, name, words, of_steps))
+    parts += [text for name, words in _IF_FAILED if (text := _failed(audits, name, words))]
+    reports = dict.fromkeys(f"{run.source.name}: {run.reports}" for run in runs if run.reports)
+    return " · ".join([*parts, _date(runs), *reports])
+
+
+def _failed(audits: Sequence[StepAudit], name: AuditName, words: str) -> str:
+    """A check that failed, with its first step; empty for one that did not."""
+    bad = [(a, c) for a in audits for c in a.checks if c.name == name and c.holds is False]
+    if not bad:
+        return ""
+    first, check = bad[0]
+    more = f" (and in {len(bad) - 1} more steps)" if len(bad) > 1 else ""
+    return f"{words} ✗ in step {first.step}: {check.message}{more}"
+
+
+def _held(audits: Sequence[StepAudit], name: AuditName, words: str, of_steps: int) -> str:
+    held = sum(check.holds is True for a in audits for check in a.checks if check.name == name)
+    if not held:
+        return f"{words} not checked"
+    return f"{words} ✓" + (f" in {held:,} of {of_steps:,} steps" if held < of_steps else "")
+
+
+def _date(runs: Sequence[ReadImport]) -> str:
+    """The days in UTC; else a time whose zone the file does not say."""
+    dates = sorted({run.measured_at[:10] for run in runs if run.measured_at})
+    if dates:
+        words = f"date {dates[0]}" if len(dates) == 1 else f"dates {dates[0]} to {dates[-1]}"
+        dated = sum(run.measured_at is not None for run in runs)
+        return f"{words} ✓" if dated == len(runs) else f"{words}, of {dated} of {len(runs)} runs"
+    records = (run.manifest.imported for run in runs)
+    local = next((record.local_time for record in records if record and record.local_time), None)
+    if local:
+        return f"no date: {local} is of an unknown time zone (--measured-on says the day)"
+    return "no date in the file (--measured-on says it)"

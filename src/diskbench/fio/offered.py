@@ -13,7 +13,7 @@ from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.estimate import MIXED, count
 from diskbench.fio.jobfile import Job, JobOption, Section, jobs, parse, write
 from diskbench.model.doubts import SATURATED
-from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
+from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
 
@@ -99,7 +99,7 @@ def requested_iops(job: str) -> float | None:
     return sum(rates) if rates else None
 
 
-def saturation_warning(step: Step, result: StepResult) -> Warning | None:
+def saturation_warning(step: Step, rows: Sequence[Measurement]) -> Warning | None:
     """The doubt in a latency that was measured while the disk could not serve the offered load:
     achieved/requested < 0.99 (MR-11).
 
@@ -107,10 +107,10 @@ def saturation_warning(step: Step, result: StepResult) -> Warning | None:
     arrivals has a relative standard deviation of 1/sqrt(N). Where two of these are more than 1 %
     (N < 40,000), the limit is 1 - 2/sqrt(N); otherwise every slow disk would count as saturated.
     """
-    requested = requested_iops(step.job)
-    if not requested or step.role != "offered":
+    requested = requested_iops(step.job) if step.role == "offered" else None
+    if not requested:
         return None
-    rows = [row for row in result.measurements if row.scope == "step" and row.direction != "sync"]
+    rows = [row for row in rows if row.scope == "step" and row.direction != "sync"]
     arrivals = requested * max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
     limit = min(REACHED, 1 - 2 / arrivals**0.5) if arrivals > 0 else REACHED
     achieved = sum(row.iops or 0.0 for row in rows)

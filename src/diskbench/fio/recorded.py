@@ -22,8 +22,8 @@ from typing import Literal
 
 from diskbench.fio.declared import declared, is_set
 from diskbench.model.base import Frozen
-from diskbench.model.doubts import CACHE_KEPT, CLOCK_MOVED, NO_CANARY
-from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.doubts import CACHE_KEPT, CLOCK_MOVED, FILES_LEFT_OUT, NO_CANARY
+from diskbench.model.result import LEFT_OUT, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import format_bytes
 
@@ -140,6 +140,18 @@ def clock_warning(end: bytes, step: Step) -> Warning | None:
         f"the host's clock was set by {moved:+.1f} s during {step.name}; durations come from a "
         "clock that only goes forward and are right",
         step=step.name,
+    )
+
+
+def left_out_warning(files: Mapping[str, bytes]) -> Warning | None:
+    """That files of the host were not kept."""
+    lines = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
+    if not lines:
+        return None
+    return FILES_LEFT_OUT.warning(
+        f"files of the host were not kept: {lines[0]}"
+        + (f", and {len(lines) - 1} more" if len(lines) > 1 else ""),
+        advice=f"{LEFT_OUT} in the step's evidence lists them",
     )
 
 

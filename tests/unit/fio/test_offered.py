@@ -93,19 +93,21 @@ def test_a_reference_to_a_later_or_missing_step_is_refused():
 def test_less_than_99_percent_of_the_offered_load_is_saturated(achieved, verdict):
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 4000.0)])
-    assert (saturation_warning(resolved, result(resolved, achieved)) is not None) is verdict
+    assert (
+        saturation_warning(resolved, result(resolved, achieved).measurements) is not None
+    ) is verdict
 
 
 def test_chance_alone_does_not_saturate_a_slow_disk():
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 100.0)])
-    assert saturation_warning(resolved, result(resolved, 73.5)) is None
-    assert saturation_warning(resolved, result(resolved, 70.0)) is not None
+    assert saturation_warning(resolved, result(resolved, 73.5).measurements) is None
+    assert saturation_warning(resolved, result(resolved, 70.0).measurements) is not None
 
 
 def test_a_closed_loop_is_never_called_saturated():
     capacity, _ = steps()
-    assert saturation_warning(capacity, result(capacity, 1.0)) is None
+    assert saturation_warning(capacity, result(capacity, 1.0).measurements) is None
 
 
 def test_the_notation_is_a_percentage_of_a_step():
@@ -118,8 +120,8 @@ def test_the_notation_is_a_percentage_of_a_step():
 def test_a_load_the_disk_cannot_follow_is_told_with_both_rates():
     capacity, offered = steps(TEXT.replace("75%", "25%"))
     resolved = resolve(offered, [result(capacity, 4000.0)])
-    told = saturation_warning(resolved, result(resolved, 700.0))
+    told = saturation_warning(resolved, result(resolved, 700.0).measurements)
     assert told is not None
     assert told.code == "saturated"
     assert "700 of 1,000" in told.message
-    assert saturation_warning(resolved, result(resolved, 999.0)) is None
+    assert saturation_warning(resolved, result(resolved, 999.0).measurements) is None

@@ -61,14 +61,14 @@ def test_bonnie_reads_the_zeros_that_it_wrote_and_is_doubted_for_that():
 def test_the_fill_covers_what_is_measured_twice_on_local_nvme(name):
     for disk, loops in ((NETWORK, "1"), (LOCAL, "2")):
         fill = next(step for step in shipped(name, disk) if step.role == "fill")
-        assert jobs(parse(fill.job).sections)[0].get("loops") == loops
+        assert jobs(parse(fill.job))[0].get("loops") == loops
 
 
 @pytest.mark.parametrize("name", sorted({*shipped_names()} - {"dd"}))  # dd is about zeros
 def test_no_shipped_fill_writes_data_that_can_be_shrunk(name):
     for step in shipped(name):
         if step.role == "fill":
-            (job,) = jobs(parse(step.job).sections)
+            (job,) = jobs(parse(step.job))
             assert [one for one in SHRINKS if job.get(one) is not None] == []
             assert job.get("refill_buffers") == "1"
 

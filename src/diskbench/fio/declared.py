@@ -43,7 +43,7 @@ def declared(job_text: str) -> dict[str, Options]:
     if not job_text.strip():
         return {}
     try:
-        declared_jobs = jobs(parse(job_text).sections)
+        declared_jobs = jobs(parse(job_text))
     except ProfileError:
         return {}
     return {

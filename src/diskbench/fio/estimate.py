@@ -218,7 +218,7 @@ def with_filled(
     ranges: dict[str, _Range] = defaultdict(_Range)
     steps_filled = []
     for step in steps:
-        of_step = jobs(parse(step.job).sections)
+        of_step = jobs(parse(step.job))
         fills = [
             _filled(ranges[name], size, least_passes, files=files)
             for job in of_step

@@ -75,14 +75,14 @@ def stand_in(step: Step) -> Step:
     """`step` with STAND_IN_IOPS for each rate that is not measured yet, to be shown or checked."""
     if "% of" not in step.job:
         return step
-    rates = dict.fromkeys(references(parse(step.job).sections), STAND_IN_IOPS)
+    rates = dict.fromkeys(references(parse(step.job)), STAND_IN_IOPS)
     return step.model_copy(update={"job": fill_rates(step.job, rates, step=step.name)})
 
 
 def fill_rates(job: str, rates: Mapping[str, float], *, step: str) -> str:
     """The text of a job file with `N% of STEP` replaced by IOPS for each clone."""
     comments = "".join(line + "\n" for line in job.split("\n") if line.startswith(";"))
-    sections = parse(job).sections
+    sections = parse(job)
     effective = iter(jobs(sections))
     filled = [s if s.is_global else _filled(s, next(effective), rates, step) for s in sections]
     return comments + write(tuple(filled))
@@ -92,7 +92,7 @@ def requested_iops(job: str) -> float | None:
     """Operations per second that a step's job file asks for; None where no rate is set."""
     rates = [
         float(rate) * count(job_read, "numjobs")
-        for job_read in jobs(parse(job).sections)
+        for job_read in jobs(parse(job))
         for rate in (job_read.get("rate_iops") or "").split(",")
         if rate.strip().isdigit()
     ]

@@ -190,11 +190,11 @@ def test_no_value_of_a_path_option_escapes(value, key):
         check(file, DIRECTORY)
     except ProfileError:
         return
-    kept = file.sections[0].options[0].value or ""
+    kept = file[0].options[0].value or ""
     assert not kept.startswith("/")
     assert ".." not in kept.split("/")
     assert "\n" not in kept
-    assert parse(write(file.sections)).sections[0].options[0].value == kept
+    assert parse(write(file))[0].options[0].value == kept
 
 
 def test_a_section_named_by_dots_cannot_climb_out_through_a_file_name_format():

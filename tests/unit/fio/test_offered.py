@@ -43,7 +43,7 @@ def test_the_rate_is_a_share_of_what_the_earlier_step_reached():
     assert (capacity.role, offered.role) == ("measure", "offered")
     resolved = resolve(offered, [result(capacity, 4000.0)])
     assert requested_iops(resolved.job) == 3000
-    (job,) = jobs(parse(resolved.job).sections)
+    (job,) = jobs(parse(resolved.job))
     assert (job.get("numjobs"), job.get("rate_iops")) == ("8", "375")
 
 
@@ -51,7 +51,7 @@ def test_a_mix_offers_each_direction_its_share():
     text = TEXT.replace("size=1m\nnumjobs", "rw=randrw\nrwmixread=70\nsize=1m\nnumjobs")
     capacity, offered = steps(text)
     resolved = resolve(offered, [result(capacity, 4000.0)])
-    (job,) = jobs(parse(resolved.job).sections)
+    (job,) = jobs(parse(resolved.job))
     assert job.get("rate_iops") == "262,113"
     assert requested_iops(resolved.job) == 3000
 

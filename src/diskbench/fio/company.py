@@ -68,7 +68,7 @@ class _Moved:
     ios: float
 
 
-def company_warnings(case: Case) -> Iterator[Warning]:
+def company_doubts(case: Case) -> Iterator[Warning]:
     """The doubts in a step whose disk another process used."""
     yield from _seen(case.files.get("lock.txt", b""))
     yield from _counted(case)

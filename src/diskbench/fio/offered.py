@@ -6,14 +6,15 @@ among the job's clones: the sum of independent Poisson streams is a Poisson stre
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diskbench.errors import MeasurementFailed, ProfileError
+from diskbench.fio.declared import Case
 from diskbench.fio.estimate import MIXED, count
 from diskbench.fio.jobfile import Job, JobOption, Section, jobs, parse, write
 from diskbench.model.doubts import SATURATED
-from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the field's word
+from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
 
@@ -99,28 +100,26 @@ def requested_iops(job: str) -> float | None:
     return sum(rates) if rates else None
 
 
-def saturation_warning(step: Step, rows: Sequence[Measurement]) -> Warning | None:
+def saturation_doubts(case: Case) -> Iterator[Warning]:
     """The doubt in a latency that was measured while the disk could not serve the offered load:
     achieved/requested < 0.99 (MR-11).
 
-    None where the step offers no rate. `step` is the resolved one. The number of N expected Poisson
+    None where the step, which is the resolved one, offers no rate. The number of N expected Poisson
     arrivals has a relative standard deviation of 1/sqrt(N). Where two of these are more than 1 %
     (N < 40,000), the limit is 1 - 2/sqrt(N); otherwise every slow disk would count as saturated.
     """
-    requested = requested_iops(step.job) if step.role == "offered" else None
+    requested = requested_iops(case.step.job) if case.step.role == "offered" else None
     if not requested:
-        return None
-    rows = [row for row in rows if row.scope == "step" and row.direction != "sync"]
+        return
+    rows = [row for row in case.rows if row.scope == "step" and row.direction != "sync"]
     arrivals = requested * max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
     limit = min(REACHED, 1 - 2 / arrivals**0.5) if arrivals > 0 else REACHED
     achieved = sum(row.iops or 0.0 for row in rows)
-    if achieved / requested >= limit:
-        return None
-    return SATURATED.warning(
-        f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
-        "that of a growing queue, not of this load",
-        step=step.name,
-    )
+    if achieved / requested < limit:
+        yield SATURATED.warning(
+            f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
+            "that of a growing queue, not of this load",
+        )
 
 
 def check_references(names: Sequence[str], sections: Sequence[Section]) -> None:

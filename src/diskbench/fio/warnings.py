@@ -1,4 +1,5 @@
-"""The checks of a step's files: each raises a doubt (model/doubts.py) and states its figures.
+"""The checks of a step and its files: each raises a doubt (model/doubts.py), states its figures, and
+stands in CHECKS.
 
 page-cache, unwritten and not-a-disk are in fio/disk_doubts.py.
 
@@ -27,6 +28,9 @@ disk-unlocked        nothing, or too little, kept other runs from the disk (fio/
 cache-kept           the page cache was to be dropped and was still there (fio/recorded.py)
 clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/recorded.py)
 no-canary            a canary took too long and was ended (fio/recorded.py)
+files-left-out       files of the host were not kept (fio/recorded.py)
+filled-once          blocks were read that were not written as often as is due; compressible, unwritten:
+                     or not with such data (fio/estimate.py)
 clock                host and controller disagree by ≥ 1 s
 
 How busy the processor was while a step ran (MR-12), from fio's own figures and the machine's.
@@ -39,18 +43,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from diskbench.fio.audit import ONE_AT_A_TIME, audit_output, audit_warnings
-from diskbench.fio.company import company_warnings
+from diskbench.fio.company import company_doubts
 from diskbench.fio.declared import Case, iodepth, is_direct, is_set
 from diskbench.fio.disk_doubts import cache_doubts, memory_doubts, too_fast_doubts
-from diskbench.fio.estimate import fill_warning
+from diskbench.fio.estimate import fill_doubts
 from diskbench.fio.histogram import longest_ns
-from diskbench.fio.offered import saturation_warning
+from diskbench.fio.offered import saturation_doubts
 from diskbench.fio.recorded import (
-    END,
-    cache_warning,
-    canary_warning,
-    clock_warning,
-    left_out_warning,
+    canary_doubts,
+    clock_doubts,
+    kept_cache_doubts,
+    left_out_doubts,
 )
 from diskbench.fio.reported import FioJob, FioOutput, miscounts
 from diskbench.fio.rows import beyond_histogram
@@ -98,19 +101,8 @@ def step_warnings(
     """The doubts in one step. `samples` is None where the machine was not sampled, `files` are the
     step's evidence (name → bytes), None for an import."""
     case = Case(step, rows, output, facts, samples, files or {})
-    doubts = [
-        *(doubt for check in CHECKS for doubt in check(case)),
-        saturation_warning(step, rows),
-        cache_warning(case.files.get("cache.txt", b""), step),
-        fill_warning(step),
-        clock_warning(case.files.get(END, b""), step),
-        canary_warning(case.files, step),
-        left_out_warning(case.files),
-        *company_warnings(case),
-    ]
-    return tuple(
-        doubt.model_copy(update={"step": step.name}) for doubt in doubts if doubt is not None
-    )
+    doubts = (doubt for check in CHECKS for doubt in check(case))
+    return tuple(doubt.model_copy(update={"step": step.name}) for doubt in doubts)
 
 
 def _errors(case: Case) -> Iterator[Warning]:
@@ -310,5 +302,12 @@ CHECKS: Final[tuple[Callable[[Case], Iterable[Warning]], ...]] = (
     _unlike_times,
     _beyond,
     _clock,
+    saturation_doubts,
+    kept_cache_doubts,
+    fill_doubts,
+    clock_doubts,
+    canary_doubts,
+    left_out_doubts,
+    company_doubts,
 )
 """The checks in the order in which their doubts are listed."""

@@ -1,5 +1,5 @@
-"""The checks of a step and its files: each raises a doubt (model/doubts.py), states its figures, and
-stands in CHECKS.
+"""The checks of a step and its files: each raises a doubt (model/doubts.py) and states its figures.
+They stand in CHECKS.
 
 page-cache, unwritten and not-a-disk are in fio/disk_doubts.py.
 
@@ -28,9 +28,9 @@ disk-unlocked        nothing, or too little, kept other runs from the disk (fio/
 cache-kept           the page cache was to be dropped and was still there (fio/recorded.py)
 clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/recorded.py)
 no-canary            a canary took too long and was ended (fio/recorded.py)
-files-left-out       files of the host were not kept (fio/recorded.py)
-filled-once          blocks were read that were not written as often as is due; compressible, unwritten:
-                     or not with such data (fio/estimate.py)
+left-out             files of the host were not kept (fio/recorded.py)
+filled-once          what was read had not been written as often as is due (fio/estimate.py)
+compressible         what was read holds data that a disk can shrink (fio/estimate.py)
 clock                host and controller disagree by ≥ 1 s
 
 How busy the processor was while a step ran (MR-12), from fio's own figures and the machine's.

@@ -14,7 +14,13 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import JobOption, Sections, jobs, may_be_secret
 from diskbench.fio.numbers import unreadable
-from diskbench.fio.options import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
+from diskbench.fio.options import (
+    ALLOWABLE,
+    ENGINE_OPTIONS,
+    OURS,
+    engine_reason,
+    option_reason,
+)
 from diskbench.fio.target import FioTarget, check_path
 
 # fmt: off
@@ -28,24 +34,6 @@ ENGINES: Final = FILE_ENGINES | {
     "libaio", "io_uring", "posixaio", "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "null",
 }
 """Engines that do I/O through the file or device they are given, and nothing else."""
-
-
-OURS: Final = {
-    "directory": "diskbench sets it from --path",
-    "verify_state_save": "diskbench keeps no verify state",
-    "verify_dump": "diskbench keeps no copies of blocks that fail",
-    "unified_rw_reporting": "diskbench reports reads and writes separately",
-    "disk_util": "diskbench reads the disk's own counters",
-    "stats": "diskbench needs every job's figures",
-} | dict.fromkeys((
-    "write_bw_log", "write_iops_log", "write_lat_log", "write_hist_log", "log_avg_msec",
-    "log_hist_msec", "log_hist_coarseness", "log_unix_epoch", "log_alternate_epoch",
-    "log_alternate_epoch_clock_id", "job_start_clock_id", "log_window_value", "log_offset",
-    "log_prio", "log_issue_time", "log_entries", "log_compression", "log_compression_cpus",
-    "log_store_compressed", "per_job_logs", "bwavgtime", "iopsavgtime", "clat_percentiles",
-    "lat_percentiles", "slat_percentiles", "percentile_list",
-), "diskbench sets what is logged")
-"""Options that diskbench sets itself; with other values its parser could not read fio's output."""
 # fmt: on
 
 TRIM_FILES: Final = frozenset({"falloc", "null"})

@@ -19,7 +19,6 @@ from typing import Final
 
 from diskbench.errors import ProfileError
 from diskbench.fio.estimate import count, file_bytes
-from diskbench.fio.guard import OURS
 from diskbench.fio.jobfile import (
     ALIASES,
     Job,
@@ -39,16 +38,10 @@ from diskbench.fio.numbers import (
     is_arithmetic,
     percent_of,
 )
+from diskbench.fio.options import OURS, OUTPUT
 from diskbench.fio.target import FioTarget, disk_of_name
 from diskbench.model.base import Frozen
 from diskbench.units import MIB
-
-OUTPUT: Final = frozenset(
-    {"output", "output-format", "status-interval", "eta", "eta-newline", "eta-interval", "minimal",
-     "append-terse", "terse-version", "bandwidth-log", "latency-log", "idle-prof", "debug",
-     "aux-path", "warnings-fatal", "max-jobs", "alloc-size"}
-)  # fmt: skip
-"""Options of fio's command line, which job files of wrappers hold; diskbench gives its own."""
 
 _KEPT = re.compile(r"[^A-Za-z0-9._ +,@%=-]+")
 

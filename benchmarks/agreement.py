@@ -1,7 +1,7 @@
 """Does diskbench change what fio measures? Bare fio against `diskbench run`, interleaved, with the
 same job file on the same throttled loop disk: the medians of IOPS must agree within 2 %.
 
-    python benchmarks/agreement.py [--repeats 5] [--runtime 10] [--unthrottled] [--json FILE]
+    python benchmarks/agreement.py [--repeats 5] [--runtime 10] [--json FILE]
 
 Needs root. Each pair runs in random order (seeded, printed), with a seed of its own for what fio
 draws: both of a pair read the same offsets and mix reads and writes in the same order. With two
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -145,7 +145,7 @@ def throttled(disk: Loop) -> Iterator[None]:
             write_limits(1, place, number, NO_LIMITS)
 
 
-def measure(repeats: int, runtime: int, seed: int, *, throttle: bool) -> dict[str, list[Figures]]:
+def measure(repeats: int, runtime: int, seed: int) -> dict[str, list[Figures]]:
     """All figures of both ways, interleaved."""
     found: dict[str, list[Figures]] = {"bare": [], "ours": []}
     order = random.Random(seed)
@@ -153,10 +153,7 @@ def measure(repeats: int, runtime: int, seed: int, *, throttle: bool) -> dict[st
         directory = Path(name)
         job, image = directory / "agreement.fio", written_image(directory / "disk.img")
         ways = {"bare": bare, "ours": ours}
-        with (
-            attached(image, "--direct-io=on") as disk,
-            throttled(disk) if throttle else nullcontext(),
-        ):
+        with attached(image, "--direct-io=on") as disk, throttled(disk):
             for number in range(repeats):
                 job.write_text(JOB.format(runtime=runtime, randseed=order.randrange(1, 2**31)))
                 for way in order.sample(sorted(ways), 2):
@@ -169,8 +166,11 @@ def show(found: dict[str, list[Figures]]) -> bool:
     """Print one row a job and direction; whether all agree."""
     print(f"{'job':<22} {'I/O':<6} {'bare fio':>10} {'diskbench':>10} {'ratio':>7}")
     agree = True
-    for key, ratio in ratios(found).items():
-        bare_iops, our_iops = (_middle(found[way], key) for way in ("bare", "ours"))
+    for key in found["bare"][0]:
+        bare_iops, our_iops = (
+            statistics.median(one[key] for one in found[way]) for way in ("bare", "ours")
+        )
+        ratio = our_iops / bare_iops
         off = abs(ratio - 1) > WITHIN
         agree = agree and not off
         print(
@@ -178,13 +178,6 @@ def show(found: dict[str, list[Figures]]) -> bool:
             f"{ratio:>7.4f}{'  off' if off else ''}"
         )
     return agree
-
-
-def ratios(found: dict[str, list[Figures]]) -> dict[tuple[str, str], float]:
-    """The median of ours over the median of bare fio, of each job and direction."""
-    return {
-        key: _middle(found["ours"], key) / _middle(found["bare"], key) for key in found["bare"][0]
-    }
 
 
 def rows(found: dict[str, list[Figures]]) -> list[dict[str, object]]:
@@ -200,24 +193,18 @@ def rows(found: dict[str, list[Figures]]) -> list[dict[str, object]]:
     ]
 
 
-def _middle(figures: list[Figures], key: tuple[str, str]) -> float:
-    return statistics.median(one[key] for one in figures)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--runtime", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--unthrottled", action="store_true")
     parser.add_argument("--json", type=Path, help="write the rows of script/bench to this file")
     args = parser.parse_args()
     try:
-        found = measure(args.repeats, args.runtime, args.seed, throttle=not args.unthrottled)
+        found = measure(args.repeats, args.runtime, args.seed)
     except DiskbenchError as error:
         sys.exit(f"error: {error}")
-    limits = "unthrottled" if args.unthrottled else f"{LIMITS}"
-    print(f"\n{limits}, {args.repeats} pairs of {args.runtime} s a job, seed {args.seed}")
+    print(f"\n{LIMITS}, {args.repeats} pairs of {args.runtime} s a job, seed {args.seed}")
     agree = show(found)
     if args.json:
         args.json.write_text(json.dumps({"rows": rows(found)}))

@@ -27,10 +27,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import bench_table
-from benchmarks.bench_compare import Measured, Span, is_worse, ratios, span
+from benchmarks import bench_rows
 from benchmarks.bench_rows import BENCHES, Bench, Row
-from benchmarks.bench_run import ROOT, NotRunError, arguments, machine, missing, results
+from benchmarks.bench_run import (
+    ROOT,
+    Measured,
+    NotRunError,
+    Span,
+    arguments,
+    is_worse,
+    machine,
+    missing,
+    ratios,
+    results,
+    span,
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +114,7 @@ def run_all(benches: Sequence[Bench], *, everything: bool, write: bool, files: F
             if fault:
                 faults.append(fault)
             if write and arguments(bench, everything) == bench.arguments:
-                measured[bench_table.key(bench, row.name)] = _record(found, loaded=load > cores)
+                measured[bench_rows.key(bench, row.name)] = _record(found, loaded=load > cores)
         if write:
             _write(files.baseline, baseline)
             _write(files.measured, measured)
@@ -117,12 +128,7 @@ def run_all(benches: Sequence[Bench], *, everything: bool, write: bool, files: F
 def write_table(files: Files) -> None:
     """Write the table of the README anew from what was measured."""
     page = files.readme.read_text(encoding="utf-8")
-    files.readme.write_text(bench_table.replaced(page, kept_measurements(files)), encoding="utf-8")
-
-
-def kept_measurements(files: Files) -> dict[str, Any]:
-    """What was measured last: benchmark and row → measurement."""
-    return _read(files.measured)
+    files.readme.write_text(bench_rows.replaced(page, _read(files.measured)), encoding="utf-8")
 
 
 def _judge(
@@ -131,9 +137,9 @@ def _judge(
     """Print the row; what is wrong with it, if it became worse."""
     now = _ratio(row, found)
     ours = span(found.ours)
-    line = f"  {row.name:<42} {bench_table.figure(ours.median, found.unit):>12}"
+    line = f"  {row.name:<42} {bench_rows.figure(ours.median, found.unit):>12}"
     if found.floor:
-        line += f"  floor {bench_table.figure(span(found.floor).median, found.unit):>10}"
+        line += f"  floor {bench_rows.figure(span(found.floor).median, found.unit):>10}"
     if now is None:
         print(line)
         return None
@@ -190,7 +196,7 @@ def _short(value: float) -> float:
 
 
 def _command(bench: Bench, everything: bool) -> str:
-    return bench_table.command(bench, arguments(bench, everything))
+    return bench_rows.command(bench, arguments(bench, everything))
 
 
 def _key(bench: Bench, row: Row, everything: bool) -> str:

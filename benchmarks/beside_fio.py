@@ -160,14 +160,10 @@ def main():
 def rows(found):
     """The rows of script/bench."""
     for key, of in (("ours", ""), ("bare", ", with `ssh HOST fio`")):
-        cpu, moved = zip(*found[key], strict=True)
-        yield {"name": f"CPU beside fio on the host{of}", "unit": "%", "ours": cpu, "floor": None}
-        yield {
-            "name": f"I/O beside fio on the host{of}",
-            "unit": "B/s",
-            "ours": moved,
-            "floor": None,
-        }
+        values = zip(*found[key], strict=True)
+        for what, unit, ours in zip(("CPU", "I/O"), ("%", "B/s"), values, strict=True):
+            name = f"{what} beside fio on the host{of}"
+            yield {"name": name, "unit": unit, "ours": ours, "floor": None}
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 
     python benchmarks/house.py                   this checkout
     python benchmarks/house.py --against REV     two columns: that commit, and this checkout
-    python benchmarks/house.py --list circles    the files behind a figure: circles, small, once,
-                                                 classes
+    python benchmarks/house.py --list circles    the files behind a figure: circles, small, once
     python benchmarks/house.py --in emulators    of another folder: emulators, tests, benchmarks
 
 house_counts.py says what each figure is. A circle is a group of files that import each other, by
@@ -110,9 +109,6 @@ def listed(what: str, folder: Path) -> list[str]:
     found = counts.sources(folder)
     if what == "small":
         return counts.small_files(found)
-    if what == "classes":
-        repeated = counts.repeated_classes(found)
-        return [f"{name}: {', '.join(paths)}" for name, paths in repeated.items()]
     graph = counts.imports(found, folder.name)
     if what == "once":
         return counts.imported_once(graph)
@@ -128,7 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--against", metavar="REV", help="a commit to set beside this checkout")
     parser.add_argument("--in", dest="inside", choices=list(FOLDERS), default="src")
-    parser.add_argument("--list", choices=["circles", "small", "once", "classes"])
+    parser.add_argument("--list", choices=["circles", "small", "once"])
     given = parser.parse_args()
     columns: dict[str, list[tuple[str, int]]] = {}
     if given.against:

@@ -145,15 +145,6 @@ def classes(all_sources: Iterable[Source]) -> dict[str, list[str]]:
     return dict(found)
 
 
-def repeated_classes(all_sources: Iterable[Source]) -> dict[str, list[str]]:
-    """`classes` that stand in several files and are not private (`_Row` is its file's own)."""
-    return {
-        name: paths
-        for name, paths in sorted(classes(all_sources).items())
-        if len(paths) > 1 and not name.startswith("_")
-    }
-
-
 def lines_of(folder: Path, *endings: str) -> int:
     """Lines of all files below `folder` that end so."""
     return sum(

@@ -10,13 +10,11 @@ benchmarks/identify_rows/levels.json, so that the page says what today's rules m
 """
 
 import argparse
-import fcntl
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -165,18 +163,16 @@ def kept():
 
 
 def keep(name, levels):
-    """Store the levels of a disk, in the order of DISKS; several processes may do so at once."""
+    """Store the levels of a disk, in the order of DISKS."""
     row = [
         {key: _short(value) for key, value in vars(level).items()}
         | {"load": level.load.model_dump(exclude_defaults=True)}
         for level in levels
     ]
-    with PROFILE.open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        rows = json.loads(LEVELS.read_text("utf-8")) if LEVELS.exists() else {}
-        rows[name] = row
-        ordered = {disk.name: rows[disk.name] for disk in DISKS if disk.name in rows}
-        LEVELS.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
+    rows = json.loads(LEVELS.read_text("utf-8")) if LEVELS.exists() else {}
+    rows[name] = row
+    ordered = {disk.name: rows[disk.name] for disk in DISKS if disk.name in rows}
+    LEVELS.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
 
 
 def _short(value):
@@ -301,20 +297,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--measure", nargs="*", metavar="NAME", help="measure these disks, or all")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    parser.add_argument("--at-once", type=int, default=1, help="lab hosts side by side")
     options = parser.parse_args()
     failed = 0
     asked = options.measure
     wanted = [] if asked is None else [one for one in DISKS if not asked or one.name in asked]
-    with ThreadPoolExecutor(options.at_once) as pool:
-        for disk, future in [(disk, pool.submit(measured, disk)) for disk in wanted]:
-            try:
-                keep(disk.name, future.result())
-            except RuntimeError as error:
-                failed += 1
-                print(error, file=sys.stderr, flush=True)
-            else:
-                print(answer(disk, kept()[disk.name]), flush=True)
+    for disk in wanted:
+        try:
+            keep(disk.name, measured(disk))
+        except RuntimeError as error:
+            failed += 1
+            print(error, file=sys.stderr, flush=True)
+        else:
+            print(answer(disk, kept()[disk.name]), flush=True)
     if options.write:
         PAGE.write_text(page(), "utf-8")
     print("\n".join(_counts([answer(d, kept()[d.name]) for d in DISKS if d.name in kept()])))

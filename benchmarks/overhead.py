@@ -8,9 +8,6 @@ printed, and only figures of one sitting are compared: the ratio to the floor is
 the ratios of neighbours. fio runs one step of 8 s; the job is rate-limited so that 32 of them fit
 two cores.
 
-What does not depend on the load is counted: what one run starts on its host. That takes root, for
-a PID namespace; without it the counts are left out.
-
     python benchmarks/overhead.py [--hosts 1,8,32] [--repeats 3] [--json FILE]
 """
 
@@ -26,14 +23,12 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.rigs.counted_host import Counts, counted_host  # noqa: E402 - the tests' own sshd
 from tests.rigs.sshd import Sshd, running_sshd  # noqa: E402 - the tests' own sshd
 
 RUNTIME_S = 8
@@ -57,8 +52,6 @@ TIMED = (
     "open stores", "connect and look", "save plan", "begin", "launch", "start and watch",
     "fio itself", "collect", "store", "release",
 )  # fmt: skip
-PEER = {"wall": 6.7, "cpu": 5.8, "rss": 236, 8: 10.0, 32: 30.0}
-"""PerfKitBenchmarker on one ready host (s, s, MB) and on 8 and 32 (s): the issue's figures."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +135,8 @@ def run_command(profile: Path, target: Path, count: int) -> list[str]:
     return command
 
 
-def compare(count: int, repeats: int) -> dict[str, Any]:
-    """Print the figures for `count` hosts, and return them."""
+def compare(count: int, repeats: int) -> list[dict[str, object]]:
+    """Print the figures for `count` hosts, and return their rows."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         hosts: list[Sshd] = [
@@ -166,59 +159,36 @@ def compare(count: int, repeats: int) -> dict[str, Any]:
         for _ in range(repeats):
             floors.append(run_fresh(floor, env))
             costs.append(run_fresh([ours], env))
-        return show(count, floors, costs)
+    show(count, floors, costs)
+    return rows_of(count, floors, costs)
 
 
 def rows_of(count: int, floors: list[Cost], costs: list[Cost]) -> list[dict[str, object]]:
     """The rows of script/bench (benchmarks/bench_rows.py)."""
     hosts = "1 host" if count == 1 else f"{count} hosts"
-    beyond, floor = ([one.beyond_s for one in rows] for rows in (costs, floors))
+    floor = [one.beyond_s for one in floors]
     return [
-        {"name": f"{hosts}, beyond fio", "unit": "s", "ours": beyond, "floor": floor},
-        {"name": f"{hosts}, CPU", "unit": "s", "ours": [one.cpu_s for one in costs], "floor": None},
-        {
-            "name": f"{hosts}, memory",
-            "unit": "MB",
-            "ours": [c.rss_mb for c in costs],
-            "floor": None,
-        },
+        {"name": f"{hosts}, {name}", "unit": unit, "ours": ours, "floor": of_floor}
+        for name, unit, ours, of_floor in (
+            ("beyond fio", "s", [one.beyond_s for one in costs], floor),
+            ("CPU", "s", [one.cpu_s for one in costs], None),
+            ("memory", "MB", [one.rss_mb for one in costs], None),
+        )
     ]
 
 
-def show(count: int, floors: list[Cost], costs: list[Cost]) -> dict[str, Any]:
-    """Print diskbench, the floor and the share of the best peer; all figures, for --json."""
+def show(count: int, floors: list[Cost], costs: list[Cost]) -> None:
+    """Print diskbench beside the floor, and where the last run's time went."""
 
-    def of(rows: list[Cost], name: str) -> dict[str, float]:
-        values = [float(getattr(r, name)) for r in rows]
-        return {"median": statistics.median(values), "least": min(values), "most": max(values)}
+    def of(values: list[float]) -> str:
+        return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
     ratios = [ours.beyond_s / floor.beyond_s for ours, floor in zip(costs, floors, strict=True)]
-    figures = {
-        "hosts": count,
-        "repeats": len(costs),
-        "beyond_s": of(costs, "beyond_s"),
-        "floor_s": of(floors, "beyond_s"),
-        "to_floor": {
-            "median": statistics.median(ratios),
-            "least": min(ratios),
-            "most": max(ratios),
-        },
-        "cpu_s": of(costs, "cpu_s"),
-        "floor_cpu_s": of(floors, "cpu_s"),
-        "rss_mb": of(costs, "rss_mb"),
-        "load_1m": os.getloadavg()[0],
-        "rows": rows_of(count, floors, costs),
-    }
-    wall, floor = of(costs, "beyond_s"), of(floors, "beyond_s")["median"]
-    ratio, cpu = statistics.median(ratios), of(costs, "cpu_s")
-    peer = PEER["wall"] if count == 1 else PEER.get(count)
-    of_peer = f"; {wall['median'] / peer:.2f} of the peer's {peer} s" if peer else ""
     print(
-        f"{count:>3} hosts: {wall['median']:5.2f} s beyond fio ({wall['least']:.2f} to "
-        f"{wall['most']:.2f}), {ratio:.2f} times ({min(ratios):.2f} to {max(ratios):.2f}) the "
-        f"{floor:.2f} s of bare ssh{of_peer}\n"
-        f"    CPU {cpu['median']:.2f} s ({cpu['least']:.2f} to {cpu['most']:.2f}), "
-        f"{of(costs, 'rss_mb')['median']:.0f} MB; load {os.getloadavg()[0]:.1f}"
+        f"{count:>3} hosts: {of([cost.beyond_s for cost in costs])} s beyond fio, {of(ratios)} "
+        f"times the {statistics.median(floor.beyond_s for floor in floors):.2f} s of bare ssh\n"
+        f"    CPU {of([cost.cpu_s for cost in costs])} s, "
+        f"{of([cost.rss_mb for cost in costs])} MB; load {os.getloadavg()[0]:.1f}"
     )
     print(
         "    where it goes (--timing of the last run; summed over hosts, which run side by side):"
@@ -226,42 +196,17 @@ def show(count: int, floors: list[Cost], costs: list[Cost]) -> dict[str, Any]:
     for line in costs[-1].said.splitlines():
         if line.strip().endswith(TIMED) and " s  " in line:
             print(f"    {line}")
-    return figures
-
-
-def count_on_host() -> Counts | None:
-    """What one run starts on its host, counted there; None without root."""
-    if os.geteuid() != 0:
-        return None
-    with tempfile.TemporaryDirectory() as name, counted_host(Path(name) / "sshd") as host:
-        directory = Path(name)
-        env = environment(directory / "home", host.server.config_block("bench0"))
-        profile, target = directory / "overhead.fio", directory / "target"
-        profile.write_text(light_job(RUNTIME_S))
-        target.mkdir()
-        before = host.counts()
-        run_fresh([run_command(profile, target, 1)], env)
-        return host.counts().since(before)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hosts", default="1,8,32")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
+    parser.add_argument("--json", type=Path, help="write the rows of script/bench to this file")
     args = parser.parse_args()
-    counts = count_on_host()
-    if counts is not None:
-        print(
-            f"one run starts {counts.processes} processes and threads on its host, with fio's and "
-            f"sshd's own, by {counts.commands} commands over {counts.connections} connection"
-        )
-    figures = [compare(count, args.repeats) for count in (int(n) for n in args.hosts.split(","))]
+    rows = [row for n in args.hosts.split(",") for row in compare(int(n), args.repeats)]
     if args.json is not None:
-        on_host = asdict(counts) if counts is not None else None
-        rows = [row for of_count in figures for row in of_count.pop("rows")]
-        document = {"rows": rows, "on_host": on_host, "figures": figures}
-        args.json.write_text(json.dumps(document, indent=1) + "\n")
+        args.json.write_text(json.dumps({"rows": rows}))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import rates_refill, rates_series, rates_tail, rates_unsteady
+from benchmarks import rates_refill, rates_series
 from scipy.stats import binomtest
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "rates.md"
@@ -66,14 +66,14 @@ TABLES = {
         "rate that halves slowly, dips of 6 s to 40 % each minute (to the second), and stretches "
         "of 9 to 31 s at 100 % and 40 %, in the same noise.",
         ("series", "drift", "dips", "two modes"),
-        rates_unsteady.LINES,
+        rates_series.UNSTEADY,
     ),
     "modes": Table(
         "Two modes over runs",
         "*False*: runs at one level. *Found*: of the same runs 40 %, in any order, are at 40 % of "
         "the rate.",
         ("series", "false", "found"),
-        rates_unsteady.RUNS,
+        rates_series.MODES,
     ),
     "refill": Table(
         "Buckets that refill",
@@ -95,7 +95,7 @@ TABLES = {
         "more than a quarter may be unwritten, nothing is corrected and the page cache is named. "
         "*Right*: corrected figures within 10 %; then the median and the worst error.",
         ("bytes ÷ memory", "before", "corrected", "right", "median", "worst"),
-        rates_tail.LINES,
+        rates_series.TAILS,
     ),
 }
 

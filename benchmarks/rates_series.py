@@ -1,4 +1,5 @@
-"""Lines of benchmarks/rates.py about series: levels over runs, stalls in seconds.
+"""Lines of benchmarks/rates.py about series: levels over runs, stalls in seconds, series without a
+level, and writes that end unwritten.
 
 A line is a function that returns its cells: text, or a pair of hits and tries.
 """
@@ -6,12 +7,16 @@ A line is a function that returns its cells: text, or a pair of hits and tries.
 import math
 import random
 from functools import partial
+from statistics import median
 
 import numpy as np
-from tests.rigs.synthetic import Noise, flat, steps
+from tests.rigs.synthetic import Noise, flat, settling, steps
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.run_course import run_course
+from diskbench.analysis.setting import Setting, Stretch, device_rate
+from diskbench.analysis.unsteady import dips, drift, two_modes, two_modes_of_runs
+from diskbench.model.expectation import Load
 
 CASES = 200
 FALL, FALLS_AT = 0.5, 0.4
@@ -125,3 +130,94 @@ STALLS = {
     if part * SECONDS >= length / 2
     for kind in KINDS
 }
+
+# --- Series without a level: drift, dips, and two modes
+USUAL = 5000.0
+LOW = 0.4
+PERIOD_S, DIP_S = 60, 6
+TURNS = ((USUAL, 13), (LOW * USUAL, 9), (USUAL, 31), (LOW * USUAL, 17))
+RULES = (drift, dips, two_modes)
+
+
+def noise_alone(seconds, noise):
+    """How often noise about one level is called a drift, dips or two modes."""
+    series = [flat(USUAL, seconds, noise, seed=seed) for seed in range(CASES)]
+    return tuple((sum(rule(values) is not None for values in series), CASES) for rule in RULES)
+
+
+def planted(seconds, noise):
+    """How often a rate that halves, dips and two rates in turn are found."""
+    halves = dipped = turned = 0
+    for seed in range(CASES):
+        slow = settling(USUAL, 0.2 * USUAL, seconds / 0.98, seconds, noise, seed=seed)
+        halves += drift(slow) is not None
+        dip = [(USUAL, PERIOD_S - DIP_S), (LOW * USUAL, DIP_S)] * (seconds // PERIOD_S)
+        found = dips(steps(dip, noise, seed=seed))
+        dipped += found is not None and abs(found.every_s - PERIOD_S) <= 1
+        turns = TURNS * max(1, seconds // sum(length for _, length in TURNS))
+        turned += two_modes(steps(turns, noise, seed=seed)) is not None
+    return (halves, CASES), (dipped, CASES), (turned, CASES)
+
+
+def modes(count, noise):
+    """How often runs at one level are called two modes, and runs at two rates by chance are."""
+    false = found = 0
+    for seed in range(CASES):
+        values = flat(USUAL, count, noise, seed=seed)
+        false += two_modes_of_runs(values) is not None
+        is_low = np.random.default_rng(seed).permutation(np.arange(count) < LOW * count)
+        found += two_modes_of_runs(values * np.where(is_low, LOW, 1.0)) is not None
+    return (false, CASES), (found, CASES)
+
+
+FALSE = ((0.15, 0.0), (0.15, 0.5), (0.3, 0.9), (0.15, 0.97))
+UNSTEADY = {
+    f"{kind}, {seconds:,} s, φ {phi:g}, sd {100 * sd:g} %": partial(rule, seconds, Noise(sd, phi))
+    for kind, rule, lengths, noises in (
+        ("false", noise_alone, (120, 3600), FALSE),
+        ("found", planted, (600,), ((0.05, 0.0), (0.15, 0.5))),
+    )
+    for seconds in lengths
+    for sd, phi in noises
+}
+MODES = {
+    f"{count} runs, φ {phi:g}, sd {100 * sd:g} %": partial(modes, count, Noise(sd, phi))
+    for count in (6, 10, 40)
+    for sd, phi in ((0.15, 0.0), (0.15, 0.44))
+}
+
+# --- Writes that end with a part of them still in memory. The kernel begins to hold a writer back
+# between the mean of vm.dirty_background_ratio and vm.dirty_ratio (15 % with its defaults) and the
+# latter (20 %), of the memory that is free or can be freed: freerun and limit in
+# mm/page-writeback.c. What is unwritten at the end lies between them.
+TAIL_NEAR = 0.10
+HELD = (0.15, 0.20)
+DIRTYABLE = (0.80, 1.00)
+BLOCK = 1 << 20
+LOAD = Load(block_bytes=BLOCK, read_share=0.0, random=False, direct=False)
+
+
+def tail(multiple):
+    """The figures of writes of `multiple` times the memory, before and after the correction."""
+    before = corrected = said = 0
+    errors = []
+    for seed in range(CASES):
+        draw = random.Random(f"{multiple} {seed}")
+        true = draw.uniform(10, 500)
+        left = draw.uniform(*HELD) * draw.uniform(*DIRTYABLE) / multiple
+        measured = true / (1 - left) if left < 1 else float("inf")
+        setting = Setting(load=LOAD, memory_share=1 / multiple)
+        found = device_rate(Stretch(measured, None), setting)
+        before += abs(measured / true - 1) <= TAIL_NEAR
+        if found == measured:
+            continue
+        said += 1
+        error = found / true - 1
+        corrected += abs(error) <= TAIL_NEAR
+        errors.append(error)
+    most = max(errors, key=abs, default=None)
+    middle, worst = ("–", "–") if most is None else (f"{median(errors):+.1%}", f"{most:+.1%}")
+    return (before, CASES), (said, CASES), (corrected, said), middle, worst
+
+
+TAILS = {f"{multiple:g}": partial(tail, multiple) for multiple in (0.5, 1.0, 2.0, 8.0)}

@@ -15,18 +15,36 @@ import argparse
 import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from benchmarks import scoreboard_expected, scoreboard_ours
-from benchmarks.scoreboard_expected import Expected
+import yaml
+from benchmarks import scoreboard_ours
 from benchmarks.scoreboard_ours import NOTHING, Ours
 
 from diskbench.catalog.published import load_published
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "scoreboard.md"
+ROOT = Path(__file__).resolve().parents[1]
+ROWS = Path(__file__).parent / "scoreboard_rows"
+CASES = ROOT / "tests" / "cases" / "limiter"
+PAGE = ROOT / "docs" / "evidence" / "scoreboard.md"
 MARKS = ("right", "partly", "wrong", "absurd")
 _NEAR_S = 30
 """A cliff found so near is found (MR-4); of runs one run."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected verdict; each of the three lists what counts as right. The printed verdict has
+    all words of `says` and none of `never`."""
+
+    limiter: tuple
+    regime: tuple
+    trust: tuple
+    why: str
+    cliff: float | None = None
+    says: tuple = ()
+    never: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -68,18 +86,18 @@ class Row:
 def rows():
     """All rows, in order. Raises ValueError where a row or its expectation is missing."""
     figures = load_published()
-    wanted = scoreboard_expected.of_published(figures)
+    wanted = of_published(figures)
     found = [
         Row("published", figure.id, wanted[figure.id], scoreboard_ours.of_published(figure))
         for figure in figures
     ]
-    for name, (case, expected) in scoreboard_expected.of_cases().items():
+    for name, (case, expected) in of_cases().items():
         found.append(Row("case", name, expected, scoreboard_ours.of_case(case)))
-    for name, (series, expected) in scoreboard_expected.of_series().items():
+    for name, (series, expected) in of_series().items():
         found.append(Row("series", name, expected, scoreboard_ours.of_series(series)))
-    for name, (trial, expected) in scoreboard_expected.of_trials().items():
+    for name, (trial, expected) in of_trials().items():
         found.append(Row("trial", name, expected, scoreboard_ours.of_trial(trial)))
-    imports = scoreboard_expected.of_imports()
+    imports = of_imports()
     ours = scoreboard_ours.of_imports({name: row[:2] for name, row in imports.items()})
     for name, (_, _, each) in imports.items():
         for at, expected in enumerate(each):
@@ -87,6 +105,92 @@ def rows():
             numbered = name if len(each) == 1 else f"{name}, {at + 1}"
             found.append(Row("import", numbered, expected, verdict))
     return found
+
+
+def expected(row):
+    """The expected verdict from a row of a file."""
+    return Expected(
+        *(_several(row[name]) for name in ("limiter", "regime", "trust")),
+        why=" ".join(row["why"].split()),
+        cliff=row.get("cliff_s") or row.get("fall_run"),
+        says=tuple(row.get("says", ())),
+        never=tuple(row.get("never", ())),
+    )
+
+
+def of_published(figures):
+    """The expectation of each published figure, by its id. Raises ValueError where a figure has no
+    row or more than one, or a row has no figure."""
+    rows = _read("published.yaml")
+    found, used = {}, set()
+    for figure in figures:
+        fits = [
+            (number, pattern)
+            for number, row in enumerate(rows)
+            for pattern in row["ids"]
+            if fnmatchcase(figure.id, pattern)
+        ]
+        if len(fits) != 1:
+            raise ValueError(f"{figure.id}: {len(fits)} rows of published.yaml match; write one")
+        used.add(fits[0])
+        found[figure.id] = expected(rows[fits[0][0]])
+    unused = [
+        pattern
+        for number, row in enumerate(rows)
+        for pattern in row["ids"]
+        if (number, pattern) not in used
+    ]
+    if unused:
+        raise ValueError(f"published.yaml: no figure matches {', '.join(unused)}")
+    return found
+
+
+def of_cases():
+    """Each recorded case with its expectation, by its name. Raises ValueError where a case has no
+    row, or a row has no case."""
+    rows = _read("cases.yaml")
+    names = {path.stem for path in CASES.glob("*.yaml")}
+    if apart := names ^ rows.keys():
+        raise ValueError(f"cases.yaml and {CASES.name} differ in {', '.join(sorted(apart))}")
+    return {
+        name: (yaml.safe_load((CASES / f"{name}.yaml").read_text()), expected(row))
+        for name, row in sorted(rows.items())
+    }
+
+
+def of_series():
+    """Each made series with its expectation, by its name."""
+    return {row["name"]: (row, expected(row["expect"])) for row in _read("series.yaml")}
+
+
+def of_trials():
+    """Each made trial with its expectation, by its name."""
+    return {row["name"]: (row, expected(row["expect"])) for row in _read("trials.yaml")}
+
+
+def of_imports():
+    """Each import with the expectation of each of its steps, by its name and form."""
+    found = {}
+    for row in _read("imports.yaml"):
+        for form in row["forms"]:
+            wanted = row.get(form, row["expect"])
+            limiters = row.get("each", [wanted["limiter"]])
+            each = [expected(wanted | {"limiter": limiter}) for limiter in limiters]
+            found[f"{row['name']} ({form})"] = (row, form, each)
+    return found
+
+
+def stages():
+    """The counts of earlier stages, oldest first."""
+    return _read("stages.yaml")
+
+
+def _read(name):
+    return yaml.safe_load((ROWS / name).read_text(encoding="utf-8"))
+
+
+def _several(value):
+    return tuple(value) if isinstance(value, list) else (value,)
 
 
 def page(found):
@@ -148,7 +252,7 @@ def _counts(found):
 def _history():
     yield "| stage | n | " + " | ".join(MARKS) + " |"
     yield "| --- | ---: |" + " ---: |" * len(MARKS)
-    for stage in scoreboard_expected.stages():
+    for stage in stages():
         cells = " | ".join(str(stage[mark]) for mark in MARKS)
         yield f"| {stage['stage']} | {sum(stage[mark] for mark in MARKS)} | {cells} |"
 

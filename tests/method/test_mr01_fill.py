@@ -4,9 +4,11 @@ that no disk can shrink; else the verdict is `unwritten`."""
 import pytest
 from tests.rigs.plans import make_plan, planned_on
 
-from diskbench.fio.estimate import fill_warning
+from diskbench.fio.declared import Case
+from diskbench.fio.estimate import fill_doubts
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
+from diskbench.fio.reported import FioOutput
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 
 GIB = 2**30
@@ -34,8 +36,13 @@ READ = "[read]\nrw=randread\nbs=4k\nsize=1g\ndirect=1\nioengine=libaio\n"
 FILL = "[fill]\nrw=write\nbs=1m\nsize=1g\ndirect=1\nioengine=libaio\n{more}\n"
 
 
+def doubt_in(step):
+    output = FioOutput(where="x", version="fio-3.33", jobs=(), options={})
+    return next(iter(fill_doubts(Case(step, (), output, HostFacts()))), None)
+
+
 def doubts(steps):
-    return {step.name: found.code for step in steps if (found := fill_warning(step))}
+    return {step.name: found.code for step in steps if (found := doubt_in(step))}
 
 
 def shipped(name, disk=NETWORK):
@@ -61,14 +68,14 @@ def test_bonnie_reads_the_zeros_that_it_wrote_and_is_doubted_for_that():
 def test_the_fill_covers_what_is_measured_twice_on_local_nvme(name):
     for disk, loops in ((NETWORK, "1"), (LOCAL, "2")):
         fill = next(step for step in shipped(name, disk) if step.role == "fill")
-        assert jobs(parse(fill.job).sections)[0].get("loops") == loops
+        assert jobs(parse(fill.job))[0].get("loops") == loops
 
 
 @pytest.mark.parametrize("name", sorted({*shipped_names()} - {"dd"}))  # dd is about zeros
 def test_no_shipped_fill_writes_data_that_can_be_shrunk(name):
     for step in shipped(name):
         if step.role == "fill":
-            (job,) = jobs(parse(step.job).sections)
+            (job,) = jobs(parse(step.job))
             assert [one for one in SHRINKS if job.get(one) is not None] == []
             assert job.get("refill_buffers") == "1"
 
@@ -76,7 +83,7 @@ def test_no_shipped_fill_writes_data_that_can_be_shrunk(name):
 def test_a_raw_disk_that_is_only_read_is_unwritten():
     (read,) = own(READ)
     assert doubts([read]) == {"read": "unwritten"}
-    assert fill_warning(read).message == "nothing of the blocks that it reads was written before"
+    assert doubt_in(read).message == "nothing of the blocks that it reads was written before"
 
 
 def test_once_is_enough_on_a_network_disk_and_not_on_local_nvme():
@@ -91,8 +98,7 @@ def test_a_fill_of_a_part_is_told_with_its_share():
     text = FILL.format(more="").replace("1g", "256m") + READ.replace("rw=", "stonewall\nrw=")
     assert doubts(own(text)) == {"read": "unwritten"}
     assert (
-        fill_warning(own(text)[1]).message
-        == "only 25% of the blocks that it reads was written before"
+        doubt_in(own(text)[1]).message == "only 25% of the blocks that it reads was written before"
     )
 
 
@@ -115,6 +121,6 @@ def test_files_are_laid_out_by_fio_before_they_are_read():
 
 
 def test_what_is_not_judged_has_no_share_and_no_doubt():
-    assert [fill_warning(step) for step in make_plan().steps] == [None, None]
+    assert [doubt_in(step) for step in make_plan().steps] == [None, None]
     (fill,) = own(FILL.format(more=""))
     assert fill.filled is None

@@ -58,7 +58,7 @@ def drained(rented):
     )
     plan = planned_on(shipped_profile("sustained"), facts, rental=rented)
     drain = next(step for step in plan.steps if step.name == "drain")
-    return jobs(parse(drain.job).sections)[0].get("runtime")
+    return jobs(parse(drain.job))[0].get("runtime")
 
 
 def test_the_profile_drains_so_long_and_as_a_gp2_of_20_gib_where_nothing_is_known():

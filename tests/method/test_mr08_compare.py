@@ -6,14 +6,14 @@ import math
 import random
 
 import pytest
-from benchmarks.method_statistics import order
+from benchmarks.method import order
 
 from diskbench.analysis.compare import Pair, adjusted, compare, judge
 
 
 @pytest.fixture(scope="module")
 def rates():
-    return {name: (value, least, most) for name, value, least, most, _ in order(25)}
+    return {rate.name: (rate.value, rate.least, rate.most) for rate in order(25)}
 
 
 @pytest.mark.slow

@@ -47,15 +47,15 @@ def test_four_shares_of_the_rate_reached_are_offered_as_poisson_arrivals(fio):
         step = resolve(steps[name], [capacity])
         assert step.role == "offered"
         assert requested_iops(step.job) == pytest.approx(share * REACHED, rel=0.025)
-        for job in jobs(parse(step.job).sections):
+        for job in jobs(parse(step.job)):
             assert job.get("rate_process") == "poisson"
             assert job.get("ioengine") == "psync", "offloading cannot be relied on with async ones"
 
 
 def test_submission_is_offloaded_where_fio_can_and_dealt_out_where_it_hangs():
-    (new,) = jobs(parse(shipped("fio-3.42")["offered-50"].job).sections)
+    (new,) = jobs(parse(shipped("fio-3.42")["offered-50"].job))
     assert new.get("io_submit_mode") == "offload"
-    (old,) = jobs(parse(shipped("fio-3.33")["offered-50"].job).sections)
+    (old,) = jobs(parse(shipped("fio-3.33")["offered-50"].job))
     assert (old.get("io_submit_mode"), old.get("numjobs")) == (None, "64")
 
 

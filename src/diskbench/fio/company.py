@@ -28,9 +28,9 @@ from dataclasses import dataclass
 
 from diskbench.fio.declared import (
     SYNCS,
+    Case,
     Options,
     block_bytes,
-    declared,
     is_direct,
     is_set,
     options_of,
@@ -39,9 +39,7 @@ from diskbench.fio.device import device_counts
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import LiveTotals, disk_course, parse_live
 from diskbench.model.doubts import DISK_SHARED, DISK_UNLOCKED, OTHER_IO
-from diskbench.model.facts import HostFacts
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S, format_mb_per_s
 
 MORE = 0.10
@@ -70,12 +68,10 @@ class _Moved:
     ios: float
 
 
-def company_warnings(
-    step: Step, output: FioOutput, facts: HostFacts, files: Mapping[str, bytes]
-) -> tuple[Warning, ...]:
-    """The doubts in a step whose disk another process used. `files` are the step's evidence."""
-    doubts = [*_seen(files.get("lock.txt", b"")), *_counted(step, output, facts, files)]
-    return tuple(warning.model_copy(update={"step": step.name}) for warning in doubts)
+def company_doubts(case: Case) -> Iterator[Warning]:
+    """The doubts in a step whose disk another process used."""
+    yield from _seen(case.files.get("lock.txt", b""))
+    yield from _counted(case)
 
 
 def counted_company(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
@@ -121,12 +117,11 @@ def _seen(data: bytes) -> Iterator[Warning]:
         )
 
 
-def _counted(
-    step: Step, output: FioOutput, facts: HostFacts, files: Mapping[str, bytes]
-) -> Iterator[Warning]:
-    sections = declared(step.job)
-    options = [options_of(job, output, sections) for job in output.jobs]
-    if step.role not in ("measure", "offered") or facts.network_filesystem or not options:
+def _counted(case: Case) -> Iterator[Warning]:
+    output, options, files = case.output, case.options, case.files
+    if case.step.role not in ("measure", "offered") or not options:
+        return
+    if case.facts.network_filesystem:
         return
     if any(job_options.get("ioengine", "psync") not in _BLOCK_ENGINES for job_options in options):
         return
@@ -140,7 +135,7 @@ def _counted(
     disk = _disk(files.get("samples.txt", b""), first.unix_s, last.unix_s)
     if disk is None:
         return
-    ours = _caused(output, options, facts, first, last)
+    ours = _caused(case, first, last)
     judged = [way for way in ("read", "write") if ours[way] is not None]
     caused = _sum([amount for amount in ours.values() if amount is not None])
     extra = _sum([_beyond(disk[way], ours[way]) for way in judged])
@@ -197,14 +192,9 @@ def _at(
     return None
 
 
-def _caused(
-    output: FioOutput,
-    options: Sequence[Options],
-    facts: HostFacts,
-    first: LiveTotals,
-    last: LiveTotals,
-) -> dict[str, _Moved | None]:
+def _caused(case: Case, first: LiveTotals, last: LiveTotals) -> dict[str, _Moved | None]:
     """The most that fio can have caused in each direction; None where that is not known."""
+    options = case.options
     buffered = any(not is_set(job_options, "direct") for job_options in options)
     files = any(not job_options.get("filename", "").startswith("/dev/") for job_options in options)
     reads = _Moved(last.read.bytes - first.read.bytes, last.read.ios - first.read.ios)
@@ -219,32 +209,25 @@ def _caused(
     if buffered:
         by_direction["read"] = None
     if writes.ios and files:
-        by_direction["write"] = _in_files(
-            output, options, facts, by_direction["write"], writes, last
-        )
+        by_direction["write"] = _in_files(case, by_direction["write"], writes, last)
     if trims and files:
         by_direction["write"] = None
-    if by_direction["write"] is not None and facts.extra.get("through"):
+    if by_direction["write"] is not None and case.facts.extra.get("through"):
         stacked = by_direction["write"]
         by_direction["write"] = _Moved(stacked.bytes * _STACKED, stacked.ios * _STACKED)
     return by_direction
 
 
-def _in_files(
-    output: FioOutput,
-    options: Sequence[Options],
-    facts: HostFacts,
-    plain: _Moved | None,
-    writes: _Moved,
-    last: LiveTotals,
-) -> _Moved | None:
+def _in_files(case: Case, plain: _Moved | None, writes: _Moved, last: LiveTotals) -> _Moved | None:
     """Writes into files and what the filesystem writes in addition; None where it is not known."""
-    kind = facts.mount.fstype if facts.mount else ""
+    options, mount = case.options, case.facts.mount
+    kind = mount.fstype if mount else ""
     if plain is None or kind in _WRITES_ELSEWHERE:
         return None
     syncs = 0.0
     if any(is_set(job_options, name) for job_options in options for name in SYNCS):
-        counted = sum(job.directions["sync"].ios for job in output.jobs if "sync" in job.directions)
+        syncing = [job.directions["sync"] for job, _ in case.jobs if "sync" in job.directions]
+        counted = sum(stats.ios for stats in syncing)
         share = writes.ios / last.write.ios if last.write.ios else 0.0
         each_is_synced = any(is_set(job_options, "sync") for job_options in options)
         syncs = writes.ios if each_is_synced else counted * share + len(options)

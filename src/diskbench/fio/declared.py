@@ -9,7 +9,8 @@ per_job_logs=0 there is no number.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from diskbench.errors import ProfileError
@@ -17,7 +18,10 @@ from diskbench.fio.jobfile import ALIASES, jobs, parse
 from diskbench.fio.logs import LogKind, LogName
 from diskbench.fio.numbers import bytes_of, count_of
 from diskbench.fio.reported import FioJob, FioOutput
-from diskbench.model.result import Direction
+from diskbench.model.facts import HostFacts
+from diskbench.model.processor import SampleSummary
+from diskbench.model.result import Direction, Measurement
+from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
 
 _DEFAULT_BLOCK = "4k"
@@ -39,7 +43,7 @@ def declared(job_text: str) -> dict[str, Options]:
     if not job_text.strip():
         return {}
     try:
-        declared_jobs = jobs(parse(job_text).sections)
+        declared_jobs = jobs(parse(job_text))
     except ProfileError:
         return {}
     return {
@@ -242,3 +246,38 @@ def group_of(log: LogName, named: tuple[NamedLogs, ...]) -> int | None:
         matching = exact or [entry for entry in matching if not entry.counted]
     groups = {entry.group for entry in matching}
     return groups.pop() if len(groups) == 1 else None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A measured step and all that its checks look at. `samples` is None where the machine was not
+    sampled; `files` are the step's evidence (name → bytes), empty for an import."""
+
+    step: Step
+    rows: Sequence[Measurement]
+    output: FioOutput
+    facts: HostFacts
+    samples: SampleSummary | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def sections(self) -> Mapping[str, Options]:
+        """The options of each section of its job file."""
+        return declared(self.step.job)
+
+    @cached_property
+    def jobs(self) -> tuple[tuple[FioJob, Options], ...]:
+        """Each reported job with its options."""
+        output, sections = self.output, self.sections
+        return tuple((job, options_of(job, output, sections)) for job in output.jobs)
+
+    @property
+    def options(self) -> list[Options]:
+        """The options of each reported job."""
+        return [options for _, options in self.jobs]
+
+    @property
+    def merged(self) -> list[Measurement]:
+        """The merged row of each direction in which it did I/O, without syncs."""
+        rows = (row for row in self.rows if row.scope == "step" and row.direction != "sync")
+        return [row for row in rows if row.did_io]

@@ -17,15 +17,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from diskbench.fio.declared import Options, declared, is_direct, is_set, options_of, rw_of
+from diskbench.fio.declared import Case, Options, is_direct, is_set, rw_of
 from diskbench.fio.device import DeviceCount, Way, device_counts
 from diskbench.fio.numbers import bytes_of
-from diskbench.fio.reported import FioOutput
 from diskbench.model.doubts import NOT_A_DISK, PAGE_CACHE, UNWRITTEN
-from diskbench.model.facts import HostFacts
-from diskbench.model.processor import SampleSummary, percent
+from diskbench.model.processor import percent
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
-from diskbench.model.spec import Step
 from diskbench.units import KIB, NS_PER_S, format_bytes, format_mb_per_s
 
 DEVICE_SHARE = 0.95
@@ -44,45 +41,25 @@ _BUS_BYTES_PER_S = 500e9
 """12 channels of DDR5-5600, and 128 lanes of PCIe 5, carry no more. All three are our choice."""
 
 
-def disk_doubts(
-    step: Step,
-    rows: Sequence[Measurement],
-    output: FioOutput,
-    facts: HostFacts,
-    samples: SampleSummary | None,
-) -> Iterator[Warning]:
-    """The doubts whether a disk did the I/O of a step."""
-    sections = declared(step.job)
-    yield from _cache(step, rows, output, sections, facts, samples)
-    yield from _memory(facts)
-    yield from _too_fast(step, rows, output, sections)
-
-
-def _cache(
-    step: Step,
-    rows: Sequence[Measurement],
-    output: FioOutput,
-    sections: Mapping[str, Options],
-    facts: HostFacts,
-    samples: SampleSummary | None,
-) -> Iterator[Warning]:
-    if step.page_cache == "keep" or step.role == "canary":
+def cache_doubts(case: Case) -> Iterator[Warning]:
+    """What the page cache answered, or what was never written."""
+    if case.step.page_cache == "keep" or case.step.role == "canary":
         return  # the step measures the cache, or it uses no disk
-    options = [options_of(job, output, sections) for job in output.jobs]
+    output, samples, options = case.output, case.samples, case.options
     buffered = any(not is_set(job_options, "direct") for job_options in options)
-    moved = {row.direction: row.bytes or 0 for row in rows if row.scope == "step"}
+    moved = {row.direction: row.bytes or 0 for row in case.rows if row.scope == "step"}
     if samples:
         yield from _missing_bytes("read", moved, samples.device_read_bytes, buffered=buffered)
         if buffered:
             yield from _missing_bytes("write", moved, samples.device_write_bytes, buffered=True)
     elif counts := device_counts(output, options):
-        direct = {is_direct(job, output, sections) for job in output.jobs}
+        direct = {is_direct(job, output, case.sections) for job in output.jobs}
         is_all_direct = direct.pop() if len(direct) == 1 else None
         for way, count in counts.items():
             yield from _missing(way, count, is_direct=is_all_direct)
     elif buffered:
         size = _declared_bytes(options)
-        memory = facts.memory_bytes
+        memory = case.facts.memory_bytes
         if size and memory and size < memory:
             yield PAGE_CACHE.warning(
                 f"the I/O is buffered, and its {format_bytes(size)} fit into "
@@ -152,7 +129,9 @@ def _declared_bytes(options: Sequence[Options]) -> int | None:
     return total
 
 
-def _memory(facts: HostFacts) -> Iterator[Warning]:
+def memory_doubts(case: Case) -> Iterator[Warning]:
+    """A target that lies in memory."""
+    facts = case.facts
     kind = facts.mount.fstype if facts.mount else None
     if kind in _MEMORY_FILESYSTEMS:
         place = f"the target is on {kind}, which is memory"
@@ -165,14 +144,9 @@ def _memory(facts: HostFacts) -> Iterator[Warning]:
     )
 
 
-def _too_fast(
-    step: Step,
-    rows: Sequence[Measurement],
-    output: FioOutput,
-    sections: Mapping[str, Options],
-) -> Iterator[Warning]:
+def too_fast_doubts(case: Case) -> Iterator[Warning]:
     """A doubt in what no disk does, whatever it is."""
-    options = [options_of(job, output, sections) for job in output.jobs]
+    step, rows, output, options = case.step, case.rows, case.output, case.options
     if step.role == "canary":
         return
     idle = next((o for o in options if o.get("ioengine") in ("null", "cpuio")), None)
@@ -181,10 +155,10 @@ def _too_fast(
         return
     hosts = len({job.host for job in output.jobs}) or 1
     one_by_one = all(
-        is_direct(job, output, sections) is False
+        is_direct(job, output, case.sections) is False
         and of_job.get("ioengine") == "libaio"
         and rw_of(of_job) == "randread"
-        for job, of_job in zip(output.jobs, options, strict=True)
+        for job, of_job in case.jobs
     )
     if one_by_one and step.page_cache != "keep":
         yield from _sooner_than_a_disk(rows)

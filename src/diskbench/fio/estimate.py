@@ -17,10 +17,11 @@ a missing file once in full before it reads it (fio 3.x, filesetup.c).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from diskbench.fio.declared import Case
 from diskbench.fio.jobfile import Job, jobs, parse
 from diskbench.fio.numbers import blocks_of, count_of, percent_of, range_of, seconds_of
 from diskbench.model.doubts import COMPRESSIBLE, FILLED_ONCE, UNWRITTEN
@@ -218,7 +219,7 @@ def with_filled(
     ranges: dict[str, _Range] = defaultdict(_Range)
     steps_filled = []
     for step in steps:
-        of_step = jobs(parse(step.job).sections)
+        of_step = jobs(parse(step.job))
         fills = [
             _filled(ranges[name], size, least_passes, files=files)
             for job in of_step
@@ -233,32 +234,28 @@ def with_filled(
     return tuple(steps_filled)
 
 
-def fill_warning(step: Step) -> Warning | None:
+def fill_doubts(case: Case) -> Iterator[Warning]:
     """The doubt in a step that reads blocks which were written never, too seldom, or with data that
-    a disk can compress or deduplicate; None without one."""
-    filled = step.filled
-    if filled is None or step.role == "fill":
-        return None
+    a disk can compress or deduplicate."""
+    filled = case.step.filled
+    if filled is None or case.step.role == "fill":
+        return
     if filled.passes < ENOUGH:
         part = "nothing" if not filled.passes else f"only {filled.passes:.0%}"
-        return UNWRITTEN.warning(
+        yield UNWRITTEN.warning(
             f"{part} of the blocks that it reads was written before",
             advice="a disk answers such reads without I/O: write the blocks first, as the fill "
             "step of the shipped profiles does",
-            step=step.name,
         )
-    if filled.shrinks is not None:
-        return COMPRESSIBLE.warning(
+    elif filled.shrinks is not None:
+        yield COMPRESSIBLE.warning(
             f"the blocks that it reads hold {filled.shrinks}: a disk can compress that",
-            step=step.name,
         )
-    if filled.passes < filled.wanted * ENOUGH:
-        return FILLED_ONCE.warning(
+    elif filled.passes < filled.wanted * ENOUGH:
+        yield FILLED_ONCE.warning(
             f"the blocks that it reads were written {filled.passes:.2g} times; a local NVMe drive "
             f"needs {filled.wanted} times",
-            step=step.name,
         )
-    return None
 
 
 def _filled(extent: _Range, size: int, least_passes: int, *, files: bool) -> Filled:

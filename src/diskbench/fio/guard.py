@@ -12,9 +12,15 @@ from importlib.resources import files
 from typing import Final
 
 from diskbench.errors import ProfileError
-from diskbench.fio.jobfile import JobFile, JobOption, jobs, may_be_secret
+from diskbench.fio.jobfile import JobOption, Sections, jobs, may_be_secret
 from diskbench.fio.numbers import unreadable
-from diskbench.fio.options import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
+from diskbench.fio.options import (
+    ALLOWABLE,
+    ENGINE_OPTIONS,
+    OURS,
+    engine_reason,
+    option_reason,
+)
 from diskbench.fio.target import FioTarget, check_path
 
 # fmt: off
@@ -28,24 +34,6 @@ ENGINES: Final = FILE_ENGINES | {
     "libaio", "io_uring", "posixaio", "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "null",
 }
 """Engines that do I/O through the file or device they are given, and nothing else."""
-
-
-OURS: Final = {
-    "directory": "diskbench sets it from --path",
-    "verify_state_save": "diskbench keeps no verify state",
-    "verify_dump": "diskbench keeps no copies of blocks that fail",
-    "unified_rw_reporting": "diskbench reports reads and writes separately",
-    "disk_util": "diskbench reads the disk's own counters",
-    "stats": "diskbench needs every job's figures",
-} | dict.fromkeys((
-    "write_bw_log", "write_iops_log", "write_lat_log", "write_hist_log", "log_avg_msec",
-    "log_hist_msec", "log_hist_coarseness", "log_unix_epoch", "log_alternate_epoch",
-    "log_alternate_epoch_clock_id", "job_start_clock_id", "log_window_value", "log_offset",
-    "log_prio", "log_issue_time", "log_entries", "log_compression", "log_compression_cpus",
-    "log_store_compressed", "per_job_logs", "bwavgtime", "iopsavgtime", "clat_percentiles",
-    "lat_percentiles", "slat_percentiles", "percentile_list",
-), "diskbench sets what is logged")
-"""Options that diskbench sets itself; with other values its parser could not read fio's output."""
 # fmt: on
 
 TRIM_FILES: Final = frozenset({"falloc", "null"})
@@ -86,7 +74,7 @@ def settable() -> frozenset[str]:
     return harmless() | _SPECIAL.keys()
 
 
-def check(jobfile: JobFile, target: FioTarget) -> None:
+def check(jobfile: Sections, target: FioTarget) -> None:
     """Refuse a job file that could read or write anything but `target`.
 
     Raises ProfileError naming section, line and option of every mistake, and TargetRefused for a
@@ -104,12 +92,12 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
         )
 
 
-def problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
+def problems(jobfile: Sections, target: FioTarget) -> Iterator[str]:
     """Every mistake, in order of the lines. An engine that is refused stands for its own options,
     which no other engine has."""
-    engines = {o.value for s in jobfile.sections for o in s.options if o.name == "ioengine"}
+    engines = {o.value for s in jobfile for o in s.options if o.name == "ioengine"}
     refused = bool(engines - ENGINES)
-    for section in jobfile.sections:
+    for section in jobfile:
         if not _is_job_name(section.name):
             yield (
                 f"[{section.name}]: a section names a file and a step, below the target: use "
@@ -123,14 +111,14 @@ def problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
     if target.kind == "directory":
         yield from _of_devices_alone(jobfile)
     if target.others:
-        for job in jobs(jobfile.sections):
+        for job in jobs(jobfile):
             if not job.get("filename"):
                 yield f"[{job.name}] has no device: filename= says which of the disks it is for"
 
 
-def _of_devices_alone(jobfile: JobFile) -> Iterator[str]:
+def _of_devices_alone(jobfile: Sections) -> Iterator[str]:
     """What fio can do with a device alone: with a file it fails while it runs (3.33, tried)."""
-    for job in jobs(jobfile.sections):
+    for job in jobs(jobfile):
         rw, zones = job.get("rw") or "", job.get("zonemode")
         if "trim" in rw and job.get("ioengine") not in TRIM_FILES:
             yield f"[{job.name}] rw={rw}: {_NO_DISCARD}"

@@ -18,7 +18,7 @@ would be the measured machine's; diskbench replaces it before, so that the evide
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -88,10 +88,22 @@ class Section(Frozen):
         return self.name.startswith("global")
 
 
-class JobFile(Frozen):
-    """A whole job file, in order."""
+Sections = tuple[Section, ...]
+"""A whole job file, in order."""
 
-    sections: tuple[Section, ...]
+
+def edited(sections: Sections, edit: Callable[[Section, JobOption], JobOption | None]) -> Sections:
+    """The sections with each option as `edit` makes it; None takes it out."""
+    return tuple(
+        section.model_copy(
+            update={
+                "options": tuple(
+                    new for option in section.options if (new := edit(section, option)) is not None
+                )
+            }
+        )
+        for section in sections
+    )
 
 
 class Job(Frozen):
@@ -161,7 +173,7 @@ def is_absolute(name: str) -> bool:
 class JobGroup(Frozen):
     """The jobs of one stonewall group, which run at the same time, with their globals."""
 
-    sections: tuple[Section, ...]
+    sections: Sections
     jobs: tuple[Job, ...]
 
     @property
@@ -172,7 +184,7 @@ class JobGroup(Frozen):
 
 
 @lru_cache(maxsize=128)  # of a step the planner, its checks, its rows and its verdict ask for it
-def parse(text: str) -> JobFile:
+def parse(text: str) -> Sections:
     """The sections of a job file. Raises ProfileError naming every line that cannot be read."""
     file, mistakes = read(text)
     if len(mistakes) == 1:
@@ -185,7 +197,7 @@ def parse(text: str) -> JobFile:
     return file
 
 
-def read(text: str) -> tuple[JobFile, tuple[ProfileError, ...]]:
+def read(text: str) -> tuple[Sections, tuple[ProfileError, ...]]:
     """The sections of a job file from the lines that can be read, and what is wrong with others."""
     sections: list[tuple[str, list[JobOption]]] = []
     mistakes: list[ProfileError] = []
@@ -199,7 +211,7 @@ def read(text: str) -> tuple[JobFile, tuple[ProfileError, ...]]:
         mistakes.append(
             ProfileError("the job file has no job", advice="add a [section] with rw= and size=")
         )
-    return JobFile(sections=parsed), tuple(mistakes)
+    return parsed, tuple(mistakes)
 
 
 def _add_line(raw: str, number: int, sections: list[tuple[str, list[JobOption]]]) -> None:
@@ -222,7 +234,7 @@ def _add_line(raw: str, number: int, sections: list[tuple[str, list[JobOption]]]
     sections[-1][1].append(_option(line, number))
 
 
-def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:
+def jobs(sections: Sections) -> tuple[Job, ...]:
     """The jobs in order, each with the options of the globals before it."""
     inherited: list[JobOption] = []
     jobs_read: list[Job] = []
@@ -234,7 +246,7 @@ def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:
     return tuple(jobs_read)
 
 
-def groups(file: JobFile) -> tuple[JobGroup, ...]:
+def groups(file: Sections) -> tuple[JobGroup, ...]:
     """The stonewall groups in order; each runs alone as it would within the whole file.
 
     A job with `stonewall` (its own or a global's) begins a group; its clones (`numjobs`) belong to
@@ -245,13 +257,14 @@ def groups(file: JobFile) -> tuple[JobGroup, ...]:
     job_groups: list[JobGroup] = []
     inherited: list[Section] = []
     members: list[Section] = []
-    for section, effective in _with_effective(file):
-        if effective is None:
+    effective_jobs = iter(jobs(file))
+    for section in file:
+        if section.is_global:
             inherited.append(section)
             members.append(section)
             continue
         is_first = not any(not s.is_global for s in members)
-        if effective.flag("stonewall") and not is_first:
+        if next(effective_jobs).flag("stonewall") and not is_first:
             job_groups.append(_group(members))
             members = list(inherited)
         members.append(section)
@@ -259,7 +272,7 @@ def groups(file: JobFile) -> tuple[JobGroup, ...]:
     return tuple(job_groups)
 
 
-def write(sections: tuple[Section, ...]) -> str:
+def write(sections: Sections) -> str:
     """The text of a job file; `parse` of it returns the same sections."""
     blocks = []
     for section in sections:
@@ -269,32 +282,21 @@ def write(sections: tuple[Section, ...]) -> str:
     return "\n".join(blocks)
 
 
-def _with_effective(file: JobFile) -> list[tuple[Section, Job | None]]:
-    effective = iter(jobs(file.sections))
-    return [(s, None if s.is_global else next(effective)) for s in file.sections]
-
-
 def _group(members: list[Section]) -> JobGroup:
     while members and members[-1].is_global:
         members = members[:-1]
     names = {s.name for s in members if not s.is_global}
-    sections = tuple(
-        section.model_copy(
-            update={"options": tuple(o for o in section.options if _stays(o, names))}
-        )
-        for section in members
-    )
+    sections = edited(tuple(members), lambda _, option: _stays(option, names))
     return JobGroup(sections=sections, jobs=jobs(sections))
 
 
-def _stays(option: JobOption, names: set[str]) -> bool:
-    if option.name == "stonewall":
-        return False
-    return option.name != "wait_for" or option.value in names
+def _stays(option: JobOption, names: set[str]) -> JobOption | None:
+    is_left = option.name == "wait_for" and option.value not in names
+    return None if is_left or option.name == "stonewall" else option
 
 
-def _refuse_exit_all(file: JobFile) -> None:
-    all_jobs = jobs(file.sections)
+def _refuse_exit_all(file: Sections) -> None:
+    all_jobs = jobs(file)
     walls = any(job.flag("stonewall") for job in all_jobs[1:])
     for job in all_jobs:
         if walls and job.get("exit_what") == "all":

@@ -6,10 +6,11 @@ among the job's clones: the sum of independent Poisson streams is a Poisson stre
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diskbench.errors import MeasurementFailed, ProfileError
+from diskbench.fio.declared import Case
 from diskbench.fio.estimate import MIXED, count
 from diskbench.fio.jobfile import Job, JobOption, Section, jobs, parse, write
 from diskbench.model.doubts import SATURATED
@@ -75,14 +76,14 @@ def stand_in(step: Step) -> Step:
     """`step` with STAND_IN_IOPS for each rate that is not measured yet, to be shown or checked."""
     if "% of" not in step.job:
         return step
-    rates = dict.fromkeys(references(parse(step.job).sections), STAND_IN_IOPS)
+    rates = dict.fromkeys(references(parse(step.job)), STAND_IN_IOPS)
     return step.model_copy(update={"job": fill_rates(step.job, rates, step=step.name)})
 
 
 def fill_rates(job: str, rates: Mapping[str, float], *, step: str) -> str:
     """The text of a job file with `N% of STEP` replaced by IOPS for each clone."""
     comments = "".join(line + "\n" for line in job.split("\n") if line.startswith(";"))
-    sections = parse(job).sections
+    sections = parse(job)
     effective = iter(jobs(sections))
     filled = [s if s.is_global else _filled(s, next(effective), rates, step) for s in sections]
     return comments + write(tuple(filled))
@@ -92,35 +93,33 @@ def requested_iops(job: str) -> float | None:
     """Operations per second that a step's job file asks for; None where no rate is set."""
     rates = [
         float(rate) * count(job_read, "numjobs")
-        for job_read in jobs(parse(job).sections)
+        for job_read in jobs(parse(job))
         for rate in (job_read.get("rate_iops") or "").split(",")
         if rate.strip().isdigit()
     ]
     return sum(rates) if rates else None
 
 
-def saturation_warning(step: Step, result: StepResult) -> Warning | None:
+def saturation_doubts(case: Case) -> Iterator[Warning]:
     """The doubt in a latency that was measured while the disk could not serve the offered load:
     achieved/requested < 0.99 (MR-11).
 
-    None where the step offers no rate. `step` is the resolved one. The number of N expected Poisson
+    None where the step, which is the resolved one, offers no rate. The number of N expected Poisson
     arrivals has a relative standard deviation of 1/sqrt(N). Where two of these are more than 1 %
     (N < 40,000), the limit is 1 - 2/sqrt(N); otherwise every slow disk would count as saturated.
     """
-    requested = requested_iops(step.job)
-    if not requested or step.role != "offered":
-        return None
-    rows = [row for row in result.measurements if row.scope == "step" and row.direction != "sync"]
+    requested = requested_iops(case.step.job) if case.step.role == "offered" else None
+    if not requested:
+        return
+    rows = [row for row in case.rows if row.scope == "step" and row.direction != "sync"]
     arrivals = requested * max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
     limit = min(REACHED, 1 - 2 / arrivals**0.5) if arrivals > 0 else REACHED
     achieved = sum(row.iops or 0.0 for row in rows)
-    if achieved / requested >= limit:
-        return None
-    return SATURATED.warning(
-        f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
-        "that of a growing queue, not of this load",
-        step=step.name,
-    )
+    if achieved / requested < limit:
+        yield SATURATED.warning(
+            f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
+            "that of a growing queue, not of this load",
+        )
 
 
 def check_references(names: Sequence[str], sections: Sequence[Section]) -> None:

@@ -16,15 +16,14 @@ import json
 import math
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from diskbench.fio.declared import declared, is_set
+from diskbench.fio.declared import Case, is_set
 from diskbench.model.base import Frozen
-from diskbench.model.doubts import CACHE_KEPT, CLOCK_MOVED, NO_CANARY
-from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.spec import Step
+from diskbench.model.doubts import CACHE_KEPT, CLOCK_MOVED, FILES_LEFT_OUT, NO_CANARY
+from diskbench.model.result import LEFT_OUT, Warning  # noqa: A004 - the field's word
 from diskbench.units import format_bytes
 
 STDERR = "stderr.txt"
@@ -131,16 +130,25 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text and text.strip().isdecimal() and len(text) < 20 else None
 
 
-def clock_warning(end: bytes, step: Step) -> Warning | None:
-    """The doubt in the times of day of a step; None without one. `end` is the unit's end.txt."""
-    moved = parse_end(end).clock_moved_s
-    if not moved:
-        return None
-    return CLOCK_MOVED.warning(
-        f"the host's clock was set by {moved:+.1f} s during {step.name}; durations come from a "
-        "clock that only goes forward and are right",
-        step=step.name,
-    )
+def clock_doubts(case: Case) -> Iterator[Warning]:
+    """The doubt in the times of day of a step."""
+    moved = parse_end(case.files.get(END, b"")).clock_moved_s
+    if moved:
+        yield CLOCK_MOVED.warning(
+            f"the host's clock was set by {moved:+.1f} s during {case.step.name}; durations come "
+            "from a clock that only goes forward and are right",
+        )
+
+
+def left_out_doubts(case: Case) -> Iterator[Warning]:
+    """That files of the host were not kept."""
+    lines = case.files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
+    if lines:
+        yield FILES_LEFT_OUT.warning(
+            f"files of the host were not kept: {lines[0]}"
+            + (f", and {len(lines) - 1} more" if len(lines) > 1 else ""),
+            advice=f"{LEFT_OUT} in the step's evidence lists them",
+        )
 
 
 CACHED_SHARE = 0.01
@@ -183,20 +191,17 @@ def parse_cache_drop(data: bytes) -> CacheDrop | None:
     )
 
 
-def cache_warning(data: bytes, step: Step) -> Warning | None:
+def kept_cache_doubts(case: Case) -> Iterator[Warning]:
     """The doubt in a buffered step whose page cache was to be dropped and was still there."""
-    drop = parse_cache_drop(data)
-    buffered = any(not is_set(options, "direct") for options in declared(step.job).values())
+    drop = parse_cache_drop(case.files.get("cache.txt", b""))
+    buffered = any(not is_set(options, "direct") for options in case.sections.values())
     if drop is None or drop.verified is not False or not buffered:
-        return None
+        return
     state = (
         "could not be dropped" if drop.method == "none" else "was not empty after it was dropped"
     )
     amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
-    return CACHE_KEPT.warning(
-        f"the page cache {state}{amount}; reads may have come from memory",
-        step=step.name,
-    )
+    yield CACHE_KEPT.warning(f"the page cache {state}{amount}; reads may have come from memory")
 
 
 CHECKSUM_MIB = 8
@@ -218,19 +223,14 @@ def parse_canary(data: bytes) -> Canary:
     return Canary(cpu_s=seconds, null_iops=_null_iops(after_head))
 
 
-def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:
-    """The doubt in a step whose canary took too long and was ended by step.sh; None without one."""
-    late = [
-        name
-        for name, data in files.items()
-        if name.startswith("canary") and data.startswith(b"limit ")
-    ]
-    if not late:
-        return None
-    return NO_CANARY.warning(
-        f"the canary beside {step.name} was ended because it took too long: {late[0]}",
-        step=step.name,
-    )
+def canary_doubts(case: Case) -> Iterator[Warning]:
+    """The doubt in a step whose canary took too long and was ended by step.sh."""
+    canaries = (item for item in case.files.items() if item[0].startswith("canary"))
+    late = [name for name, data in canaries if data.startswith(b"limit ")]
+    if late:
+        yield NO_CANARY.warning(
+            f"the canary beside {case.step.name} was ended because it took too long: {late[0]}",
+        )
 
 
 def _null_iops(text: str) -> float | None:

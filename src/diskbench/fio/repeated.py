@@ -7,7 +7,6 @@ Documents tell by their times, terse lines by what grows, and a text by the proc
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.reported import (
     ALL_CLIENTS,
     MOST_RUNS,
@@ -15,6 +14,7 @@ from diskbench.fio.reported import (
     DiskUse,
     FioJob,
     FioOutput,
+    unreadable,
 )
 from diskbench.model.result import Direction
 from diskbench.units import NS_PER_S
@@ -228,7 +228,7 @@ class TextReports:
             self.closed.append((1, self.now))
         self.now = []
         if len(self.closed) > MOST_RUNS:
-            raise text_unreadable(where, f"it holds more than {MOST_RUNS:,} runs")
+            raise unreadable(where, "text", f"it holds more than {MOST_RUNS:,} runs")
 
     def all(self, where: str) -> list[tuple[int, list[TextBlock]]]:
         """The last report of each, at the end of the text. An interim report that was cut off is
@@ -256,11 +256,3 @@ class TextReports:
             return False
         before = {(block.job.name, block.pid) for block in self.closed[-1][1]}
         return any((block.job.name, block.pid) in before for block in self.now)
-
-
-def text_unreadable(where: str, cause: str) -> FioOutputUnreadable:
-    """The error for a text that cannot be read."""
-    return FioOutputUnreadable(
-        f"{where}: not readable as text of fio: {cause}",
-        advice="it may have been cut while it was copied; JSON (--output-format=json+) holds most",
-    )

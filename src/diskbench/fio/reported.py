@@ -24,6 +24,14 @@ MOST_RUNS: Final = 2_000
 """fio processes whose results one file may hold."""
 
 
+def unreadable(where: str, form: str, cause: str) -> FioOutputUnreadable:
+    """The error for a report of a form (`text`, `terse output`) that cannot be read."""
+    return FioOutputUnreadable(
+        f"{where}: not readable as {form} of fio: {cause}",
+        advice="it may have been cut while it was copied; JSON (--output-format=json+) holds most",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ReportedLatency:
     """One kind of latency of one direction of one job, in ns.

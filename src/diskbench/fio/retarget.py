@@ -19,13 +19,13 @@ from typing import Final
 
 from diskbench.errors import ProfileError
 from diskbench.fio.estimate import count, file_bytes
-from diskbench.fio.guard import OURS
 from diskbench.fio.jobfile import (
     ALIASES,
     Job,
-    JobFile,
     JobOption,
     Section,
+    Sections,
+    edited,
     is_absolute,
     jobs,
     split_names,
@@ -38,16 +38,10 @@ from diskbench.fio.numbers import (
     is_arithmetic,
     percent_of,
 )
+from diskbench.fio.options import OURS, OUTPUT
 from diskbench.fio.target import FioTarget, disk_of_name
 from diskbench.model.base import Frozen
 from diskbench.units import MIB
-
-OUTPUT: Final = frozenset(
-    {"output", "output-format", "status-interval", "eta", "eta-newline", "eta-interval", "minimal",
-     "append-terse", "terse-version", "bandwidth-log", "latency-log", "idle-prof", "debug",
-     "aux-path", "warnings-fatal", "max-jobs", "alloc-size"}
-)  # fmt: skip
-"""Options of fio's command line, which job files of wrappers hold; diskbench gives its own."""
 
 _KEPT = re.compile(r"[^A-Za-z0-9._ +,@%=-]+")
 
@@ -86,8 +80,8 @@ class JobChange(Frozen):
 
 
 def retarget(
-    file: JobFile, target: FioTarget, options: Iterable[tuple[str, str]] = ()
-) -> tuple[JobFile, tuple[JobChange, ...]]:
+    file: Sections, target: FioTarget, options: Iterable[tuple[str, str]] = ()
+) -> tuple[Sections, tuple[JobChange, ...]]:
     """The job file on our target, and what was changed, in order of its lines. `options` are those
     that the user sets for every job.
 
@@ -96,53 +90,45 @@ def retarget(
     file, set_here = _with_options(file, options)
     names = disk_of_name(file, target) or _file_names(file)
     merged = _merged(file)
-    walled = any(job.flag("stonewall") for job in jobs(file.sections)[1:])
+    walled = any(job.flag("stonewall") for job in jobs(file)[1:])
     changes = list(set_here)
-    sections = []
-    for section in file.sections:
-        fitted = []
-        for option in section.options:
-            new, reason = _fitted(option, target, names, walled=walled)
-            if option.name == "directory" and target.kind == "directory":
-                reason += merged
-            if new is not option:
-                changes.append(_change(section, option, new, reason))
-            if new is not None:
-                fitted.append(new)
-        sections.append(section.model_copy(update={"options": tuple(fitted)}))
-    return JobFile(sections=tuple(sections)), tuple(changes)
+
+    def fitted(section: Section, option: JobOption) -> JobOption | None:
+        new, reason = _fitted(option, target, names, walled=walled)
+        if option.name == "directory" and target.kind == "directory":
+            reason += merged
+        if new is not option:
+            changes.append(_change(section, option, new, reason))
+        return new
+
+    return edited(file, fitted), tuple(changes)
 
 
 def _with_options(
-    file: JobFile, options: Iterable[tuple[str, str]]
-) -> tuple[JobFile, tuple[JobChange, ...]]:
+    file: Sections, options: Iterable[tuple[str, str]]
+) -> tuple[Sections, tuple[JobChange, ...]]:
     """The file with these options in every job: a value that a job has is replaced; a
     missing option is put first."""
-    changes: list[JobChange] = []
-    sections = list(file.sections)
-    added: list[JobOption] = []
-    for key, value in options:
-        name = ALIASES.get(key, key)
-        if any(job.get(name) is None for job in jobs(tuple(sections))):
-            added.append(JobOption(key=key, value=value))
-        for number, section in enumerate(sections):
-            replaced = []
-            for option in section.options:
-                new = option
-                if option.name == name and option.value != value:
-                    new = _with(option, value)
-                    changes.append(_change(section, option, new, "set by --set"))
-                replaced.append(new)
-            sections[number] = section.model_copy(update={"options": tuple(replaced)})
-    if added:
-        first = Section(name="global", options=tuple(added))
-        sections.insert(0, first)
-        changes += [
-            JobChange(section="global", line=0, before="", after=f"{o.key}={o.value}",
-                      reason="set by --set")
-            for o in added
-        ]  # fmt: skip
-    return JobFile(sections=tuple(sections)), tuple(sorted(changes, key=lambda c: c.line))
+    wanted = {ALIASES.get(key, key): JobOption(key=key, value=value) for key, value in options}
+    missing = {name for name in wanted for job in jobs(file) if job.get(name) is None}
+    added = tuple(option for name, option in wanted.items() if name in missing)
+    changes = [
+        JobChange(section="global", line=0, before="", after=f"{option.key}={option.value}",
+                  reason="set by --set")
+        for option in added
+    ]  # fmt: skip
+
+    def replaced(section: Section, option: JobOption) -> JobOption:
+        value = wanted[option.name].value if option.name in wanted else option.value
+        if value is None or value == option.value:
+            return option
+        new = _with(option, value)
+        changes.append(_change(section, option, new, "set by --set"))
+        return new
+
+    first = (Section(name="global", options=added),) if added else ()
+    file = (*first, *edited(file, replaced))
+    return file, tuple(sorted(changes, key=lambda c: c.line))
 
 
 def _fitted(
@@ -193,12 +179,12 @@ def _format(option: JobOption, target: FioTarget) -> tuple[JobOption | None, str
     return (option, "") if bare == value else (_with(option, bare), f"below {target.path}")
 
 
-def _file_names(file: JobFile) -> dict[str, str]:
+def _file_names(file: Sections) -> dict[str, str]:
     """A name below our directory for each absolute name in the file: its last part, numbered where
     two files share it. Relative names stay."""
     names = dict.fromkeys(
         name
-        for section in file.sections
+        for section in file
         for option in section.options
         if option.name == "filename"
         for name in split_names(option.value or "")
@@ -220,10 +206,10 @@ def _file_names(file: JobFile) -> dict[str, str]:
     return placed
 
 
-def _merged(file: JobFile) -> str:
+def _merged(file: Sections) -> str:
     """What becomes of several directories: one, in which equal names are one file; "" for one."""
     directories: dict[str, set[str]] = {}
-    for job in jobs(file.sections):
+    for job in jobs(file):
         if (directory := job.get("directory")) is not None:
             directories.setdefault(directory, set()).update(split_names(job.get("filename") or ""))
     if len(directories) < 2:
@@ -268,7 +254,7 @@ _NEED_NO_SIZE: Final = frozenset({"filecreate", "dircreate"})
 """Engines that make entries without data: the only ones that need no size (3.33, tried)."""
 
 
-def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChange, ...]]:
+def with_sizes(file: Sections, target: FioTarget) -> tuple[Sections, tuple[JobChange, ...]]:
     """The file with a size, of those that `--size` allows, for each job that has none of its own,
     and each replaced `size` in its line.
 
@@ -277,7 +263,7 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
     files would take beyond that is cut from all of them. Raises ProfileError for a directory
     without `--size`.
     """
-    file_jobs = jobs(file.sections)
+    file_jobs = jobs(file)
     unsized = _unsized(file_jobs, target)
     if target.kind == "device" and not target.size_bytes:
         return _whole_devices(file)
@@ -294,7 +280,7 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
         given = _shares(file_jobs, unsized, target.size_bytes)
     numbers = iter(range(len(file_jobs)))
     sections, changes = [], []
-    for section in file.sections:
+    for section in file:
         new = section
         if not section.is_global and (at := next(numbers)) in given:
             size = JobOption(key="size", value=str(given[at]))
@@ -302,22 +288,21 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
             said = [option for option in file_jobs[at].options if option.name == "size"]
             changes += [_change(section, option, size, "of --size") for option in said[-1:]]
         sections.append(new)
-    return JobFile(sections=tuple(sections)), tuple(changes)
+    return tuple(sections), tuple(changes)
 
 
-def _whole_devices(file: JobFile) -> tuple[JobFile, tuple[JobChange, ...]]:
+def _whole_devices(file: Sections) -> tuple[Sections, tuple[JobChange, ...]]:
     """The file with `size=100%` for each `size=0`, by which fio means the same on a device."""
-    sections, changes = [], []
-    for section in file.sections:
-        options = []
-        for option in section.options:
-            kept = option
-            if option.name == "size" and bytes_of(option.value or "") == 0:
-                kept = _with(option, "100%")
-                changes.append(_change(section, option, kept, "0 is the whole device to fio"))
-            options.append(kept)
-        sections.append(section.model_copy(update={"options": tuple(options)}))
-    return JobFile(sections=tuple(sections)), tuple(changes)
+    changes: list[JobChange] = []
+
+    def whole(section: Section, option: JobOption) -> JobOption:
+        if option.name != "size" or bytes_of(option.value or "") != 0:
+            return option
+        new = _with(option, "100%")
+        changes.append(_change(section, option, new, "0 is the whole device to fio"))
+        return new
+
+    return edited(file, whole), tuple(changes)
 
 
 def _unsized(file_jobs: tuple[Job, ...], target: FioTarget) -> tuple[int, ...]:

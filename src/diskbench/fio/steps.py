@@ -16,10 +16,11 @@ from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
 from diskbench.fio.guard import check, problems
 from diskbench.fio.jobfile import (
     Job,
-    JobFile,
     JobGroup,
     JobOption,
     Section,
+    Sections,
+    edited,
     groups,
     jobs,
     parse,
@@ -72,7 +73,7 @@ class BuiltSteps:
     """The job file on our target with what was changed in it, the steps of a run, and their loop
     where the profile has one."""
 
-    file: JobFile
+    file: Sections
     steps: tuple[Step, ...]
     loop: Loop | None
     search: Search | None
@@ -90,7 +91,7 @@ def build_steps(
     file, changes = retarget(parse(rendered.text), target, rendered.options)
     check(file, target)
     file, sized = with_sizes(file, target)
-    check_version(file.sections, fio_version, where=f"profile {profile.name!r}")
+    check_version(file, fio_version, where=f"profile {profile.name!r}")
     job_groups = groups(file)
     names = _names(job_groups)
     steps: list[Step] = []
@@ -127,7 +128,7 @@ def largest_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> d
     """Bytes that the steps use of each file, or of each device by its path, as `space_bytes`."""
     largest: dict[str, int] = {}
     for step in steps:
-        for job in jobs(parse(step.job).sections):
+        for job in jobs(parse(step.job)):
             for name, size in file_bytes(job, capacity_bytes).items():
                 largest[name] = max(largest.get(name, 0), size)
     return largest
@@ -173,15 +174,12 @@ def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> Sec
     )
 
 
-def _placed(group: JobGroup, target: FioTarget) -> tuple[Section, ...]:
+def _placed(group: JobGroup, target: FioTarget) -> Sections:
     """The group's sections; for one device without file names, because fio adds up file names."""
     if target.kind == "directory":
         return group.sections
     dropped = {"allow_file_create"} if target.others else {"filename", "allow_file_create"}
-    return tuple(
-        s.model_copy(update={"options": tuple(o for o in s.options if o.name not in dropped)})
-        for s in group.sections
-    )
+    return edited(group.sections, lambda _, o: None if o.name in dropped else o)
 
 
 def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
@@ -277,7 +275,7 @@ def _mistakes(
     rendered = render(profile, {**overrides, **dict.fromkeys(missing, _ANY)}, context)
     file, unreadable = read(rendered.text)
     yield from (error.message for error in unreadable)
-    if not file.sections or all(section.is_global for section in file.sections):
+    if all(section.is_global for section in file):
         return
     unplaced = tuple(_of(lambda: disk_of_name(file, target)))
     if unplaced:  # the rest is checked as on one disk, which every name may mean
@@ -289,7 +287,7 @@ def _mistakes(
         yield from _of(lambda: with_sizes(file, target))
     yield from _of(lambda: groups(file))
     where = f"profile {profile.name!r}"
-    yield from _of(lambda: check_version(file.sections, context.fio_version, where=where))
+    yield from _of(lambda: check_version(file, context.fio_version, where=where))
 
 
 def _of(check: Callable[[], object]) -> Iterator[str]:

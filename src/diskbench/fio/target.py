@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
-from diskbench.fio.jobfile import JobFile, JobOption, is_absolute, jobs, split_names
+from diskbench.fio.jobfile import (
+    JobOption,
+    Section,
+    Sections,
+    edited,
+    is_absolute,
+    jobs,
+    split_names,
+)
 from diskbench.model.base import Frozen
 
 
@@ -58,7 +66,7 @@ def escape(path: str) -> str:
 _DEVICE: Final = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
 
 
-def device_names(file: JobFile) -> dict[str, str]:
+def device_names(file: Sections) -> dict[str, str]:
     """Each name in a `filename` that means a device, with the device, in the order of the file.
 
     The two differ where fio joins the name to `directory=/dev` (axboe/fio, filesetup.c). Raises
@@ -66,7 +74,7 @@ def device_names(file: JobFile) -> dict[str, str]:
     """
     below = _below_dev(file)
     devices: dict[str, str] = {}
-    for section in file.sections:
+    for section in file:
         for option in section.options:
             for name in split_names(option.value or "") if option.name == "filename" else ():
                 if _DEVICE.fullmatch(name):
@@ -76,24 +84,18 @@ def device_names(file: JobFile) -> dict[str, str]:
     return devices
 
 
-def without_devices(file: JobFile) -> JobFile:
+def without_devices(file: Sections) -> Sections:
     """The file without the options that name devices."""
     known = device_names(file)
 
-    def stays(option: JobOption) -> bool:
-        return option.name != "filename" or not known.keys() & split_names(option.value or "")
+    def stays(_: Section, option: JobOption) -> JobOption | None:
+        named = split_names(option.value or "") if option.name == "filename" else ()
+        return None if known.keys() & named else option
 
-    return file.model_copy(
-        update={
-            "sections": tuple(
-                section.model_copy(update={"options": tuple(filter(stays, section.options))})
-                for section in file.sections
-            )
-        }
-    )
+    return edited(file, stays)
 
 
-def disk_of_name(file: JobFile, target: FioTarget) -> Mapping[str, str]:
+def disk_of_name(file: Sections, target: FioTarget) -> Mapping[str, str]:
     """The target's disk for each name of a device, in order; empty for a target of one disk, whose
     every name is that disk.
 
@@ -122,10 +124,10 @@ def disk_of_name(file: JobFile, target: FioTarget) -> Mapping[str, str]:
     return {name: place[device] for name, device in names.items()}
 
 
-def _below_dev(file: JobFile) -> dict[str, str]:
+def _below_dev(file: Sections) -> dict[str, str]:
     """The relative names that fio joins to a directory below /dev, with the device."""
     devices: dict[str, str] = {}
-    for job in jobs(file.sections):
+    for job in jobs(file):
         directory = (job.get("directory") or "").rstrip("/")
         for name in job.files:
             device = f"{directory}/{name}"

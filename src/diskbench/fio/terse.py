@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.repeated import last_is_used, last_reports, periods
 from diskbench.fio.reported import (
     ALL_CLIENTS,
@@ -24,6 +23,7 @@ from diskbench.fio.reported import (
     FioJob,
     FioOutput,
     ReportedLatency,
+    unreadable,
     without_sum,
 )
 from diskbench.fio.text import RESULT
@@ -73,7 +73,9 @@ def parse_terse(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
             continue
         at = f"{where}: line {number}"
         if sum(len(report.jobs) for report in reports[-1:]) >= JOBS or len(reports) > _MOST_REPORTS:
-            raise _unreadable(at, f"fio reports at most {JOBS:,} jobs, each {MOST_RUNS:,} times")
+            raise unreadable(
+                at, "terse output", f"fio reports at most {JOBS:,} jobs, each {MOST_RUNS:,} times"
+            )
         fields = match["fields"].split(";")
         job = _job(fields, match["host"], at)
         version, disks = fields[1][:40], _disks(fields)
@@ -82,13 +84,13 @@ def parse_terse(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
         reports[-1].jobs.append(replace(job, index=len(reports[-1].jobs)))
         apart = False
     if not reports:
-        raise _unreadable(where, "it has no line of terse version 3, 4 or 5")
+        raise unreadable(where, "terse output", "it has no line of terse version 3, 4 or 5")
     if len(reports) == 1:
         only = reports[0]
         reports = [_Report(only.version, only.disks, part) for part in periods(only.jobs)]
     runs = last_reports([report.jobs for report in reports])
     if len(runs) > MOST_RUNS:
-        raise _unreadable(where, f"it holds more than {MOST_RUNS:,} runs")
+        raise unreadable(where, "terse output", f"it holds more than {MOST_RUNS:,} runs")
     return tuple(_output(reports[at], count, where) for at, count in runs)
 
 
@@ -162,8 +164,10 @@ def _job(fields: Sequence[str], host: str | None, where: str) -> FioJob:
     directions, width = _WIDTH[int(fields[0])]
     end = _HEADER + directions * width
     if not end + 5 <= len(fields) <= _MOST_FIELDS:
-        raise _unreadable(
-            where, f"{len(fields):,} fields, where version {fields[0]} has {end + 5} and more"
+        raise unreadable(
+            where,
+            "terse output",
+            f"{len(fields):,} fields, where version {fields[0]} has {end + 5} and more",
         )
     stats = {}
     for place, direction in enumerate(_DIRECTIONS[:directions]):
@@ -188,7 +192,7 @@ def _direction(fields: Sequence[str], where: str) -> DirectionStats:
     size = kib * 1024
     ios, counted = _ios(size, iops, runtime_ms)
     if max(size, ios, rate_kib * 1024, runtime_ms * 1_000_000) > COUNTER:
-        raise _unreadable(where, "it counts more than any disk does")
+        raise unreadable(where, "terse output", "it counts more than any disk does")
     percentiles = {}
     for cell in fields[12:32]:
         percent, _, value = cell.partition("%=")
@@ -230,14 +234,14 @@ def _latency(fields: Sequence[str], ios: int, where: str) -> ReportedLatency | N
     if not ios or not (most or mean):
         return None
     if max(most, mean, stddev) > COUNTER:
-        raise _unreadable(where, "its latencies are longer than any disk's")
+        raise unreadable(where, "terse output", "its latencies are longer than any disk's")
     # whole µs, rounded down: the mean may lie above the printed longest by less than 1 µs
     return ReportedLatency(ios, least, max(most, math.ceil(mean)), mean, stddev)
 
 
 def _count(field: str, where: str) -> int:
     if not field.isascii() or not field.isdigit() or len(field) > 18:
-        raise _unreadable(where, f"{field[:40]!r} is not a count")
+        raise unreadable(where, "terse output", f"{field[:40]!r} is not a count")
     return int(field)
 
 
@@ -247,12 +251,5 @@ def _real(field: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise _unreadable(where, f"{field[:40]!r} is not a figure")
+        raise unreadable(where, "terse output", f"{field[:40]!r} is not a figure")
     return value
-
-
-def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
-    return FioOutputUnreadable(
-        f"{where}: not readable as terse output of fio: {cause}",
-        advice="it may have been cut while it was copied; JSON (--output-format=json+) holds most",
-    )

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from diskbench.fio.declared import common
-from diskbench.fio.repeated import TextBlock, TextReports, text_unreadable
+from diskbench.fio.repeated import TextBlock, TextReports
 from diskbench.fio.reported import (
     ALL_CLIENTS,
     HOST,
@@ -30,6 +30,7 @@ from diskbench.fio.reported import (
     FioJob,
     FioOutput,
     ReportedLatency,
+    unreadable,
     without_sum,
 )
 from diskbench.fio.text_head import DISKS, TextHead, begins, disk_of, in_bytes, real
@@ -91,9 +92,9 @@ def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     for part in _processes(lines):
         outputs += _outputs(part, where)
         if len(outputs) > MOST_RUNS:
-            raise text_unreadable(where, f"it holds more than {MOST_RUNS:,} runs")
+            raise unreadable(where, "text", f"it holds more than {MOST_RUNS:,} runs")
     if not outputs:
-        raise text_unreadable(where, "no job in it has results")
+        raise unreadable(where, "text", "no job in it has results")
     return tuple(outputs)
 
 
@@ -151,7 +152,7 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
     for line in lines:
         if match := RESULT.match(line):
             if len(reports.now) >= JOBS:
-                raise text_unreadable(where, f"fio reports at most {JOBS:,} jobs")
+                raise unreadable(where, "text", f"fio reports at most {JOBS:,} jobs")
             reports.summed = reports.summed or match["name"] == ALL_CLIENTS
             block = _block(match, head, where)
             reports.now.append(block)
@@ -192,7 +193,7 @@ def _block(match: re.Match[str], head: TextHead, where: str) -> TextBlock:
         sections = [of_job for (_, of_group), of_job in head.options.items() if of_group == group]
         known = {**common(sections or [{}]), "numjobs": str(jobs), "group_reporting": "1"}
     if jobs > JOBS:
-        raise text_unreadable(where, f"{jobs:,} jobs in one group")
+        raise unreadable(where, "text", f"{jobs:,} jobs in one group")
     job = FioJob(match["name"], 0, group, int(match["error"]), known, {})
     about = f"{where}: job {match['name'][:60]}"
     return TextBlock(job, match["pid"], about, drops_carry=head.drops_carry)
@@ -229,14 +230,14 @@ def _line(block: TextBlock, line: str) -> None:
 def _direction(block: TextBlock, line: str) -> None:
     match = _NEW.match(line) or _OLD.match(line)
     if match is None or block.now is None:
-        raise text_unreadable(block.where, f"{line[:80]!r} is not a line of figures")
+        raise unreadable(block.where, "text", f"{line[:80]!r} is not a line of figures")
     old = match.re is _OLD
     size = in_bytes(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
     seconds = int(match["ms"][:18]) / 1000
     iops = real(match["iops"] or "0", block.where) * _THOUSANDS[match["iops_unit"] or ""]
     rate = in_bytes(match["bw"], match["bw_unit"], 1024 if old else 1000, block.where)
     if max(size, seconds * 1e9, rate, iops * seconds) > COUNTER:
-        raise text_unreadable(block.where, "it counts more than any disk does")
+        raise unreadable(block.where, "text", "it counts more than any disk does")
     if not old and match["mb"] and seconds:
         other = in_bytes(match["mb"], match["mb_unit"], 1000, block.where)
         rate = min(rate, other, key=lambda printed: abs(printed - size / seconds))
@@ -285,7 +286,7 @@ def _latency(block: TextBlock, match: re.Match[str]) -> None:
     )
     # fio rounds the extremes to six digits and the mean to two decimals of its unit
     if max(least, most, mean, stddev) > COUNTER or least > mean + scale or mean > most + scale:
-        raise text_unreadable(block.where, f"{match[0].strip()[:80]!r} is not a latency")
+        raise unreadable(block.where, "text", f"{match[0].strip()[:80]!r} is not a latency")
     stats = block.stats[block.now]
     latency = ReportedLatency(stats.ios, round(least), round(most), mean, stddev)
     block.stats[block.now] = _with(stats, match["kind"], latency)
@@ -306,7 +307,9 @@ def _percentiles(block: TextBlock, line: str) -> None:
         return
     more = {float(m["percent"]): round(int(m["value"]) * scale) for m in _PERCENTILE.finditer(line)}
     if any(value > COUNTER for value in more.values()):
-        raise text_unreadable(block.where, f"{line.strip()[:80]!r} holds a time that no I/O takes")
+        raise unreadable(
+            block.where, "text", f"{line.strip()[:80]!r} holds a time that no I/O takes"
+        )
     longer = replace(latency, percentiles={**latency.percentiles, **more})
     block.stats[block.now] = _with(stats, kind, longer)
 

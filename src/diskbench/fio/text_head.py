@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from diskbench.fio.repeated import text_unreadable
-from diskbench.fio.reported import SERVER, DiskUse
+from diskbench.fio.reported import SERVER, DiskUse, unreadable
 
 _START = re.compile(
     r"(?P<name>.{0,500}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>[\w,:]+), bs=(?P<bs>.{1,120}), "
@@ -122,5 +121,5 @@ def real(text: str, where: str) -> float:
     """A printed number. Raises FioOutputUnreadable."""
     text = text.replace(",", "")
     if len(text) > _LONGEST_NUMBER or text.count(".") > 1 or text == ".":
-        raise text_unreadable(where, f"{text[:40]!r} is not a figure")
+        raise unreadable(where, "text", f"{text[:40]!r} is not a figure")
     return float(text)

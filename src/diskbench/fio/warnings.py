@@ -1,4 +1,5 @@
-"""The checks of a step's files: each raises a doubt (model/doubts.py) and states its figures.
+"""The checks of a step and its files: each raises a doubt (model/doubts.py) and states its figures.
+They stand in CHECKS.
 
 page-cache, unwritten and not-a-disk are in fio/disk_doubts.py.
 
@@ -27,6 +28,9 @@ disk-unlocked        nothing, or too little, kept other runs from the disk (fio/
 cache-kept           the page cache was to be dropped and was still there (fio/recorded.py)
 clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/recorded.py)
 no-canary            a canary took too long and was ended (fio/recorded.py)
+left-out             files of the host were not kept (fio/recorded.py)
+filled-once          what was read had not been written as often as is due (fio/estimate.py)
+compressible         what was read holds data that a disk can shrink (fio/estimate.py)
 clock                host and controller disagree by ≥ 1 s
 
 How busy the processor was while a step ran (MR-12), from fio's own figures and the machine's.
@@ -35,19 +39,22 @@ This file reads both; the rules that judge them are in model/processor.py.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from diskbench.fio.audit import ONE_AT_A_TIME, audit_output, audit_warnings
-from diskbench.fio.declared import (
-    Options,
-    declared,
-    iodepth,
-    is_direct,
-    is_set,
-    options_of,
-)
-from diskbench.fio.disk_doubts import disk_doubts
+from diskbench.fio.company import company_doubts
+from diskbench.fio.declared import Case, iodepth, is_direct, is_set
+from diskbench.fio.disk_doubts import cache_doubts, memory_doubts, too_fast_doubts
+from diskbench.fio.estimate import fill_doubts
 from diskbench.fio.histogram import longest_ns
+from diskbench.fio.offered import saturation_doubts
+from diskbench.fio.recorded import (
+    canary_doubts,
+    clock_doubts,
+    kept_cache_doubts,
+    left_out_doubts,
+)
 from diskbench.fio.reported import FioJob, FioOutput, miscounts
 from diskbench.fio.rows import beyond_histogram
 from diskbench.model.doubts import (
@@ -89,27 +96,17 @@ def step_warnings(
     output: FioOutput,
     facts: HostFacts,
     samples: SampleSummary | None,
+    files: Mapping[str, bytes] | None = None,
 ) -> tuple[Warning, ...]:
-    """The doubts in one step. `samples` is None where the machine was not sampled."""
-    sections = declared(step.job)
-    doubts = [
-        *_errors(output, sections),
-        *_notes(output),
-        *audit_warnings(audit_output(output, sections, end_known=bool(step.job)), step.name),
-        *(processor_warnings(output, rows, samples) if step.role != "canary" else ()),
-        *disk_doubts(step, rows, output, facts, samples),
-        *_queue(output, sections),
-        *_target(facts),
-        *_short(step, rows, output, sections),
-        *_unlike_times(step, rows),
-        *_beyond(step, output),
-        *_clock(facts),
-    ]
-    return tuple(warning.model_copy(update={"step": step.name}) for warning in doubts)
+    """The doubts in one step. `samples` is None where the machine was not sampled, `files` are the
+    step's evidence (name → bytes), None for an import."""
+    case = Case(step, rows, output, facts, samples, files or {})
+    doubts = (doubt for check in CHECKS for doubt in check(case))
+    return tuple(doubt.model_copy(update={"step": step.name}) for doubt in doubts)
 
 
-def _errors(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
-    for job in output.jobs:
+def _errors(case: Case) -> Iterator[Warning]:
+    for job, options in case.jobs:
         code = job.error or job.first_error
         if code:
             counted = f" ({job.total_errors:,} errors in all)" if job.total_errors else ""
@@ -117,7 +114,7 @@ def _errors(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warn
                 f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}",
             )
         # With unified_rw_reporting syncs that fio counted as short I/Os cannot be separated.
-        unified = "mixed" in job.directions and miscounts(options_of(job, output, sections))
+        unified = "mixed" in job.directions and miscounts(options)
         short = 0 if unified else sum(stats.short_ios for stats in job.directions.values())
         if short:
             yield SHORT_IOS.warning(
@@ -138,17 +135,21 @@ def _only_syncs(job: FioJob) -> bool:
     return bool(sync and sync.ios)
 
 
-def _notes(output: FioOutput) -> Iterator[Warning]:
-    if output.damage:
-        yield DEGRADED_OUTPUT.warning(f"{output.where}: {'; '.join(output.damage)}")
+def _notes(case: Case) -> Iterator[Warning]:
+    if damage := case.output.damage:
+        yield DEGRADED_OUTPUT.warning(f"{case.output.where}: {'; '.join(damage)}")
 
 
-def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
-    for job in output.jobs:
-        options = options_of(job, output, sections)
+def _audit(case: Case) -> Sequence[Warning]:
+    checks = audit_output(case.output, case.sections, end_known=bool(case.step.job))
+    return audit_warnings(checks, case.step.name)
+
+
+def _queue(case: Case) -> Iterator[Warning]:
+    for job, options in case.jobs:
         depth = iodepth(options) or 1
         engine = options.get("ioengine", "psync")
-        if depth > 1 and engine == "libaio" and is_direct(job, output, sections) is False:
+        if depth > 1 and engine == "libaio" and is_direct(job, case.output, case.sections) is False:
             yield QUEUE_NOT_FILLED.warning(
                 f"job {job.name} asked for a queue depth of {depth} without direct=1: Linux starts "
                 "buffered I/O of libaio one by one, so how many the disk had is unknown"
@@ -170,22 +171,17 @@ def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warni
             return
 
 
-def _target(facts: HostFacts) -> Iterator[Warning]:
-    if facts.network_filesystem:
-        kind = facts.mount.fstype if facts.mount else "network"
+def _target(case: Case) -> Iterator[Warning]:
+    if case.facts.network_filesystem:
+        kind = case.facts.mount.fstype if case.facts.mount else "network"
         yield NETWORK_FILESYSTEM.warning(
             f"the target is on a network filesystem ({kind})",
         )
 
 
-def _short(
-    step: Step,
-    rows: Sequence[Measurement],
-    output: FioOutput,
-    sections: Mapping[str, Options],
-) -> Iterator[Warning]:
-    merged = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.did_io]
-    if step.role in ("fill", "canary") or not merged:
+def _short(case: Case) -> Iterator[Warning]:
+    merged = case.merged
+    if case.step.role in ("fill", "canary") or not merged:
         return
     seconds = max(row.runtime_ns or 0 for row in merged) / NS_PER_S
     ios = sum(_ios(row) for row in merged)
@@ -195,7 +191,7 @@ def _short(
     if ios < FEWEST_IOS:
         reasons.append(f"it did {ios:,} I/Os (needed: {FEWEST_IOS})")
     if reasons:
-        timed = all(is_set(options_of(job, output, sections), "time_based") for job in output.jobs)
+        timed = all(is_set(options, "time_based") for options in case.options)
         yield TOO_SHORT.warning(
             f"too short for a steady rate: {' and '.join(reasons)}",
             advice="measure for longer: --set runtime=…"
@@ -204,14 +200,15 @@ def _short(
         )
 
 
-def _unlike_times(step: Step, rows: Sequence[Measurement]) -> Iterator[Warning]:
+def _unlike_times(case: Case) -> Iterator[Warning]:
     """A doubt where some jobs or directions ran clearly shorter than others, so that the rate over
     the whole time is less than that while all of them ran."""
-    jobs = [row for row in rows if row.scope == "job" and row.direction != "sync" and row.did_io]
+    ways = (row for row in case.rows if row.scope == "job" and row.direction != "sync")
+    jobs = [row for row in ways if row.did_io]
     times = [(row.runtime_ns or 0) / NS_PER_S for row in jobs]
     rates = [row.bytes_per_s or 0.0 for row in jobs]
     longest = max(times, default=0.0)
-    if step.role in ("fill", "canary") or not longest or not sum(rates):
+    if case.step.role in ("fill", "canary") or not longest or not sum(rates):
         return
     over_all = sum(rate * s for rate, s in zip(rates, times, strict=True)) / longest
     if over_all < SAME_TIME * sum(rates):
@@ -227,19 +224,19 @@ def _ios(row: Measurement) -> int:
     return row.ios if row.ios is not None else round((row.iops or 0) * (row.runtime_ns or 0) / 1e9)
 
 
-def _beyond(step: Step, output: FioOutput) -> Iterator[Warning]:
-    for direction, names in beyond_histogram(output, step).items():
+def _beyond(case: Case) -> Iterator[Warning]:
+    for direction, names in beyond_histogram(case.output, case.step).items():
         first = names[0].removesuffix("_ns").replace("_", ".")
         several = f"{first} and higher" if len(names) > 1 else first
-        least = longest_ns(output.version_numbers) / NS_PER_S
+        least = longest_ns(case.output.version_numbers) / NS_PER_S
         yield HISTOGRAM_END.warning(
             f"{several} of {direction} {'are' if len(names) > 1 else 'is'} at least {least:.1f} s: "
             "fio's histogram ends there, so no value is shown"
         )
 
 
-def _clock(facts: HostFacts) -> Iterator[Warning]:
-    offset = facts.clock_offset_s
+def _clock(case: Case) -> Iterator[Warning]:
+    offset = case.facts.clock_offset_s
     if offset is not None and abs(offset) >= CLOCK_S:
         yield CLOCK.warning(
             f"the host's clock is {abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}"
@@ -269,11 +266,11 @@ def processor_of(
     )
 
 
-def processor_warnings(
-    output: FioOutput, rows: Sequence[Measurement], samples: SampleSummary | None
-) -> Iterator[Warning]:
+def _processor(case: Case) -> Iterator[Warning]:
     """A warning for each user of the processor that filled a core; none where no core was full."""
-    for busy in busy_with(processor_of(output, rows, samples)):
+    if case.step.role == "canary":
+        return
+    for busy in busy_with(processor_of(case.output, case.rows, case.samples)):
         yield DOUBT_OF[busy.worker].warning("; ".join(busy.words))
 
 
@@ -289,3 +286,28 @@ def _share(job: FioJob) -> float | None:
     if job.usr_cpu is None or job.sys_cpu is None:
         return None
     return (job.usr_cpu + job.sys_cpu) / 100
+
+
+CHECKS: Final[tuple[Callable[[Case], Iterable[Warning]], ...]] = (
+    _errors,
+    _notes,
+    _audit,
+    _processor,
+    cache_doubts,
+    memory_doubts,
+    too_fast_doubts,
+    _queue,
+    _target,
+    _short,
+    _unlike_times,
+    _beyond,
+    _clock,
+    saturation_doubts,
+    kept_cache_doubts,
+    fill_doubts,
+    clock_doubts,
+    canary_doubts,
+    left_out_doubts,
+    company_doubts,
+)
+"""The checks in the order in which their doubts are listed."""

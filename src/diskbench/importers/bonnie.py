@@ -13,8 +13,8 @@ are not rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from diskbench.errors import InvalidValue
@@ -26,11 +26,11 @@ from diskbench.importers.form import (
     head_of,
     number,
     row,
+    some,
     step_of,
     text_of,
 )
-from diskbench.model.result import Direction, Measurement
-from diskbench.model.spec import Step
+from diskbench.model.result import Direction
 from diskbench.units import GIB, KIB, MIB
 
 _PHASES: Final[tuple[tuple[str, Direction, str, bool], ...]] = (
@@ -79,14 +79,10 @@ class _Result:
 def read_bonnie(data: bytes, name: str) -> Imported:
     """Each CSV line, or where there is none each table, as a run. Raises InvalidValue."""
     text = text_of(data, name)
-    results = list(_csv(text, name)) or list(_tables(text, name))
-    if not results:
-        raise InvalidValue(f"{name}: no line of bonnie++ figures in it")
-    if len(results) > _MOST_RUNS:
-        raise InvalidValue(f"{name}: it holds more than {_MOST_RUNS:,} results of bonnie++")
-    runs = tuple(_run(result, name) for at, result in enumerate(results))
-    if not any(run.steps for run in runs):
-        raise InvalidValue(f"{name}: bonnie++ measured no phase for half a second (+++++)")
+    found = list(_csv(text, name)) or _tables(text, name)
+    results = some(found, name, "line of bonnie++ figures", _MOST_RUNS)
+    runs = (_run(result, name) for result in results)
+    measured = some((run for run in runs if run.steps), name, "phase of half a second (+++++)")
     rates_alone = (
         "bonnie++ prints no amount of its phases one byte at a time and of its seeks: their counts "
         "and run times are empty"
@@ -94,7 +90,7 @@ def read_bonnie(data: bytes, name: str) -> Imported:
     return Imported(
         "bonnie",
         results[0].version,
-        tuple(run for run in runs if run.steps),
+        measured,
         {"hosts": results[0].name},
         (rates_alone,),
     )
@@ -151,10 +147,7 @@ def _tables(text: str, where: str) -> Iterator[_Result]:
         elif pending and (match := _LATENCY.match(line)):
             cells = match["rest"].split()
             if len(cells) == len(_PHASES):
-                pending = _Result(
-                    pending.version, pending.name, pending.size, pending.chunk, pending.jobs,
-                    pending.rates, tuple(cells),
-                )  # fmt: skip
+                pending = replace(pending, latencies=tuple(cells))
             yield pending
             pending = None
     if pending:
@@ -196,40 +189,26 @@ def _run(result: _Result, where: str) -> ImportedRun:
         text = result.rates[place].strip() if place < len(result.rates) else ""
         if not text.strip("+"):
             continue
-        step = step_of(len(steps), phase)
-        rate = _rate(text, f"{where}: {phase}", per_second=phase == "seeks")
+        step, seeks, at = step_of(len(steps), phase), phase == "seeks", f"{where}: {phase}"
+        rate = _rate(text, at, per_second=seeks)
         if not rate:
             continue
-        at = f"{where}: {phase}"
-        made = _row(result, step, rate, (direction, rw, moves_all), at, _longest(result, place))
+        made = row(
+            step=step,
+            direction=direction,
+            ios=-(-result.size // result.chunk) if moves_all else None,
+            size=result.size if moves_all else None,
+            seconds=result.size / rate if moves_all else None,
+            iops=rate if seeks else None,
+            bytes_per_s=None if seeks else rate,
+            where=at,
+            rw=rw,
+            block=result.chunk if moves_all or seeks else None,
+            jobs=result.jobs if not seeks else 1,
+            latency=_longest(result, place),
+        )
         steps.append(ImportedStep(step, (made,)))
     return ImportedRun(tuple(steps))
-
-
-def _row(
-    result: _Result,
-    step: Step,
-    rate: float,
-    how: tuple[Direction, str, bool],
-    where: str,
-    latency: Mapping[str, float],
-) -> Measurement:
-    direction, rw, moves_all = how
-    seeks = step.name == "seeks"
-    return row(
-        step=step,
-        direction=direction,
-        ios=-(-result.size // result.chunk) if moves_all else None,
-        size=result.size if moves_all else None,
-        seconds=result.size / rate if moves_all else None,
-        iops=rate if seeks else None,
-        bytes_per_s=None if seeks else rate,
-        where=where,
-        rw=rw,
-        block=result.chunk if moves_all or seeks else None,
-        jobs=result.jobs if not seeks else 1,
-        latency=latency,
-    )
 
 
 def _longest(result: _Result, place: int) -> dict[str, float]:

@@ -27,7 +27,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from diskbench.errors import InvalidValue
 from diskbench.fio.numbers import bytes_of
 from diskbench.importers.form import (
-    MOST_STEPS,
     Format,
     Imported,
     ImportedRun,
@@ -35,6 +34,7 @@ from diskbench.importers.form import (
     head_of,
     number,
     row,
+    some,
     step_of,
     text_of,
 )
@@ -68,9 +68,7 @@ _IN_MEMORY = (
 def read_dd(data: bytes, name: str) -> Imported:
     """Each dd in the text as a step of one run. Raises InvalidValue."""
     text = _with_lines(text_of(data, name))
-    steps = tuple(_dd_steps(text, name))
-    if not steps:
-        raise InvalidValue(f"{name}: no line of dd with bytes and seconds in it")
+    steps = some(_dd_steps(text, name), name, "line of dd with bytes and seconds")
     notes = () if all(step.measurements[0].ios is not None for step in steps) else (
         "dd's records are not in the text: its I/Os are empty",
     )  # fmt: skip
@@ -88,8 +86,6 @@ def _dd_steps(text: str, where: str) -> Iterator[ImportedStep]:
         records = _RECORDS.findall(above)
         if not records and _is_progress(match, following, text):
             continue
-        if index >= MOST_STEPS:
-            raise InvalidValue(f"{where}: it holds more than {MOST_STEPS:,} results of dd")
         commands = _COMMAND.findall(above)
         step = step_of(index, "dd" if index == 0 else f"dd-{index + 1}")
         at = f"{where}: dd line {index + 1}"
@@ -212,17 +208,13 @@ the seconds: both are rounded."""
 
 def read_hdparm(data: bytes, name: str) -> Imported:
     """Each timing in the text as a step of one run. Raises InvalidValue."""
-    steps = tuple(_hdparm_steps(text_of(data, name), name))
-    if not steps:
-        raise InvalidValue(f"{name}: no timing of hdparm in it")
+    steps = some(_hdparm_steps(text_of(data, name), name), name, "timing of hdparm")
     return Imported("hdparm", "", (ImportedRun(steps),))
 
 
 def _hdparm_steps(text: str, where: str) -> Iterator[ImportedStep]:
     used: dict[str, int] = {}
     for index, match in enumerate(_TIMING.finditer(text)):
-        if index >= MOST_STEPS:
-            raise InvalidValue(f"{where}: it holds more than {MOST_STEPS:,} timings of hdparm")
         base = _STEP_NAMES[match["what"]]
         used[base] = used.get(base, 0) + 1
         step = step_of(index, base if used[base] == 1 else f"{base}-{used[base]}")
@@ -247,8 +239,9 @@ def _hdparm_steps(text: str, where: str) -> Iterator[ImportedStep]:
         yield ImportedStep(step, (made,), warnings=(doubt,) if doubt else ())
 
 
-def _is_hdparm(data: bytes, _: str) -> bool:
-    return b"reads:" in data and _TIMING.search(head_of(data)) is not None
-
-
-HDPARM = Format("hdparm", "hdparm -tT", _is_hdparm, read_hdparm)
+HDPARM = Format(
+    "hdparm",
+    "hdparm -tT",
+    lambda data, _: b"reads:" in data and _TIMING.search(head_of(data)) is not None,
+    read_hdparm,
+)

@@ -16,7 +16,6 @@ from xml.parsers import expat
 
 from diskbench.errors import InvalidValue
 from diskbench.importers.form import (
-    MOST_STEPS,
     Format,
     Imported,
     ImportedRun,
@@ -24,6 +23,7 @@ from diskbench.importers.form import (
     head_of,
     number,
     row,
+    some,
     step_of,
     text_of,
 )
@@ -51,10 +51,8 @@ def read_diskspd(data: bytes, name: str) -> Imported:
     text = text_of(data, name)
     xml = "<Results" in text
     spans, system = from_xml(text, name) if xml else _from_text(text, name)
-    if not 0 < len(spans) <= MOST_STEPS:
-        raise InvalidValue(f"{name}: no timespan of diskspd with results in it")
     steps = []
-    for index, span in enumerate(spans):
+    for index, span in enumerate(some(spans, name, "timespan of diskspd with results")):
         at = f"{name}: timespan {index + 1}"
         rows = tuple(_rows(span, index, at))
         if not rows:

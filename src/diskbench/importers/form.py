@@ -5,19 +5,21 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal, TypeVar
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.histogram import QUANTILES, needed
+from diskbench.fio.output import DECODER
 from diskbench.fio.rows import ALL_JOBS
 from diskbench.limits import COUNTER, FASTEST, JOBS
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import MIB, NS_PER_S, format_bytes
-from diskbench.visible import UNKNOWN
+from diskbench.visible import UNKNOWN, unstorable, unstorable_words
 
 ImportKind = Literal[
     "fio-json", "fio-terse", "fio-text", "fio-log", "gobonniego", "bonnie", "dd", "hdparm",
@@ -163,9 +165,49 @@ def check_json(data: bytes, name: str) -> None:
         )
 
 
+def json_of(data: bytes, name: str, *, within: bool = False) -> Any:  # noqa: ANN401 - any JSON
+    """The JSON document in a file; `within`: other text may stand around it. Raises
+    InvalidValue."""
+    check_json(data, name)
+    text = data.decode(errors="replace")
+    try:
+        root = DECODER.raw_decode(text, text.index("{"))[0] if within else DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidValue(f"{name}: not readable as JSON: {error}") from error
+    if (bad := unstorable(root)) is not None:
+        raise InvalidValue(f"{name}: the text {unstorable_words(bad)}")
+    return root
+
+
 def head_of(data: bytes) -> str:
     """The text at the beginning of a file, in which a format must show itself."""
     return text_of(data[:_HEAD_BYTES], "")
+
+
+def shows(*signs: str) -> Callable[[bytes, str], bool]:
+    """Whether the head of a file has each of these signs, which are patterns."""
+
+    def has_all(data: bytes, _: str) -> bool:
+        head = head_of(data)
+        return all(re.search(sign, head, re.MULTILINE) for sign in signs)
+
+    return has_all
+
+
+_Found = TypeVar("_Found")
+
+
+def some(
+    found: Iterable[_Found], where: str, what: str, most: int = MOST_STEPS
+) -> tuple[_Found, ...]:
+    """All that a file holds of what is read of it, at least one. Raises InvalidValue, also for more
+    than `most`, before more of them take memory."""
+    few = tuple(islice(found, most + 1))
+    if not few:
+        raise InvalidValue(f"{where}: no {what} in it")
+    if len(few) > most:
+        raise InvalidValue(f"{where}: it holds more than {most:,} times a {what}")
+    return few
 
 
 def row(

@@ -29,12 +29,8 @@ from diskbench.importers.form import (
     as_utf8,
     head_of,
 )
-from diskbench.importers.gobonniego import GOBONNIEGO
-from diskbench.importers.perfkit import PERFKIT
-from diskbench.importers.pg_test_fsync import PG_TEST_FSYNC
-from diskbench.importers.small_reports import ELBENCHO, YABS
-from diskbench.importers.sysbench import SYSBENCH
-from diskbench.importers.vdbench import VDBENCH
+from diskbench.importers.json_tools import GOBONNIEGO, PERFKIT, YABS
+from diskbench.importers.line_tools import ELBENCHO, PG_TEST_FSYNC, SYSBENCH, VDBENCH
 from diskbench.model.doubts import MAYBE_MEMORY, NOT_A_DISK
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 

@@ -86,7 +86,7 @@ def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
         return ()
     work = []
     for step, times in repetitions(plan, longest=longest):
-        of_step = jobs(parse(step.job).sections)
+        of_step = jobs(parse(step.job))
         sizes = sorted({size for job in of_step for size in request_sizes(job)})
         rate = _asked_per_s(of_step)
         work.append(expected_work(cloud, rental.disk, sizes, step.expected_s * times, rate))

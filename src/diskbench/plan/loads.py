@@ -68,7 +68,7 @@ def asked_by(
     more or fewer in flight."""
     io_jobs = [
         job
-        for job in jobs(parse(step.job).sections)
+        for job in jobs(parse(step.job))
         if request_sizes(job) and "trim" not in (job.get("rw") or "")
     ]
     if not io_jobs:
@@ -192,7 +192,7 @@ def disks_loaded(step: Step) -> int | None:
     """How many devices a step does I/O on, if it loads each alike: jobs that differ in nothing but
     the device, or jobs on all of them. None where it loads one more than another; 0 without I/O."""
     asked: dict[str, list[tuple[tuple[str, str], ...]]] = {}
-    for job in jobs(parse(step.job).sections):
+    for job in jobs(parse(step.job)):
         if not request_sizes(job):
             continue
         shape = (("", str(len(job.files))), *sorted(_but_its_device(job).items()))

@@ -27,7 +27,7 @@ from diskbench.fio.estimate import (
     round_up_mib,
     with_filled,
 )
-from diskbench.fio.jobfile import Job, JobFile, jobs, parse
+from diskbench.fio.jobfile import Job, Sections, jobs, parse
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import change_lines
 from diskbench.fio.steps import build_steps, largest_bytes, space_bytes
@@ -261,7 +261,7 @@ def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
     if not available:
         return
     for step in steps:
-        needed = BASE_BYTES + sum(buffer_bytes(job) for job in jobs(parse(step.job).sections))
+        needed = BASE_BYTES + sum(buffer_bytes(job) for job in jobs(parse(step.job)))
         if needed > available:
             raise InvalidValue(
                 f"step {step.name!r} needs about {format_bytes(needed)} of memory for fio's "
@@ -276,11 +276,11 @@ def buffer_bytes(job: Job) -> int:
     return depth * max(block_sizes(job))
 
 
-def allowed_lines(file: JobFile, allowed: Sequence[str]) -> tuple[str, ...]:
+def allowed_lines(file: Sections, allowed: Sequence[str]) -> tuple[str, ...]:
     """A line for each option of a job file that stays because it was allowed."""
     return tuple(
         f"{option.key}={option.value or ''} stays (allowed by --allow {option.name})"
-        for section in file.sections
+        for section in file
         for option in section.options
         if option.name in allowed
     )

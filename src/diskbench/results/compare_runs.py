@@ -12,8 +12,7 @@ from itertools import chain
 
 from sqlalchemy.engine import Engine
 
-from diskbench.analysis.compare import adjusted, compare, judge
-from diskbench.analysis.compare_sentence import sentence
+from diskbench.analysis.compare import adjusted, compare, judge, sentence
 from diskbench.analysis.repeats import replicated
 from diskbench.catalog.fidelity import Fidelity
 from diskbench.errors import FactsDiffer, InvalidValue, NoFigure

@@ -7,28 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from diskbench.errors import EvidenceDamaged, FioFailed
-from diskbench.fio.company import company_warnings
-from diskbench.fio.estimate import fill_warning
-from diskbench.fio.offered import saturation_warning
 from diskbench.fio.output import parse_output
-from diskbench.fio.recorded import (
-    END,
-    cache_warning,
-    canary_warning,
-    clock_warning,
-    last_words,
-    why_failed,
-)
+from diskbench.fio.recorded import last_words, why_failed
 from diskbench.fio.rows import measurements
 from diskbench.fio.samples import parse_samples
 from diskbench.fio.volume import VOLUME
 from diskbench.fio.warnings import step_warnings
-from diskbench.model.doubts import FILES_LEFT_OUT
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import (
     LEFT_OUT,
     StepResult,
-    Warning,  # noqa: A004
 )
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
@@ -88,7 +76,7 @@ def step_result(
     samples = parse_samples(files[SAMPLES]) if files.get(SAMPLES) else None
     rows = measurements(output, run_id=run_id, step=step)
     seconds = max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
-    result = StepResult(
+    return StepResult(
         step_index=step.index,
         step=step.name,
         role=step.role,
@@ -98,34 +86,8 @@ def step_result(
         fio_exit=fio_exit,
         fio_version=output.version,
         measurements=rows,
-        warnings=step_warnings(step, rows, output, facts, samples),
+        warnings=step_warnings(step, rows, output, facts, samples, files),
         seconds_in_fio=seconds,
-    )
-    doubts = (
-        saturation_warning(step, result),
-        cache_warning(files.get(CACHE, b""), step),
-        fill_warning(step),
-        clock_warning(files.get(END, b""), step),
-        canary_warning(files, step),
-        _left_out(files, step),
-        *company_warnings(step, output, facts, files),
-    )
-    doubted = tuple(doubt for doubt in doubts if doubt is not None)
-    if not doubted:
-        return result
-    return result.model_copy(update={"warnings": result.warnings + doubted})
-
-
-def _left_out(files: Mapping[str, bytes], step: Step) -> Warning | None:
-    """That files of the host were not kept, as a warning."""
-    lines = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
-    if not lines:
-        return None
-    return FILES_LEFT_OUT.warning(
-        f"files of the host were not kept: {lines[0]}"
-        + (f", and {len(lines) - 1} more" if len(lines) > 1 else ""),
-        advice=f"{LEFT_OUT} in the step's evidence lists them",
-        step=step.name,
     )
 
 

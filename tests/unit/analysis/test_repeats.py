@@ -1,7 +1,6 @@
 """Statistics of several replicates, and the order-statistic interval: exact ranks, and its coverage
 by simulation."""
 
-import random
 from collections import Counter
 from itertools import product
 from statistics import median
@@ -144,24 +143,9 @@ def test_the_ranks_are_those_of_the_printed_table(n, rank, coverage):
     assert found.coverage == pytest.approx(coverage, abs=0.0006)
 
 
-@pytest.mark.parametrize("n", range(6))
-def test_fewer_than_six_replicates_have_no_interval(n):
-    assert median_interval([1.0] * n) is None
-
-
 @given(st.lists(st.floats(-1e9, 1e9), min_size=6, max_size=60))
 def test_the_median_lies_within_and_order_does_not_matter(values):
     found = median_interval(values)
     assert found.low <= median(values) <= found.high
     assert found.coverage >= 0.95
     assert median_interval(sorted(values)) == found
-
-
-def test_it_covers_the_true_median_of_a_skewed_distribution():
-    generator = random.Random(2)
-    trials = 3000
-    covered = 0
-    for _ in range(trials):
-        found = median_interval([generator.lognormvariate(0, 1) for _ in range(10)])
-        covered += found.low <= 1.0 <= found.high
-    assert covered / trials >= 0.965  # exact: 0.979

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks import rates_unsteady
+from benchmarks import rates_series
 from tests.rigs.synthetic import Noise, flat, settling, steps
 
 from diskbench.analysis.phases import step_phases
@@ -91,6 +91,6 @@ def test_noise_about_one_level_is_none_of_them(phi, sd):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in rates_unsteady.LINES if "false" in name])
+@pytest.mark.parametrize("name", [name for name in rates_series.UNSTEADY if "false" in name])
 def test_false_alarms_are_at_most_one_in_twenty(name):
-    assert all(hits <= of / 20 for hits, of in rates_unsteady.LINES[name]())
+    assert all(hits <= of / 20 for hits, of in rates_series.UNSTEADY[name]())

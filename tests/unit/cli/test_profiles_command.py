@@ -47,7 +47,7 @@ def test_render_prints_complete_job_files_one_a_step(tmp_path):
     assert f"directory={tmp_path}/diskbench-TRIAL" in text
     one = run("render", "quick", "--step", "1", "--set", "size=1m").stdout
     assert "; =====" not in one
-    assert [s.name for s in parse(one).sections if not s.is_global] == ["seq-read-1m"]
+    assert [s.name for s in parse(one) if not s.is_global] == ["seq-read-1m"]
 
 
 def test_render_on_a_device_names_it():

@@ -16,7 +16,7 @@ GUIDES = Path(__file__).parents[2] / "cases" / "guides"
 
 def options(text):
     """Name and options of each job that a command line makes."""
-    made = jobs(parse(job_file(text)).sections)
+    made = jobs(parse(job_file(text)))
     return [(job.name, {option.key: option.value for option in job.options}) for job in made]
 
 
@@ -49,7 +49,7 @@ def test_several_commands_are_steps_and_share_nothing():
         job_file("fio --bs=4k --name=a --rw=read\nfio --name=b --rw=write && fio --name=c")
     )
     assert [group.name for group in groups(file)] == ["a", "b", "c"]
-    assert [job.get("bs") for job in jobs(file.sections)] == ["4k", None, None]
+    assert [job.get("bs") for job in jobs(file)] == ["4k", None, None]
 
 
 def test_a_placeholder_is_a_name_and_not_a_redirection():
@@ -101,7 +101,7 @@ def test_the_command_that_fio_makes_of_a_job_file_is_that_job_file_again(name):
     )  # fmt: skip
     (command,) = [line for line in done.stdout.splitlines() if line.startswith("fio ")]
     ours = [(job, set(found.items())) for job, found in options(command)]
-    theirs = jobs(parse((GUIDES / name).read_text()).sections)
+    theirs = jobs(parse((GUIDES / name).read_text()))
     for (job, found), written in zip(ours, theirs, strict=True):
         assert job == written.name
         expected = {(o.key, o.value) for o in written.options if o.key not in {"filename"}}

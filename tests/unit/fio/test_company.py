@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from diskbench.fio.company import company_warnings
+from diskbench.fio.company import company_doubts
+from diskbench.fio.declared import Case
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.model.facts import HostFacts, MountFacts
 from diskbench.model.spec import Step
@@ -43,8 +44,8 @@ def files(fio_reads=0, fio_writes=0, reads=0, writes=0, seconds=SECONDS, block=B
 
 
 def codes(files, more="", syncs=0, role="measure", **facts):
-    found = company_warnings(step(more, role), output(syncs), HostFacts(**facts), files)
-    return [one.code for one in found]
+    case = Case(step(more, role), (), output(syncs), HostFacts(**facts), files=files)
+    return [one.code for one in company_doubts(case)]
 
 
 FILE = "filename=/mnt/x/file\n"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import InvalidValue, ProfileError
-from diskbench.fio.jobfile import JobFile, JobOption, Section, groups, jobs, parse, write
+from diskbench.fio.jobfile import JobOption, Section, Sections, groups, jobs, parse, write
 from diskbench.fio.profiles import parse_profile, with_environment
 from diskbench.fio.template import RenderContext, render
 
@@ -24,15 +24,15 @@ SECTIONS = st.lists(st.builds(Section, name=NAMES, options=OPTIONS), min_size=1,
 )
 
 
-def without_lines(file: JobFile) -> list[tuple[str, list[tuple[str, str | None]]]]:
-    return [(s.name, [(o.key, o.value) for o in s.options]) for s in file.sections]
+def without_lines(file: Sections) -> list[tuple[str, list[tuple[str, str | None]]]]:
+    return [(s.name, [(o.key, o.value) for o in s.options]) for s in file]
 
 
 @pytest.mark.slow
 @given(SECTIONS)
 def test_what_is_written_is_read_again(sections):
     sections = (*sections, Section(name="last", options=(JobOption(key="rw", value="read"),)))
-    assert without_lines(parse(write(sections))) == without_lines(JobFile(sections=sections))
+    assert without_lines(parse(write(sections))) == without_lines(sections)
 
 
 @given(st.text())
@@ -41,15 +41,15 @@ def test_any_text_is_parsed_or_refused_by_name(text):
         parsed = parse(text)
     except ProfileError:
         return
-    assert parse(write(parsed.sections)) is not None
+    assert parse(write(parsed)) is not None
 
 
 @pytest.mark.slow
 @given(SECTIONS)
 def test_groups_hold_every_job_once_and_in_order(sections):
-    file = JobFile(sections=(*sections, Section(name="last")))
+    file = (*sections, Section(name="last"))
     split = [job.name for group in groups(file) for job in group.jobs]
-    assert split == [job.name for job in jobs(file.sections)]
+    assert split == [job.name for job in jobs(file)]
 
 
 def test_comments_end_a_line_wherever_they_stand():
@@ -59,7 +59,7 @@ def test_comments_end_a_line_wherever_they_stand():
 
 def test_a_global_section_applies_only_to_jobs_after_it():
     file = parse("[a]\nrw=read\n[global]\nbs=8k\n[b]\nrw=write\n[globalised]\nbs=16k\n[c]\nrw=read")
-    assert [job.get("bs") for job in jobs(file.sections)] == [None, "8k", "16k"]
+    assert [job.get("bs") for job in jobs(file)] == [None, "8k", "16k"]
 
 
 def test_stonewall_and_its_alias_begin_a_group():
@@ -94,14 +94,17 @@ def test_waiting_for_a_job_of_an_earlier_group_is_left_out():
     ("text", "named"),
     [
         ("rw=read\n", "before the first"),
-        ("[a]\ninclude /etc/passwd\n", "included"),
+        ("include /etc/passwd\n[a]\nrw=read\n", "included"),
+        ("[a]\nrw=read\n  include /tmp/x\n", "included"),
         ("[a]\nincludefoo\n", "included"),
         ("[a\nrw=read\n", "not a section"),
         ("[]\nrw=read\n", "not a section"),
         ("[a]\n=read\n", "no option name"),
         ("[a]\nrw=read\x0bexec_prerun=id\n", "control character"),
         ("[a]\nrw=read\rexec_prerun=id\n", "control character"),
+        ("[a]\nrw=read\x00filename=/etc/passwd\n", "control character"),
         ("[a]\n;" + "x" * 5000 + "\n", "longer"),
+        (f"[a]\nrw=read\ndescription={'x' * 4090}filename=/etc/passwd\n", "longer"),
         ("[global]\nbs=4k\n", "no job"),
         ("[a]\nrw=read\nexit_what=all\n[b]\nstonewall\nrw=read\n", "exit_what"),
     ],

@@ -6,15 +6,18 @@ from tests.unit.report import made
 from tests.unit.report.made import row
 
 from diskbench.errors import MeasurementFailed, ProfileError
+from diskbench.fio.declared import Case
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import (
     requested_iops,
     resolve,
-    saturation_warning,
+    saturation_doubts,
     share_of,
     stand_in,
 )
+from diskbench.fio.reported import FioOutput
 from diskbench.fio.target import FioTarget
+from diskbench.model.facts import HostFacts
 
 TEXT = """[capacity]
 rw=randread
@@ -43,7 +46,7 @@ def test_the_rate_is_a_share_of_what_the_earlier_step_reached():
     assert (capacity.role, offered.role) == ("measure", "offered")
     resolved = resolve(offered, [result(capacity, 4000.0)])
     assert requested_iops(resolved.job) == 3000
-    (job,) = jobs(parse(resolved.job).sections)
+    (job,) = jobs(parse(resolved.job))
     assert (job.get("numjobs"), job.get("rate_iops")) == ("8", "375")
 
 
@@ -51,7 +54,7 @@ def test_a_mix_offers_each_direction_its_share():
     text = TEXT.replace("size=1m\nnumjobs", "rw=randrw\nrwmixread=70\nsize=1m\nnumjobs")
     capacity, offered = steps(text)
     resolved = resolve(offered, [result(capacity, 4000.0)])
-    (job,) = jobs(parse(resolved.job).sections)
+    (job,) = jobs(parse(resolved.job))
     assert job.get("rate_iops") == "262,113"
     assert requested_iops(resolved.job) == 3000
 
@@ -87,25 +90,31 @@ def test_a_reference_to_a_later_or_missing_step_is_refused():
         )
 
 
+def saturated(step, found):
+    output = FioOutput(where="x", version="fio-3.33", jobs=(), options={})
+    case = Case(step, found.measurements, output, HostFacts())
+    return next(iter(saturation_doubts(case)), None)
+
+
 @pytest.mark.parametrize(
     ("achieved", "verdict"), [(3000.0, False), (2971.0, False), (2969.0, True), (1500.0, True)]
 )
 def test_less_than_99_percent_of_the_offered_load_is_saturated(achieved, verdict):
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 4000.0)])
-    assert (saturation_warning(resolved, result(resolved, achieved)) is not None) is verdict
+    assert (saturated(resolved, result(resolved, achieved)) is not None) is verdict
 
 
 def test_chance_alone_does_not_saturate_a_slow_disk():
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 100.0)])
-    assert saturation_warning(resolved, result(resolved, 73.5)) is None
-    assert saturation_warning(resolved, result(resolved, 70.0)) is not None
+    assert saturated(resolved, result(resolved, 73.5)) is None
+    assert saturated(resolved, result(resolved, 70.0)) is not None
 
 
 def test_a_closed_loop_is_never_called_saturated():
     capacity, _ = steps()
-    assert saturation_warning(capacity, result(capacity, 1.0)) is None
+    assert saturated(capacity, result(capacity, 1.0)) is None
 
 
 def test_the_notation_is_a_percentage_of_a_step():
@@ -118,8 +127,8 @@ def test_the_notation_is_a_percentage_of_a_step():
 def test_a_load_the_disk_cannot_follow_is_told_with_both_rates():
     capacity, offered = steps(TEXT.replace("75%", "25%"))
     resolved = resolve(offered, [result(capacity, 4000.0)])
-    told = saturation_warning(resolved, result(resolved, 700.0))
+    told = saturated(resolved, result(resolved, 700.0))
     assert told is not None
     assert told.code == "saturated"
     assert "700 of 1,000" in told.message
-    assert saturation_warning(resolved, result(resolved, 999.0)) is None
+    assert saturated(resolved, result(resolved, 999.0)) is None

@@ -41,7 +41,7 @@ from diskbench.fio.target import FioTarget
     ],
 )
 def test_an_option_the_target_does_not_know_is_named_with_section_and_version(line, version, needs):
-    sections = parse(f"[global]\nbs=4k\n[late]\nrw=read\n{line}\n").sections
+    sections = parse(f"[global]\nbs=4k\n[late]\nrw=read\n{line}\n")
     with pytest.raises(ProfileError) as caught:
         check_version(sections, version, where="profile 'x'")
     assert "[late]" in caught.value.message
@@ -51,7 +51,7 @@ def test_an_option_the_target_does_not_know_is_named_with_section_and_version(li
 
 
 def test_what_the_target_knows_passes():
-    sections = parse("[a]\nrw=read\nsync=dsync\nioengine=filestat\n").sections
+    sections = parse("[a]\nrw=read\nsync=dsync\nioengine=filestat\n")
     check_version(sections, "3.33", where="x")
     check_version(sections, None, where="x")
     check_version(sections, "3.24", where="x")
@@ -59,7 +59,7 @@ def test_what_the_target_knows_passes():
 
 def test_a_fio_older_than_the_oldest_is_refused():
     with pytest.raises(ProfileError, match=r"3\.16"):
-        check_version(parse("[a]\nrw=read\n").sections, "3.1", where="x")
+        check_version(parse("[a]\nrw=read\n"), "3.1", where="x")
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diskbench.fio.declared import Case
 from diskbench.fio.recorded import (
     CacheDrop,
     Canary,
-    cache_warning,
+    kept_cache_doubts,
     parse_cache_drop,
     parse_canary,
     parse_end,
     why_failed,
 )
+from diskbench.fio.reported import FioOutput
+from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
 
 
@@ -79,19 +82,23 @@ def test_a_drop_is_verified_only_when_next_to_nothing_is_left(drop, verified):
     assert drop.verified is verified
 
 
-def a_step(job):
-    return Step(index=0, name="read", job=job, expected_s=1)
+def kept(data, job="[read]\nrw=read\n"):
+    """The doubt in a step with this cache.txt."""
+    output = FioOutput(where="x", version="fio-3.33", jobs=(), options={})
+    step = Step(index=0, name="read", job=job, expected_s=1)
+    case = Case(step, (), output, HostFacts(), files={"cache.txt": data})
+    return next(iter(kept_cache_doubts(case)), None)
 
 
 STAYED = b"method drop_caches\nwhat files\nbefore_bytes 104857600\nafter_bytes 52428800\n"
 
 
 def test_a_cache_that_stayed_is_told_where_it_matters():
-    told = cache_warning(STAYED, a_step("[read]\nrw=read\n"))
+    told = kept(STAYED)
     assert told is not None
-    assert (told.code, told.step) == ("cache-kept", "read")
+    assert told.code == "cache-kept"
     assert "50 MiB" in told.message
-    assert cache_warning(STAYED, a_step("[read]\nrw=read\ndirect=1\n")) is None
+    assert kept(STAYED, "[read]\nrw=read\ndirect=1\n") is None
 
 
 @pytest.mark.parametrize(
@@ -103,4 +110,4 @@ def test_a_cache_that_stayed_is_told_where_it_matters():
     ],
 )
 def test_a_cache_that_went_or_was_kept_on_purpose_is_not_told(data):
-    assert cache_warning(data, a_step("[read]\nrw=read\n")) is None
+    assert kept(data) is None

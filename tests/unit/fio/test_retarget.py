@@ -23,7 +23,7 @@ def changed(line, target, *, after=""):
     """The options of a job with that line on the target, and the lines that say what changed."""
     file, changes = retarget(parse(f"[a]\nrw=write\nsize=1m\n{line}\n{after}"), target)
     check(file, target)
-    options = [(option.key, option.value) for option in jobs(file.sections)[0].options[2:]]
+    options = [(option.key, option.value) for option in jobs(file)[0].options[2:]]
     return options, change_lines(changes)
 
 
@@ -99,7 +99,7 @@ def test_no_name_leads_outside_the_target(name):
             check(file, target)
         except ProfileError:
             continue
-        value = jobs(file.sections)[0].get("filename") or ""
+        value = jobs(file)[0].get("filename") or ""
         if target.kind == "device":
             assert value in {target.path, name}
         else:
@@ -120,7 +120,7 @@ def test_several_directories_become_one_and_files_that_are_one_then_are_named():
 def test_options_that_are_set_replace_those_of_every_job_and_are_given_to_the_rest():
     file = parse("[global]\nbs=4k\n[a]\nrw=read\ntimeout=180\n[b]\nrw=write\n")
     done, changes = retarget(file, DIRECTORY, [("runtime", "1"), ("bs", "8k")])
-    for job in jobs(done.sections):
+    for job in jobs(done):
         assert (job.get("runtime"), job.get("bs")) == ("1", "8k")
     assert [(change.before, change.after) for change in changes] == [
         ("", "runtime=1"),
@@ -133,9 +133,7 @@ def test_options_that_are_set_replace_those_of_every_job_and_are_given_to_the_re
 @pytest.mark.parametrize("value", ["/etc/passwd", "/dev/sda", "../x"])
 def test_what_is_set_is_put_onto_the_target_or_refused_like_the_rest(value):
     file, _ = retarget(parse("[a]\nrw=write\nsize=1m\n"), DEVICE, [("filename", value)])
-    assert {o.value for j in jobs(file.sections) for o in j.options if o.name == "filename"} == {
-        DEVICE.path
-    }
+    assert {o.value for j in jobs(file) for o in j.options if o.name == "filename"} == {DEVICE.path}
 
 
 MIB = 1 << 20
@@ -211,7 +209,7 @@ def test_files_without_data_need_no_size():
 def test_a_share_is_one_of_the_size_and_files_that_would_exceed_it_are_cut_alike():
     at = target("/mnt/d", 100 * MIB)
     one = built("[a]\nrw=write\nsize=80%\n", at)
-    assert [job.get("size") for step in one.steps for job in jobs(parse(step.job).sections)] == [
+    assert [job.get("size") for step in one.steps for job in jobs(parse(step.job))] == [
         str(80 * MIB)
     ]
     assert [line for change in one.changes for line in change.lines] == [

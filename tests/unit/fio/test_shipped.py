@@ -94,7 +94,7 @@ def test_what_is_read_was_written_before(name):
     steps, _ = steps_at(name, DIRECTORY)
     written: set[str] = set()
     for step in steps:
-        for job in jobs(parse(step.job).sections):
+        for job in jobs(parse(step.job)):
             if "file" in (job.get("ioengine") or ""):
                 continue
             named = {o.value for o in job.options if o.name == "filename"} or {
@@ -120,12 +120,12 @@ def test_quick_takes_about_half_a_minute():
 def test_gobonniego_uses_twice_the_memory_and_one_worker_a_core():
     steps, _ = steps_at("gobonniego", DIRECTORY)
     assert space_bytes(steps) == 2 * CONTEXT.memory_bytes
-    assert jobs(parse(steps[0].job).sections)[0].get("numjobs") == "2"
+    assert jobs(parse(steps[0].job))[0].get("numjobs") == "2"
 
 
 def test_dd_writes_what_the_post_wrote():
     steps, _ = steps_at("dd", DIRECTORY)
-    assert jobs(parse(steps[0].job).sections)[0].get("size") == str(4096 * 100 * 1024)
+    assert jobs(parse(steps[0].job))[0].get("size") == str(4096 * 100 * 1024)
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_ph
     steps, _ = steps_at("bonnie", DIRECTORY)
     orders = []
     for step in steps:
-        job = jobs(parse(step.job).sections)[0]
+        job = jobs(parse(step.job))[0]
         assert job.get("file_service_type") != "random", "quadratic in fio"
         if job.name.endswith("-rand"):
             named = [o.value.split(":") for o in job.options if o.name == "filename"]
@@ -144,14 +144,14 @@ def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_ph
 
 def test_dd_waits_for_the_device_as_its_close_does_but_not_for_a_file():
     at = {kind: steps_at("dd", target)[0][0] for kind, target in TARGETS.items()}
-    waits = {kind: jobs(parse(step.job).sections)[0].get("end_fsync") for kind, step in at.items()}
+    waits = {kind: jobs(parse(step.job))[0].get("end_fsync") for kind, step in at.items()}
     assert waits == {"directory": "0", "device": "1"}
 
 
 def test_diskspd_stays_below_the_throttle_of_the_post():
     steps, _ = steps_at("diskspd", DIRECTORY)
     for step in steps[1:]:
-        assert int(jobs(parse(step.job).sections)[0].get("rate") or 0) < 32_000_000
+        assert int(jobs(parse(step.job))[0].get("rate") or 0) < 32_000_000
 
 
 def test_the_snia_matrix_is_56_minutes_a_round_and_steady_on_writes():

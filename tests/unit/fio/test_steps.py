@@ -23,7 +23,7 @@ def build(body, matter="", target=DIRECTORY, version="3.33"):
 
 
 def job(step):
-    return jobs(parse(step.job).sections)[0]
+    return jobs(parse(step.job))[0]
 
 
 TWO = "[global]\nfilename=data\nsize=1m\n[a]\nrw=write\n[b]\nstonewall\nrw=read\ndirect=0\n"

@@ -25,8 +25,7 @@ def placed(text, target=PAIR):
     file, changes = retarget(parse(text), target)
     check(file, target)
     names = [
-        [option.value for option in job.options if option.name == "filename"]
-        for job in jobs(file.sections)
+        [option.value for option in job.options if option.name == "filename"] for job in jobs(file)
     ]
     return names, change_lines(changes)
 
@@ -142,7 +141,7 @@ def test_whatever_is_named_only_the_disks_are_left(named):
 
 def test_the_job_file_of_a_step_names_the_disks_and_no_other_file():
     (step,) = steps_of(EACH.replace("rw=read", "rw=read\nsize=1g"))
-    sections = parse(step.job).sections
+    sections = parse(step.job)
     assert [job.get("filename") for job in jobs(sections)] == list(PAIR.paths)
     assert [job.get("allow_file_create") for job in jobs(sections)] == ["0", "0"]
 
@@ -151,7 +150,7 @@ def test_size_is_what_may_be_used_of_each_disk():
     limited = PAIR.model_copy(update={"size_bytes": GIB})
     text = f"{EACH}[both]\nrw=read\nfilename=/dev/sdb:/dev/sdc\n"
     (step,) = steps_of(text, limited)
-    sizes = [job.get("size") for job in jobs(parse(step.job).sections)]
+    sizes = [job.get("size") for job in jobs(parse(step.job))]
     assert sizes == [str(GIB), str(GIB), str(2 * GIB)]
     assert largest_bytes([step], PAIR.capacity_bytes) == dict.fromkeys(PAIR.paths, GIB)
     with pytest.raises(ProfileError, match="of a disk"):
@@ -170,5 +169,5 @@ def test_bytes_are_divided_between_disks_and_a_share_is_one_of_each(size, of_eac
 
 def test_steps_behind_a_stonewall_keep_their_disks():
     steps = steps_of(EACH.replace("[b]\n", "[b]\nstonewall\n").replace("rw", "size=1m\nrw"))
-    named = [jobs(parse(step.job).sections)[0].get("filename") for step in steps]
+    named = [jobs(parse(step.job))[0].get("filename") for step in steps]
     assert named == list(PAIR.paths)

@@ -17,23 +17,6 @@ def imported(path, name=None):
     return read_imported(data, name=name or Path(path).name)
 
 
-@pytest.mark.parametrize(
-    ("version", "write_s", "threads", "started"),
-    [("1.0.7", 150.0, 4, None), ("1.0.9", 96.5, 8, "2018-04-15T20:12:29.552582+00:00")],
-)
-def test_each_result_of_gobonniego_is_a_run_of_three_steps(version, write_s, threads, started):
-    found = imported(f"imported/gobonniego-{version}.json")
-    assert (found.kind, found.tool_version, len(found.runs)) == ("gobonniego", version, 2)
-    first = found.runs[0]
-    assert first.started_at == started
-    assert [step.step.name for step in first.steps] == ["seqwrite", "seqread", "iops"]
-    write, read, mixed = (step.measurements[0] for step in first.steps)
-    assert write.runtime_ns == write_s * 1e9
-    assert write.bytes_per_s == pytest.approx(write.bytes / write_s)
-    assert {(row.jobs, row.scope) for row in (write, read, mixed)} == {(threads, "step")}
-    assert (mixed.direction, mixed.block_bytes, mixed.rw) == ("mixed", 512, "randrw")
-
-
 def test_jobs_of_one_group_are_one_step():
     found = imported("fio_output/v3.33-two-jobs.out", "mine.json")
     (run,) = found.runs
@@ -111,44 +94,6 @@ def test_a_damaged_log_is_refused_by_its_line(data, told):
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n\n"])
 def test_a_whole_log_is_taken_however_it_ends(end):
     check_log(b"1000, 30, 0, 0, 0x0000\n2000, 31, 0, 0, 0x400a" + end, name="x_iops.1.log")
-
-
-PRINTED = {
-    # file → step → what its tool prints, of (ios, bytes, runtime_ns, iops, bytes_per_s)
-    "bonnie-1.97.csv": {
-        "char-write": {"bytes_per_s"},
-        "block-write": {"ios", "bytes", "runtime_ns", "iops", "bytes_per_s"},
-        "seeks": {"iops"},
-    },
-    "dd-last-line.txt": {"dd": {"bytes", "runtime_ns", "bytes_per_s"}},
-    "dd-write-4k.txt": {"dd": {"ios", "bytes", "runtime_ns", "iops", "bytes_per_s"}},
-    "perfkitbenchmarker_results.json": {"sequential_write": {"iops", "bytes_per_s"}},
-    "vdbench-50407.txt": {"rd1": {"runtime_ns", "iops", "bytes_per_s"}},
-    "diskspd-2.0-text.txt": {
-        "timespan-1": {"ios", "bytes", "runtime_ns", "iops", "bytes_per_s"},
-    },
-    "hdparm-sata.txt": {
-        "buffered-reads": {"ios", "bytes", "runtime_ns", "iops", "bytes_per_s"},
-    },
-}
-FIGURES = ("ios", "bytes", "runtime_ns", "iops", "bytes_per_s")
-
-
-@pytest.mark.parametrize("name", PRINTED)
-def test_a_row_holds_what_its_tool_prints_and_nothing_else(name):
-    found = read_imported((CASES / "imports" / name).read_bytes(), name=name)
-    steps = {step.step.name: step.measurements for step in found.runs[0].steps}
-    for step, printed in PRINTED[name].items():
-        for row in steps[step]:
-            assert {field for field in FIGURES if getattr(row, field) is not None} == printed
-            assert row.did_io
-
-
-def test_a_percentile_of_uncounted_ios_has_no_number_of_samples():
-    data = (CASES / "imports" / "perfkitbenchmarker_results.json").read_bytes()
-    (row,) = read_imported(data, name="x").runs[0].steps[0].measurements
-    assert row.p50_ns is not None
-    assert row.clat_samples is None
 
 
 def test_a_count_that_terse_output_does_not_give_is_empty():

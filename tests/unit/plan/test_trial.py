@@ -77,7 +77,7 @@ def a_step(text: str) -> Step:
     ],
 )
 def test_buffers_are_jobs_times_depth_times_the_largest_block(options: str, expected: int) -> None:
-    (job,) = jobs(parse(f"[a]\n{options}\n").sections)
+    (job,) = jobs(parse(f"[a]\n{options}\n"))
     assert buffer_bytes(job) == expected
 
 

@@ -241,7 +241,6 @@ def _offered(plan: Plan | None) -> Iterator[tuple[str, list[tuple[str, float | N
     it offers."""
     for step in plan.steps if plan and not plan.search else ():
         of_jobs = [
-            (job.get("rw") or "", share_of(job.get("rate_iops")))
-            for job in jobs(parse(step.job).sections)
+            (job.get("rw") or "", share_of(job.get("rate_iops"))) for job in jobs(parse(step.job))
         ]
         yield step.name, [(rw, share[0] if share else None) for rw, share in of_jobs]

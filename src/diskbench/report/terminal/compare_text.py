@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from diskbench.analysis.compare_sentence import percent
+from diskbench.analysis.compare import percent
 from diskbench.model.campaign import ReplicateLine, Replicates
 from diskbench.model.comparison import Compared, Comparison, Finding, Metric, Replicated
 from diskbench.model.doubts import doubt_words

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.analysis.compare_sentence import percent
+from diskbench.analysis.compare import percent
 from diskbench.model.campaign import Replicates
 from diskbench.model.comparison import (
     Compared,

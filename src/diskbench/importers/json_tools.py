@@ -1,16 +1,23 @@
-"""PerfKitBenchmarker's perfkitbenchmarker_results.json: one sample of a metric a line, as JSON.
+"""JSON of other tools: GoBonnieGo (`gobonniego -json`, 1.0.5 and later), PerfKitBenchmarker, YABS.
+
+PerfKitBenchmarker's perfkitbenchmarker_results.json: one sample of a metric a line, as JSON.
 
 Samples of the benchmark fio are read: `job:direction:bandwidth` in KB/s (fio's, of 1,024 bytes,
 whole numbers), `:iops`, and `:latency` in µs with its labels min, max, stddev and p50 … p99.99. The
 labels hold the options of the job, too. A sample has the time at which it was taken, in Unix time.
 There is no count and no run time: a row has rates and latencies alone. Several who published such
 files made one list of the samples; it is read as well.
+
+YABS -j (github.com/masonr/yet-another-bench-script): for each block size what fio did in 30 s of
+randrw, half of it reads, with libaio, direct I/O, an iodepth of 64 and two jobs. Its KBps are
+1,024 bytes, as in the terse lines of fio that it reads.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.errors import InvalidValue
@@ -22,23 +29,126 @@ from diskbench.fio.declared import (
     numjobs,
     rw_of,
 )
-from diskbench.fio.output import DECODER
+from diskbench.fio.numbers import bytes_of
 from diskbench.importers.form import (
     MOST_STEPS,
     Format,
     Imported,
     ImportedRun,
     ImportedStep,
-    check_json,
+    json_of,
     number,
     row,
+    some,
     step_of,
     text_of,
     utc,
 )
+from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
-from diskbench.units import KIB
-from diskbench.visible import unstorable, unstorable_words
+from diskbench.units import KIB, NS_PER_S
+
+_SEQUENTIAL_BLOCK = 65536
+_RANDOM_BLOCK = 512
+"""GoBonnieGo's block sizes (bench/bench.go)."""
+_LONGEST_NAME = 80
+
+
+def read_gobonniego(data: bytes, name: str) -> Imported:
+    """The runs in a file of GoBonnieGo 1.0.5 or later; each result is a run of three steps. Raises
+    InvalidValue."""
+    root = json_of(data, name)
+    results = root.get("results") if isinstance(root, dict) else None
+    if not isinstance(results, list) or not results:
+        raise InvalidValue(f"{name}: GoBonnieGo file without any result")
+    threads = root.get("num_readers_and_writers")
+    jobs = threads if type(threads) is int and 0 < threads <= JOBS else 1
+    runs = []
+    for index, result in enumerate(results):
+        where = f"{name}: results[{index}]"
+        if not isinstance(result, dict):
+            raise InvalidValue(f"{where} is not an object")
+        runs.append(_gobonniego_run(result, where, jobs))
+    known = {"disk_space_used_gib", "physical_memory_bytes", "iops_duration_seconds"}
+    facts = {
+        key: value
+        for key, value in root.items()
+        if key in known and type(value) in (int, float) and 0 <= value <= COUNTER
+    }
+    return Imported("gobonniego", str(root.get("version", "unknown")), tuple(runs), facts)
+
+
+def _gobonniego_run(result: Mapping[str, Any], where: str, jobs: int) -> ImportedRun:
+    phases: tuple[tuple[str, str, Direction, str, int], ...] = (
+        ("seqwrite", "write", "write", "write", _SEQUENTIAL_BLOCK),
+        ("seqread", "read", "read", "read", _SEQUENTIAL_BLOCK),
+        # Reads and writes, 9 : 1; the file has only their sum.
+        ("iops", "io", "mixed", "randrw", _RANDOM_BLOCK),
+    )
+    steps = []
+    for index, (name, prefix, direction, rw, block) in enumerate(phases):
+        runtime_ns = _duration_ns(result, prefix, where)
+        if prefix == "io":
+            ios = _count(result, "io_operations", where)
+            size = ios * block
+            if size > COUNTER:
+                raise InvalidValue(f"{where}: io_operations is {ios:,}, more than any disk does")
+        else:
+            size = _count(result, f"{prefix}_bytes", where)
+            ios = -(-size // block)
+        step = step_of(index, name)
+        measured = row(
+            step=step,
+            direction=direction,
+            where=f"{where}: {name}",
+            ios=ios,
+            size=size,
+            seconds=runtime_ns / NS_PER_S,
+            iops=ios * NS_PER_S / runtime_ns,
+            bytes_per_s=size * NS_PER_S / runtime_ns,
+            rw=rw,
+            block=block,
+            jobs=jobs,
+            depth=1,
+        )
+        steps.append(ImportedStep(step, (measured,)))
+    started = result.get("start_time")
+    return ImportedRun(tuple(steps), started_at=_iso(started, where) if started else None)
+
+
+def _duration_ns(result: Mapping[str, Any], prefix: str, where: str) -> int:
+    """The duration in ns: the file has nanoseconds up to 1.0.7 and seconds since 1.0.8."""
+    for key, scale in ((f"{prefix}_nanoseconds", 1), (f"{prefix}_seconds", NS_PER_S)):
+        value = result.get(key)
+        if isinstance(value, int | float) and 0 < value * scale < 2**63:
+            return max(round(value * scale), 1)
+    raise InvalidValue(f"{where}: no usable {prefix}_seconds or {prefix}_nanoseconds")
+
+
+def _count(result: Mapping[str, Any], key: str, where: str) -> int:
+    value = result.get(key)
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise InvalidValue(f"{where}: {key} is {value!r}, not a count")
+    return value
+
+
+def _iso(text: object, where: str) -> str:
+    try:
+        # Go writes nanoseconds; Python reads up to six digits and drops the rest.
+        moment = datetime.fromisoformat(str(text)).astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        shown = str(text)[:_LONGEST_NAME]
+        raise InvalidValue(f"{where}: start_time {shown!r} is not a time") from error
+    return moment.isoformat(timespec="microseconds")
+
+
+GOBONNIEGO = Format(
+    "gobonniego",
+    "GoBonnieGo -json",
+    lambda data, _: b'"gobonniego_directory"' in data or b'"write_megabytes_per_second"' in data,
+    read_gobonniego,
+)
+
 
 _METRIC = re.compile(
     r"(?P<job>.{1,80}):(?P<direction>read|write|trim):(?P<what>bandwidth|iops|latency)"
@@ -84,7 +194,7 @@ def read_perfkit(data: bytes, name: str) -> Imported:
         for label, fact in (("fio_version", "fio_version"), ("vm_names", "hosts")):
             if labels.get(label):
                 facts[fact] = labels[label][:80]
-    runs = [made for samples in by_run.values() if (made := _run(samples, name)).steps]
+    runs = [made for samples in by_run.values() if (made := _perfkit_run(samples, name)).steps]
     if not runs:
         tests = f" (its samples are of {', '.join(sorted(other_tests)[:5])})" if other_tests else ""
         raise InvalidValue(f"{name}: no sample of fio with bandwidth and IOPS in it{tests}")
@@ -94,16 +204,10 @@ def read_perfkit(data: bytes, name: str) -> Imported:
 
 def _samples(text: str, where: str) -> Iterator[_Sample]:
     for place, document in _documents(text, where):
-        check_json(document.encode(), place)
-        try:
-            parsed = DECODER.decode(document)
-        except (ValueError, RecursionError) as error:
-            raise InvalidValue(f"{place} is not readable as JSON: {error}") from error
+        parsed = json_of(document.encode(), place)
         for sample in parsed if isinstance(parsed, list) else [parsed]:
             if not isinstance(sample, dict):
                 raise InvalidValue(f"{place}: a sample in it is not a JSON object")
-            if (bad := unstorable(sample)) is not None:
-                raise InvalidValue(f"{place}: the text {unstorable_words(bad)}")
             yield sample
 
 
@@ -120,7 +224,7 @@ def _documents(text: str, where: str) -> Iterator[tuple[str, str]]:
         yield f"{where}: line {count}", line
 
 
-def _run(samples: _Samples, where: str) -> ImportedRun:
+def _perfkit_run(samples: _Samples, where: str) -> ImportedRun:
     steps: dict[str, ImportedStep] = {}
     stamps = []
     for (job, direction), by_metric in samples.items():
@@ -177,10 +281,7 @@ def _value(sample: Mapping[str, Any], where: str, unit: str) -> float:
         raise InvalidValue(f"{where}: its value {str(value)[:40]!r} is not a figure")
     if (own_unit := str(sample.get("unit", ""))) != unit:
         raise InvalidValue(f"{where}: its unit is {own_unit[:40]!r}, where fio's is {unit!r}")
-    try:
-        return number(repr(value), where)
-    except ValueError as error:
-        raise InvalidValue(f"{where}: its value is not a figure") from error
+    return number(repr(value), where)
 
 
 def _latency(
@@ -191,9 +292,9 @@ def _latency(
         return {}, {}
     figures = {"lat_mean_ns": _value(sample, where, "usec") * 1000}
     labels = _labels(sample)
-    for label, name in (("min", "min"), ("max", "max"), ("stddev", "stddev")):
+    for label in ("min", "max", "stddev"):
         if label in labels:
-            figures[f"lat_{name}_ns"] = number(labels[label], where) * 1000
+            figures[f"lat_{label}_ns"] = number(labels[label], where) * 1000
     percentiles = {
         fraction: number(labels[label], where) * 1000
         for label, fraction in _PERCENTILES.items()
@@ -208,7 +309,7 @@ def _labels(sample: _Sample) -> dict[str, str]:
     return {match["key"]: match["value"] for match in _LABEL.finditer(text)}
 
 
-def _recognises(data: bytes, name: str) -> bool:
+def _is_perfkit(data: bytes, name: str) -> bool:
     first = data.lstrip()[:4096]
     named = name.rpartition("/")[2].startswith("perfkitbenchmarker_results")
     return (
@@ -217,5 +318,46 @@ def _recognises(data: bytes, name: str) -> bool:
 
 
 PERFKIT = Format(
-    "perfkit", "PerfKitBenchmarker's perfkitbenchmarker_results.json", _recognises, read_perfkit
+    "perfkit", "PerfKitBenchmarker's perfkitbenchmarker_results.json", _is_perfkit, read_perfkit
+)
+
+
+def read_yabs(data: bytes, name: str) -> Imported:
+    """The blocks of YABS's fio as steps of one run. Raises InvalidValue."""
+    root = json_of(data, name, within=True)
+    steps = some(_blocks(root, name), name, "result of fio of YABS")
+    time = root.get("time")
+    run = ImportedRun(steps, local_time=time if isinstance(time, str) else None)
+    return Imported("yabs", str(root.get("version", ""))[:40], (run,))
+
+
+def _blocks(root: Mapping[str, Any], where: str) -> Iterator[ImportedStep]:
+    results = root.get("fio")
+    for index, result in enumerate(results if isinstance(results, list) else ()):
+        if not isinstance(result, dict) or result.get("speed_units") != "KBps":
+            raise InvalidValue(f"{where}: fio[{index}] is not what YABS writes")
+        block = bytes_of(str(result.get("bs", "")).replace("i", ""))
+        step = step_of(index, f"randrw-{result.get('bs')}")
+        rows = []
+        ways: tuple[tuple[Direction, str], ...] = (("read", "r"), ("write", "w"))
+        for way, letter in ways:
+            at = f"{where}: fio[{index}]"
+            iops, speed = (
+                number(str(result.get(f"{key}_{letter}")), f"{at}.{key}_{letter}")
+                for key in ("iops", "speed")
+            )
+            rows.append(
+                row(
+                    step=step, direction=way, where=at, iops=iops, seconds=30.0,
+                    bytes_per_s=speed * KIB, rw="randrw", block=block, jobs=2, depth=64,
+                )
+            )  # fmt: skip
+        yield ImportedStep(step, tuple(rows))
+
+
+YABS = Format(
+    "yabs",
+    "YABS's JSON",
+    lambda data, _: b'"speed_units"' in data and b'"iops_rw"' in data,
+    read_yabs,
 )

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from diskbench.model.result import AuditName, StepAudit
-from diskbench.report.assemble.words import counted
 from diskbench.store.imports import ReadImport
+from diskbench.units import counted
 
 _SHOWN: Final[tuple[tuple[AuditName, str], ...]] = (
     ("bytes", "bytes = I/Os × block"),

@@ -158,7 +158,7 @@ def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
 
 def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
     """The options for a provider; without one those that every provider takes."""
-    own = [] if plugin is None else list(_own(plugin))
+    own = [] if plugin is None else list(map(own_parameter, own_options(plugin.name)))
     of_all = [_shown(parameter, plugin) for parameter in _of_all()]
     of_renting = [_shown(own_parameter(option), plugin) for option in rent_options()]
     what, renting = (
@@ -213,10 +213,6 @@ def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
     return common and name not in _OF_RENTERS.union(_WITH_UNTIL)
 
 
-def _own(plugin: Plugin) -> Iterator[inspect.Parameter]:
-    return map(own_parameter, own_options(plugin.name))
-
-
 def own_parameter(
     own: Option, about: str | None = None, *, name: str | None = None, in_panel: bool = True
 ) -> inspect.Parameter:
@@ -253,7 +249,8 @@ def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> tuple[Cell, 
                 f"{flag} {typed[name]} has no effect without --until-ci", advice="add --until-ci 5%"
             )
     provider, path = provider_of(typed), typed.get("path")
-    options = {name: typed[name] for name in _may_rent(provider) if name in typed}
+    may_rent = (*RENT_OPTIONS, "size", *(option.name for option in own_options(provider)))
+    options = {name: typed[name] for name in may_rent if name in typed}
     if plugin(provider).takes_tags:
         options["tag"] = _with_own_tags(typed.get("tag") or ())
     rent = rent_spec(provider, options)
@@ -294,12 +291,6 @@ def check_cost_limit(
             f"--assume-price {assume_price:g} has no effect without --max-cost",
             advice="add --max-cost USD",
         )
-
-
-def _may_rent(provider: str) -> tuple[str, ...]:
-    """The names of the options that say what to rent. A command line takes no other provider's
-    (cli/run_command.py), so that nothing of other providers has to be loaded."""
-    return (*RENT_OPTIONS, "size", *(option.name for option in own_options(provider)))
 
 
 def provider_of(typed: Mapping[str, Any]) -> str:

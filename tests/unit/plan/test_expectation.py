@@ -137,6 +137,13 @@ def test_a_run_that_is_as_the_one_before_is_told_once():
     assert last.begin.iops == 100
 
 
+def test_a_loop_counts_with_its_fewest_rounds():
+    plan = planned("sustained")
+    assert plan.loop is not None
+    assert plan.expectation is not None
+    assert max(one.round or 0 for one in plan.expectation.steps) == plan.loop.min_rounds
+
+
 def test_work_bound_by_size_takes_longer_once_credit_is_gone():
     drain = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 1900)
     slow = "[b]\nstonewall\nsize=40960\nrw=randread\nbs=4k\ndirect=1\niodepth=8\nioengine=libaio\n"

@@ -80,12 +80,6 @@ def test_large_requests_cost_bytes_and_small_ones_operations():
         assert found.gone_s == pytest.approx(1800, rel=0.05), bs
 
 
-def test_a_loop_counts_with_its_fewest_rounds():
-    found = outlook("sustained", GP2_20)
-    assert found is not None
-    assert found.expected_s > 0
-
-
 MATRIX = """name: two-clouds
 defaults: {disk: gp2, size: 20, profile: quick}
 include:

@@ -98,11 +98,6 @@ def read_yaml(text: str) -> object:
     return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
 
 
-def packaged(package: str, name: str) -> Any:  # noqa: ANN401 - what a YAML file holds
-    """The content of a YAML file that ships in a package."""
-    return read_yaml((resources.files(package) / name).read_text(encoding="utf-8"))
-
-
 def parse_book(
     model: type[Book], text: str, *, where: str, patch: Mapping[str, Any] | None = None
 ) -> Book:

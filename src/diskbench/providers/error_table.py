@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from diskbench import errors
-from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import DiskbenchError, Unanswered
+from diskbench.providers.skeleton.shipped import shipped
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ ErrorTable = tuple[ErrorRow, ...]
 def error_tables(package: str) -> dict[str, ErrorTable]:
     """The tables in `errors.yaml` of a provider's package, by name. Raises KeyError or TypeError
     for a field that a row does not have."""
-    tables = packaged(package, "errors.yaml")
+    tables = shipped(package, "errors.yaml")
     return {name: tuple(map(_row, rows)) for name, rows in tables.items()}
 
 

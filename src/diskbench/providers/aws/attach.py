@@ -32,7 +32,6 @@ from diskbench.providers.aws.provision import (
     AwsProvisioned,
     describe_instance,
     describe_volume,
-    disk_name,
     ended,
     next_volumes,
 )
@@ -243,7 +242,7 @@ def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
     if found is None:
         fill()
         listing = inventory(order.ec2, Which(order.lease))
-        first = disk_name(order, 0)
+        first = order.disk_name(0)
         volume = next(item for item in listing.items["volumes"] if tag(item, "Name") == first)
         request = requests.create_snapshot(order.claim, str(volume["VolumeId"]), order.lab)
         note_create(order.lease)
@@ -309,14 +308,9 @@ def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:
 
 def _earlier(order: AwsOrder, listing: AwsInventory) -> list[Item]:
     """The measured volumes of other turns, without the machine's root."""
-    disk = order.volume
-    mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
-    measured = requests.name_of(order.lease, "disk-")
-    return [
-        volume
-        for volume in listing.items["volumes"]
-        if (name := tag(volume, "Name") or "").startswith(measured) and name not in mine
-    ]
+    count = order.volume.count if order.volume else 0
+    volumes = listing.items["volumes"]
+    return [one for one in volumes if order.is_earlier(tag(one, "Name") or "", count)]
 
 
 def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:

@@ -14,16 +14,11 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers.asked import (
-    NameForm,
-    TagForm,
     check_count,
     check_endpoint,
     check_lab,
-    check_names,
     check_one_root,
     check_ssh,
-    check_tags,
-    refuse_options,
     size_asked,
     snapshot_option,
     whole_throughput,
@@ -33,7 +28,9 @@ from diskbench.providers.aws.plugin import PLUGIN, AwsOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
+from diskbench.providers.skeleton.shipped import read_forms, shipped
 
+API = shipped("diskbench.providers.aws", "api.yaml")
 REGION = r"[a-z]+(?:-[a-z]+)+-\d+"
 """The form of a region's name: `eu-central-1`, `us-gov-west-1`, `eusc-de-east-1`."""
 _IN_ZONE = re.compile(rf"({REGION})(?:[a-z]|-[a-z0-9-]+)")
@@ -54,31 +51,7 @@ ROOT_TYPE = "gp3"
 MAX_COUNT = 21
 """/dev/sdf to /dev/sdz: the names that AWS reserves for EBS volumes (User Guide,
 device_naming.md, 2023)."""
-_FORMS = {
-    "subnet": NameForm(re.compile(r"subnet-[0-9a-f]+"), "it looks like subnet-0123456789abcdef0"),
-    "security_group": NameForm(re.compile(r"sg-[0-9a-f]+"), "it looks like sg-0123456789abcdef0"),
-    "instance_type": NameForm(
-        re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"), "it looks like m7i.large"
-    ),
-    "snapshot": NameForm(re.compile(r"snap-[0-9a-f]+"), "it looks like snap-0123456789abcdef0"),
-    "kms_key": NameForm(
-        re.compile(
-            rf"(?:arn:aws[a-z-]*:kms:(?P<region>{REGION}):\d{{12}}:)?"
-            r"(?:key/)?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})"
-            rf"|(?:arn:aws[a-z-]*:kms:{REGION}:\d{{12}}:)?alias/[\w/-]+"
-        ),
-        "give a key's id, alias/NAME, or the ARN of either; alias/aws/ebs is the account's own",
-    ),
-}
-
-_TAGS = TagForm(
-    key=re.compile(r"[\w .:/=+@-]{1,128}"),
-    value=re.compile(r"[\w .:/=+@-]{0,256}"),
-    reserved=re.compile(r"diskbench-|name$|aws:", re.IGNORECASE),
-    most=44,
-    advice="letters, digits, spaces and _ . : / = + - @; 128 characters of key, 256 of value",
-)
-"""User Guide of EC2, "Tag restrictions": 50 tags, of which 6 are ours."""
+_FORMS = read_forms("diskbench.providers.aws")
 
 Kind = Literal["volume", "root", "instance-store"]
 
@@ -103,7 +76,7 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     check_count(spec, MAX_COUNT)
     _check_snapshot(spec, disk)
     if disk == INSTANCE_STORE:
-        _come_with_machine(spec)
+        _FORMS.refuse(spec, INSTANCE_STORE)
         return AwsDiskRequest(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
     root, _, root_type = disk.partition(":")
     if root == ROOT:
@@ -150,18 +123,6 @@ def _volume_types() -> list[str]:
     return [name for name in disk_types("aws") if name != INSTANCE_STORE]
 
 
-def _come_with_machine(spec: RentSpec) -> None:
-    refuse_options(
-        {
-            "--size": spec.size_gib,
-            "--iops": spec.iops,
-            "--throughput": spec.throughput_mib_per_s,
-        },
-        f"cannot be used with --disk {INSTANCE_STORE}",
-        advice="these disks come with the machine: choose by --instance-type",
-    )
-
-
 INITIALIZATION = range(100, 301)
 """MiB/s (botocore 1.44.8, CreateVolumeRequest, VolumeInitializationRate)."""
 
@@ -202,8 +163,7 @@ def _check_snapshot(spec: RentSpec, disk: str) -> None:
 
 
 def _check_form(spec: RentSpec) -> None:
-    check_names(spec, _FORMS, "AWS")
-    check_tags(spec, _TAGS, "AWS")
+    _FORMS.check(spec, "AWS")
     if spec.region is not None and not re.fullmatch(REGION, spec.region):
         raise InvalidValue(
             f"--region {spec.region!r} does not have the form of a region of AWS",

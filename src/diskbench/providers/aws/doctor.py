@@ -16,13 +16,12 @@ from typing import Any
 
 from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
 from diskbench.model.rental import Claim, DiskSpec, Scope
 from diskbench.providers.aws import policy, requests
 from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTiming, camel
-from diskbench.providers.aws.disk_request import AwsZone
+from diskbench.providers.aws.disk_request import API, AwsZone
 from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
 from diskbench.providers.aws.machines import candidates
@@ -227,7 +226,7 @@ def _launch(order: AwsOrder, place: AwsZone) -> requests.Request:
     return request
 
 
-_QUOTAS = packaged("diskbench.providers.aws", "quotas.yaml")
+_QUOTAS = API["quotas"]
 _GIB_PER_TIB = 1024
 _TYPES_A_CALL = 100
 """The number of types that DescribeInstanceTypes accepts in one call."""

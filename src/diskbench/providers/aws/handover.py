@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import RentalFailed
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.client import AwsClient
-from diskbench.providers.aws.disk_request import AwsMachine, AwsResolved, AwsZone
+from diskbench.providers.aws.disk_request import API, AwsMachine, AwsResolved, AwsZone
 from diskbench.providers.aws.inventory import Item, inventory, kind_and_id, restored_in
 from diskbench.providers.aws.machines import find_machine
 from diskbench.providers.aws.plugin import AwsOptions
@@ -25,9 +24,11 @@ from diskbench.providers.aws.provision import (
     describe_volume,
     ended,
 )
-from diskbench.providers.aws.requests import AwsOrder, name_of
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
+from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.skeleton.shipped import facts_of
 from diskbench.units import GIB
 
 
@@ -182,18 +183,15 @@ def facts(
 ) -> dict[str, Any]:
     """The facts recorded beside the result; JSON values only, nothing secret."""
     return {
-        "instance_id": instance["InstanceId"],
-        "instance_type": instance.get("InstanceType"),
+        **facts_of(instance, API["machine"]),
         "account_id": details.account_id,
         "region": details.region,
         "zone": place.zone,
         "zone_id": place.zone_id,
-        "image": instance.get("ImageId"),
         "image_name": details.image.name,
         "architecture": machine.arch,
         "hypervisor": machine.hypervisor,
         "ebs_interface": "nvme" if machine.ebs_nvme else "xen-blkfront",
-        "ebs_optimized": instance.get("EbsOptimized"),
         "ebs": machine.ebs.model_dump(mode="json"),
         "ebs_cards": machine.ebs_cards,
         "bare_metal": machine.bare_metal,
@@ -221,22 +219,14 @@ def _snapshot_facts(order: AwsOrder, place: AwsZone) -> dict[str, Any]:
 def _volume_facts(volume: Item) -> dict[str, Any]:
     attachment: Item = next(iter(volume.get("Attachments", [])), {})
     return {
-        "id": volume["VolumeId"],
-        "type": volume.get("VolumeType"),
-        "size_gib": volume.get("Size"),
-        "iops": volume.get("Iops"),
-        "throughput_mib_per_s": volume.get("Throughput"),
-        "encrypted": volume.get("Encrypted"),
-        "kms_key": volume.get("KmsKeyId"),
-        "multi_attach": volume.get("MultiAttachEnabled"),
+        **facts_of(volume, API["volume"]),
         "snapshot": volume.get("SnapshotId") or None,
-        "zone": volume.get("AvailabilityZone"),
         "attached_as": attachment.get("Device"),
         "ends_with_machine": attachment.get("DeleteOnTermination"),
     }
 
 
-_METRICS = packaged("diskbench.providers.aws", "metrics.yaml")
+_METRICS = API["metrics"]
 
 
 def metrics(

@@ -20,11 +20,11 @@ from diskbench.providers.aws.requests import (
     LEASE_TAG,
     OWNER_TAG,
     SNAPSHOT,
-    name_of,
     of_any_lease,
     of_lease,
 )
 from diskbench.providers.keys import lease_directory
+from diskbench.providers.skeleton.provision import name_of
 
 Item = dict[str, Any]
 

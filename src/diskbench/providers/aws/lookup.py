@@ -13,6 +13,7 @@ from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, Unknown
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws.client import Aws, AwsClient, AwsTiming
 from diskbench.providers.aws.disk_request import (
+    API,
     ROOT_TYPE,
     AwsDiskRequest,
     AwsImage,
@@ -339,27 +340,7 @@ def _check_group(here: AwsLookup, places: Sequence[AwsZone]) -> None:
         )
 
 
-_PARAMETERS = {
-    "ubuntu": {
-        arch: f"/aws/service/canonical/ubuntu/server/24.04/stable/current/{name}/hvm/ebs-gp3/ami-id"
-        for arch, name in (("x86_64", "amd64"), ("arm64", "arm64"))
-    },
-    "amazon-linux": {
-        arch: f"/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{arch}"
-        for arch in ("x86_64", "arm64")
-    },
-}
-"""In order of preference. Source: PerfKitBenchmarker's AWS virtual machines, 2026-08-20."""
-_USERS = {
-    "099720109477": "ubuntu",  # Canonical
-    "136693071363": "admin",  # Debian
-    "792107900819": "rocky",
-    # Canonical in GovCloud and in China ("Finding Ubuntu images with the AWS Command Line
-    # Interface", Canonical's documentation, read 2026-11-23).
-    "513442679011": "ubuntu",
-    "837727238323": "ubuntu",
-}
-"""The default user of images by their owner; ec2-user elsewhere. Source as above."""
+_PARAMETERS, _USERS = API["images"], API["users"]
 _DEFAULT_USER = "ec2-user"
 _NAMED_USERS = {"ubuntu": "ubuntu"}
 """The user of images that were found by their SSM parameter: their owner differs by partition."""

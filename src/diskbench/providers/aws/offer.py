@@ -9,9 +9,7 @@ from typing import Any
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import (
     restore_part,
-    sum_usd,
 )
-from diskbench.catalog.lookup import promise
 from diskbench.catalog.machine_book import MachineEntry
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import (
@@ -30,9 +28,9 @@ from diskbench.providers.skeleton.offer import (
     OF_FILL,
     disk_words,
     needs,
+    offered,
     open_warnings,
     place_words,
-    price_parts,
 )
 from diskbench.units import GIB, MIB
 
@@ -41,12 +39,12 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
     """The rental for the lookup's result; `endpoint` is an emulator's."""
     machine = details.machine
     account = account_name(spec.account, details.account_id)
-    return _rental(
+    return _offered(
         books, spec, details.requested,
         Scope(provider="aws", account=account, region=details.region, endpoint=endpoint),
         details.size_gib,
-        DiskSpec(type=details.root_type, size_gib=details.image.root_gib),
         machine.type,
+        root=DiskSpec(type=details.root_type, size_gib=details.image.root_gib),
         # A subnet of the user may assign a public address or not: the price assumes that it does.
         public=details.places[0].public is not False,
         offer=_words(spec, details),
@@ -59,38 +57,21 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
     )  # fmt: skip
 
 
-def _rental(
+def _offered(
     books: Books,
     spec: RentSpec,
     requested: AwsDiskRequest,
     scope: Scope,
     size_gib: int,
-    root: DiskSpec,
     machine: str | None,
-    *,
-    public: bool,
-    **more: Any,  # noqa: ANN401 - fields of Rental
+    **known: Any,  # noqa: ANN401 - as skeleton.offer.offered
 ) -> Rental:
-    """The rental of disks of that size at a machine of that name, with what is known of it."""
-    limits, region = requested.limits(size_gib), scope.region or ""
-    own = requested.kind == "instance-store"
-    prices = price_parts(
-        books, "aws", machine or "", region,
-        root=None if requested.kind == "root" else root,
-        disk=None if own else requested.spec(size_gib),
-        public=public, snapshot=spec.snapshot_of_fill, more=_loading_parts(spec, region),
+    return offered(
+        books, spec, scope, requested, size_gib, machine,
+        region=scope.region, own=requested.kind == "instance-store",
+        more=_loading_parts(spec, scope.region or ""),
+        loads_bytes_per_s=_loads_bytes_per_s(spec), **known,
     )  # fmt: skip
-    return Rental(
-        scope=scope,
-        spec=spec,
-        promise=promise(limits, spec.time_scale) if limits else "",
-        instance_type=machine,
-        disk=requested.spec(size_gib),
-        hourly_usd=sum_usd(prices),
-        prices=prices,
-        loads_bytes_per_s=_loads_bytes_per_s(spec),
-        **more,
-    )
 
 
 def _words(spec: RentSpec, details: AwsResolved) -> str:
@@ -197,12 +178,12 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     small = (
         too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
     )
-    return _rental(
+    return _offered(
         books, spec, requested,
         Scope(provider="aws", account=spec.account, region=region),
         size_gib,
-        DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB),
         machine,
+        root=DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB),
         public=not NetworkOptions.of(spec).no_public_ip,
         offer=_expected_words(requested, size_gib, machine) + _origin_words(spec),
         zones=(spec.zone,) if spec.zone else (),

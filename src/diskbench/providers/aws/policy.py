@@ -1,14 +1,14 @@
-"""The permissions that diskbench needs on AWS: policy.yaml, printed as a policy of IAM."""
+"""The permissions that diskbench needs on AWS: permissions.yaml, printed as a policy of IAM."""
 
 from __future__ import annotations
 
 import json
 
-from diskbench.catalog.yaml_loader import packaged
+from diskbench.providers.skeleton.shipped import shipped
 
-_FILE = packaged("diskbench.providers.aws", "policy.yaml")
+_FILE = shipped("diskbench.providers.aws", "permissions.yaml")
 _PUBLIC = ("aws", "amazonaws.com")
-"""The partition and the domain that policy.yaml names."""
+"""The partition and the domain that permissions.yaml names."""
 _WIDTH = 100
 
 

@@ -186,7 +186,7 @@ def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
 
 def _volume(order: AwsOrder, listing: AwsInventory, place: AwsZone, index: int) -> str:
     """Make or find the disk number `index` in this zone; returns its id."""
-    name = disk_name(order, index)
+    name = order.disk_name(index)
     for item in listing.items["volumes"]:
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
@@ -196,11 +196,6 @@ def _volume(order: AwsOrder, listing: AwsInventory, place: AwsZone, index: int) 
     words = f"{request['VolumeType']}, {request['Size']} GiB"
     order.watch.note(f"volume {made['VolumeId']} is being made: {words}")
     return str(made["VolumeId"])
-
-
-def disk_name(order: AwsOrder, index: int) -> str:
-    """The name of the disk number `index` of this turn."""
-    return requests.name_of(order.lease, order.disk_kind(index))
 
 
 def _running(ec2: AwsClient, instance_id: str) -> Item | Still:

@@ -19,7 +19,7 @@ from diskbench.providers.aws.client import AwsClient, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.skeleton.provision import Order
+from diskbench.providers.skeleton.provision import Order, disk_kind, name_of
 
 Request = dict[str, Any]
 
@@ -30,11 +30,6 @@ _TOKENS = uuid.UUID("6f1ca5a5-8f6e-5bd5-9d32-2f0c2ad0c1a7")
 _TAG_VALUE = re.compile(r"[^\w .:/=+@-]")
 """Characters that EC2 refuses in the value of a tag (User Guide, "Tag restrictions")."""
 _MAX_TAG_VALUE = 256
-
-
-def name_of(lease_id: str, kind: str) -> str:
-    """`diskbench-LEASE-KIND`."""
-    return f"diskbench-{lease_id}-{kind}"
 
 
 SNAPSHOT = "snapshot"
@@ -102,11 +97,6 @@ class AwsOrder(Order[AwsResolved, AwsTiming]):
     def user_data(self) -> str:
         """What the machine is told for its first boot."""
         return user_data(self.guest(self.details.image.user))
-
-    def disk_kind(self, index: int) -> str:
-        """The kind of the disk number `index`, from 0, of this turn on its machine."""
-        turn = self.claim.turn
-        return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
 
 
 def import_key_pair(order: AwsOrder) -> Request:
@@ -219,7 +209,8 @@ def dry_launch(image: str, instance_type: str) -> Request:
 
 def create_volume(order: AwsOrder, zone: str, index: int) -> Request:
     """Create the disk number `index` of this turn, empty or from a snapshot."""
-    kind, disk, snapshot = order.disk_kind(index), order.volume, order.spec.snapshot
+    kind = disk_kind(index, order.claim.turn)
+    disk, snapshot = order.volume, order.spec.snapshot
     assert disk is not None, "the machine's own disks are not made"
     request: Request = {
         "AvailabilityZone": zone,

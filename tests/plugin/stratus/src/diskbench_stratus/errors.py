@@ -1,35 +1,9 @@
-"""What Stratus answers when it refuses, and which error of diskbench it is."""
+"""Translation of what Stratus answers when it refuses; the table is errors.yaml."""
 
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    InvalidValue,
-    NoCapacity,
-    QuotaExceeded,
-    RentalFailed,
-)
-from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
+from diskbench.errors import DiskbenchError
+from diskbench.providers.error_table import CloudError, error_of, error_tables
 
-TABLE: ErrorTable = (
-    ErrorRow(
-        NoCapacity, "Stratus has no capacity for it: {told}", "try another --zone",
-        codes=("sky-full",),
-    ),
-    ErrorRow(
-        QuotaExceeded, "the quota of tenant {tenant} is used up: {told}",
-        "ask Stratus to raise it, or give back what is not needed (diskbench gc)",
-        codes=("quota-.*",), found=("tenant (?P<tenant>[a-z]+)",), otherwise={"tenant": "ground"},
-    ),
-    ErrorRow(
-        AccessDenied, "Stratus does not allow {action}: {told}", "log in: stratus login",
-        codes=("no-token", "forbidden"),
-    ),
-    ErrorRow(
-        InvalidValue, "Stratus refuses {action}: {told}", "correct the value that it names",
-        codes=("bad-.*",),
-    ),
-    ErrorRow(RentalFailed, "Stratus refuses {action}: {told}", "the reason is Stratus' own"),
-)  # fmt: skip
+TABLE = error_tables("diskbench_stratus")["service"]
 
 
 class StratusApiError(Exception):

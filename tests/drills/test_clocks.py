@@ -25,8 +25,8 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.cells import load_cells
-from diskbench.store.claims import beat, register_executor
 from diskbench.store.database import database_time, open_database
+from diskbench.store.executors import beat, register_executor
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.moments import iso
 

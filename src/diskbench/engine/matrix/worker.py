@@ -37,7 +37,7 @@ from diskbench.model.outcome import Problem, Swept, problem_of
 from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.store.campaigns import CampaignRow, list_campaigns
 from diskbench.store.cells import live_cells
-from diskbench.store.claims import describe_executor, list_executors
+from diskbench.store.executors import describe_executor, list_executors
 from diskbench.store.machines import list_machines
 
 log = logging.getLogger(__name__)

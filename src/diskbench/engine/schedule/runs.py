@@ -31,7 +31,7 @@ from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.plan.cron import OccurrenceMoment, becomes, due
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.claims import list_executors
+from diskbench.store.executors import list_executors
 from diskbench.store.moments import iso
 from diskbench.store.schedules import (
     LockedSchedule,

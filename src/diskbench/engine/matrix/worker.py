@@ -224,7 +224,7 @@ class Worker:
                 won = take(self.session, self.cells, cell, workflow, alive)
                 taken += won and cell.owner != me
 
-    def _may_take(self, cell: CellRow, workflow: durable.WorkflowState | None, taken: int) -> bool:
+    def _may_take(self, cell: CellRow, workflow: str | None, taken: int) -> bool:
         """Whether this process may take a cell that no live process owns. Cells of dead processes
         are taken without room, because a machine that nobody watches costs money."""
         # No other process may end its own matrix, nor a cell that it has already.
@@ -233,7 +233,7 @@ class Worker:
         if workflow is None:
             has_room = self.room is None or taken < self.room
             return self.admits and has_room and (cell.owner is None or not self._clock.is_skewed)
-        return workflow.is_over or (self.admits and not self._clock.is_skewed)
+        return durable.is_over(workflow) or (self.admits and not self._clock.is_skewed)
 
     @property
     def _silence(self) -> float:

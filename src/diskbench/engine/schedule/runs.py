@@ -37,7 +37,7 @@ from diskbench.store.schedules import (
     LockedSchedule,
     list_schedules,
     locked_schedule,
-    schedules_with_queued,
+    queued_occurrences,
     set_watched,
 )
 
@@ -274,7 +274,7 @@ class ScheduleWatch:
                 for occurrence in missed:
                     _log(occurrence)
         all_begun = []
-        for name in schedules_with_queued(self._database):
+        for name in sorted(queued_occurrences(self._database)):
             alive = living(list_executors(self._database))
             begun = begin_next(self._database, name, owner=self._me, alive=alive)
             if begun is not None:

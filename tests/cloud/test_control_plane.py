@@ -17,9 +17,10 @@ from emulators.gcp.filters import compile_filter
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cloud import rented, rented_azure, rented_gcp
-from tests.cloud.rented import ZONE, Aws, Keys, Login, make_keys, until
+from tests.cloud.rented import ZONE, Aws, Keys, Login, make_keys
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
+from tests.rigs.waiting import until
 
 OTHER_ZONE = "us-east-1b"
 

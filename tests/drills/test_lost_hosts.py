@@ -9,11 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cloud.rented import until
 from tests.rigs.chaos import Chaos
 from tests.rigs.flaky_proxy import flaky_proxy
 from tests.rigs.loops import filesystem
 from tests.rigs.sshd import running_sshd
+from tests.rigs.waiting import until
 
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.processes import find_groups, init_of

@@ -52,11 +52,23 @@ class Watcher(Protocol):
         ...
 
 
-class Silent(Watcher):
+class Silent:
     """A watcher that passes on notes and shows nothing."""
 
     def __init__(self, note: Callable[[str, str], None]) -> None:
         self._note = note
+
+    def measuring(self, plan: Plan) -> None:
+        """See Watcher."""
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """See Watcher."""
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """See Watcher."""
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """See Watcher."""
 
     def note(self, trial_id: str, text: str) -> None:
         """Pass on."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ from emulators.aws import server
 from emulators.aws.cloud import Cloud
 from emulators.aws.faults import Faults
 from emulators.aws.rights import OWNER_KEY
+from tests.rigs.waiting import until
 
 REGION, ZONE = server.REGION, "us-east-1a"
 UBUNTU = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"
@@ -203,11 +202,3 @@ def refused(code: str, status: int = 400) -> Any:
     response = caught.value.response
     assert response["Error"]["Code"] == code, response["Error"]
     assert response["ResponseMetadata"]["HTTPStatusCode"] == status
-
-
-def until(condition: Callable[[], bool], within_s: float = 240) -> None:
-    """Look until it is so: things change with looks, and with what the lab does meanwhile."""
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -12,9 +12,10 @@ import pytest
 from emulators.gcp import discovery, schema
 from emulators.gcp.filters import compile_filter
 from tests.cloud import rented, rented_azure, rented_gcp
-from tests.cloud.rented import ZONE, Aws, Keys, Login, make_keys, until
+from tests.cloud.rented import ZONE, Aws, Keys, Login, make_keys
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
+from tests.rigs.waiting import until
 
 OTHER_ZONE = "us-east-1b"
 

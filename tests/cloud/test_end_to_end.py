@@ -30,8 +30,8 @@ from tests.cloud.measured import (
     is_measuring,
     read_iops,
 )
-from tests.cloud.rented import until
 from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.waiting import until
 
 from diskbench.units import GIB
 

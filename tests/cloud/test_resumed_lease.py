@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 from emulators import guests
-from tests.cloud.rented import until
 from tests.contract.azure_cloud import AzureCloud
 from tests.contract.gcp_cloud import GcpCloud
 from tests.contract.rented import AwsCloud, switches
 from tests.contract.vsphere_cloud import VsphereCloud
 from tests.rigs.cli import Cli
+from tests.rigs.waiting import until
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import LeaseEnd

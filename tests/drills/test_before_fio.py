@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import ulid
-from tests.cloud.rented import until
+from tests.rigs.waiting import until
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units

@@ -20,19 +20,18 @@ from tests.rigs.cli import Cli, a_user
 from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.shifted import shifted
+from tests.rigs.waiting import until
 
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.cells import load_cells
-from diskbench.store.claims import beat, register_executor
 from diskbench.store.database import database_time, open_database
+from diskbench.store.executors import beat, register_executor
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.moments import iso
 
 AHEAD_S = 300
-WAIT_S = 240.0
-"""After this a drill has failed; a machine that does nothing else needs a tenth of it."""
 SAID = r"this machine's clock is \d+ s {way} the database's; set it"
 OURS = "01m826hgj2rdd41zy5qqp5re4j"
 
@@ -129,15 +128,6 @@ def work(tmp_path: Path) -> Iterator[Callable[[Cli], Path]]:
         process.wait()
 
 
-def until(what: Callable[[], Any], why: str, log: Path) -> Any:
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        if found := what():
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"it never came: {why}; {log.read_text()}")
-
-
 def two_cells(database: sa.Engine, tmp_path: Path, *, beat_s_ago: float) -> None:
     """One cell in the hands of a worker elsewhere, and behind it one that nobody has."""
     elsewhere(database, "theirs", beat_s_ago=beat_s_ago)
@@ -161,7 +151,7 @@ def test_a_worker_whose_clock_is_off_takes_no_cell_of_a_living_one(
         beat(database, "theirs")
         return owners(database)[f"{OURS[:-1]}0"] is not None
 
-    until(taken, "the cell that nobody has is taken", log)
+    until(taken, "the cell that nobody has is taken", log=log.read_text)
     assert owners(database)[OURS] == "theirs"
 
 
@@ -174,11 +164,13 @@ def test_a_worker_whose_clock_is_off_takes_nothing_over(
     that it takes nothing over, and takes nothing over; a worker with the right clock does."""
     two_cells(database, tmp_path, beat_s_ago=3600.0)
     log = work(shifted(user, seconds))
-    until(lambda: owners(database)[f"{OURS[:-1]}0"] is not None, "a cell is taken", log)
+    until(
+        lambda: owners(database)[f"{OURS[:-1]}0"] is not None, "a cell is taken", log=log.read_text
+    )
     assert owners(database)[OURS] == "theirs"
     assert "takes over no cells of other workers" in log.read_text()
     right = work(user)
-    until(lambda: owners(database)[OURS] != "theirs", "the takeover", right)
+    until(lambda: owners(database)[OURS] != "theirs", "the takeover", log=right.read_text)
     assert "takes over no cells" not in right.read_text()
 
 

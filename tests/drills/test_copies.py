@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.waiting import killed_at
 
 from diskbench.store.database import open_database
 from diskbench.store.query import find_runs
@@ -199,12 +198,7 @@ def test_a_run_is_resumed_in_the_copy_alone(homes: Homes, target: Path) -> None:
     mine = homes.user.home / "mine.fio"
     mine.write_text(WRITE_THEN_READ.format(seconds=6))
     process = homes.there(homes.first).start("run", "--path", str(target), "--profile", str(mine))
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "step 2 of 2" in line:
-            break
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    killed_at(process, "step 2 of 2")
     homes.copied()
     before = content(homes.first / "diskbench/evidence")
     done = homes.there(homes.second).run("resume", "--quiet")

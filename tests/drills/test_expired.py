@@ -8,9 +8,7 @@ import pytest
 from tests.drills.test_ids import ONE, TWO, database, rented
 from tests.drills.test_ids import user as user
 from tests.rigs.cli import Cli
-from tests.rigs.plans import make_plan, save_plan
 
-from diskbench.engine.processes import enrol
 from diskbench.store.leases import Lease, create_lease, list_leases
 
 PAST, FUTURE = "2020-01-01T00:00:00.000000+00:00", "2999-01-01T00:00:00.000000+00:00"
@@ -42,17 +40,6 @@ def test_a_command_that_reads_gives_back_what_expired(user: Cli, command: tuple[
     assert not old.exists()
     assert young.exists()
     assert states(user) == {ONE: "released", TWO: "open"}
-
-
-def test_what_is_in_use_is_not_given_back_by_a_reader(user: Cli) -> None:
-    """A lease expires while a living process uses it, and a command reads its database: it stays:
-    only a lease that no process uses is given back."""
-    enrol(database(user), "lives")
-    plan = make_plan((ONE,))
-    lease = Lease(lease_id=ONE, provider="fake", expires_at=PAST, run_ids=(ONE,))
-    save_plan(database(user), plan, "file:///e", owner="lives", lease=lease)
-    assert user.run("status").returncode == 0
-    assert states(user) == {ONE: "open"}
 
 
 def test_what_could_not_be_given_back_does_not_hold_up_every_command(user: Cli) -> None:

@@ -15,8 +15,9 @@ import pytest
 from tests.cloud.conftest import aws as aws
 from tests.cloud.conftest import aws_server as aws_server
 from tests.cloud.eager import __file__ as eager
-from tests.cloud.rented import REGION, Aws, until
+from tests.cloud.rented import REGION, Aws
 from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.waiting import until
 
 WRITE_THEN_READ = """[global]
 filename=data

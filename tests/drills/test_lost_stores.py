@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.cloud.rented import until
 from tests.rigs import dying
 from tests.rigs.chaos import Chaos
 from tests.rigs.loops import filesystem
 from tests.rigs.postgres import postgres_server
+from tests.rigs.waiting import until
 
 
 def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: Chaos) -> None:

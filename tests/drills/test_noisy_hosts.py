@@ -130,7 +130,7 @@ def test_a_forced_command_around_ours_does_no_harm(
 @pytest.mark.parametrize(
     ("bashrc", "instead", "words"),
     [
-        ("cat >/dev/null", "", "reads away the standard input"),
+        ("cat >/dev/null", "", "consumes the standard input"),
         ("head -c 3000000 /dev/zero", "", "prints more than 1 MiB before a command"),
         ("yes noise", "", r"prints more than 1 MiB before a command \('noise␊noise"),
         ("exec cat", "", r"exit status 0, and printed .*"),

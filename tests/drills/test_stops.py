@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cloud.rented import until
 from tests.rigs.ailing import Ailing, ailing_host, reached_by_ssh
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, merged_rows
 from tests.rigs.loops import attached, empty_image
+from tests.rigs.waiting import until
 
 HURRY_S = 100
 """Far longer than any of it takes on an idle machine, far shorter than what is waited for."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -10,12 +12,19 @@ from typing import Any
 WAIT_S = 240.0
 
 
-def until(what: Callable[[], Any], why: str, within_s: float = WAIT_S) -> Any:
-    """What `what` returns as soon as that is anything."""
+def until(
+    what: Callable[[], Any],
+    why: str = "",
+    within_s: float = WAIT_S,
+    *,
+    log: Callable[[], object] = lambda: "",
+) -> Any:
+    """What `what` returns as soon as that is anything; a failure says `why` it was waited for, and
+    what the `log` of the others holds."""
     deadline = time.monotonic() + within_s
     while not (result := what()):
-        assert time.monotonic() < deadline, f"it never came: {why}"
-        time.sleep(0.1)
+        assert time.monotonic() < deadline, f"it never came: {why}\n{log()}"
+        time.sleep(0.05)
     return result
 
 
@@ -28,3 +37,10 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
         if text in line:
             return said
     raise AssertionError(f"it ended without saying {text!r}:\n{said}")
+
+
+def killed_at(process: subprocess.Popen[str], text: str) -> None:
+    """Kill a process, and all that it started here, once its stderr has a line with `text`."""
+    read_until(process, text)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()

@@ -33,23 +33,7 @@ def test_conditions_that_do_not_hold_leave_the_exit_code(user: Cli, target: Path
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "p98 > 1ms",
-        "p99.99 > 1ms",
-        "no-such-step: iops < 1",
-        "p99 > 10",
-        ": iops < 1",
-        "iops < 0",
-        "ratio < 0.9",
-        "rand-read-4k-qd1: ratio < 90%",
-        "trim p99 > 1ms",
-        "sync p99 > 1ms",
-        "rand-read-4k-qd1: write iops < 1",
-        "fill: iops < 1",
-    ],
-)
+@pytest.mark.parametrize("condition", ["p98 > 1ms", "no-such-step: iops < 1", "ratio < 0.9"])
 def test_a_condition_that_means_nothing_is_refused_before_anything_runs(
     user: Cli, target: Path, condition: str
 ) -> None:

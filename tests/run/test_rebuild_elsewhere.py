@@ -4,15 +4,14 @@ found in the evidence is said."""
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, invoked
+from tests.rigs.waiting import killed_at
 
 from diskbench.cli.main import app
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
@@ -120,12 +119,7 @@ def kill_in_second_step(user: Cli, target: Path, store: Path) -> None:
     process = user.start(
         "run", "--path", str(target), "--profile", str(profile), "--evidence-url", store.as_uri()
     )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "step 2 of 2" in line:
-            break
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    killed_at(process, "step 2 of 2")
 
 
 def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_path: Path) -> None:

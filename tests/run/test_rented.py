@@ -11,7 +11,7 @@ import pytest
 from tests.rigs.books import in_directories
 from tests.rigs.chaos import Chaos
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.waiting import read_until
+from tests.rigs.waiting import killed_at, read_until
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
@@ -88,9 +88,7 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
 
 def test_killed_and_given_up_gc_takes_everything_away(user, profile):
     process = user.start("run", *LAB, "--profile", profile(600))
-    read_until(process, "step 1 of 2")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    killed_at(process, "step 1 of 2")
     lease = the_run(user)["trial_id"]
     there = set(rented(user))
     assert there
@@ -106,9 +104,7 @@ def test_killed_and_given_up_gc_takes_everything_away(user, profile):
 
 def test_gc_by_provider_finds_what_no_database_knows_of(user, profile, tmp_path):
     process = user.start("run", *LAB, "--profile", profile(600))
-    read_until(process, "step 2 of 2")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    killed_at(process, "step 2 of 2")
     stranger = ("--database-url", f"sqlite:///{tmp_path}/other.db")
     assert "nothing to give back" in user.run("gc", "--provider", "lab", *stranger).stderr
     assert rented(user) != [], "it has not expired: somebody may go on with it"

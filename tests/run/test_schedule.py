@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.rigs import waiting
 from tests.rigs.chaos import a_chaos
 from tests.rigs.cli import WRITE_THEN_READ, Cli
 from tests.rigs.postgres import running_postgres
@@ -25,7 +25,6 @@ MATRIX = """name: nightly
 defaults: {provider: fake, disk: plain, size: 1, profile: ./short.fio}
 """
 EVERY_OTHER_SECOND = "*/2 * * * * *"
-WAIT_S = 200.0
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -81,12 +80,11 @@ def shown(user: Cli) -> list[OccurrenceStatus]:
 
 def until(user: Cli, what: Callable[[list[OccurrenceStatus]], bool], why: str) -> None:
     """Wait until `what` holds of the schedule's occurrences."""
-    deadline = time.monotonic() + WAIT_S
-    while not what(shown(user)):
-        if time.monotonic() > deadline:
-            logs = "\n".join(log.read_text() for log in sorted(user.home.glob("worker*.log")))
-            raise AssertionError(f"it never came: {why}\n{shown(user)}\n{logs}")
-        time.sleep(0.2)
+    waiting.until(
+        lambda: what(shown(user)),
+        why,
+        log=lambda: [shown(user), *(log.read_text() for log in user.home.glob("worker*.log"))],
+    )
 
 
 def matrices(occurrences: list[OccurrenceStatus]) -> Counter[CampaignState | None]:

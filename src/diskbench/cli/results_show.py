@@ -34,13 +34,12 @@ from diskbench.results.replicate_set import replicates_of
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import run_or_set
 from diskbench.results.trial import Trial, read_trial
-from diskbench.store.claims import load_timing
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text
 from diskbench.store.figures import count_trials
 from diskbench.store.manifest import PrunedRun
 from diskbench.store.query import find_runs
-from diskbench.store.rows import find_plan
+from diskbench.store.rows import find_plan, load_timing
 from diskbench.store.where import Filter
 from diskbench.units import format_bytes
 

@@ -16,7 +16,7 @@ from diskbench.errors import Suspended
 from diskbench.model.outcome import Swept
 from diskbench.plan.admit import read_patterns
 from diskbench.providers.registry import provider_names
-from diskbench.store.claims import describe_executor
+from diskbench.store.executors import describe_executor
 
 log = logging.getLogger("diskbench.worker")
 

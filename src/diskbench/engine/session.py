@@ -26,10 +26,10 @@ from diskbench.ports import EvidenceStore, Host, Renter
 from diskbench.providers.keys import lease_directory, lease_keys, load_secret, write_access
 from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.claims import beat, remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable, is_same_store
+from diskbench.store.executors import beat, remove_executor
 from diskbench.store.rows import evidence_url_of
 
 _ENDS_WITHIN_S = 2.0

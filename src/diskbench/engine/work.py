@@ -32,7 +32,7 @@ from diskbench.store.cells import (
     run_cells,
     unfinished_cells,
 )
-from diskbench.store.claims import list_executors
+from diskbench.store.executors import list_executors
 from diskbench.store.query import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import find_plan, load_plan, unfinished_runs
 

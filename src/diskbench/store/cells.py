@@ -27,6 +27,12 @@ def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
     return _cells(database, cell.campaign_id == campaign_id)
 
 
+def cells_of_machine(database: Engine, campaign_id: str, name: str) -> list[CellRow]:
+    """The cells of a matrix that share the machine of this name, in order."""
+    cell = schema.cell.c
+    return _cells(database, cell.campaign_id == campaign_id, cell.machine == name)
+
+
 def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
     """The cell whose newest attempt is `trial_id`; None for a trial of no matrix."""
     return next(iter(_cells(database, schema.cell.c.trial_id == trial_id)), None)

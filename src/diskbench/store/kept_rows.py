@@ -32,11 +32,11 @@ from diskbench.ports import EvidenceStore
 from diskbench.store import schema
 from diskbench.store.archive import parse_record
 from diskbench.store.cells import matrix_cell_of_trial
-from diskbench.store.claims import load_timing
 from diskbench.store.clock import ulid_time
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.leases import Lease
+from diskbench.store.rows import load_timing
 from diskbench.store.upsert import insert_missing, upsert
 
 LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"

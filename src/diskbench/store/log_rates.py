@@ -6,7 +6,7 @@ windows is put there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
-from diskbench.store.log_windows import RATES, Ints, Windows
+from diskbench.fio.reported import Total
+from diskbench.store.log_windows import RATES, Ints, Windows, rate_totals
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-_UNITS: dict[LogKind, int] = {"iops": 1, "bw": 1024}
-"""I/Os a second; KiB a second in bytes."""
+_COLUMNS: dict[LogKind, tuple[str, int]] = {"iops": ("ios", 1), "bw": ("bytes", 1024)}
+"""The column of `counted` that a log of rates fills, and its unit in units of the column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +36,6 @@ class Axis:
     first: int
     size: int
     zero_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class DirectionRates:
-    """One direction, by second of the axis: the rate of each kind that was logged, and whether any
-    window lies in the second."""
-
-    direction: int
-    rates: dict[LogKind, Floats]
-    logged: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class DirectionLatencies:
-    """One direction, by second of the axis: mean and highest latency in ns, NaN where there is
-    none, and whether any window lies in the second."""
-
-    direction: int
-    mean_ns: Floats
-    max_ns: Floats
-    logged: NDArray[np.bool_]
 
 
 def axis_of(windows: Sequence[Windows], zero_ms: int) -> Axis:
@@ -72,29 +52,27 @@ def axis_of(windows: Sequence[Windows], zero_ms: int) -> Axis:
     return Axis(first, max(high for _, high in ends) - first + 1, zero_ms)
 
 
-def second_rates(windows: Sequence[Windows], axis: Axis) -> list[DirectionRates]:
-    """I/Os and bytes of each second. Several windows of a job in one second are weighted by their
-    width."""
-    by_direction = []
+def count_rates(db: duckdb.DuckDBPyConnection, windows: Sequence[Windows], axis: Axis) -> None:
+    """Add I/Os and bytes of each second to table `counted`. Several windows of a job in one second
+    are weighted by their width."""
     for direction in sorted({job_log.direction for job_log in windows}):
-        rates: dict[LogKind, Floats] = {}
+        sums: dict[str, Floats] = {}
         logged = np.zeros(axis.size, dtype=np.bool_)
         for job_log in windows:
             if job_log.direction == direction and job_log.kind in RATES:
                 rate, has_window = _rate(job_log, axis)
-                sums = rates.setdefault(job_log.kind, np.zeros(axis.size))
-                sums += rate * _UNITS[job_log.kind]
+                column, unit = _COLUMNS[job_log.kind]
+                sums[column] = sums.get(column, np.zeros(axis.size)) + rate * unit
                 logged |= has_window
-        if rates:
-            by_direction.append(DirectionRates(direction, rates, logged))
-    return by_direction
+        if sums:
+            _insert(db, "counted", axis, direction, logged, sums)
 
 
-def second_latencies(windows: Sequence[Windows], axis: Axis) -> list[DirectionLatencies]:
-    """Mean latencies of each second, those of each window weighted by its I/Os where they were
-    logged; total latencies where there are any, else completion latencies."""
+def count_latencies(db: duckdb.DuckDBPyConnection, windows: Sequence[Windows], axis: Axis) -> None:
+    """Add mean and highest latencies of each second to table `latency`, those of each window
+    weighted by its I/Os where they were logged; total latencies where there are any, else
+    completion latencies."""
     kind = "lat" if any(job_log.kind == "lat" for job_log in windows) else "clat"
-    by_direction = []
     for direction in sorted({job_log.direction for job_log in windows if job_log.kind == kind}):
         total, weights = np.zeros(axis.size), np.zeros(axis.size)
         highest = np.full(axis.size, np.nan)
@@ -109,8 +87,28 @@ def second_latencies(windows: Sequence[Windows], axis: Axis) -> list[DirectionLa
                 np.fmax.at(highest, places, job_log.maxima[index])
         with np.errstate(invalid="ignore"):
             mean = total / weights
-        by_direction.append(DirectionLatencies(direction, mean, highest, weights > 0))
-    return by_direction
+        columns = {"lat_mean_ns": mean, "lat_max_ns": highest}
+        _insert(db, "latency", axis, direction, weights > 0, columns)
+
+
+def _insert(
+    db: duckdb.DuckDBPyConnection,
+    table: str,
+    axis: Axis,
+    direction: int,
+    logged: NDArray[np.bool_],
+    columns: Mapping[str, Floats],
+) -> None:
+    """A row of `table` for each second of the axis that was `logged`; NaN becomes null."""
+    arrays = {name: values[logged] for name, values in columns.items()}
+    # DuckDB takes a dictionary of arrays for a table.
+    db.register("arrays", {"second": np.flatnonzero(logged) + axis.first, **arrays})
+    values = ", ".join(f"CASE WHEN NOT isnan({name}) THEN {name} END" for name in arrays)
+    db.execute(
+        f"INSERT INTO {table} (second, direction, {', '.join(arrays)}) "
+        f"SELECT second, {direction}, {values} FROM arrays"
+    )
+    db.unregister("arrays")
 
 
 def _places(job_log: Windows, axis: Axis) -> tuple[Ints, Ints]:
@@ -142,18 +140,8 @@ def _ios(job_log: Windows, windows: Sequence[Windows], axis: Axis) -> Floats:
     return np.ones(axis.size)
 
 
-_COLUMNS: dict[LogKind, tuple[str, int]] = {"iops": ("ios", 1), "bw": ("bytes", 1024)}
-"""The column of `counted` that a log of rates fills, and its unit in units of the column."""
-
-
 def fill_tail(
-    db: duckdb.DuckDBPyConnection,
-    windows: Sequence[Windows],
-    zero_ms: int,
-    *,
-    ios: int,
-    size: int,
-    runtime_s: float,
+    db: duckdb.DuckDBPyConnection, windows: Sequence[Windows], total: Total, zero_ms: int
 ) -> None:
     """Add to table `counted` what fio's JSON counts beyond the `windows` of one direction.
 
@@ -169,22 +157,25 @@ def fill_tail(
 
     What is left over is no part of any second. fio/audit.py says how far logs and JSON differ.
     """
-    totals: dict[LogKind, float] = {"iops": ios, "bw": size / 1024}
     tails = {
         kind: _tail(
-            db, [job_log for job_log in windows if job_log.kind == kind], total, runtime_s, zero_ms
+            db,
+            [job_log for job_log in windows if job_log.kind == kind],
+            counted,
+            total.runtime_s,
+            zero_ms,
         )
-        for kind, total in totals.items()
+        for kind, counted in rate_totals(total).items()
     }
     kib_logs = {job_log.job: job_log for job_log in windows if job_log.kind == "bw"}
     for job, second in sorted({place for tail in tails.values() for place in tail}):
-        rate, kib = (tails[kind].get((job, second)) for kind in totals)
-        if rate is not None and size:
+        rate, kib = (tail.get((job, second)) for tail in tails.values())
+        if rate is not None and total.bytes:
             known = kib
             if known is None and job in kib_logs:
                 known = _highest_in(kib_logs[job], second, zero_ms)
             if known is not None:
-                rate = min(rate, known * 1024 * ios / size)
+                rate = min(rate, known * 1024 * total.ios / total.bytes)
         db.execute(
             "INSERT INTO counted VALUES (?, ?, ?, ?)",
             [second, windows[0].direction, rate, None if kib is None else kib * 1024],

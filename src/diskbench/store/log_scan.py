@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,24 +146,3 @@ def columns(db: duckdb.DuckDBPyConnection, query: str) -> dict[str, NDArray[np.i
     """The columns of a query over log files, all whole numbers."""
     arrays = db.execute(query).fetchnumpy()
     return {name: np.asarray(values, dtype=np.int64) for name, values in arrays.items()}
-
-
-def insert_seconds(
-    db: duckdb.DuckDBPyConnection,
-    table: str,
-    first: int,
-    direction: int,
-    logged: NDArray[np.bool_],
-    columns: Mapping[str, NDArray[np.float64] | None],
-) -> None:
-    """A row of `table` for each second that was `logged`, the first of them being second `first`;
-    a column of None, and NaN, become null."""
-    known = {name: values[logged] for name, values in columns.items() if values is not None}
-    arrays = {"second": np.flatnonzero(logged) + first, **known}
-    db.register("arrays", arrays)  # DuckDB takes a dictionary of arrays for a table
-    values = ", ".join(f"CASE WHEN NOT isnan({name}) THEN {name} END" for name in known)
-    db.execute(
-        f"INSERT INTO {table} (second, direction, {', '.join(known)}) "
-        f"SELECT second, {direction}, {values} FROM arrays"
-    )
-    db.unregister("arrays")

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diskbench.fio.logs import LATE_WINDOWS, MOSTLY, LogKind
+from diskbench.fio.reported import Total
 from diskbench.store.log_scan import Log, columns, scan
 
 Ints = NDArray[np.int64]
@@ -173,35 +174,42 @@ def late_by_latencies(windows: Sequence[Windows]) -> list[Windows]:
     ]
 
 
+def rate_totals(total: Total) -> dict[LogKind, float]:
+    """What fio's JSON counted in one direction, in the unit of each log of rates."""
+    return {"iops": total.ios, "bw": total.bytes / 1024}
+
+
 def late_by_total(
-    windows: Sequence[Windows],
-    direction: int,
-    *,
-    kind: LogKind,
-    total: float,
-    runtime_s: float,
-    zero_ms: int,
+    windows: Sequence[Windows], direction: int, total: Total, zero_ms: int
 ) -> list[Windows]:
-    """The same where no latency was logged in this direction: by the `total` of fio's JSON, in the
-    unit of the log. All gaps of its jobs are treated alike."""
+    """The same where no latency was logged in this direction: by the `total` of fio's JSON. All
+    gaps of its jobs in one kind of log are treated alike."""
     of_direction = [job_log for job_log in windows if job_log.direction == direction]
-    chosen = [job_log for job_log in of_direction if job_log.kind == kind]
-    if not chosen or any(job_log.kind in LATENCIES for job_log in of_direction):
+    if any(job_log.kind in LATENCIES for job_log in of_direction):
         return list(windows)
-    logged = sum(float((job_log.values * job_log.widths).sum()) for job_log in chosen) / 1000
-    within = sum(_within(job_log) for job_log in chosen) / 1000
-    if not within:
-        return list(windows)
-    end_ms, last = max((int(job_log.times[-1]), int(job_log.values[-1])) for job_log in chosen)
-    tail_s = max(runtime_s - (end_ms - zero_ms) / 1000, 0.0)
-    if total - logged - last * tail_s * len({job_log.job for job_log in chosen}) < MOSTLY * within:
-        return list(windows)
+    late = set[LogKind]()
+    for kind, counted in rate_totals(total).items():
+        chosen = [job_log for job_log in of_direction if job_log.kind == kind]
+        if _were_io(chosen, counted, total.runtime_s, zero_ms):
+            late.add(kind)
     return [
         replace(job_log, late=_wide(job_log))
-        if job_log.kind == kind and job_log.direction == direction
+        if job_log.kind in late and job_log.direction == direction
         else job_log
         for job_log in windows
     ]
+
+
+def _were_io(chosen: Sequence[Windows], total: float, runtime_s: float, zero_ms: int) -> bool:
+    """Whether the gaps in the logs `chosen` were I/O, by the `total` in the unit of the logs."""
+    within = sum(_within(job_log) for job_log in chosen) / 1000
+    if not within:
+        return False
+    logged = sum(float((job_log.values * job_log.widths).sum()) for job_log in chosen) / 1000
+    end_ms, last = max((int(job_log.times[-1]), int(job_log.values[-1])) for job_log in chosen)
+    tail_s = max(runtime_s - (end_ms - zero_ms) / 1000, 0.0)
+    lacking = total - logged - last * tail_s * len({job_log.job for job_log in chosen})
+    return lacking >= MOSTLY * within
 
 
 def _wide(job_log: Windows) -> NDArray[np.bool_]:

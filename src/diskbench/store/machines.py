@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from diskbench.model.base import Frozen
-from diskbench.model.campaign import LIVE
 from diskbench.model.rental import Rental
 from diskbench.store import schema
 from diskbench.store.database import change, fetch, fetch_as, transaction
@@ -133,42 +132,6 @@ def _swap(
     table = schema.machine
     mine = table.c.lease_id == machine.lease_id, table.c.trial_id == machine.trial_id
     return change(database, sa.update(table).where(*mine, *conditions).values(**values)) == 1
-
-
-class MachineCells(NamedTuple):
-    """The cells that share a machine: the route of all of them, how many wait, how many have not
-    ended, and the seconds that these are expected to take."""
-
-    route: str | None
-    waiting: int
-    unfinished: int
-    expected_s: float
-
-
-def machine_cells(
-    database: Engine, campaign_id: str, name: str, *, else_expected_s: float = 0.0
-) -> MachineCells:
-    """The cells of a shared machine; one without an expectation counts `else_expected_s`."""
-    cell = schema.cell.c
-    unfinished = cell.finished_at.is_(None)
-    expected_s = sa.func.coalesce(sa.func.nullif(cell.expected_s, 0.0), else_expected_s)
-    query = sa.select(
-        sa.func.min(cell.route),
-        sa.func.count(sa.case((cell.state == "waiting", 1))),
-        sa.func.count(sa.case((unfinished, 1))),
-        sa.func.coalesce(sa.func.sum(sa.case((unfinished, expected_s))), 0.0),
-    ).where(cell.campaign_id == campaign_id, cell.machine == name)
-    (counts,) = fetch(database, query)
-    return MachineCells(*counts)
-
-
-def is_used(database: Engine, machine: MachineRecord) -> bool:
-    """Whether the cell that the machine was given to is under way."""
-    cell = schema.cell.c
-    query = sa.select(cell.position).where(
-        cell.trial_id == machine.trial_id, cell.state.in_(sorted(LIVE))
-    )
-    return bool(fetch(database, query.limit(1)))
 
 
 def _one_machine(database: Engine, condition: sa.ColumnElement[bool]) -> MachineRecord | None:

@@ -43,7 +43,7 @@ def oldest_first() -> tuple[sa.ColumnElement[Any], ...]:
 
 def last_stored_first() -> tuple[sa.ColumnElement[Any], ...]:
     """The order of runs by when they were begun or imported here: what a person did last."""
-    return _RUN.created_at.desc(), *newest_first()
+    return _RUN.created_at.desc(), _RUN.measured_at.desc().nulls_last(), _RUN.run_id.desc()
 
 
 def chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -111,6 +111,7 @@ run = sa.Table(
     text("host_cache"),
     sa.Index(None, "trial_id"),
     sa.Index(None, "measured_at", "created_at", "run_id"),
+    sa.Index(None, "created_at", "measured_at", "run_id"),
     sa.Index(None, "state"),
     sa.Index(None, "profile", "created_at"),
     sa.Index(None, "campaign_id"),

@@ -1,11 +1,12 @@
-"""Write the rows of trials: plan, begin and end of runs; those of steps are in step_rows.py. Every
-function is idempotent, runs in one transaction, and raises StoreUnavailable when the database
-fails.
+"""Write the rows of trials: plan, begin, progress and end of runs, and where the time of a trial
+went; those of steps are in step_rows.py. Every function but `add_timing` is idempotent, runs in one
+transaction, and raises StoreUnavailable when the database fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,8 +20,8 @@ from diskbench.model.spec import Plan
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.cells import insert_run_cells, is_of_matrix
-from diskbench.store.clock import now
-from diskbench.store.database import change, fetch, transaction
+from diskbench.store.clock import now, present
+from diskbench.store.database import change, fetch, one_statement, transaction
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.query import chunks, rows_of
@@ -244,3 +245,76 @@ def left_empty(database: Engine, run_ids: Sequence[str]) -> tuple[tuple[str, ...
         )
     campaigns = {campaign_id for campaign_id, held in of_campaign.items() if held <= trials} - live
     return tuple(sorted(trials)), tuple(sorted(campaigns))
+
+
+@dataclass(frozen=True, slots=True)
+class SavedProgress:
+    """The progress of an unfinished run: its step, and fio's last status (None: none yet)."""
+
+    run_id: str
+    step_index: int
+    step: str
+    round: int | None
+    tick: Mapping[str, Any] | None
+    updated_at: str
+
+
+def save_progress(
+    database: Engine,
+    run_id: str,
+    *,
+    step_index: int,
+    step: str,
+    round: int | None = None,  # noqa: A002 - the field's name in every row
+    tick: Mapping[str, Any] | None = None,
+) -> None:
+    """Save how far a run is: the step that runs, and its last second."""
+    row = {
+        "run_id": run_id,
+        "step_index": step_index,
+        "step": step,
+        "round": round,
+        "tick": dict(tick) if tick else None,
+        "updated_at": present(),
+    }
+    with one_statement(database) as connection:
+        upsert(connection, schema.progress, [row])
+
+
+def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, SavedProgress]:
+    """The last known progress of the newest run of each trial that has any."""
+    progress, run = schema.progress, schema.run
+    query = (
+        sa.select(run.c.trial_id, progress)
+        .join(run, run.c.run_id == progress.c.run_id)
+        .where(run.c.trial_id.in_(trial_ids))
+        .order_by(progress.c.updated_at)
+    )
+    return {trial_id: SavedProgress(*row) for trial_id, *row in fetch(database, query)}
+
+
+def add_timing(database: Engine, trial_id: str, seconds: Mapping[str, float]) -> None:
+    """Add what a process spent on a trial to what others spent on it before."""
+    known = load_timing(database, trial_id)
+    rows = [
+        {
+            "trial_id": trial_id,
+            "name": name,
+            "position": list(known).index(name) if name in known else len(known) + position,
+            "seconds": known.get(name, 0.0) + spent,
+        }
+        for position, (name, spent) in enumerate(seconds.items())
+    ]
+    with transaction(database) as connection:
+        upsert(connection, schema.timing, rows)
+
+
+def load_timing(database: Engine, trial_id: str) -> dict[str, float]:
+    """Wall seconds by name, in the order of the way; empty where none was kept."""
+    timing = schema.timing
+    query = (
+        sa.select(timing.c.name, timing.c.seconds)
+        .where(timing.c.trial_id == trial_id)
+        .order_by(timing.c.position)
+    )
+    return {row.name: row.seconds for row in fetch(database, query)}

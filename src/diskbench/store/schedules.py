@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -60,23 +61,11 @@ def occurrences_of(database: Engine, name: str, *, most: int) -> list[Occurrence
     return fetch_as(database, Occurrence, query)
 
 
-def schedules_with_queued(database: Engine) -> list[str]:
-    """The names of the schedules that have an occurrence to begin."""
-    table = schema.occurrence
-    query = sa.select(table.c.schedule).distinct().where(table.c.state == "queued")
-    return sorted(name for (name,) in fetch(database, query))
-
-
-def count_queued(database: Engine, name: str) -> int:
-    """How many occurrences of a schedule wait to be begun."""
-    table = schema.occurrence
-    query = (
-        sa.select(sa.func.count())
-        .select_from(table)
-        .where(table.c.schedule == name, table.c.state == "queued")
-    )
-    ((count,),) = fetch(database, query)
-    return int(count)
+def queued_occurrences(database: Engine) -> Counter[str]:
+    """How many occurrences of each schedule wait to be begun; no entry where none does."""
+    table = schema.occurrence.c
+    query = sa.select(table.schedule).where(table.state == "queued")
+    return Counter(name for (name,) in fetch(database, query))
 
 
 def progress_of(

@@ -31,11 +31,10 @@ from diskbench.store.log_counts import (
     add_histogram_quantiles,
     read_histograms,
 )
-from diskbench.store.log_rates import axis_of, fill_tail, second_latencies, second_rates
+from diskbench.store.log_rates import axis_of, count_latencies, count_rates, fill_tail
 from diskbench.store.log_scan import (
     Log,
     database,
-    insert_seconds,
     literal,
     open_logs,
     scan,
@@ -128,29 +127,14 @@ def _count_windows(
         if name in totals and number in logged
     ]
     for number, total in expected:
-        kinds: tuple[tuple[LogKind, float], ...] = (("iops", total.ios), ("bw", total.bytes / 1024))
-        for kind, counted in kinds:
-            windows = late_by_total(
-                windows,
-                number,
-                kind=kind,
-                total=counted,
-                runtime_s=total.runtime_s,
-                zero_ms=zero_ms,
-            )
+        windows = late_by_total(windows, number, total, zero_ms)
     axis = axis_of(windows, zero_ms)
-    for rated in second_rates(windows, axis):
-        columns = {"ios": rated.rates.get("iops"), "bytes": rated.rates.get("bw")}
-        insert_seconds(db, "counted", axis.first, rated.direction, rated.logged, columns)
+    count_rates(db, windows, axis)
     if not skip_latency:
-        for latencies in second_latencies(windows, axis):
-            by_name = {"lat_mean_ns": latencies.mean_ns, "lat_max_ns": latencies.max_ns}
-            insert_seconds(
-                db, "latency", axis.first, latencies.direction, latencies.logged, by_name
-            )
+        count_latencies(db, windows, axis)
     for number, total in expected:
         ours = [job_log for job_log in windows if job_log.direction == number]
-        fill_tail(db, ours, zero_ms, ios=total.ios, size=total.bytes, runtime_s=total.runtime_s)
+        fill_tail(db, ours, total, zero_ms)
 
 
 def _zero(

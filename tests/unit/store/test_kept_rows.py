@@ -19,12 +19,11 @@ from diskbench.model.matrix import Limits
 from diskbench.store import archive, kept_rows, schema
 from diskbench.store.campaigns import CampaignRow, list_campaigns, save_campaign
 from diskbench.store.cells import load_cells, update_cell
-from diskbench.store.claims import add_timing, load_timing
 from diskbench.store.database import open_database, transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 from diskbench.store.rebuild import rebuild
-from diskbench.store.rows import evidence_url_of
+from diskbench.store.rows import add_timing, evidence_url_of, load_timing
 from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow

@@ -14,6 +14,7 @@ from diskbench.store.query import (
     find_measurements,
     find_run,
     find_runs,
+    last_stored_first,
     newest_first,
 )
 from diskbench.store.step_rows import save_step
@@ -169,12 +170,19 @@ def test_an_empty_id_names_no_run(three, run_id):
         find_run(three, run_id)
 
 
-def test_the_newest_runs_are_listed_through_an_index(database):
+@pytest.mark.parametrize(
+    ("order", "index"),
+    [
+        (newest_first, "measured_at_created_at_run_id"),
+        (last_stored_first, "created_at_measured_at_run_id"),
+    ],
+)
+def test_the_newest_runs_are_listed_through_an_index(database, order, index):
     with transaction(database) as connection:
-        query = sa.select(schema.run).order_by(*newest_first())
+        query = sa.select(schema.run).order_by(*order())
         text = str(query.limit(50).compile(compile_kwargs={"literal_binds": True}))
         steps = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}")]
-    assert any("ix_diskbench_run_measured_at_created_at_run_id" in step for step in steps)
+    assert any(f"ix_diskbench_run_{index}" in step for step in steps)
     assert not any("TEMP B-TREE" in step for step in steps)
 
 

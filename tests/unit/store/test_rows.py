@@ -11,7 +11,7 @@ from tests.rigs.plans import CAMPAIGN_ID, RUN_IDS, TRIAL_ID, make_plan, save_pla
 from diskbench.errors import UnknownName
 from diskbench.model.outcome import Problem
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
-from diskbench.store import claims, leases, rows, schema, step_rows
+from diskbench.store import executors, leases, rows, schema, step_rows
 from diskbench.store.campaigns import asked_to_stop, list_campaigns, request_cancel
 from diskbench.store.cells import (
     claim_cell,
@@ -208,33 +208,33 @@ def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
 
 def test_progress_is_one_row_that_goes_with_the_end(saved):
     for elapsed in (1.0, 2.0):
-        claims.save_progress(
+        rows.save_progress(
             saved, RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
         )
-    assert claims.progress_of_trials(saved, [TRIAL_ID])[TRIAL_ID].tick == {"elapsed_s": 2.0}
+    assert rows.progress_of_trials(saved, [TRIAL_ID])[TRIAL_ID].tick == {"elapsed_s": 2.0}
     rows.end_run(saved, RUN_IDS[0], "done", None, started_at=None, finished_at=FINISHED)
-    assert claims.progress_of_trials(saved, [TRIAL_ID]) == {}
+    assert rows.progress_of_trials(saved, [TRIAL_ID]) == {}
 
 
 def test_an_executor_beats_until_it_is_removed(saved):
     for _ in range(2):
-        claims.register_executor(saved, "e1", hostname="h", pid=7, process_started="123")
-    [registered] = claims.list_executors(saved)
-    assert claims.beat(saved, "e1")
-    [beaten] = claims.list_executors(saved)
+        executors.register_executor(saved, "e1", hostname="h", pid=7, process_started="123")
+    [registered] = executors.list_executors(saved)
+    assert executors.beat(saved, "e1")
+    [beaten] = executors.list_executors(saved)
     assert beaten.beat_at >= registered.beat_at
-    claims.remove_executor(saved, "e1")
-    assert not claims.beat(saved, "e1")
+    executors.remove_executor(saved, "e1")
+    assert not executors.beat(saved, "e1")
 
 
 def test_an_executor_is_as_silent_as_the_database_says(any_database):
-    claims.register_executor(any_database, "e1", hostname="h", pid=7, process_started="123")
-    claims.describe_executor(any_database, "e1", beat_at="2026-01-01T00:00:00.000000+00:00")
-    [silent] = claims.list_executors(any_database)
+    executors.register_executor(any_database, "e1", hostname="h", pid=7, process_started="123")
+    executors.describe_executor(any_database, "e1", beat_at="2026-01-01T00:00:00.000000+00:00")
+    [silent] = executors.list_executors(any_database)
     gone = (datetime.now(UTC) - datetime(2026, 1, 1, tzinfo=UTC)).total_seconds()
     assert silent.silent_s() == pytest.approx(gone, abs=60)
-    claims.beat(any_database, "e1")
-    [beaten] = claims.list_executors(any_database)
+    executors.beat(any_database, "e1")
+    [beaten] = executors.list_executors(any_database)
     assert 0 <= beaten.silent_s() < 60
 
 

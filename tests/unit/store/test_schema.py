@@ -7,13 +7,13 @@ from tests.rigs.plans import make_plan
 
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
 from diskbench.store import schema
-from diskbench.store.claims import Executor
+from diskbench.store.executors import Executor
 from diskbench.store.leases import Lease
 from diskbench.store.result_tables import PREFIX, metadata
 from diskbench.store.run_row import run_row
 from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 
-DIGESTS = {"0001": "e725928d13e156fcf178c232556aed666a877edf60662dff716826ce8a95d110"}
+DIGESTS = {"0001": "27bc739fa0202f5e1c6133410b5d2aa3d90b4fbdca64040bb5a0d0a0b0d3af05"}
 """The revision → the digest of its tables and indexes."""
 
 

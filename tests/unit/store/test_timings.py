@@ -1,6 +1,6 @@
 from tests.rigs.plans import make_plan, save_plan
 
-from diskbench.store.claims import add_timing, load_timing
+from diskbench.store.rows import add_timing, load_timing
 
 
 def test_the_time_of_a_trial_is_kept_in_the_order_of_its_way(any_database):

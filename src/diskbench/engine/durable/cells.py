@@ -22,7 +22,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -62,16 +61,10 @@ class _Begun(Frozen):
     prepared: Outcome | None = None
 
 
-@dataclass(frozen=True)
-class WorkflowState:
-    """The state of a cell's workflow, as DBOS names it."""
-
-    state: str
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the workflow ended. Its cell was settled before, unless a fault prevented it."""
-        return self.state not in ("PENDING", "ENQUEUED", "DELAYED")
+def is_over(state: str) -> bool:
+    """Whether a workflow in this state, as DBOS names it, ended. Its cell was settled before,
+    unless a fault prevented it."""
+    return state not in ("PENDING", "ENQUEUED", "DELAYED")
 
 
 @DBOS.workflow(name="cell")
@@ -155,7 +148,7 @@ def _not_started(run_index: int, before: RunEnd) -> Problem:
     )
 
 
-def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
+def known(trial_ids: Sequence[str]) -> dict[str, str]:
     """The state of the workflow of each of these cells that has one, by trial id. Who owns the cell
     is in its row alone."""
     if not trial_ids:
@@ -163,7 +156,7 @@ def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
     workflows = DBOS.list_workflows(
         workflow_ids=list(trial_ids), load_input=False, load_output=False
     )
-    return {workflow.workflow_id: WorkflowState(str(workflow.status)) for workflow in workflows}
+    return {workflow.workflow_id: str(workflow.status) for workflow in workflows}
 
 
 def start(trial_id: str) -> Callable[[], object]:

@@ -21,8 +21,8 @@ from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
 from diskbench.store.campaigns import CampaignRow, claim_campaign, save_campaign
 from diskbench.store.cells import load_cells
-from diskbench.store.claims import list_executors
 from diskbench.store.clock import now
+from diskbench.store.executors import list_executors
 from diskbench.store.matrix_lock import locked
 
 

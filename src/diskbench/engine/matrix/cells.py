@@ -219,11 +219,11 @@ class LiveCells:
             asked = self.stop.of(trial_id)
             note = partial(self.watcher.note, trial_id)
             # A cloud may answer no more for a machine that is gone; one look costs a moment.
-            keep_metrics(self.session, plan, asked.is_set, note, waits=False)
+            lacks = keep_metrics(self.session, plan, asked.is_set, note, waits=False)
             failed = self._given_back(plan, handed_on=handed_on, keeps=campaign.is_run)
             ending = replace(ending, not_released=failed)
-            # A machine that is handed on is being paid for.
-            keep_metrics(self.session, plan, asked.is_set, note, waits=not handed_on)
+            if lacks:  # a machine that is handed on is being paid for
+                keep_metrics(self.session, plan, asked.is_set, note, waits=not handed_on)
             if self._ended(plan, ending.problem) and _is_done(ending.end):
                 ending = replace(ending, end=None, problem=_NOT_KEPT)
         if campaign.is_run:  # the command that waits for it judges it

@@ -16,23 +16,22 @@ from diskbench.engine.processes import new_id
 from diskbench.engine.trial.lease import ends_at, move_end
 from diskbench.engine.trial.release import clean, let_go, mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.campaign import LIVE
 from diskbench.model.spec import SharedMachine
 from diskbench.parallel import all_of
 from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
+from diskbench.store.cells import cell_of_trial, cells_of_machine
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease
 from diskbench.store.machines import (
-    MachineCells,
     MachineRecord,
     find_machine,
     free_machine,
     give_machine,
-    is_used,
     keep_machine,
     list_machines,
-    machine_cells,
     machine_of_trial,
     save_machine,
 )
@@ -107,7 +106,7 @@ def keeps(session: Session, plan: Plan) -> bool:
     machine = find_machine(session.database, plan.lease_id)
     if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
         return False
-    if not _cells(session.database, machine).waiting:
+    if not any(cell.state == "waiting" for cell in _cells(session.database, machine)):
         return False
     try:
         clean(session, plan)
@@ -123,19 +122,23 @@ def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
     """Why no cell will use the machine any more; None while one may."""
     if machine.state == "ending":
         return "it was not given back before"
-    return None if _cells(database, machine).unfinished else "no cell of its matrix needs it"
+    return None if _is_needed(database, machine) else "no cell of its matrix needs it"
 
 
-def _cells(database: sa.Engine, machine: MachineRecord) -> MachineCells:
-    return machine_cells(database, machine.campaign_id, machine.name)
+def _is_needed(database: sa.Engine, machine: MachineRecord) -> bool:
+    return any(cell.finished_at is None for cell in _cells(database, machine))
+
+
+def _cells(database: sa.Engine, machine: MachineRecord) -> list[CellRow]:
+    return cells_of_machine(database, machine.campaign_id, machine.name)
 
 
 def machine_is_reached(
     database: sa.Engine, machine: MachineRecord, patterns: Collection[str]
 ) -> bool:
     """Whether a worker with these patterns reaches the machine: by the route of its cells."""
-    route = _cells(database, machine).route or machine.rental.scope.provider
-    return serves(patterns, route)
+    routes = (cell.route for cell in _cells(database, machine))  # they have one
+    return serves(patterns, next(routes, machine.rental.scope.provider))
 
 
 def let_idle_go(
@@ -153,8 +156,9 @@ def let_idle_go(
         if machine.state == "ending":  # being released, or left to the sweep
             return False
         if all_of_them:
-            return not is_used(session.database, machine)
-        return not _cells(session.database, machine).unfinished
+            cell = cell_of_trial(session.database, machine.trial_id)
+            return cell is None or cell.state not in LIVE
+        return not _is_needed(session.database, machine)
 
     def go(machine: MachineRecord) -> None:
         try:
@@ -279,7 +283,8 @@ def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
     counted with twice its expected time. A cell for which too little is left extends the lease, or
     gets a new machine where that is not possible."""
     assert row.machine is not None
-    cells = machine_cells(database, row.campaign_id, row.machine, else_expected_s=plan.expected_s)
-    seconds = 2 * max(cells.expected_s, longest_s(plan))
-    seconds += cells.unfinished * BETWEEN.total_seconds()
+    sharing = cells_of_machine(database, row.campaign_id, row.machine)
+    expected_s = [cell.expected_s or plan.expected_s for cell in sharing if not cell.finished_at]
+    seconds = 2 * max(sum(expected_s), longest_s(plan))
+    seconds += len(expected_s) * BETWEEN.total_seconds()
     return iso(database_time(database) + timedelta(seconds=seconds) + GRACE)

@@ -84,9 +84,7 @@ def execute(
     return reports
 
 
-def _to_its_end(
-    stations: LiveCells, stop: Stop, report: TrialEnding, workflow: durable.WorkflowState | None
-) -> None:
+def _to_its_end(stations: LiveCells, stop: Stop, report: TrialEnding, workflow: str | None) -> None:
     """Begin or continue a cell and wait for its end; note why it was suspended."""
     try:
         with as_unavailable(stations.session.database):
@@ -120,12 +118,12 @@ def take(
     session: Session,
     stations: LiveCells,
     cell: CellRow,
-    workflow: durable.WorkflowState | None,
+    workflow: str | None,
     alive: Collection[str],
 ) -> bool:
     """Take a cell that no live process runs and let it run here; False when another process owns
     it. One of this process that none of its threads works on is given to the workflow engine again.
-    `workflow` is None for a cell that has not begun."""
+    `workflow` is the state of its workflow, None for a cell that has not begun."""
     assert cell.trial_id is not None
     me = session.executor_id
     if cell.owner != me:
@@ -134,7 +132,7 @@ def take(
         if not claim_cell(session.database, cell.trial_id, owner=me, previous=cell.owner):
             return False
     _say_taken(session, cell, begun=workflow is not None)
-    if workflow is not None and not workflow.is_over:
+    if workflow is not None and not durable.is_over(workflow):
         try:
             prolong(session, cell.trial_id)
         except InvalidValue as error:  # its machine would end first: it is tried again on a new one
@@ -144,16 +142,14 @@ def take(
     return True
 
 
-def carry_on(
-    stations: LiveCells, trial_id: str, workflow: durable.WorkflowState | None
-) -> Callable[[], object]:
+def carry_on(stations: LiveCells, trial_id: str, workflow: str | None) -> Callable[[], object]:
     """Begin a cell of this process, or continue it where its workflow stands; returns a function
     that waits for its end. A cell whose workflow ended without settling it is settled as broken, so
     that it does not stay open."""
     if workflow is None:  # its process died before it began, or it is new
         return durable.start(trial_id)
-    if workflow.is_over:
-        fault = f"a fault in diskbench ended its workflow: {workflow.state}"
+    if durable.is_over(workflow):
+        fault = f"a fault in diskbench ended its workflow: {workflow}"
         stations.settle(trial_id, None, Problem(kind="Broken", message=fault))
         return lambda: None
     return durable.go_on(trial_id, stations.session.executor_id)

@@ -37,7 +37,7 @@ from diskbench.model.outcome import Problem, Swept, problem_of
 from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.store.campaigns import CampaignRow, list_campaigns
 from diskbench.store.cells import live_cells
-from diskbench.store.claims import describe_executor, list_executors
+from diskbench.store.executors import describe_executor, list_executors
 from diskbench.store.machines import list_machines
 
 log = logging.getLogger(__name__)
@@ -224,7 +224,7 @@ class Worker:
                 won = take(self.session, self.cells, cell, workflow, alive)
                 taken += won and cell.owner != me
 
-    def _may_take(self, cell: CellRow, workflow: durable.WorkflowState | None, taken: int) -> bool:
+    def _may_take(self, cell: CellRow, workflow: str | None, taken: int) -> bool:
         """Whether this process may take a cell that no live process owns. Cells of dead processes
         are taken without room, because a machine that nobody watches costs money."""
         # No other process may end its own matrix, nor a cell that it has already.
@@ -233,7 +233,7 @@ class Worker:
         if workflow is None:
             has_room = self.room is None or taken < self.room
             return self.admits and has_room and (cell.owner is None or not self._clock.is_skewed)
-        return workflow.is_over or (self.admits and not self._clock.is_skewed)
+        return durable.is_over(workflow) or (self.admits and not self._clock.is_skewed)
 
     @property
     def _silence(self) -> float:

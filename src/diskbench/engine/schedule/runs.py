@@ -31,13 +31,13 @@ from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.plan.cron import becomes, due
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.claims import list_executors
+from diskbench.store.executors import list_executors
 from diskbench.store.moments import iso
 from diskbench.store.schedules import (
     LockedSchedule,
     list_schedules,
     locked_schedule,
-    schedules_with_queued,
+    queued_occurrences,
     set_watched,
 )
 
@@ -275,7 +275,7 @@ class ScheduleWatch:
                 for occurrence in missed:
                     _log(occurrence)
         all_begun = []
-        for name in schedules_with_queued(self._database):
+        for name in sorted(queued_occurrences(self._database)):
             alive = living(list_executors(self._database))
             begun = begin_next(self._database, name, owner=self._me, alive=alive)
             if begun is not None:

@@ -27,12 +27,12 @@ from diskbench.plan.outlook import BlockOutlook
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.moments import iso
 from diskbench.store.schedules import (
-    count_queued,
     find_schedule,
     list_schedules,
     locked_schedule,
     occurrences_of,
     progress_of,
+    queued_occurrences,
     save_schedule,
     set_watched,
 )
@@ -216,6 +216,7 @@ def schedule_statuses(
     """The current state of every schedule: its next times, and its last occurrences."""
     rows = list_schedules(database)
     known = clocks.clocks(database) if rows else {}
+    queued = queued_occurrences(database)
     result = []
     for row in rows:
         clock = known.get(row.name)
@@ -229,7 +230,7 @@ def schedule_statuses(
                 timezone=clock.zone,
                 paused=clock.paused,
                 next=tuple(moment.isoformat() for moment in coming),
-                waiting=count_queued(database, row.name),
+                waiting=queued[row.name],
                 occurrences=_followed(database, occurrences_of(database, row.name, most=past)),
             )
         )

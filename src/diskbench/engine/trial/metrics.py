@@ -38,16 +38,17 @@ def keep_metrics(
     note: Callable[[str], None],
     *,
     waits: bool,
-) -> None:
-    """Write `metrics.json` of each run of which the cloud counted something. Without `waits` one
-    look is enough; `note` tells the user of a wait. Raises StoreUnavailable only."""
+) -> bool:
+    """Write `metrics.json` of each run of which the cloud counted something, and return whether a
+    later look could add to it. Without `waits` one look is enough; `note` tells the user of a wait.
+    Raises StoreUnavailable only."""
     renter: object = session.renter(plan)
     if not (isinstance(renter, Monitors) and plan.rental and plan.acquired):
-        return
+        return False
     results = load_results(session.database, *plan.run_ids)
     times = [span for steps in results.values() for span in _times(steps)]
     if not times:
-        return
+        return False
     since, until = min(start for start, _ in times), max(end for _, end in times)
     long_ends = [end for start, end in times if (end - start).total_seconds() >= _LONG_S]
     over = until + timedelta(seconds=WAIT_S if waits and long_ends else 0.0)
@@ -74,6 +75,7 @@ def keep_metrics(
         if kept:
             store = session.evidence_of(plan.trial_id)
             write_metrics(store, run_id, CloudMetrics(read_at=now(), metrics=kept))
+    return not covers(metrics, until.timestamp())
 
 
 def _times(steps: Sequence[StepResult]) -> list[tuple[datetime, datetime]]:

@@ -29,7 +29,6 @@ from diskbench.model.result import RunState
 from diskbench.model.spec import Plan
 from diskbench.store.campaigns import CampaignRow
 from diskbench.store.cells import end_run_cell
-from diskbench.store.claims import add_timing
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import (
@@ -46,7 +45,7 @@ from diskbench.store.machines import (
     machine_of_trial,
 )
 from diskbench.store.moments import iso
-from diskbench.store.rows import find_plan, unfinished_runs
+from diskbench.store.rows import add_timing, find_plan, unfinished_runs
 
 ATTEMPTS = 5
 """Tries before a host that does not answer is left to `diskbench gc`; our choice."""

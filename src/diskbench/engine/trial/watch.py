@@ -22,7 +22,7 @@ from diskbench.hosts.unit import Unit
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
 from diskbench.ports import Renter
-from diskbench.store.claims import save_progress
+from diskbench.store.rows import save_progress
 
 PROGRESS_EVERY_S = 1.0
 """Least seconds between two writes of a step's progress."""

@@ -214,16 +214,7 @@ class TestByProvider:
         with pytest.raises(InvalidValue, match="in use"):
             sweep_provider(session, FAKE, [TRIAL_ID], dry_run=False)
 
-    def test_only_what_was_named_goes_expired_or_not(self, session):
-        (young,) = leave("young", expires=time.time() + 3600)
-        (old,) = leave("old")
-        with pytest.raises(InvalidValue, match="does not know"):
-            sweep_provider(session, FAKE, ["you"], dry_run=False)
-        with pytest.raises(InvalidValue, match="has not expired"):
-            sweep_provider(session, FAKE, ["young"], dry_run=False)
-        ((swept,), _) = sweep_provider(session, FAKE, ["young"], dry_run=False, not_mine=True)
-        assert (swept.lease_id, swept.reason) == ("young", "you named it")
-        assert (young.exists(), old.exists()) == (False, True)
+    def test_an_id_that_nothing_has_is_told(self, session):
         with pytest.raises(UnknownName, match="nobody"):
             sweep_provider(session, FAKE, ["nobody"], dry_run=False)
 

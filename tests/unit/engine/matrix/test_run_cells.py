@@ -22,7 +22,7 @@ from diskbench.engine.work import cancel
 from diskbench.store.campaigns import request_cancel, save_campaign
 from diskbench.store.cells import cell_of_trial
 
-AT_WORK: Any = SimpleNamespace(is_over=False, state="PENDING")
+AT_WORK = "PENDING"
 
 
 @pytest.fixture

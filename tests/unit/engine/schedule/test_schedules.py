@@ -19,8 +19,8 @@ from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.report.terminal.status_text import schedule_lines
 from diskbench.store.campaigns import list_campaigns, set_campaign_state
 from diskbench.store.cells import load_cells
-from diskbench.store.claims import remove_executor
 from diskbench.store.database import open_database
+from diskbench.store.executors import remove_executor
 from diskbench.store.schedules import locked_schedule, occurrences_of, save_schedule
 
 BERLIN = "Europe/Berlin"  # forward on 2026-03-29 at 02:00, back on 2026-10-25 at 03:00

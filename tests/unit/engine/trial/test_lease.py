@@ -222,7 +222,7 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
         session,
         stations,
         cell,
-        SimpleNamespace(is_over=False, state="PENDING"),
+        "PENDING",
         (),  # type: ignore[arg-type]
     )
     ((trial_id, end, problem),) = settled

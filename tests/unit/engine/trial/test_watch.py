@@ -11,7 +11,7 @@ from diskbench.errors import AccessDenied, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.model.result import Tick
-from diskbench.store.claims import progress_of_trials
+from diskbench.store.rows import progress_of_trials
 
 PLAN = make_plan()
 

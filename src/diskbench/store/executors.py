@@ -1,35 +1,21 @@
-"""Who is at work: the live processes, and the progress of runs, rows that are deleted when the run
-ends. And where the time of a trial went. None of them is a result; the owner of a trial is in the
-row of its cell (cells.py).
+"""The live processes that may own cells: a row each, deleted when the process ends. The owner of a
+trial is in the row of its cell (cells.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
 from diskbench.store.clock import present
-from diskbench.store.database import change, database_time, fetch, one_statement, transaction
+from diskbench.store.database import change, database_time, fetch, transaction
 from diskbench.store.moments import iso
 from diskbench.store.upsert import upsert
-
-
-@dataclass(frozen=True, slots=True)
-class SavedProgress:
-    """The progress of an unfinished run: its step, and fio's last status (None: none yet)."""
-
-    run_id: str
-    step_index: int
-    step: str
-    round: int | None
-    tick: Mapping[str, Any] | None
-    updated_at: str
 
 
 @dataclass(frozen=True)
@@ -62,40 +48,6 @@ class Executor:
             return 0.0
         gone = datetime.fromisoformat(self.seen_at) - datetime.fromisoformat(self.beat_at)
         return gone.total_seconds()
-
-
-def save_progress(
-    database: Engine,
-    run_id: str,
-    *,
-    step_index: int,
-    step: str,
-    round: int | None = None,  # noqa: A002 - the field's name in every row
-    tick: Mapping[str, Any] | None = None,
-) -> None:
-    """Save how far a run is: the step that runs, and its last second."""
-    row = {
-        "run_id": run_id,
-        "step_index": step_index,
-        "step": step,
-        "round": round,
-        "tick": dict(tick) if tick else None,
-        "updated_at": present(),
-    }
-    with one_statement(database) as connection:
-        upsert(connection, schema.progress, [row])
-
-
-def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, SavedProgress]:
-    """The last known progress of the newest run of each trial that has any."""
-    progress, run = schema.progress, schema.run
-    query = (
-        sa.select(run.c.trial_id, progress)
-        .join(run, run.c.run_id == progress.c.run_id)
-        .where(run.c.trial_id.in_(trial_ids))
-        .order_by(progress.c.updated_at)
-    )
-    return {trial_id: SavedProgress(*row) for trial_id, *row in fetch(database, query)}
 
 
 def register_executor(
@@ -145,30 +97,3 @@ def list_executors(database: Engine) -> Sequence[Executor]:
 def remove_executor(database: Engine, executor_id: str) -> None:
     """Delete the row of a process that ended or is dead."""
     change(database, sa.delete(schema.executor).where(schema.executor.c.executor_id == executor_id))
-
-
-def add_timing(database: Engine, trial_id: str, seconds: Mapping[str, float]) -> None:
-    """Add what a process spent on a trial to what others spent on it before."""
-    known = load_timing(database, trial_id)
-    rows = [
-        {
-            "trial_id": trial_id,
-            "name": name,
-            "position": list(known).index(name) if name in known else len(known) + position,
-            "seconds": known.get(name, 0.0) + spent,
-        }
-        for position, (name, spent) in enumerate(seconds.items())
-    ]
-    with transaction(database) as connection:
-        upsert(connection, schema.timing, rows)
-
-
-def load_timing(database: Engine, trial_id: str) -> dict[str, float]:
-    """Wall seconds by name, in the order of the way; empty where none was kept."""
-    timing = schema.timing
-    query = (
-        sa.select(timing.c.name, timing.c.seconds)
-        .where(timing.c.trial_id == trial_id)
-        .order_by(timing.c.position)
-    )
-    return {row.name: row.seconds for row in fetch(database, query)}

@@ -5,10 +5,10 @@ before anything is written.
 from __future__ import annotations
 
 import shlex
+import tarfile
 from collections.abc import Sequence
 
 from diskbench.errors import ConnectionLost, HostUnavailable, ProfileError
-from diskbench.hosts.unit import TAR_END, tar_members
 from diskbench.ports import Host
 
 INSTALL_TIMEOUT_S = 900.0
@@ -73,8 +73,12 @@ done
 def parse_only(host: Host, jobs: Sequence[tuple[str, str]]) -> None:
     """Have fio parse each (step name, job text). Raises ProfileError with fio's own message, and
     ConnectionLost where fio could not be run."""
-    members = tar_members({f"{index:05d}.fio": text for index, (_, text) in enumerate(jobs)})
-    done = host.run(_PARSE, stdin=members + TAR_END)
+    packed = bytearray()
+    for index, (_, text) in enumerate(jobs):
+        data, info = text.encode(), tarfile.TarInfo(f"{index:05d}.fio")
+        info.size, info.mode = len(data), 0o600
+        packed += info.tobuf(tarfile.USTAR_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE)
+    done = host.run(_PARSE, stdin=bytes(packed) + bytes(2 * tarfile.BLOCKSIZE))
     if done.exit == 3:
         file, *words = done.text.splitlines()
         name, _ = jobs[int(file.removesuffix(".fio"))]

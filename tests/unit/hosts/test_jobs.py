@@ -25,7 +25,7 @@ from diskbench.hosts import jobs
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.workspace import cleanup, directories_script, make_workspace
+from diskbench.hosts.workspace import cleanup, directories, make_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -80,10 +80,11 @@ def test_samples_cover_fio_from_its_start_to_its_end(make_unit, tmp_path):
 
 
 def test_directories_are_made_with_the_start_and_why_they_are_not_is_told(make_unit, target):
-    unit, first = make_unit(0.2), directories_script(target)
+    unit, first = make_unit(0.2), directories(target)
     cleanup(LocalHost(), target)
-    with pytest.raises(MeasurementFailed, match=r"could not be started .*: no place for it"):
-        watch(LocalHost(), unit, first="echo no place for it >&2\nexit 1\n")
+    nowhere = first | {"state": "/proc/nowhere/diskbench"}
+    with pytest.raises(MeasurementFailed, match=r"could not be started .*: cannot write to /proc/"):
+        watch(LocalHost(), unit, first=nowhere)
     assert not Path(target.state_dir).exists()
     assert watch(LocalHost(), unit, first=first).fio_exit == 0
 
@@ -102,7 +103,7 @@ def test_a_trial_that_was_cleaned_away_is_not_made_again_by_who_still_follows_it
                     raise ConnectionLost("cut")
 
     with pytest.raises(MeasurementFailed, match="is gone"):
-        watch(Cut(), unit, first=directories_script(target))
+        watch(Cut(), unit, first=directories(target))
     assert not Path(target.state_dir).exists()
     assert not Path(target.work_dir).exists()
 

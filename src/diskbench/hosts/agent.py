@@ -734,6 +734,8 @@ def locked(path: str, flags: int, ending: Callable[[], Any]) -> int:
             except FileExistsError:
                 pass
             continue
+        except OSError as error:
+            raise OSError(error.errno, "cannot be made, or belongs to somebody else", path) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):
@@ -829,7 +831,7 @@ class Turn:
         an earlier step while it is kept. Raises OSError."""
         self._descriptor = locked(self.path, os.O_RDWR, self.ending)
         if os.fstat(self._descriptor).st_uid != os.getuid():
-            raise OSError(errno.EPERM, "belongs to somebody else", self.path)
+            raise OSError(errno.EPERM, "cannot be made, or belongs to somebody else", self.path)
         self.method = "flock"
         queue = self._queue()
         try:

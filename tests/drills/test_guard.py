@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ from tests.rigs.windows import (
     in_window,
 )  # fmt: skip
 
-from diskbench.errors import MeasurementFailed, TargetRefused
+from diskbench.errors import HostUnavailable, MeasurementFailed, TargetRefused
 from diskbench.hosts.device import check_device
 from diskbench.hosts.jobs import UnitExit, start_and_watch
 from diskbench.hosts.local import LocalHost

@@ -200,7 +200,7 @@ def cache_warning(data: bytes, step: Step) -> Warning | None:
 
 
 CHECKSUM_MIB = 8
-"""How much `Canary.cpu_s` is the checksum of (hosts/scripts/step.sh)."""
+"""How much `Canary.cpu_s` is the checksum of (hosts/agent.py)."""
 
 
 class Canary(Frozen):
@@ -219,7 +219,7 @@ def parse_canary(data: bytes) -> Canary:
 
 
 def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:
-    """The doubt in a step whose canary took too long and was ended by step.sh; None without one."""
+    """The doubt in a step whose canary took too long and was ended by the host; None without one."""
     late = [
         name
         for name, data in files.items()

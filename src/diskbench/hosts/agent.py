@@ -11,8 +11,8 @@ pid         "PID STARTED BOOT" of the unit: the process that links it first
 live.tsv    what is followed: figures of fio, "# STAGE" as a sign of life each second, "? UPTIME"
             where it asks whether fio may start, "~ WORDS" while another trial has the disk
 alive       FIFO that the unit alone holds open to write: it ends with the unit, however that dies
-stop        the unit is to end: written before anything else (scripts/stop.sh)
-.go         FIFO: the uptime (s) of a request that was granted (scripts/go.sh)
+stop        the unit is to end: written before anything else (unit.py)
+.go         FIFO: the uptime (s) of a request that was granted (unit.py)
 exit        the last line, written last: "EXIT STOPPED STARTED ENDED KEY=VALUE... REASON"
 
 Only the disks that a request names are written to. Each is opened with O_EXCL, checked by that
@@ -36,6 +36,7 @@ import subprocess
 import sys
 import threading
 import time
+from io import BufferedReader
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Set, Tuple
 
 SYS, PROC, DEV, RUN = "/sys", "/proc", "/dev", "/run"
@@ -173,7 +174,7 @@ def tell_fifo(path: str, data: bytes) -> bool:
 
 
 def no_room(directory: str) -> str:
-    """Why a new file of 64 KiB cannot be written in a directory, and what is free; empty: it can."""
+    """Why no file of 64 KiB can be written in a directory, and what is free; empty: one can."""
     new = f"{directory}/new.room.{os.getpid()}"
     try:
         with open(new, "wb") as file:
@@ -187,7 +188,8 @@ def no_room(directory: str) -> str:
         room = os.statvfs(directory)
     except OSError:
         return why
-    return f"{why} ({room.f_bavail * room.f_frsize // 1024} KiB and {room.f_ffree} inodes are free there)"
+    free_kib = room.f_bavail * room.f_frsize // 1024
+    return f"{why} ({free_kib} KiB and {room.f_ffree} inodes are free there)"
 
 
 def full(directory: str, error: OSError) -> Failed:
@@ -323,7 +325,7 @@ def is_busy(path: str) -> bool:
     return False
 
 
-def stays(true: Callable[[], Any], looks: int) -> Any:
+def stays(true: Callable[[], object], looks: int) -> object:
     """The last answer of `true`, asked until it is false: what only inspects a disk, as udev does,
     closes it soon."""
     for _ in range(looks - 1):
@@ -459,8 +461,8 @@ def described(number: str) -> Lines:
 
 
 def disks_under(path: str) -> Set[str]:
-    """The physical disks below a device, or below the file or directory at `path`, by their numbers;
-    the source of a share. Empty where it cannot be told."""
+    """The physical disks below a device, or below a file or directory, by their numbers; the source
+    of a share. Empty where it cannot be told."""
     number = number_of(path)
     if number:
         return physical(number)
@@ -592,7 +594,7 @@ class Disk:
             raise Failed("; ".join(changed))
 
     def check_taken(self) -> None:
-        """Raise Failed where it or a partition of it is mounted, swap, or part of another device."""
+        """Raise Failed where it, or a partition, is mounted, swap, or part of another device."""
         name = kernel_name(self.number)
         if not name:
             raise Failed(self.path + " has no name that can be read")
@@ -615,11 +617,10 @@ class Disk:
             file, other = backing_file(loop), backing(loop)
             if file in paths:
                 raise Failed(f"{file} is the backing device of {kernel_name(loop)}")
-            if mapped and other and loop != self.number and other[:2] == mapped[:2]:
-                if other[2] < mapped[3] and mapped[2] < other[3]:
-                    raise Failed(
-                        f"{self.path} shares its backing file with /dev/{kernel_name(loop)}"
-                    )
+            if not mapped or not other or loop == self.number or other[:2] != mapped[:2]:
+                continue
+            if other[2] < mapped[3] and mapped[2] < other[3]:
+                raise Failed(f"{self.path} shares its backing file with /dev/{kernel_name(loop)}")
 
     def check_use(self, holds_data: bool = False) -> None:
         """Raise Failed where anything uses it or a partition of it."""
@@ -679,8 +680,8 @@ class Busy(Failed):
 class Claim:
     """What a trial says of its measurement on a disk: a small file in a directory that all users
     share. It lives while its unit holds a flock on it, and ends with that, in any way; between two
-    steps it is kept until the uptime `until`, while the trial's directory is there. Anybody may have
-    written it: what no diskbench writes is left out."""
+    steps it is kept until the uptime `until`, while the trial's directory is there. Anybody may
+    have written it: what no diskbench writes is left out."""
 
     def __init__(self, path: str, text: str, owner: int) -> None:
         self.path, self.owner = path, owner
@@ -735,7 +736,9 @@ def locked(path: str, flags: int, ending: Callable[[], Any]) -> int:
                 pass
             continue
         except OSError as error:
-            raise OSError(error.errno, "cannot be made, or belongs to somebody else", path) from error
+            raise OSError(
+                error.errno, "cannot be made, or belongs to somebody else", path
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):
@@ -840,7 +843,7 @@ class Turn:
             if kept.ticket is None or kept.until <= uptime():
                 before = [one.ticket or 0 for one in self.living()]
                 self.ticket = max([int(uptime())] + [ticket + 1 for ticket in before])
-            self._write(False, 0)
+            self._write(runs=False)
         finally:
             os.close(queue)
 
@@ -854,12 +857,12 @@ class Turn:
             ]
             if before and not shares:
                 return min(before, key=lambda one: (one.ticket is None, one.ticket, one.path))
-            self._write(True, 0)
+            self._write(runs=True)
             return None
         finally:
             os.close(queue)
 
-    def _write(self, runs: bool, until: int) -> None:
+    def _write(self, runs: bool, until: int = 0) -> None:
         lines = {
             "disks": " ".join(sorted(self.disks)),
             "trial": self.trial,
@@ -900,11 +903,12 @@ class Turn:
                     continue
                 if claim.until > uptime() - 2 and os.path.isdir(claim.state):
                     yield claim
-                elif claim.trial and claim.ticket is not None and owner == os.getuid():
-                    if self._descriptor >= 0 and uptime() - claim.until > DEAD_S:
-                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
-                            os.unlink(path)
+                    continue
+                is_ours = owner == os.getuid() and claim.trial and claim.ticket is not None
+                if is_ours and self._descriptor >= 0 and uptime() - claim.until > DEAD_S:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+                        os.unlink(path)
             except OSError:
                 continue
             finally:
@@ -914,7 +918,7 @@ class Turn:
         """Free the disk for the next step of this trial for KEPT_S, then for others."""
         if self._descriptor >= 0:
             try:
-                self._write(False, int(uptime()) + KEPT_S)
+                self._write(runs=False, until=int(uptime()) + KEPT_S)
             except OSError:
                 pass  # then it ends with its lock
             os.close(self._descriptor)
@@ -980,8 +984,8 @@ def fios_on(disks: Set[str], state: str) -> Iterator[int]:
 
 
 class Interim:
-    """fio's documents as they come: the newest whole one, the text outside of documents, and of each
-    document a line of figures for live.tsv. A document goes from a line `{` to a line `}`: fio
+    """fio's documents as they come: the newest whole one, the text outside of documents, and of
+    each document a line of figures for live.tsv. A document goes from a line `{` to a line `}`: fio
     indents everything between. It is fio's own when it begins with fio's version and is JSON with a
     list of jobs."""
 
@@ -1038,7 +1042,7 @@ class Interim:
 
 
 def own_document(text: bytes) -> Optional[Dict[str, Any]]:
-    """fio's own document; None for anything else. fio before 3 prints figures that are none as nan."""
+    """fio's own document; None for anything else. fio before 3 prints what is no figure as nan."""
     if not text.startswith(b'{\n  "fio version" : "fio-'):
         return None
     try:
@@ -1058,7 +1062,7 @@ def figures(document: Dict[str, Any]) -> str:
     number of latencies. The runtime is that of the direction that has run longest: the job_runtime
     of a group (group_reporting) is the sum of its jobs (3.33, tried)."""
 
-    def number(value: Any) -> float:
+    def number(value: object) -> float:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     runtime = elapsed = 0.0
@@ -1079,13 +1083,13 @@ def figures(document: Dict[str, Any]) -> str:
             runtime = max(runtime, number(part.get("runtime")) / 1000)
     stamp = number(document.get("timestamp_ms")) / 1000 or number(document.get("timestamp"))
     values = [f"{value:.0f}" for way in sums.values() for value in way]
-    return "\t".join([f"{stamp:.3f}", f"{runtime or elapsed:.3f}"] + values)
+    return "\t".join([f"{stamp:.3f}", f"{runtime or elapsed:.3f}", *values])
 
 
 def volume_pages(when: str, numbers: List[str]) -> Lines:
-    """What the cloud itself counts of its volumes, a line "WHEN NUMBER PAGE" each: the log page 0xD0
-    of Amazon's NVMe disks. Only disks that say that they are Amazon's are asked, since the page is
-    the vendor's own."""
+    """What the cloud itself counts of its volumes, a line "WHEN NUMBER PAGE" each: the log page
+    0xD0 of Amazon's NVMe disks. Only disks that say that they are Amazon's are asked, since the
+    page is the vendor's own."""
     for number in numbers:
         disk = sysfs(whole_disk(number))
         if not first_line(disk + "/device/model").startswith("Amazon Elastic Block Store"):
@@ -1129,9 +1133,9 @@ class Over(Exception):
 class Unit:
     """A step on this host, in the directory in which this process works.
 
-    The main thread goes through the stages; a second one gives a sign of life each second and, while
-    fio runs, reads the machine's counters; a third one reads fio. A stop, a signal, a limit that has
-    passed and a disk that takes no more writing end any stage.
+    The main thread goes through the stages; a second one gives a sign of life each second and,
+    while fio runs, reads the machine's counters; a third one reads fio. A stop, a signal, a limit
+    that has passed and a disk that takes no more writing end any stage.
     """
 
     def __init__(self, spec: Request) -> None:
@@ -1418,7 +1422,7 @@ class Unit:
             return ""
         files, total = list(self._files()), 0
         for at in range(0, len(files), 500):
-            status, said = ran("fincore", "-b", "-n", "-o", "RES", *files[at : at + 500])
+            said = ran("fincore", "-b", "-n", "-o", "RES", *files[at : at + 500])[1]
             total += sum(int(word) for word in said.split() if word.isdigit())
         return str(total)
 
@@ -1514,12 +1518,15 @@ class Unit:
         return changed
 
     def _check_name(self, disk: Disk) -> None:
-        """Raise Failed where a disk lost its name or identity; udev may be about to write it anew."""
-        for look in range(4):
+        """Raise Failed where a disk lost its name or identity; udev may write it anew just now."""
+        looks = 4
+        while looks:
+            looks -= 1
             try:
-                return disk.check_identity()
+                disk.check_identity()
+                break
             except Failed:
-                if look == 3:
+                if not looks:
                     raise
             time.sleep(0.3)
 
@@ -1575,8 +1582,8 @@ class Unit:
         self.keep("fio.pid", [str(fio.pid)])
         reader = self._thread(self._filter, document)
         others = [
-            self._thread(first_mib, fio.stdout, "stdout.txt"),
-            self._thread(first_mib, fio.stderr, "stderr.txt"),
+            (self._thread(first_mib, pipe, name), name)
+            for pipe, name in ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
         ]
         if self.spec["drop_every"]:
             self._thread(self._drop_often, self.spec["drop_every"], fio)
@@ -1586,20 +1593,20 @@ class Unit:
                 os.close(ours)
                 ours = -1
             if not killed_from and self.over():
-                # fio handles SIGTERM like SIGINT, and SIGTERM ends it before its handler is set, too.
+                # As SIGINT for fio, but that it also ends a fio whose handler is not set yet.
                 kill(fio.pid, signal.SIGTERM)
                 killed_from = uptime() + self.limits["stop_patience"]
                 self.enter("end", self.limits["stop_patience"] * 3)
             if killed_from and uptime() >= killed_from:
-                for process in children(fio.pid) + [fio.pid]:
+                for process in [*children(fio.pid), fio.pid]:
                     kill(process, signal.SIGKILL)
             if killed_from and self.past():
-                # A fio that SIGKILL does not end waits for its disk in the kernel: it is left behind.
+                # What SIGKILL does not end waits for its disk in the kernel: it is left behind.
                 self.limit = self.limit or "kill"
                 break
             self.wait(0.2 if killed_from or fio.returncode is not None else 1.0)
         end = time.monotonic() + 2
-        for thread, name in zip(others, ("stdout.txt", "stderr.txt")):
+        for thread, name in others:
             thread.join(max(0.0, end - time.monotonic()))
             if thread.is_alive():  # cut off what a process may still print
                 self.keep("new." + name, [read(name)])
@@ -1608,7 +1615,7 @@ class Unit:
             self.fio_exit = fio.returncode if fio.returncode >= 0 else 128 - fio.returncode
             self.keep("fio.exit", [str(self.fio_exit)])
 
-    def _thread(self, work: Callable[..., None], *given: Any) -> threading.Thread:
+    def _thread(self, work: Callable[..., None], *given: object) -> threading.Thread:
         """A thread that does some work beside, and wakes the main thread when it has ended."""
 
         def worked() -> None:
@@ -1719,7 +1726,7 @@ def sha256(name: str) -> str:
     return digest.hexdigest()
 
 
-def first_mib(pipe: Any, name: str) -> None:
+def first_mib(pipe: BufferedReader, name: str) -> None:
     """Read all that comes, and keep 1 MiB of it."""
     left = 1 << 20
     with open(name, "wb", buffering=0) as file:
@@ -1885,8 +1892,8 @@ def facts(asked: Request) -> Lines:
     yield from section("meminfo", *read(PROC + "/meminfo").splitlines()[:3])
     yield from section("loadavg", first_line(PROC + "/loadavg"))
     yield from section("hypervisor", first_line(SYS + "/hypervisor/type"))
-    cgroup = [read(f"{SYS}/fs/cgroup/{name}").splitlines() for name in ("memory.max", "cpu.max")]
-    yield from section("cgroup", *sum(cgroup, []))
+    cgroup = [read(f"{SYS}/fs/cgroup/{name}") for name in ("memory.max", "cpu.max")]
+    yield from section("cgroup", *"".join(cgroup).splitlines())
     yield from section("boot", boot_id())
     yield from section("online", str(os.sysconf("SC_NPROCESSORS_ONLN")))
     values = {name: f"{SYS}/class/dmi/id/{name}" for name in _DMI}
@@ -1972,11 +1979,9 @@ def looked_at(path: str) -> Lines:
         yield f"sudo {os.environ.get('SUDO_UID', '')} {os.environ.get('SUDO_USER', '')}"
         for above in leading(path):
             file = os.stat(above)
-            user, group = (
-                name_of(pwd.getpwuid, file.st_uid, "UNKNOWN"),
-                name_of(grp.getgrgid, file.st_gid, "UNKNOWN"),
-            )
-            yield f"above {file.st_uid} {file.st_gid} {stat.S_IMODE(file.st_mode):o} {user} {group} {above}"
+            mode, user = stat.S_IMODE(file.st_mode), name_of(pwd.getpwuid, file.st_uid, "UNKNOWN")
+            group = name_of(grp.getgrgid, file.st_gid, "UNKNOWN")
+            yield f"above {file.st_uid} {file.st_gid} {mode:o} {user} {group} {above}"
     probe = f"{path}/.diskbench-probe-{os.getpid()}-{uptime():.2f}"
     try:  # made by this process, and never what is there already
         os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
@@ -2067,7 +2072,8 @@ def looked_closely(number: str, looks: int) -> Lines:
     if stays(lambda: is_busy(path), looks):
         yield "busy=yes"
     names = {name for _, name in partitions_of(number)} | {kernel_name(number)}
-    yield from (f"opener={one}" for one in stays(lambda: openers(names), looks) or ())
+    if stays(lambda: openers(names), looks):
+        yield from (f"opener={one}" for one in openers(names))
     # Processes outside of this PID namespace are not seen, but what they read and write is counted.
     # 4026531836 is the kernel's first (PROC_PID_INIT_INO).
     if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
@@ -2107,7 +2113,7 @@ def directories(asked: Request) -> Lines:
         if not place_is(work, mark):
             raise Failed(work + " is not the directory that diskbench made")
     elif work and not os.path.exists(state + "/run-0"):
-        # Steps without a mark are of a build that made none: they are fetched, and no other started.
+        # Steps without a mark are of a build that made none: they are fetched, no other is started.
         put(mark, place_now(work) + "\n")
     yield from ()
 
@@ -2125,9 +2131,9 @@ def put(path: str, text: str) -> None:
 
 
 def start(asked: Request) -> Lines:
-    """Start a unit unless it was started, with its files from standard input; with `follow` give its
-    lines from number `from` on, and its last one. With `go` fio may start if the unit has asked by
-    now. With `first` the trial's directories are made before."""
+    """Start a unit unless it was started, with its files from standard input; with `follow` give
+    its lines from number `from` on, and its last one. With `go` fio may start if the unit has asked
+    by now. With `first` the trial's directories are made before."""
     state, directory = asked["state"], asked["dir"]
     if asked["first"]:
         yield from directories(asked["first"])
@@ -2187,13 +2193,13 @@ def launch(state: str, directory: str, name: str, ready: str) -> None:
     }
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
     # mount namespace of its own systemd would not see the same files.
-    if os.getuid() == 0 and os.path.isdir(RUN + "/systemd/system") and program("systemd-run"):
-        if os.readlink("/proc/1/ns/mnt") == os.readlink("/proc/self/ns/mnt"):
-            environment = [f"--setenv={key}={value}" for key, value in given.items()]
-            limits = ["--property=TasksMax=infinity", "--property=LimitNOFILE=524288"]
-            run = ["systemd-run", "--quiet", "--collect", "--unit=" + name]
-            if ran(*run, *environment, *limits, *words)[0] == 0:
-                return
+    is_systemd = os.getuid() == 0 and os.path.isdir(RUN + "/systemd/system")
+    if is_systemd and os.readlink("/proc/1/ns/mnt") == os.readlink("/proc/self/ns/mnt"):
+        environment = [f"--setenv={key}={value}" for key, value in given.items()]
+        limits = ["--property=TasksMax=infinity", "--property=LimitNOFILE=524288"]
+        run = ["systemd-run", "--quiet", "--collect", "--unit=" + name]
+        if ran(*run, *environment, *limits, *words)[0] == 0:
+            return
     null = subprocess.DEVNULL
     with open(directory + "/unit.err", "ab") as errors:
         subprocess.Popen(
@@ -2218,7 +2224,7 @@ def unit_process(directory: str, ready: str) -> None:
 
 
 def follow(asked: Request, directory: str, was_there: bool) -> Lines:
-    """The lines of live.tsv as they come, until the unit has ended in any way; then its last one."""
+    """The lines of live.tsv as they come, until the unit has ended in any way; then its last."""
     os.chdir(directory)
     unit = read("pid", 4096).split()
     alive = os.open("alive", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -2272,7 +2278,7 @@ def filesystem(asked: Request) -> Lines:
     with Alive(), open(mount + ".lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the program of a broken connection may still work
         disk.check_identity()
-        disk.hold(False)  # without O_EXCL, which mkfs and mount use themselves
+        disk.hold(exclusively=False)  # without O_EXCL, which mkfs and mount use themselves
         there = mounted_on(mount)
         if there and there != [disk.number]:
             raise Failed(f"{mount} is taken by {' '.join(there)}")
@@ -2330,7 +2336,7 @@ def wipe(asked: Request) -> Lines:
     try:
         disk.check_identity()
         # Held while it is checked and wiped, so that both concern one disk, whatever its name is.
-        disk.hold(False)
+        disk.hold(exclusively=False)
         disk.check_identity()
         disk.check_content(asked["uuid"])
     except Failed:
@@ -2358,7 +2364,7 @@ class Array:
         self.members = [Disk(one) for one in asked["disks"]]
 
     def running(self) -> str:
-        """The path of the running array, if it is the requested one; empty where it does not run."""
+        """The path of the running array, if it is the requested one; empty: it does not run."""
         for file in glob.glob(SYS + "/block/md*/md/uuid"):
             if first_line(file) != self.uuid:
                 continue
@@ -2381,7 +2387,7 @@ class Array:
         for member in self.members:
             try:
                 member.check_identity()
-                member.hold(False)
+                member.hold(exclusively=False)
                 member.check_identity()
             except Failed:
                 continue
@@ -2420,7 +2426,7 @@ class Array:
         """Make it of members that were found free; its path."""
         for member in self.members:
             member.check_identity()
-            member.hold(False)
+            member.hold(exclusively=False)
             member.check_identity()
             member.check_use()
             member.check_content()
@@ -2509,11 +2515,10 @@ def cleanup(asked: Request) -> Lines:
         work = ""
     # A user who may write to the directory above may have replaced it: then it is not removed.
     mark = state + "/work.id"
-    if work and os.path.lexists(work):
-        if not is_own_directory(work) or (os.path.exists(mark) and not place_is(work, mark)):
-            raise Failed(
-                f"{work} is not the directory that diskbench made: it is left as it is, and {state} with it"
-            )
+    is_right = place_is if os.path.exists(mark) else lambda path, _: is_own_directory(path)
+    if work and os.path.lexists(work) and not is_right(work, mark):
+        left = f"it is left as it is, and {state} with it"
+        raise Failed(f"{work} is not the directory that diskbench made: {left}")
     claims = [
         f"{place}/{os.path.basename(state)}.claim" for place in ("/run/lock", "/dev/shm", "/tmp")
     ]
@@ -2589,7 +2594,7 @@ def pack(asked: Request) -> None:
 
         left = int(asked["skip"])
 
-        def write(self, data: Any) -> int:
+        def write(self, data: Any) -> int:  # noqa: ANN401
             """Pass on what is not skipped."""
             rest = bytes(data)[self.left :]
             self.left = max(0, self.left - len(data))

@@ -21,8 +21,8 @@ HOW = "install it there: apt-get install python3, or dnf install python3"
 NO_PYTHON_EXIT = 96
 """Exit status without such a Python; no tool that diskbench calls uses it."""
 
-# The old names and the old versions of Python are told apart before agent.py is read: they could not
-# read it. Its text goes as an argument, so that standard input is the request's.
+# An older Python could not read agent.py, so its version is looked at before. The text goes as an
+# argument: standard input is the request's.
 _BOOT = f"""\
 import sys
 if sys.version_info < (3, 6):

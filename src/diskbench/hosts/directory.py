@@ -4,7 +4,7 @@ Root follows any symbolic link at a path, and a user who may write to a director
 there between two checks. So root does not measure below a directory that another user owns, or may
 write to without a sticky bit. Where that user called sudo, or is no user of the machine (a volume
 of a container), only a warning is logged: each step checks that the directory is still the one that
-diskbench made (scripts/place.sh).
+diskbench made (agent.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Several disks of one trial as one RAID 0, which diskbench makes, finds again and takes apart.
 
 The array's UUID derives from the trial. The kernel shows it (`md/uuid`), so it is also the identity
-by which the array is checked like any other disk (device.py, guard.sh). Its members are refused
+by which the array is checked like any other disk (device.py, agent.py). Its members are refused
 while the array holds them, and so is any other array.
 """
 

@@ -219,7 +219,7 @@ def parse_canary(data: bytes) -> Canary:
 
 
 def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:
-    """The doubt in a step whose canary took too long and was ended by the host; None without one."""
+    """The doubt in a step whose canary took too long and was ended there; None without one."""
     late = [
         name
         for name, data in files.items()

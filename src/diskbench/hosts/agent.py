@@ -36,7 +36,6 @@ import subprocess
 import sys
 import threading
 import time
-from io import BufferedReader
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Set, Tuple
 
 SYS, PROC, DEV, RUN = "/sys", "/proc", "/dev", "/run"
@@ -416,38 +415,23 @@ def named(number: str) -> Lines:
         yield "identity=" + value
 
 
-_FACTS = {
-    "sectors": "size",
-    "ro": "ro",
-    "removable": "removable",
-    "model": "device/model",
-    "vendor": "device/vendor",
-    "firmware": "device/firmware_rev",
-    "serial": "serial",
-    "device_serial": "device/serial",
-    "wwid": "wwid",
-    "device_wwid": "device/wwid",
-}
+_FACTS = (
+    "sectors=size ro=ro removable=removable model=device/model vendor=device/vendor "
+    "firmware=device/firmware_rev serial=serial device_serial=device/serial wwid=wwid "
+    "device_wwid=device/wwid"
+)
 _QUEUE = (
-    "rotational",
-    "scheduler",
-    "nr_requests",
-    "max_sectors_kb",
-    "read_ahead_kb",
-    "logical_block_size",
-    "physical_block_size",
-    "write_cache",
-    "discard_max_bytes",
+    "rotational scheduler nr_requests max_sectors_kb read_ahead_kb logical_block_size "
+    "physical_block_size write_cache discard_max_bytes"
 )
 
 
 def described(number: str) -> Lines:
     """KEY=VALUE lines of all that is read of a disk, values as the kernel has them."""
     yield from named(number)
-    for key, file in _FACTS.items():
+    files = _FACTS.split() + [f"queue_{name}=queue/{name}" for name in _QUEUE.split()]
+    for key, _, file in (one.partition("=") for one in files):
         yield f"{key}={first_line(sysfs(number, file))}"
-    for name in _QUEUE:
-        yield f"queue_{name}={first_line(sysfs(number, 'queue', name))}"
     for key, link in (("driver", "device/driver"), ("parent_driver", "device/device/driver")):
         yield f"{key}={os.path.basename(os.path.realpath(sysfs(number, link)))}"
     yield "path=" + os.path.realpath(sysfs(number))
@@ -1138,8 +1122,8 @@ class Unit:
     that has passed and a disk that takes no more writing end any stage.
     """
 
-    def __init__(self, spec: Request) -> None:
-        self.spec, self.limits = spec, spec["limits"]
+    def __init__(self, spec: Request, alive: int) -> None:
+        self.spec, self.limits, self._alive = spec, spec["limits"], alive
         self.state, self.work, self.mount = spec["state"], spec["work"], spec["mount"]
         self.disks = [Disk(one) for one in spec["disks"]]
         self.turn = Turn(spec["trial"], self.state, spec["user"], self.ending)
@@ -1155,7 +1139,6 @@ class Unit:
         self._samples = self._anchor = -1
         flags = os.O_APPEND | os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
         self._live = os.open("live.tsv", flags, 0o600)
-        self._alive = os.open("alive", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._woken, self._wake = os.pipe()  # a signal writes to it, too: a lock could be held then
         os.set_blocking(self._woken, False)
         os.set_blocking(self._wake, False)
@@ -1233,7 +1216,7 @@ class Unit:
             stage = self._stage
             if self._samples >= 0:
                 self._sample(uptime())
-            signs = {"go": f"? {uptime():.0f}", "fio": "#"}
+            signs = {"go": f"? {int(uptime())}", "fio": "#"}
             self.tell(signs.get(stage, f"# {stage}"))
             if self.ending():
                 self.wake()
@@ -1446,7 +1429,7 @@ class Unit:
         granted = os.open(".go", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self.enter("go", limit_s)
-            self.tell(f"? {uptime():.0f}")
+            self.tell(f"? {int(uptime())}")
             while not self.over():
                 ready = select.select([granted, self._woken], [], [], 1.0)[0]
                 if self._woken in ready:
@@ -1554,7 +1537,6 @@ class Unit:
         """Start fio, read it, and wait for its end, which a stop or the limit brings about."""
         document = os.open("pipe.fio", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         ours = os.open("pipe.fio", os.O_WRONLY | os.O_CLOEXEC)  # until fio has opened it, too
-        os.set_blocking(document, True)
         self.keep("fio.json", [])
         words = [
             "fio",
@@ -1580,11 +1562,7 @@ class Unit:
         except OSError as error:
             raise Over(125, f"refused: fio cannot be started: {error.strerror}") from error
         self.keep("fio.pid", [str(fio.pid)])
-        reader = self._thread(self._filter, document)
-        others = [
-            (self._thread(first_mib, pipe, name), name)
-            for pipe, name in ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
-        ]
+        reader = self._thread(self._read_fio, document, fio)
         if self.spec["drop_every"]:
             self._thread(self._drop_often, self.spec["drop_every"], fio)
         killed_from = 0.0
@@ -1605,12 +1583,6 @@ class Unit:
                 self.limit = self.limit or "kill"
                 break
             self.wait(0.2 if killed_from or fio.returncode is not None else 1.0)
-        end = time.monotonic() + 2
-        for thread, name in others:
-            thread.join(max(0.0, end - time.monotonic()))
-            if thread.is_alive():  # cut off what a process may still print
-                self.keep("new." + name, [read(name)])
-                os.rename("new." + name, name)
         if fio.returncode is not None:
             self.fio_exit = fio.returncode if fio.returncode >= 0 else 128 - fio.returncode
             self.keep("fio.exit", [str(self.fio_exit)])
@@ -1629,13 +1601,26 @@ class Unit:
         thread.start()
         return thread
 
-    def _filter(self, document: int) -> None:
-        """Read fio's documents until all that write them have ended; keep the newest."""
-        interim = Interim()
-        with os.fdopen(document, "rb", 0) as pipe:
-            for data in iter(lambda: pipe.read(1 << 16), b""):
-                for line in interim.feed(data):
-                    self.tell(line)
+    def _read_fio(self, document: int, fio: "subprocess.Popen[bytes]") -> None:
+        """Read what fio prints: its documents until all that write them have ended, of which the
+        newest is kept; of its two streams the first MiB, two seconds longer at most."""
+        pipes = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
+        flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
+        files = {pipe.fileno(): os.open(name, flags, 0o600) for pipe, name in pipes if pipe}
+        left, interim, end = dict.fromkeys(files, 1 << 20), Interim(), 0.0
+        reads = {document, *files}
+        while reads and (document in reads or uptime() < end):
+            for pipe in select.select(reads, [], [], 1.0 if document in reads else 0.1)[0]:
+                data = os.read(pipe, 1 << 16)
+                if not data:
+                    reads.remove(pipe)
+                    end = uptime() + 2 if pipe == document else end
+                elif pipe == document:
+                    for line in interim.feed(data):
+                        self.tell(line)
+                elif left[pipe] > 0:
+                    os.write(files[pipe], data[: left[pipe]])
+                    left[pipe] -= len(data)
         with open("fio.json", "wb") as file:
             file.write(interim.text())
 
@@ -1726,23 +1711,13 @@ def sha256(name: str) -> str:
     return digest.hexdigest()
 
 
-def first_mib(pipe: BufferedReader, name: str) -> None:
-    """Read all that comes, and keep 1 MiB of it."""
-    left = 1 << 20
-    with open(name, "wb", buffering=0) as file:
-        for data in iter(lambda: pipe.read1(1 << 16), b""):
-            if left > 0:
-                file.write(data[:left])
-            left -= len(data)
-
-
 def children(parent: int) -> List[int]:
     """The processes that a process forked: fio's outlive it when it is killed."""
     return [process for process in processes() if stat_fields(process)[1:2] == [str(parent)]]
 
 
 _NO_EVIDENCE = re.compile(
-    r"\..*|alive|pid|pid\..*|exit|exit\.new|stop|reserve|(ready|new|pipe)\..*|SHA256SUMS|skipped\.txt"
+    r"[.-].*|alive|pid|pid\..*|exit|exit\.new|stop|reserve|(ready|new|pipe)\..*|SHA256SUMS|skipped\.txt"
 )
 
 
@@ -1798,42 +1773,14 @@ def is_own_directory(path: str) -> bool:
 # --- Requests: each function gives the lines of its answer
 
 _OUT = threading.Lock()
-_CPU = (
-    "processor",
-    "model name",
-    "CPU implementer",
-    "CPU part",
-    "vendor_id",
-    "cpu",
-    "machine",
-    "Hardware",
-)
+_CPU = "processor|model name|CPU implementer|CPU part|vendor_id|cpu|machine|Hardware"
 _DMI = (
-    "sys_vendor",
-    "product_name",
-    "product_version",
-    "chassis_asset_tag",
-    "bios_vendor",
-    "board_vendor",
-    "board_asset_tag",
+    "sys_vendor product_name product_version chassis_asset_tag bios_vendor board_vendor "
+    "board_asset_tag"
 )
 _TOOLS = (
-    "fio",
-    "awk",
-    "tar",
-    "sha256sum",
-    "setsid",
-    "mkfifo",
-    "gzip",
-    "fincore",
-    "blkid",
-    "wipefs",
-    "lsblk",
-    "losetup",
-    "mkfs.ext4",
-    "mkfs.xfs",
-    "systemd-run",
-    "sudo",
+    "fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk losetup mkfs.ext4 "
+    "mkfs.xfs systemd-run sudo"
 )
 
 
@@ -1879,34 +1826,30 @@ def facts(asked: Request) -> Lines:
     yield from section("clock", f"{time.time():.9f}")
     user = name_of(pwd.getpwuid, os.getuid(), "")
     yield from section("id", str(os.getuid()), user, system.nodename)
-    can_sudo = "yes" if ran("sudo", "-n", "true")[0] == 0 else "no"
-    yield from section("sudo", can_sudo if os.getuid() else "root")
+    can_sudo = os.getuid() == 0 or ran("sudo", "-n", "true")[0] == 0
+    yield from section("sudo", "yes" if can_sudo else "no")
     yield from section("uname", system.release, system.machine)
     yield from section("os", *(read("/etc/os-release") or read("/usr/lib/os-release")).splitlines())
-    cpuinfo = read(PROC + "/cpuinfo").splitlines()
-    yield from section(
-        "cpuinfo", *(one for one in cpuinfo if one.partition(":")[0].strip() in _CPU)
-    )
-    if any(one.startswith("flags") and " hypervisor" in one for one in cpuinfo):
+    cpuinfo = read(PROC + "/cpuinfo")
+    yield from section("cpuinfo", *re.findall(rf"^(?:{_CPU})\s*:.*$", cpuinfo, re.MULTILINE))
+    if re.search(r"^flags\s*:.* hypervisor", cpuinfo, re.MULTILINE):
         yield "hypervisor : yes"
-    yield from section("meminfo", *read(PROC + "/meminfo").splitlines()[:3])
-    yield from section("loadavg", first_line(PROC + "/loadavg"))
-    yield from section("hypervisor", first_line(SYS + "/hypervisor/type"))
-    cgroup = [read(f"{SYS}/fs/cgroup/{name}") for name in ("memory.max", "cpu.max")]
-    yield from section("cgroup", *"".join(cgroup).splitlines())
-    yield from section("boot", boot_id())
+    for title, file in (
+        ("meminfo", PROC + "/meminfo"), ("loadavg", PROC + "/loadavg"),
+        ("hypervisor", SYS + "/hypervisor/type"), ("cgroup", SYS + "/fs/cgroup/memory.max"),
+        ("cgroup", SYS + "/fs/cgroup/cpu.max"), ("boot", PROC + "/sys/kernel/random/boot_id"),
+        ("cloudinit", RUN + "/cloud-init/instance-data.json"),
+    ):  # fmt: skip
+        yield from section(title, *read(file).splitlines())
     yield from section("online", str(os.sysconf("SC_NPROCESSORS_ONLN")))
-    values = {name: f"{SYS}/class/dmi/id/{name}" for name in _DMI}
+    dmi = {name: f"{SYS}/class/dmi/id/{name}" for name in _DMI.split()}
     yield from section(
-        "dmi", *(f"{key}={first_line(values[key])}" for key in _DMI if os.path.exists(values[key]))
+        "dmi", *(f"{key}={first_line(dmi[key])}" for key in dmi if os.path.exists(dmi[key]))
     )
-    yield from section(
-        "virt",
-        *ran("systemd-detect-virt")[1].splitlines()[:1] if program("systemd-detect-virt") else (),
-    )
-    yield from section("cloudinit", read(RUN + "/cloud-init/instance-data.json"))
+    if program("systemd-detect-virt"):
+        yield from section("virt", ran("systemd-detect-virt")[1])
     yield from section("systemd", *["yes"] * os.path.isdir(RUN + "/systemd/system"))
-    yield from section("tools", *filter(program, _TOOLS))
+    yield from section("tools", *filter(program, _TOOLS.split()))
     machine = first_line("/etc/machine-id")
     if machine:  # hashed, as machine-id(5) requires where it is shown to others
         yield from section(
@@ -2212,10 +2155,12 @@ def unit_process(directory: str, ready: str) -> None:
     os.chdir(directory)
     own = f"pid.{os.getpid()}"
     try:
+        # Before it is the unit: who follows one that does not hold this takes it for dead.
+        alive = os.open("alive", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         remove(own)  # one of an earlier process of this number may be linked to `pid`
         write(own, [f"{os.getpid()} {born(os.getpid())} {boot_id()}"])
         os.link(own, "pid")
-        unit = Unit(json.loads(read("unit.json")))
+        unit = Unit(json.loads(read("unit.json")), alive)
     except OSError:
         tell_fifo(ready, b"\n")
         return
@@ -2566,51 +2511,32 @@ def gone(*paths: str, sudo: List[str]) -> None:
             ran(*sudo, "rm", "-rf", "--", *paths)  # busybox has no such option
 
 
-def pack(asked: Request) -> None:
+def pack(asked: Request) -> int:
     """Write the files of a step to standard output as a tar, from byte `skip` on, compressed by
-    `packed_by` (empty: by the best that is there). A unit that died has written no checksums: what
-    it left is evidence all the same."""
-    import io
-    import tarfile
-    import zlib
-
+    `packed_by` (empty: by the best that is there); gives the exit status. A unit that died has
+    written no checksums: what it left is evidence all the same."""
     os.chdir(asked["dir"])
-    sums = read("SHA256SUMS")
-    if not sums:
+    sums_in = "."
+    if not os.path.exists("SHA256SUMS"):
         sums = "".join(f"{sha256(name)}  {name}\n" for name in kept_files())
         try:
             put("./SHA256SUMS", sums)
-        except Failed:
-            pass  # a disk that is full or read-only: they are sent all the same
-    packed_by = asked["packed_by"] or ("zstd" if program("zstd") else "gzip")
-    out, zstd = sys.stdout.buffer, None
-    if packed_by == "zstd":  # of fio's logs a third of what gzip leaves, in half of its time
-        zstd = subprocess.Popen(["zstd", "-q", "-c"], stdin=subprocess.PIPE)
-        out = zstd.stdin
-    gzip = zlib.compressobj(1, zlib.DEFLATED, 31) if packed_by == "gzip" else None
+        except Failed:  # a disk that is full or read-only
+            import tempfile
 
-    class Rest(io.RawIOBase):
-        """What follows the part that was sent before."""
-
-        left = int(asked["skip"])
-
-        def write(self, data: Any) -> int:  # noqa: ANN401
-            """Pass on what is not skipped."""
-            rest = bytes(data)[self.left :]
-            self.left = max(0, self.left - len(data))
-            out.write(gzip.compress(rest) if gzip else rest)
-            return len(data)
-
-    with tarfile.open(fileobj=Rest(), mode="w|", format=tarfile.GNU_FORMAT) as tar:
-        for line in sums.splitlines():
-            tar.add(re.sub(r"^[0-9a-f]* [ *]", "", line), recursive=False)
-        info = tarfile.TarInfo("SHA256SUMS")
-        info.size = len(sums.encode("utf-8", "surrogateescape"))
-        tar.addfile(info, io.BytesIO(sums.encode("utf-8", "surrogateescape")))
-    out.write(gzip.flush() if gzip else b"")
-    out.flush()
-    if zstd:
-        zstd.communicate()
+            spare = next(one for one in ("/dev/shm", "/run", "/tmp") if os.access(one, os.W_OK))
+            sums_in = tempfile.mkdtemp(prefix="diskbench-sums-", dir=spare)
+            put(sums_in + "/SHA256SUMS", sums)
+    # Of fio's logs zstd leaves a third of what gzip -1 leaves, in half of its time.
+    packed_by = asked["packed_by"] or next(filter(program, ("zstd", "gzip")), "cat")
+    command = 'tar -cf - "$@"' + (f" | tail -c +{asked['skip'] + 1}" if asked["skip"] else "")
+    command += {"zstd": " | zstd -q -c", "gzip": " | gzip -1"}.get(packed_by, "")
+    lines = read(sums_in + "/SHA256SUMS").splitlines()
+    names = [re.sub(r"^[0-9a-f]* [ *]", "", line) for line in lines]
+    status = subprocess.call(["sh", "-c", command, "sh", *names, "-C", sums_in, "SHA256SUMS"])
+    if sums_in != ".":
+        gone(sums_in, sudo=[])
+    return status
 
 
 SOURCE: str = globals().get("SOURCE", "")
@@ -2631,8 +2557,8 @@ def main() -> int:
     asked = json.loads(sys.argv[1])
     try:
         if asked["do"] == "pack":
-            pack(asked)
-        for line in COMMANDS[asked["do"]](asked) if asked["do"] != "pack" else ():
+            return pack(asked)
+        for line in COMMANDS[asked["do"]](asked):
             say(line)
     except BrokenPipeError:
         os._exit(1)  # nobody reads any more

@@ -180,21 +180,20 @@ def no_room(directory: str) -> str:
             file.write(bytes(65536))
         return ""
     except OSError as error:
-        why = f"cannot write to {directory}: {error.strerror}"
+        return str(full(directory, error))
     finally:
         remove(new)
-    try:
-        room = os.statvfs(directory)
-    except OSError:
-        return why
-    free_kib = room.f_bavail * room.f_frsize // 1024
-    return f"{why} ({free_kib} KiB and {room.f_ffree} inodes are free there)"
 
 
 def full(directory: str, error: OSError) -> Failed:
-    """The failure of a write in a directory."""
-    name = os.path.basename(os.fsdecode(error.filename or ""))
-    return Failed(no_room(directory) or f"cannot write to {directory}: {error.strerror} ({name})")
+    """The failure of a write in a directory, with what is free there."""
+    why = f"cannot write to {directory}: {error.strerror}"
+    try:
+        room = os.statvfs(directory)
+    except OSError:
+        return Failed(why)
+    free_kib = room.f_bavail * room.f_frsize // 1024
+    return Failed(f"{why} ({free_kib} KiB and {room.f_ffree} inodes are free there)")
 
 
 # --- Block devices, by their number MAJOR:MINOR
@@ -2069,8 +2068,9 @@ def put(path: str, text: str) -> None:
             file.write(text.encode("utf-8", "surrogateescape"))
         os.rename(new, path)
     except OSError as error:
+        failed = full(os.path.dirname(path), error)
         remove(new)
-        raise full(os.path.dirname(path), error) from error
+        raise failed from error
 
 
 def start(asked: Request) -> Lines:

@@ -19,25 +19,26 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.rigs.throttled_loop import (  # noqa: E402 - the tests' own rig
-    Limits,
-    LoopDisk,
-    RigError,
-    find_cgroups,
-    loop_disk,
-    need,
-    throttled_disk,
+from tests.rigs.loops import Loop, attached  # noqa: E402 - the tests' own rig
+
+from diskbench.errors import DiskbenchError  # noqa: E402
+from diskbench.providers.lab.devices import (  # noqa: E402
+    NO_LIMITS,
+    ThrottleLimits,
+    write_limits,
 )
+from diskbench.providers.lab.processes import find_groups  # noqa: E402
 
 MIB = 2**20
 DISK_BYTES = 512 * MIB
-LIMITS = Limits(bytes_per_s=200 * MIB, iops=500)
+LIMITS = ThrottleLimits(500, 500, 200 * MIB, 200 * MIB)
 """So low that the disk limits every job, one I/O at a time as well: what else the machine does then
 changes neither of both."""
 WITHIN = 0.02
@@ -84,7 +85,7 @@ numjobs=4
 Figures = dict[tuple[str, str], float]
 
 
-def bare(disk: LoopDisk, job: Path, _: Path) -> Figures:
+def bare(disk: Loop, job: Path, _: Path) -> Figures:
     """fio as a person would type it."""
     done = subprocess.run(
         ["fio", f"--filename={disk.path}", "--output-format=json", str(job)],
@@ -101,13 +102,12 @@ def bare(disk: LoopDisk, job: Path, _: Path) -> Figures:
     }
 
 
-def ours(disk: LoopDisk, job: Path, home: Path) -> Figures:
+def ours(disk: Loop, job: Path, home: Path) -> Figures:
     """`diskbench run` as a user would type it."""
-    identity = f"{disk.image}:{disk.image.stat().st_ino}"
     done = subprocess.run(
         [
             sys.executable, "-m", "diskbench", "run", "--device", disk.path,
-            "--destroy-data", identity, "--profile", str(job), "--quiet", "--output", "json",
+            "--destroy-data", disk.identity, "--profile", str(job), "--quiet", "--output", "json",
         ],
         check=True, capture_output=True, text=True, env=os.environ | {"HOME": str(home)},
     )  # fmt: skip
@@ -120,22 +120,48 @@ def ours(disk: LoopDisk, job: Path, home: Path) -> Figures:
     }
 
 
+def written_image(image: Path) -> Path:
+    """A file with every block written: unwritten extents make the first pass slower than the later
+    ones. The first MiB is zeros, so that nothing looks like a signature."""
+    with image.open("wb") as file:
+        file.write(bytes(MIB))
+        for _ in range(DISK_BYTES // MIB - 1):
+            file.write(os.urandom(MIB))
+        os.fsync(file.fileno())
+    return image
+
+
+@contextmanager
+def throttled(disk: Loop) -> Iterator[None]:
+    """LIMITS on a disk for the whole machine (cgroup v1; v2 has none for it)."""
+    groups, device = find_groups(), Path(disk.path).stat().st_rdev
+    number, place = f"{os.major(device)}:{os.minor(device)}", str(groups.throttle)
+    if groups.version == 1:
+        write_limits(1, place, number, LIMITS)
+    try:
+        yield
+    finally:
+        if groups.version == 1:
+            write_limits(1, place, number, NO_LIMITS)
+
+
 def measure(repeats: int, runtime: int, seed: int, *, throttle: bool) -> dict[str, list[Figures]]:
     """All figures of both ways, interleaved."""
     found: dict[str, list[Figures]] = {"bare": [], "ours": []}
     order = random.Random(seed)
-    with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        job = directory / "agreement.fio"
-        disk = stack.enter_context(loop_disk(directory / "disk.img", DISK_BYTES))
-        if throttle:
-            stack.enter_context(throttled_disk(find_cgroups(), disk, LIMITS))
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        job, image = directory / "agreement.fio", written_image(directory / "disk.img")
         ways = {"bare": bare, "ours": ours}
-        for number in range(repeats):
-            job.write_text(JOB.format(runtime=runtime, randseed=order.randrange(1, 2**31)))
-            for way in order.sample(sorted(ways), 2):
-                found[way].append(ways[way](disk, job, directory / "home"))
-            print(f"pair {number + 1} of {repeats} done", file=sys.stderr)
+        with (
+            attached(image, "--direct-io=on") as disk,
+            throttled(disk) if throttle else nullcontext(),
+        ):
+            for number in range(repeats):
+                job.write_text(JOB.format(runtime=runtime, randseed=order.randrange(1, 2**31)))
+                for way in order.sample(sorted(ways), 2):
+                    found[way].append(ways[way](disk, job, directory / "home"))
+                print(f"pair {number + 1} of {repeats} done", file=sys.stderr)
     return found
 
 
@@ -187,9 +213,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the rows of script/bench to this file")
     args = parser.parse_args()
     try:
-        need("fio", "losetup")
         found = measure(args.repeats, args.runtime, args.seed, throttle=not args.unthrottled)
-    except RigError as error:
+    except DiskbenchError as error:
         sys.exit(f"error: {error}")
     limits = "unthrottled" if args.unthrottled else f"{LIMITS}"
     print(f"\n{limits}, {args.repeats} pairs of {args.runtime} s a job, seed {args.seed}")

@@ -34,11 +34,23 @@ def main() -> None:
         default=0,
         help="looks for which new things are absent and deleted ones present",
     )
+    parser.add_argument(
+        "--demand-tag",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="refuse to make anything without this tag",
+    )
     given = parser.parse_args()
 
     given.state.mkdir(parents=True, exist_ok=True)
     options = serving.Options(
-        given.state.resolve(), given.port, given.time_scale, given.limit_s, given.lag
+        given.state.resolve(),
+        given.port,
+        given.time_scale,
+        given.limit_s,
+        given.lag,
+        tuple(given.demand_tag),
     )
     with serving.of(given.cloud).serve(options) as told:
         line = asdict(told)

@@ -20,6 +20,8 @@ class Options:
     limit_s: float = 3600.0
     lag: int = 0
     """Looks for which new things are absent and deleted ones present."""
+    tags: tuple[str, ...] = ()
+    """Keys of the tags without which a policy of the company refuses to make anything."""
 
 
 @dataclass(frozen=True)

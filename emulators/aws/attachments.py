@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from diskbench.model.rental import DiskSpec
-from diskbench.units import GIB
+from diskbench.units import GIB, MIB
 from emulators import guests
 from emulators.aws import volume_rules
 from emulators.aws.call import Answer, Call, Proceed, Refusal
 from emulators.aws.cloud import Cloud, Machine
-from emulators.aws.rights import opens_volumes
+from emulators.aws.rights import OWNER_KEY, opens_volumes
 from emulators.aws.transitions import Transition
 
 _DEVICE = re.compile(r"/dev/(?:sd|xvd)([b-z]|[b-c][a-z])")
@@ -37,6 +37,10 @@ def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
             return _snapshot(cloud, call, proceed)
         case "DescribeFastSnapshotRestores" if not call.dry:
             return _fast_restores(cloud, call)
+        case "EnableFastSnapshotRestores" | "DisableFastSnapshotRestores" if not call.dry:
+            return _restore(cloud, call, "enabling" if call.action[0] == "E" else "disabled")
+        case "DescribeSnapshots":
+            cloud.transitions.look("snapshot")
         case "AttachVolume":
             return _attach(cloud, call, proceed)
         case "DetachVolume" if not call.dry:
@@ -76,7 +80,8 @@ def plug_volume(cloud: Cloud, machine: Machine, volume: Any, index: int) -> None
         iops=volume.iops if sold.iops else None,
         throughput_mib_per_s=volume.throughput if sold.throughput else None,
     )
-    guests.plug(machine.instance.id, volume.id, disk, image, index=index)
+    loads = getattr(volume, "loads_per_s", 0.0)
+    guests.plug(machine.instance.id, volume.id, disk, image, index=index, load_per_s=loads)
 
 
 def _create(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
@@ -97,6 +102,7 @@ def _create(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     (name,) = set(call.ec2.volumes) - before
     volume = call.ec2.volumes[name]
     described(volume)
+    volume.loads_per_s = _loads_per_s(cloud, call)
     if source and cloud.image(source).exists():
         _copy(cloud.image(source), cloud.image(name))
     volume.emulated_status = "creating"
@@ -111,14 +117,31 @@ def _create(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     return call.answer(volume)
 
 
+def _loads_per_s(cloud: Cloud, call: Call) -> float:
+    """Bytes a second at which the volume is loaded from its snapshot; 0 where all is there."""
+    source, zone = call.params.get("SnapshotId"), call.params["AvailabilityZone"]
+    states = {**cloud.fast_restores, **cloud.restores.get(source, {})}
+    if not source or states.get(zone) == "enabled":
+        return 0.0
+    rate = call.params.get("VolumeInitializationRate")
+    return float(rate * MIB) if rate else float(guests.LAZY_PER_S)
+
+
 def _snapshot(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
-    """Keep the volume's content as it is now."""
+    """Keep the volume's content as it is now; it is complete some looks later."""
     before = set(call.ec2.snapshots)
     answer = proceed()
     image = cloud.image(call.params["VolumeId"])
     for name in set(call.ec2.snapshots) - before:
         if image.exists():
             _copy(image, cloud.image(name))
+        snapshot = call.ec2.snapshots[name]
+        if call.access_key == OWNER_KEY:
+            continue
+        snapshot.status = "pending"
+        done = partial(setattr, snapshot, "status", "completed")
+        looks = cloud.pace.volume
+        cloud.transitions.add("snapshot", name, Transition(looks, None, done, cloud.failed))
     return answer
 
 
@@ -133,13 +156,33 @@ def _fast_restores(cloud: Cloud, call: Call) -> Answer:
         if one["Name"] == "snapshot-id"
         for name in one["Values"]
     ]
+    cloud.transitions.look("restore")
     return call.answer({
         "FastSnapshotRestores": [
             {"SnapshotId": name, "AvailabilityZone": zone, "State": state}
             for name in names
-            for zone, state in cloud.fast_restores.items()
+            for zone, state in {**cloud.fast_restores, **cloud.restores.get(name, {})}.items()
         ]
     })  # fmt: skip
+
+
+def _restore(cloud: Cloud, call: Call, state: str) -> Answer:
+    """Switch Fast Snapshot Restore on, which takes some looks, or off."""
+    pairs = [
+        (name, zone)
+        for name in call.params["SourceSnapshotIds"]
+        for zone in call.params["AvailabilityZones"]
+    ]
+    for name, zone in pairs:
+        call.ec2.get_snapshot(name)
+        states = cloud.restores.setdefault(name, {})
+        states[zone] = state
+        if state == "enabling":
+            done = partial(states.__setitem__, zone, "enabled")
+            looks = Transition(cloud.pace.volume, None, done, cloud.failed)
+            cloud.transitions.add("restore", f"{name} {zone}", looks)
+    made = [{"SnapshotId": n, "AvailabilityZone": z, "State": state} for n, z in pairs]
+    return call.answer({"Successful": made, "Unsuccessful": []})
 
 
 def _attach(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:

@@ -15,6 +15,7 @@ from emulators.aws.faults import Faults
 from emulators.aws.policies import Demand
 from emulators.aws.transitions import Pace, Transitions
 from emulators.guests import Guest, Reach, write_ssh_config
+from emulators.monitoring import Monitoring
 
 Name = tuple[str, str, str]
 """Region, kind and id."""
@@ -74,6 +75,8 @@ class Cloud:
     """A service control policy of the account's organisation, which only denies."""
     fast_restores: dict[str, str] = field(default_factory=dict)
     """Zone → state of Fast Snapshot Restore, of every snapshot."""
+    restores: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Snapshot → zone → state of Fast Snapshot Restore, where somebody switched it."""
     free_plan: bool = False
     """Whether the account is on the Free plan, which has few machines."""
     spot_role: bool = True
@@ -82,6 +85,9 @@ class Cloud:
     """Regions that the account has not enabled."""
     encrypts_with: str | None = None
     """The ARN of a customer's key with which all volumes are encrypted by default."""
+    monitoring: Monitoring = field(default_factory=Monitoring)
+    metrics_after_s: float = 0.0
+    """How long after its end a period of CloudWatch is told; about 120 s at AWS."""
     demanded: list[Demand] = field(default_factory=list)
     """What requests demanded of the policy, in order."""
     late: Late = field(default_factory=Late)

@@ -1,4 +1,4 @@
-"""Services that moto lacks or has in part, where diskbench may ask: prices and quotas.
+"""Services that moto lacks or has in part, where diskbench may ask: prices, quotas, metrics.
 
 Answered before moto sees them. The quotas are AWS's own codes (Service Quotas, "Amazon EC2" and
 "Amazon EBS", 2026) with defaults of a new account; the price list is empty.
@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from emulators.aws import cloudwatch
 from emulators.aws.call import Refusal
 from emulators.aws.cloud import Cloud
 from emulators.aws.policies import Demand
@@ -23,6 +24,13 @@ QUOTAS = {
     ("ebs", "L-B3A130E6"): ("IOPS for Provisioned IOPS SSD (io1) volumes", 300_000.0),
 }
 
+_PREFIXES = {
+    "AWSPriceListService": "pricing",
+    "GraniteServiceVersion20100801": "cloudwatch",
+    "ServiceQuotasV20190624": "servicequotas",
+}
+"""What the target of a request begins with → the service's prefix in IAM."""
+
 Respond = Callable[[str, list[tuple[str, str]]], Any]
 App = Callable[[dict[str, Any], Respond], Iterable[bytes]]
 
@@ -33,11 +41,11 @@ def answering(app: App, cloud: Cloud) -> App:
     def application(environ: dict[str, Any], respond: Respond) -> Iterable[bytes]:
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         service, _, action = target.partition(".")
-        if service not in {"AWSPriceListService", "ServiceQuotasV20190624"}:
+        if service not in _PREFIXES:
             return app(environ, respond)
         length = int(environ.get("CONTENT_LENGTH") or 0)
         asked = json.loads(environ["wsgi.input"].read(length) or b"{}")
-        status, answer = _denied(cloud, environ, target) or _answer(action, asked)
+        status, answer = _denied(cloud, environ, target) or _answer(cloud, action, asked)
         body = json.dumps(answer).encode()
         headers = [
             ("Content-Type", "application/x-amz-json-1.1"),
@@ -56,7 +64,7 @@ def _denied(
     service, _, action = target.partition(".")
     if OWNER_KEY in environ.get("HTTP_AUTHORIZATION", ""):
         return None
-    prefix = {"AWSPriceListService": "pricing"}.get(service, "servicequotas")
+    prefix = _PREFIXES[service]
     try:
         with cloud.lock:
             check(cloud, [Demand(f"{prefix}:{action}", "*")], prefix)
@@ -65,11 +73,14 @@ def _denied(
     return None
 
 
-def _answer(action: str, asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _answer(cloud: Cloud, action: str, asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     service = asked.get("ServiceCode", "")
     match action:
         case "GetProducts":
             return "200 OK", {"FormatVersion": "aws_v1", "PriceList": []}
+        case "GetMetricData":
+            with cloud.lock:
+                return "200 OK", {"MetricDataResults": cloudwatch.results(cloud, asked)}
         case "GetServiceQuota" | "GetAWSDefaultServiceQuota":
             quota = _quota(service, asked.get("QuotaCode", ""))
             if quota is not None:

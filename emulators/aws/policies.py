@@ -37,6 +37,7 @@ def allows(policy: str | Mapping[str, Any], demand: Demand) -> bool:
 MAKERS = {
     "RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
     "CreateVolume": ("volume",),
+    "CreateSnapshot": ("snapshot",),
     "CreateSecurityGroup": ("security-group",),
     "ImportKeyPair": ("key-pair",),
     "AuthorizeSecurityGroupIngress": ("security-group-rule",),

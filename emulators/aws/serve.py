@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from emulators.aws.cloud import Cloud
+from emulators.aws.policies import demanding_tags
 from emulators.aws.server import (
     REGION,
     environment,
@@ -26,6 +27,8 @@ def serve(options: Options) -> Iterator[Told]:
     cloud = Cloud(
         options.state, time_scale=options.time_scale, limit_s=options.limit_s, lag=options.lag
     )
+    if options.tags:
+        cloud.organization = demanding_tags(*options.tags)
     with running(cloud, port=options.port) as endpoint:
         warm_up(cloud, endpoint)
         where = ["--region", REGION, "--endpoint-url", endpoint]

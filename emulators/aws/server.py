@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.aws.policy import policy as printed_policy
+from diskbench.providers.aws.requests import LEASE_TAG
 from emulators import guests
 from emulators.aws.cloud import Cloud
 from emulators.aws.dispatch import forget_everything, installed
@@ -39,7 +40,7 @@ def running(cloud: Cloud, *, port: int = 0) -> Iterator[str]:
     try:
         _clear(cloud)
         write_ssh_config(cloud.ssh_config, {})
-        with installed(cloud):
+        with installed(cloud), cloud.monitoring.going_on(lambda: list(cloud.machines)):
             server = _start(port, cloud)
             host, bound = server.get_host_and_port()
             try:
@@ -90,6 +91,9 @@ def fresh(cloud: Cloud) -> None:
             cloud.late.clear()
             cloud.policy, cloud.organization, cloud.encrypts_with = printed_policy(), None, None
             cloud.fast_restores.clear()
+            cloud.restores.clear()
+            cloud.monitoring.clear()
+            cloud.metrics_after_s = 0.0
             cloud.free_plan, cloud.spot_role, cloud.not_enabled = False, True, frozenset()
             write_ssh_config(cloud.ssh_config, {})
 
@@ -136,6 +140,9 @@ def _rented(ec2: Any) -> Iterator[str]:
             yield f"{instance.id} is {instance.state}"
     for volume in ec2.volumes.values():
         yield f"{volume.id} is {volume.status}"
+    for name in ec2.snapshots:
+        if LEASE_TAG in ec2.tags.get(name, {}):
+            yield f"{name} is there"
     for name in ec2.key_pairs:
         yield f"key pair {name}"
     for groups in ec2.groups.values():

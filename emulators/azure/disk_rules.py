@@ -61,9 +61,16 @@ TIERS = {
         ],
     ),
 }  # fmt: skip
-PLUS = {"P30": (8000, 300), "P40": (16000, 600), "P50": (20000, 900), "P60": (20000, 900),
-        "P70": (20000, 900), "P80": (20000, 900)}  # fmt: skip
-"""Expanded IOPS and MB/s (disk-storage-premium-ssd-sizes.md, 2023-03-16)."""
+PLUS = {
+    "Standard_LRS": ((1500, 150), (3000, 300), (3000, 500), (3000, 500), (3000, 500), (3000, 500)),
+    "StandardSSD_LRS": (
+        (1500, 150), (3000, 300), (6000, 600), (6000, 750), (6000, 750), (6000, 750),
+    ),
+    "Premium_LRS": (
+        (8000, 300), (16000, 600), (20000, 900), (20000, 900), (20000, 900), (20000, 900),
+    ),
+}  # fmt: skip
+"""Expanded IOPS and MB/s of the six largest steps (disk-storage-…-sizes.md, 2023-02 and -03)."""
 PLUS_GIB = 513
 ZRS = {"Premium_ZRS": "Premium_LRS", "StandardSSD_ZRS": "StandardSSD_LRS"}
 SKU_TIERS = {"Standard_LRS": "Standard", "StandardSSD_LRS": "Standard", "Premium_LRS": "Premium",
@@ -94,10 +101,9 @@ def figures(sku: str, size: int, given: Mapping[str, Any]) -> dict[str, Any]:
     if (given.get("creationData") or {}).get("performancePlus"):
         if size < PLUS_GIB:
             raise wrong("Performance plus needs a disk of 513 GiB or more.", "performancePlus")
-        own = next(row for row in TIERS[ZRS.get(sku, sku)] if size <= row.gib)
-        if own.name in PLUS:
-            iops, mbps = PLUS[own.name]
-            shown |= {"diskIOPSReadWrite": iops, "diskMBpsReadWrite": mbps}
+        steps, expanded = _STEPS[-6:], PLUS[ZRS.get(sku, sku)]
+        iops, mbps = next(one for gib, one in zip(steps, expanded, strict=True) if size <= gib)
+        shown |= {"diskIOPSReadWrite": iops, "diskMBpsReadWrite": mbps}
     if given.get("burstingEnabled"):
         if not sku.startswith("Premium") or size <= 512:
             raise wrong(

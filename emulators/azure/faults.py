@@ -60,6 +60,8 @@ class Faults:
     """The state of resource providers that the subscription is not registered for."""
     demanded_tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Keys of tags that policies demand → of what: "groups", "resources" (policies.py)."""
+    consumed: dict[str, float] = field(default_factory=dict)
+    """Azure Monitor's value of every minute, by the metric's name; none where it is not named."""
     _refusals: list[_Due] = field(default_factory=list)
     _failures: list[_Due] = field(default_factory=list)
     _lost: dict[str, float] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class Faults:
             self.registrations.clear()
             self.refused_terms.clear()
             self.demanded_tags.clear()
+            self.consumed.clear()
 
     def grant(self, actions: Iterable[str]) -> None:
         """From now on callers have exactly this role."""

@@ -1,11 +1,12 @@
 """What anything may carry, and a machine be guarded by, kept as it was put: tags at a scope,
-shutdown schedules and role assignments.
+shutdown schedules and role assignments; and what is counted of a machine.
 
 A schedule is fired by `power.fire_schedules`, never by a clock.
 """
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from emulators.azure.call import GROUP, Answer, Call, Refusal, not_found, wrong
@@ -122,12 +123,79 @@ def _role(cloud: Cloud, call: Call) -> Answer:
     return Answer(200, found)
 
 
+_CONSUMED = tuple(
+    f"{disk} Disk {what} Percentage"
+    for disk in ("Data", "OS")
+    for what in (
+        "IOPS Consumed", "Bandwidth Consumed", "Used Burst IO Credits", "Used Burst BPS Credits",
+    )
+)  # fmt: skip
+_OF_MACHINE = tuple(
+    f"VM {what} Percentage"
+    for what in (
+        "Uncached IOPS Consumed", "Uncached Bandwidth Consumed", "Cached IOPS Consumed",
+        "Cached Bandwidth Consumed", "Remote Used Burst IO Credits",
+        "Remote Used Burst BPS Credits", "Local Used Burst IO Credits",
+        "Local Used Burst BPS Credits",
+    )
+)  # fmt: skip
+"""Names in the REST API: supported metrics of Microsoft.Compute/virtualMachines (2023-11-09)."""
+
+
+def _metrics(cloud: Cloud, call: Call) -> Answer:
+    """Metrics, "List" (Microsoft.Insights 2018-01-01): one value a minute, split by LUN where the
+    filter says so; a minute without a value has its time alone."""
+    machine = cloud.get("/" + call.names["scope"])
+    names = call.query.get("metricnames", "").split(",")
+    split = call.query.get("$filter")
+    for name in names:
+        if name not in (*_CONSUMED, *_OF_MACHINE):
+            raise Refusal("BadRequest", f"Failed to find metric configuration for metric: {name}.")
+        if split and name in _OF_MACHINE:
+            raise Refusal("BadRequest", f"Metric: {name} does not support requested dimension.")
+    if len(names) > 20 or split not in {None, "LUN eq '*'"}:
+        raise Refusal("BadRequest", "Too many metrics, or a filter that is not known here.")
+    first, _, last = call.query["timespan"].partition("/")
+    at, end = (datetime.fromisoformat(one) for one in (first, last))
+    minutes = []
+    while at < end:
+        minutes.append(f"{at:%Y-%m-%dT%H:%M:%SZ}")
+        at += timedelta(minutes=1)
+    disks = machine["properties"]["storageProfile"]["dataDisks"] if split else [{}]
+
+    def series(name: str, disk: dict[str, Any]) -> dict[str, Any]:
+        lun = {"name": {"value": "lun", "localizedValue": "lun"}, "value": str(disk.get("lun"))}
+        given = cloud.faults.consumed.get(name)
+        value = {} if given is None else {"average": given}
+        data = [{"timeStamp": one, **value} for one in minutes]
+        return {"metadatavalues": [lun] if split else [], "data": data}
+
+    value = [
+        {
+            "id": f"{machine['id']}/providers/Microsoft.Insights/metrics/{name}",
+            "type": "Microsoft.Insights/metrics",
+            "name": {"value": name, "localizedValue": name},
+            "unit": "Percent",
+            "timeseries": [series(name, disk) for disk in disks],
+        }
+        for name in names
+    ]
+    told = {"timespan": call.query["timespan"], "interval": "PT1M", "cost": 0, "value": value}
+    return Answer(200, {**told, "namespace": call.query.get("metricnamespace")})
+
+
 _SCHEDULES = f"{GROUP}/providers/{SCHEDULE}/{{name}}"
 _ROLES = f"/{{scope+}}/providers/{ROLE}/{{name}}"
 _TAGS = f"/{{scope+}}/providers/{TAGS}/default"
 ROUTES = (
     Route("GET", _TAGS, f"{TAGS}/read", _tags),
     Route("PATCH", _TAGS, f"{TAGS}/write", _tags),
+    Route(
+        "GET",
+        "/{scope+}/providers/Microsoft.Insights/metrics",
+        "Microsoft.Insights/metrics/read",
+        _metrics,
+    ),
     Route("PUT", _SCHEDULES, f"{SCHEDULE}/write", _put_schedule),
     Route("GET", _SCHEDULES, f"{SCHEDULE}/read", _get(SCHEDULE)),
     Route("DELETE", _SCHEDULES, f"{SCHEDULE}/delete", _delete(SCHEDULE)),

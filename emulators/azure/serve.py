@@ -27,6 +27,7 @@ def serve(options: Options) -> Iterator[Told]:
         pace=Pace(retry_after_s=1),
     )
     cloud.faults.grant(actions())
+    cloud.faults.demanded_tags |= dict.fromkeys(options.tags, ("groups", "resources"))
     with running(cloud, port=options.port) as endpoint:
         where = ["--region", REGION, "--endpoint-url", endpoint]
         demo = Demo(

@@ -2,8 +2,8 @@
 
 Figures: the Resource SKUs listings of eastus (2024-01-12) and southcentralus (2025-06-03) that
 karpenter-provider-azure keeps for its tests, and azure-compute-docs sizes/** (2020 to 2026) for
-those that they do not have; None where neither says. Ebds_v5: ebdsv5-ebsv5-series.md; Ds_v6:
-dsv6-series.md (2025).
+those that they do not have; None where neither says. Ebds_v5: ebdsv5-ebsv5-series.md; v6, Ls_v4:
+dsv6-, dasv6-, ebsv6- and lsv4-series.md (2024 to 2026), whose names of families are ours.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ class Size:
     generations: str = "V1,V2"
     controllers: str = "SCSI"
     """SCSI; "SCSI, NVMe" for sizes with both; NVMe."""
+    nvme_gib: int = 0
+    """Of the size's own NVMe disks, which are in place of a temporary one."""
+    retires: str = ""
 
     def capabilities(self) -> dict[str, str]:
         """As the listing says them: all values are text."""
@@ -61,6 +64,10 @@ class Size:
             for way in ("Read", "Write"):
                 key = f"CombinedTempDiskAndCached{way}BytesPerSecond"
                 found[key] = int(self.cached[1] * MB)
+        if self.nvme_gib:
+            found["NvmeDiskSizeInMiB"] = self.nvme_gib * 1024
+        if self.retires:
+            found["RetirementDateUtc"] = self.retires
         if self.cache_gib:
             found["CachedDiskBytes"] = self.cache_gib * GIB
         if self.uncached:
@@ -83,9 +90,11 @@ def _row(text: str, **more: Any) -> Size:
 
 _BOTH: dict[str, Any] = {"controllers": "SCSI, NVMe", "ultra": True}
 _NVME: dict[str, Any] = {"controllers": "NVMe", "ultra": True, "generations": "V2"}
+_ENDS: dict[str, Any] = {"retires": "11/15/2028"}
+"""Series B (v1) and Fsv2: fdaytalk.com and AzVMAvailability (2026-04-23)."""
 # name, family, cores, GiB, data disks, temporary GiB, uncached IOPS MB/s, cached IOPS MB/s, GiB
 _ROWS = (
-    _row("B1s standardBSFamily 1 1 2 4 320 22.5 400 22.5 30"),
+    _row("B1s standardBSFamily 1 1 2 4 320 22.5 400 22.5 30", **_ENDS),
     _row("D2_v2 standardDv2Family 2 7 8 100 6400 96 6000 98.3", premium=False, generations="V1"),
     _row("D2_v3 standardDv3Family 2 8 4 50 3200 48 3000 46", premium=False, generations="V1"),
     _row("D2s_v3 standardDSv3Family 2 8 4 16 3200 48 4000 32 50", ultra=True),
@@ -109,10 +118,17 @@ _ROWS = (
     _row("E4bds_v5 standardEBDSv5Family 4 32 8 150 12100 350 19000 250 100", **_BOTH),
     _row("D2s_v6 standardDsv6Family 2 8 8 0 3750 106 - -", **_NVME),
     _row("D4s_v6 standardDsv6Family 4 16 12 0 6400 212 - -", **_NVME),
-    _row("F2s_v2 standardFSv2Family 2 4 4 16 3200 47 4000 31 32", ultra=True),
-    _row("F4s_v2 standardFSv2Family 4 8 8 32 6400 95 8000 63 64", ultra=True),
-    _row("F8s_v2 standardFSv2Family 8 16 16 64 12800 190 16000 127 128", ultra=True),
-    _row("F16s_v2 standardFSv2Family 16 32 32 128 25600 380 32000 255 256", ultra=True),
+    _row("D2as_v6 standardDasv6Family 2 8 4 0 4000 90 - -", **_NVME),
+    _row("D4as_v6 standardDasv6Family 4 16 8 0 7600 180 - -", **_NVME),
+    _row("E2bs_v6 standardEbsv6Family 2 16 8 0 8800 253 - -", **_NVME),
+    _row("E4bs_v6 standardEbsv6Family 4 32 12 0 17600 506 - -", **_NVME),
+    _row("E8bs_v6 standardEbsv6Family 8 64 24 0 36300 1023 - -", **_NVME),
+    _row("L2s_v4 standardLsv4Family 2 16 8 0 3750 106 - -", nvme_gib=447, **_NVME),
+    _row("L4s_v4 standardLsv4Family 4 32 12 0 6400 212 - -", nvme_gib=894, **_NVME),
+    _row("F2s_v2 standardFSv2Family 2 4 4 16 3200 47 4000 31 32", ultra=True, **_ENDS),
+    _row("F4s_v2 standardFSv2Family 4 8 8 32 6400 95 8000 63 64", ultra=True, **_ENDS),
+    _row("F8s_v2 standardFSv2Family 8 16 16 64 12800 190 16000 127 128", ultra=True, **_ENDS),
+    _row("F16s_v2 standardFSv2Family 16 32 32 128 25600 380 32000 255 256", ultra=True, **_ENDS),
     _row("DS1_v2 standardDSv2Family 1 3.5 4 7 3200 48 4000 32 43"),
     _row("DS2_v2 standardDSv2Family 2 7 8 14 6400 96 8000 65.5 86"),
     _row("DS3_v2 standardDSv2Family 4 14 16 28 12800 192 16000 128 172"),

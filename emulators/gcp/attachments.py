@@ -12,7 +12,7 @@ from emulators.gcp import disk_types, disks, launch_rules, machine_types
 from emulators.gcp.call import Call, Refusal, invalid, not_found
 from emulators.gcp.cloud import Cloud, Machine, Work
 from emulators.gcp.operations import start
-from emulators.gcp.regions import last, link, path_of, rfc3339
+from emulators.gcp.regions import ZONES, last, link, path_of, rfc3339
 
 LOCAL_LINKS = {"NVME": "local-nvme-ssd", "SCSI": "local-ssd"}
 """Their names below /dev/disk/by-id/google-: Compute Engine, "Format and mount local SSD"."""
@@ -26,16 +26,20 @@ def attach(cloud: Cloud, call: Call) -> dict[str, Any]:
     if "source" not in body:
         raise Refusal(501, "notImplemented", "Only existing disks are attached here.")
     source = path_of(body["source"], call.project)
-    if source is None or not source.startswith(f"{call.scope}/disks/"):
+    regional = f"projects/{call.project}/regions/{ZONES[call.path['zone']]}/disks/"
+    if source is None or not source.startswith((f"{call.scope}/disks/", regional)):
         raise invalid("resource.source", body["source"], "The disk must be in the instance's zone.")
     disk = cloud.resources.get(source)
     if disk is None:
         raise not_found(source)
+    if "replicaZones" in disk and link(call.scope) not in disk["replicaZones"]:
+        why = "The disk has no replica in the instance's zone."
+        raise invalid("resource.source", body["source"], why)
     disks.check_unused(disk, source)
     disks.check_ready(disk, source)
     machine = _running(cloud, path, row)
     kind = machine_types.SOLD[last(row["machineType"])]
-    launch_rules.check_takes(kind, last(disk["type"]))
+    launch_rules.check_takes(kind, type_of(disk))
     taken = [one["deviceName"] for one in row["disks"]]
     index = max(one["index"] for one in row["disks"]) + 1
     name = launch_rules.device_name(body.get("deviceName"), taken, index, "resource")
@@ -121,15 +125,21 @@ def plug(cloud: Cloud, machine: Machine, disk: dict[str, Any], name: str) -> Non
     size = int(disk["sizeGb"])
     with image.open("ab") as file:
         file.truncate(size * GIB)
-    kind = last(disk["type"])
-    sold = disk_types.SOLD[kind]
+    sold = disk_types.SOLD[last(disk["type"])]
     spec = DiskSpec(
-        type=kind,
+        type=type_of(disk),
         size_gib=size,
         iops=int(disk["provisionedIops"]) if sold.iops else None,
         throughput_mib_per_s=int(disk["provisionedThroughput"]) if sold.throughput else None,
     )
     guests.plug(machine.guest.name, name, spec, image, index=machine.indices[name])
+
+
+def type_of(disk: dict[str, Any]) -> str:
+    """The disk's type; one in two zones is a persistent disk of its own kind."""
+    name = last(disk["type"])
+    twice = "region" in disk and disk_types.SOLD[name].zonal
+    return f"{name}-regional" if twice else name
 
 
 def local_disks(row: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:

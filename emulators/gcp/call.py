@@ -42,6 +42,11 @@ class Call:
                 return f"projects/{self.project}/{kind}s/{self.path[kind]}"
         return f"projects/{self.project}/global"
 
+    @property
+    def place(self) -> str:
+        """The zone or the region that it is for; "" for the rest."""
+        return self.path.get("zone") or self.path.get("region", "")
+
     def names(self, parameter: str, collection: str) -> str:
         """The path of the resource that a parameter names."""
         return f"{self.scope}/{collection}/{self.path[parameter]}"

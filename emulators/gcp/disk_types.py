@@ -2,7 +2,8 @@
 its own: it proves diskbench's catalogue.
 
 Compute Engine, "Persistent Disk", "Extreme Persistent Disk", "Hyperdisk overview" (2026-08-26),
-"About Hyperdisk Balanced / Extreme / Throughput". Throughput in MiB/s.
+"About Hyperdisk Balanced / Extreme / Throughput / ML / Balanced High Availability". Throughput in
+MiB/s. Disks whose data is in two zones are of a region: `regionDisks`.
 """
 
 from __future__ import annotations
@@ -26,16 +27,23 @@ class DiskType:
     iops: bool = False
     throughput: bool = False
     new: bool = False
+    zonal: bool = True
+    regional_gb: int = 0
+    """The least size of one of a region; 0 where there are none."""
 
 
 SOLD = {
-    "pd-standard": DiskType((10, 65_536), 500),
-    "pd-balanced": DiskType((10, 65_536), 100),
-    "pd-ssd": DiskType((10, 65_536), 100),
+    "pd-standard": DiskType((10, 65_536), 500, regional_gb=200),
+    "pd-balanced": DiskType((10, 65_536), 100, regional_gb=10),
+    "pd-ssd": DiskType((10, 65_536), 100, regional_gb=10),
     "pd-extreme": DiskType((500, 65_536), 1000, iops=True),
     "hyperdisk-balanced": DiskType((4, 65_536), 100, iops=True, throughput=True, new=True),
     "hyperdisk-extreme": DiskType((64, 65_536), 1000, iops=True, new=True),
     "hyperdisk-throughput": DiskType((2048, 32_768), 2048, throughput=True, new=True),
+    "hyperdisk-ml": DiskType((4, 65_536), 100, throughput=True, new=True),
+    "hyperdisk-balanced-high-availability": DiskType(
+        (4, 65_536), 100, iops=True, throughput=True, new=True, zonal=False, regional_gb=4
+    ),
     "local-ssd": DiskType((375, 375), 375),
 }
 
@@ -50,28 +58,42 @@ class Sized:
     throughput: int | None
 
 
-def in_zone(zone: str) -> dict[str, DiskType]:
-    """The types that a zone offers."""
-    return {name: kind for name, kind in SOLD.items() if zone != regions.OLD or not kind.new}
+def in_scope(scope: str) -> dict[str, DiskType]:
+    """The types that a zone or a region offers."""
+    if scope in regions.REGIONS:
+        return {name: kind for name, kind in SOLD.items() if kind.regional_gb}
+    return {
+        name: kind
+        for name, kind in SOLD.items()
+        if kind.zonal and (scope != regions.OLD or not kind.new)
+    }
 
 
 def named(call: Call, reference: str, field: str) -> str:
     """The name of the type that a reference means. Raises Refusal."""
     path = path_of(reference, call.project) or ""
     name = path.removeprefix(f"{call.scope}/diskTypes/")
-    if name not in in_zone(call.path["zone"]):
-        raise invalid(field, reference, "The referenced disk type does not exist in the zone.")
+    if name not in in_scope(call.place):
+        why = f"The referenced disk type does not exist in {call.place}."
+        raise invalid(field, reference, why)
     return name
 
 
 def checked(
-    kind: str, size: int | None, iops: int | None, throughput: int | None, where: str
+    kind: str,
+    size: int | None,
+    iops: int | None,
+    throughput: int | None,
+    where: str,
+    *,
+    regional: bool = False,
 ) -> Sized:
     """The disk as it will be. Raises Refusal for one that is not sold so; `where` names the field
     before `sizeGb` and the others."""
     sold = SOLD[kind]
     size = sold.default_gb if size is None else size
-    _within(f"{where}sizeGb", size, sold.size_gb)
+    least, most = sold.size_gb
+    _within(f"{where}sizeGb", size, (sold.regional_gb if regional else least, most))
     if iops is not None and not sold.iops:
         raise invalid(
             f"{where}provisionedIops", iops, f"Provisioned IOPS is not supported for {kind}."
@@ -95,6 +117,8 @@ def _iops(kind: str, size: int) -> tuple[int, int, int]:
     match kind:
         case "pd-extreme":
             return 2500, 100_000, 120_000
+        case "hyperdisk-balanced-high-availability":
+            return 1, 3000, 100_000
         case "hyperdisk-extreme":
             high = min(350_000, 1200 * size)
             return min(high, 2 * size), min(high, 100 * size), high
@@ -104,6 +128,10 @@ def _iops(kind: str, size: int) -> tuple[int, int, int]:
 
 
 def _throughput(kind: str, size: int, iops: int | None) -> tuple[int, int, int]:
+    if kind == "hyperdisk-ml":
+        return 400, 400, 1_200_000
+    if kind == "hyperdisk-balanced-high-availability":
+        return 1, 140, 2400
     if kind == "hyperdisk-throughput":
         tib = size / 1024
         low, high = max(20, math.ceil(10 * tib)), min(2400, int(90 * tib))
@@ -124,35 +152,37 @@ def _within(field: str, value: int, allowed: tuple[int, int]) -> None:
 def get(cloud: Cloud, call: Call) -> dict[str, Any]:
     """One disk type of a zone."""
     name = call.path["diskType"]
-    if name not in in_zone(call.path["zone"]):
+    if name not in in_scope(call.place):
         raise not_found(call.names("diskType", "diskTypes"))
-    return _row(cloud, call.path["zone"], name)
+    return _row(cloud, call.place, name)
 
 
 def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
     """All disk types of a zone."""
-    zone = call.path["zone"]
-    rows = [_row(cloud, zone, name) for name in in_zone(zone)]
+    rows = [_row(cloud, call.place, name) for name in in_scope(call.place)]
     return lists.listed(call, "compute#diskTypeList", rows)
 
 
 def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """All disk types by zone."""
+    """All disk types by zone and by region."""
     rows = {
-        f"projects/{cloud.project}/zones/{zone}/diskTypes/{name}": _row(cloud, zone, name)
-        for zone in regions.ZONES
-        for name in in_zone(zone)
+        f"projects/{cloud.project}/{regions.below(scope)}/diskTypes/{name}": _row(
+            cloud, scope, name
+        )
+        for scope in (*regions.ZONES, *regions.REGIONS)
+        for name in in_scope(scope)
     }
     return lists.aggregated(call, "compute#diskTypeAggregatedList", "diskTypes", rows)
 
 
-def _row(cloud: Cloud, zone: str, name: str) -> dict[str, Any]:
-    sold = SOLD[name]
+def _row(cloud: Cloud, scope: str, name: str) -> dict[str, Any]:
+    sold, regional = SOLD[name], scope in regions.REGIONS
     low, high = sold.size_gb
+    where = f"projects/{cloud.project}/{regions.below(scope)}"
     return regions.fixed(
         "diskType",
-        f"projects/{cloud.project}/zones/{zone}/diskTypes/{name}",
-        zone=link(f"projects/{cloud.project}/zones/{zone}"),
-        validDiskSize=f"{low}GB-{high}GB",
+        f"{where}/diskTypes/{name}",
+        validDiskSize=f"{sold.regional_gb if regional else low}GB-{high}GB",
         defaultDiskSizeGb=str(sold.default_gb),
+        **{"region" if regional else "zone": link(where)},
     )

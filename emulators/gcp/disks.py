@@ -1,15 +1,17 @@
-"""Zonal disks: made, told, labelled and deleted."""
+"""Disks of zones and of regions: made, told, labelled and deleted."""
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 from emulators.gcp import constraints, disk_types, images, labels, lists, quotas
 from emulators.gcp.call import Call, Refusal, invalid, not_found
-from emulators.gcp.cloud import Cloud, Snapshot, Work
+from emulators.gcp.cloud import Cloud, Work
 from emulators.gcp.disk_types import Sized
 from emulators.gcp.operations import force, look_at, start
-from emulators.gcp.regions import ZONES, fixed, last, link, path_of, rfc3339
+from emulators.gcp.regions import ZONES, below, fixed, last, link, path_of, rfc3339
 
 
 def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
@@ -19,7 +21,9 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
     check_free(cloud, path)
     if "sourceDisk" in body:
         raise Refusal(501, "notImplemented", "Disks of disks are not emulated.")
-    kind = f"zones/{call.path['zone']}/diskTypes/pd-standard"
+    regional = "region" in call.path
+    replicas = _replicas(call) if regional else []
+    kind = f"{below(call.place)}/diskTypes/pd-standard"
     kind = disk_types.named(call, body.get("type", kind), "resource.type")
     if kind == "local-ssd":
         raise invalid("resource.type", body["type"], "A local SSD comes with its instance.")
@@ -32,7 +36,7 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
         path_of(body["sourceSnapshot"], call.project) if "sourceSnapshot" in body else None
     )
     if of_snapshot is not None:
-        held = _snapshot(cloud, of_snapshot).size_gb
+        held = int(_snapshot(cloud, of_snapshot)["diskSizeGb"])
         size = held if size is None else size
         if size < held:
             why = f"Requested disk size cannot be smaller than the snapshot size ({held} GB)"
@@ -43,18 +47,20 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
         _number(body.get("provisionedIops")),
         _number(body.get("provisionedThroughput")),
         "resource.",
+        regional=regional,
     )
     failure = cloud.faults.failure(call) or quotas.exceeded(
-        cloud, ZONES[call.path["zone"]], quotas.of_disk(kind, sized.size_gb)
+        cloud, ZONES.get(call.place, call.place), quotas.of_disk(kind, sized.size_gb)
     )
     given = labels.checked(body.get("labels", {}), "resource.labels")
     row = new_row(cloud, call, path, sized, given, body.get("diskEncryptionKey"))
     row |= {"description": body["description"]} if "description" in body else {}
+    row |= {"replicaZones": replicas} if regional else {}
     cloud.resources[path] = row
     if of_snapshot is not None:
         row["sourceSnapshot"] = link(of_snapshot)
         cloud.image(row["id"]).parent.mkdir(exist_ok=True)
-        cloud.image(row["id"]).write_bytes(cloud.snapshots[of_snapshot].content)
+        _fill(cloud, cloud.image(row["id"]), of_snapshot)
 
     def made() -> None:
         row["status"] = "READY"
@@ -65,17 +71,93 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
     return start(cloud, call, path, Work(finish=made, undo=gone, failure=failure))
 
 
+def _replicas(call: Call) -> list[str]:
+    """The two zones of a region that a disk of it is in. Raises Refusal."""
+    given = call.body.get("replicaZones", [])
+    zones = {last(path_of(zone, call.project) or "") for zone in given}
+    if len(zones) != 2 or any(ZONES.get(zone) != call.path["region"] for zone in zones):
+        why = "Exactly two zones of the region must be specified."
+        raise invalid("resource.replicaZones", given, why)
+    return [link(path_of(zone, call.project) or "") for zone in given]
+
+
 def get_snapshot(cloud: Cloud, call: Call) -> dict[str, Any]:
     """One snapshot."""
     path = call.names("snapshot", "snapshots")
-    size = str(_snapshot(cloud, path).size_gb)
+    look_at(cloud, path)
+    return _snapshot(cloud, path)
+
+
+def _snapshot(cloud: Cloud, path: str) -> dict[str, Any]:
+    if path in cloud.resources:
+        return cloud.resources[path]
+    if path not in cloud.snapshots:
+        raise not_found(path)
+    size = str(cloud.snapshots[path].size_gb)
     return fixed("snapshot", path, status="READY", diskSizeGb=size, storageBytes="0")
 
 
-def _snapshot(cloud: Cloud, path: str) -> Snapshot:
-    if path not in cloud.snapshots:
-        raise not_found(path)
-    return cloud.snapshots[path]
+def _fill(cloud: Cloud, image: Path, of_snapshot: str) -> None:
+    """Write the content of a snapshot: one that was made here, or one of the user's own."""
+    if of_snapshot in cloud.resources:
+        _copy(cloud.image(cloud.resources[of_snapshot]["id"]), image)
+    else:
+        image.write_bytes(cloud.snapshots[of_snapshot].content)
+
+
+def _copy(source: Path, copy: Path) -> None:
+    if source.exists():
+        subprocess.run(["cp", "--sparse=always", source, copy], check=True)
+
+
+def insert_snapshot(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """Make a snapshot of a disk, with what it holds now."""
+    body = call.body
+    path = f"{call.scope}/snapshots/{body['name']}"
+    check_free(cloud, path)
+    disk = cloud.resource(path_of(body["sourceDisk"], call.project))
+    given = labels.checked(body.get("labels", {}), "resource.labels")
+    constraints.check_disk(cloud, given, None)
+    row = cloud.resources[path] = {
+        "kind": "compute#snapshot",
+        "id": cloud.new_id(),
+        "name": body["name"],
+        "creationTimestamp": rfc3339(cloud.now()),
+        "selfLink": link(path),
+        "sourceDisk": disk["selfLink"],
+        "diskSizeGb": disk["sizeGb"],
+        "status": "CREATING",
+        "labels": given,
+        "labelFingerprint": labels.fingerprint(given),
+    }
+    _copy(cloud.image(disk["id"]), cloud.image(row["id"]))
+
+    def made() -> None:
+        row["status"] = "READY"
+
+    def gone() -> None:
+        drop(cloud, path)
+
+    failure = cloud.faults.failure(call)
+    return start(cloud, call, path, Work(finish=made, undo=gone, failure=failure))
+
+
+def list_snapshots(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """The snapshots that were made here."""
+    look_at(cloud, f"{call.scope}/snapshots/")
+    rows = list(cloud.shown("snapshots", f"{call.scope}/").values())
+    return lists.listed(call, "compute#snapshotList", rows)
+
+
+def delete_snapshot(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """Delete a snapshot."""
+    path = call.names("snapshot", "snapshots")
+    check_ready(cloud.resource(path), path)
+
+    def gone() -> None:
+        drop(cloud, path)
+
+    return start(cloud, call, path, Work(finish=gone, failure=cloud.faults.failure(call)))
 
 
 def new_row(
@@ -102,7 +184,7 @@ def new_row(
         "name": last(path),
         "creationTimestamp": rfc3339(cloud.now()),
         "sizeGb": str(sized.size_gb),
-        "zone": link(call.scope),
+        "region" if "region" in call.path else "zone": link(call.scope),
         "status": "CREATING",
         "selfLink": link(path),
         "type": link(f"{call.scope}/diskTypes/{sized.kind}"),
@@ -148,14 +230,14 @@ def get(cloud: Cloud, call: Call) -> dict[str, Any]:
 
 
 def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """The disks of a zone."""
+    """The disks of a zone or of a region."""
     look_at(cloud, f"{call.scope}/disks/")
     rows = list(cloud.shown("disks", f"{call.scope}/").values())
     return lists.listed(call, "compute#diskList", rows)
 
 
 def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """All disks by zone."""
+    """All disks by zone and by region."""
     for path in list(cloud.of_kind("disks")):
         look_at(cloud, path)
     rows = cloud.shown("disks")

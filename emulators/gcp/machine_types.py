@@ -18,10 +18,13 @@ from emulators.gcp.cloud import Cloud
 from emulators.gcp.regions import path_of
 
 LOCAL = "local-ssd"
+_TWICE = {"pd-standard-regional": 0, "pd-balanced-regional": 0, "pd-ssd-regional": 0}
+"""Persistent disks in two zones: the documents name N1, N2, N2D and E2 for them."""
+_HA, _ML = {"hyperdisk-balanced-high-availability": 0}, {"hyperdisk-ml": 0}
 _OLD_DISKS = {"pd-standard": 0, "pd-balanced": 0, "pd-ssd": 0, "hyperdisk-throughput": 4}
 _C3_DISKS = {
     "pd-balanced": 0, "pd-ssd": 0, "hyperdisk-balanced": 0, "hyperdisk-throughput": 0,
-    "hyperdisk-extreme": 88,
+    "hyperdisk-extreme": 88, **_HA, **_ML,
 }  # fmt: skip
 
 
@@ -51,20 +54,22 @@ SERIES = {
     "n1": Series(
         {"standard": 3.75, "highmem": 6.5, "highcpu": 0.9},
         (1, 2, 4, 8, 16, 32, 64, 96),
-        {"pd-standard": 0, "pd-balanced": 0, "pd-ssd": 0},
+        {"pd-standard": 0, "pd-balanced": 0, "pd-ssd": 0} | _TWICE,
         local_ssd=True,
     ),
     "n2": Series(
         _CLASSES,
         (2, 4, 8, 16, 32, 48, 64, 80, 96, 128),
-        _OLD_DISKS | {"pd-extreme": 64, "hyperdisk-extreme": 80},
+        _OLD_DISKS | _TWICE | _ML | {"pd-extreme": 64, "hyperdisk-extreme": 80},
         local_ssd=True,
     ),
-    "n2d": Series(_CLASSES, (2, 4, 8, 16, 32, 48, 64, 80, 96), _OLD_DISKS, local_ssd=True),
+    "n2d": Series(
+        _CLASSES, (2, 4, 8, 16, 32, 48, 64, 80, 96), _OLD_DISKS | _TWICE, local_ssd=True
+    ),
     "e2": Series(
         _CLASSES,
         (2, 4, 8, 16, 32),
-        _OLD_DISKS | {"hyperdisk-throughput": 2},
+        _OLD_DISKS | _TWICE | {"hyperdisk-throughput": 2},
         maintenance="MIGRATE",
     ),
     "c2": Series({"standard": 4.0}, (4, 8, 16, 30, 60), _OLD_DISKS, local_ssd=True),
@@ -86,19 +91,19 @@ SERIES = {
     "n4": Series(
         {"standard": 4.0, "highmem": 8.0, "highcpu": 2.0},
         (2, 4, 8, 16, 32, 48, 64, 80),
-        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0},
+        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, **_HA},
         new=True,
     ),
     "c4": Series(
         {"standard": 3.75, "highmem": 7.75, "highcpu": 2.0},
         (2, 4, 8, 16, 24, 32, 48, 96, 144, 192),
-        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, "hyperdisk-extreme": 96},
+        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, "hyperdisk-extreme": 96, **_HA},
         new=True,
     ),
     "c4d": Series(
         {"standard": 3.875},
         (2, 4, 8, 16, 32, 48, 64, 96),
-        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, "hyperdisk-extreme": 64},
+        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, "hyperdisk-extreme": 64, **_HA},
         new=True,
     ),
     "m4": Series(
@@ -108,13 +113,17 @@ SERIES = {
         new=True,
     ),
     "h4d": Series(
-        {"standard": 3.75}, (192,), {"hyperdisk-balanced": 0}, new=True, maintenance="TERMINATE"
+        {"standard": 3.75},
+        (192,),
+        {"hyperdisk-balanced": 0, **_HA},
+        new=True,
+        maintenance="TERMINATE",
     ),
     # How many disks each type has is our choice; their size is not.
     "z3": Series(
         {"highmem": 8.0},
         (8, 88),
-        {"hyperdisk-balanced": 0, "hyperdisk-extreme": 0},
+        {kind: 0 for kind in _C3_DISKS if kind not in _ML},
         new=True,
         bundled={8: 1, 88: 12},
         always=True,
@@ -127,7 +136,7 @@ SERIES = {
         (32, 64, 128),
         {
             "pd-balanced": 0, "pd-ssd": 0, "pd-extreme": 0, "hyperdisk-balanced": 0,
-            "hyperdisk-extreme": 64,
+            "hyperdisk-extreme": 64, **_HA,
         },
         local_ssd=True,
         new=True,

@@ -52,7 +52,8 @@ def used(cloud: Cloud, region: str) -> Counter[str]:
     """What is rented in a region; with an empty name in all of them."""
     found: Counter[str] = Counter()
     below = f"projects/{cloud.project}/zones/{region}" + ("-" if region else "")
-    for row in cloud.of_kind("disks", below).values():
+    both = f"projects/{cloud.project}/regions/{region}" + ("/" if region else "")
+    for row in (cloud.of_kind("disks", below) | cloud.of_kind("disks", both)).values():
         found += of_disk(last(row["type"]), int(row["sizeGb"]))
     for row in cloud.of_kind("instances", below).values():
         found += of_machine(last(row["machineType"]))

@@ -22,6 +22,11 @@ BASE = "https://www.googleapis.com/compute/v1/"
 _FULL = re.compile(r"https://(?:www|compute)\.googleapis\.com/compute/v1/(projects/.+)")
 
 
+def below(scope: str) -> str:
+    """The part of a path that names a zone or a region."""
+    return f"{'regions' if scope in REGIONS else 'zones'}/{scope}"
+
+
 def link(path: str) -> str:
     """The self link of the resource with that path."""
     return BASE + path

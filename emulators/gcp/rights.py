@@ -48,6 +48,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "images.getFromFamily": ("images.getFromFamily",),
     "images.list": ("images.list",),
     "snapshots.get": ("snapshots.get",),
+    "snapshots.list": ("snapshots.list",),
+    "snapshots.insert": ("snapshots.create", "disks.createSnapshot"),
+    "snapshots.delete": ("snapshots.delete",),
     "machineTypes.get": ("machineTypes.get",),
     "machineTypes.list": ("machineTypes.list",),
     "machineTypes.aggregatedList": ("machineTypes.list",),
@@ -64,6 +67,12 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "disks.aggregatedList": ("disks.list",),
     "disks.delete": ("disks.delete",),
     "disks.setLabels": ("disks.setLabels",),
+    "regionDisks.insert": ("disks.create",),
+    "regionDisks.get": ("disks.get",),
+    "regionDisks.list": ("disks.list",),
+    "regionDisks.delete": ("disks.delete",),
+    "regionDiskTypes.get": ("diskTypes.get",),
+    "regionDiskTypes.list": ("diskTypes.list",),
     "instances.insert": ("instances.create",),
     "instances.get": ("instances.get",),
     "instances.list": ("instances.list",),
@@ -114,9 +123,16 @@ def _of_disk(body: Body) -> Iterator[str]:
         yield "images.useReadOnly"
 
 
+def _of_snapshot(body: Body) -> Iterator[str]:
+    if body.get("labels"):
+        yield "snapshots.setLabels"
+
+
 _OF_BODY: dict[str, Callable[[Body], Iterator[str]]] = {
     "instances.insert": _of_instance,
     "disks.insert": _of_disk,
+    "regionDisks.insert": _of_disk,
+    "snapshots.insert": _of_snapshot,
 }
 
 

@@ -19,6 +19,7 @@ def serve(options: Options) -> Iterator[Told]:
     cloud = Cloud(options.state, time_scale=options.time_scale, limit_s=options.limit_s)
     cloud.lag = options.lag
     with running(cloud, port=options.port) as endpoint:
+        cloud.constraints.labels.update(options.tags)
         where = ["--project", cloud.project, "--endpoint-url", endpoint]
         run = ["run", "--provider", "gcp", "--region", REGION, *where]
         demo = Demo(

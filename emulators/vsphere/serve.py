@@ -15,6 +15,7 @@ _PROFILE = "--profile quick --set runtime=10s"
 @contextmanager
 def serve(options: Options) -> Iterator[Told]:
     """As serving.Serve."""
+    assert not options.tags, "vSphere has no policies that demand tags"
     with running(options.state, time_scale=options.time_scale, port=options.port) as cloud:
         cloud.lag(options.lag)
         trust = ["--ca-file", str(cloud.simulator.ca_file)]

@@ -1,7 +1,7 @@
 """The protocols through which the engine reaches hosts, stores and clouds. Each docstring is the
 contract that `tests/contract/` tests on every adapter, the fakes included."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.limits import RECORD_BYTES
 from diskbench.model.finding import Finding, Quota
+from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, SshAccess
 from diskbench.model.spec import Cell
 from diskbench.visible import UNKNOWN
@@ -290,6 +291,20 @@ class SwapsDisks(Renter, Protocol):
 
 
 @runtime_checkable
+class SnapshotsDisks(SwapsDisks, Protocol):
+    """A renter that can make a snapshot of a disk, and disks from it."""
+
+    def snapshot(
+        self, claim: Claim, rental: Rental, fill: Callable[[], None], watch: RentWatch
+    ) -> str:
+        """The snapshot of the lease's first disk, in the form that `RentSpec.snapshot` takes,
+        complete; made or found by its lease. `fill` acquires the first turn and writes to its disk,
+        and is called before the snapshot is made; never where there is one. `release` and `found`
+        include it. Raises as `acquire` does."""
+        ...
+
+
+@runtime_checkable
 class Regional(Protocol):
     """A renter whose leases are listed region by region, so that a region which does not answer
     does not hide the others."""
@@ -425,4 +440,19 @@ class HoldsCredit(Protocol):
 
     def set_credit(self, lease_id: str, *, on: bool) -> None:
         """Let credit change (`on`) or freeze it; in effect when this returns; idempotent."""
+        ...
+
+
+@runtime_checkable
+class Monitors(Protocol):
+    """A renter whose cloud counts by itself what its disks and machines do, and tells it."""
+
+    def metrics(
+        self, rental: Rental, acquired: Acquired, since: datetime, until: datetime
+    ) -> Sequence[CloudMetric]:
+        """What the cloud has counted so far of the measured disks and their machine between two
+        times (UTC), by few read-only calls and without waiting for what is not published yet:
+        the caller asks again. Also of resources that were given back. Empty where it counts nothing
+        of such a disk. Raises DiskbenchError where it cannot be asked; the caller then goes on
+        without."""
         ...

@@ -124,7 +124,8 @@ PREFIX = "DISKBENCH_"
 FILE_NAME = "diskbench.toml"
 USER_FILE_NAME = "config.toml"
 _NO_SETTINGS = {
-    f"{PREFIX}{name}" for name in ("DEBUG", "SSH_CONFIG", "LAB_DIR", "FAKE_DIR", "SECRET")
+    f"{PREFIX}{name}"
+    for name in ("DEBUG", "SSH_CONFIG", "LAB_DIR", "FAKE_DIR", "SECRET", "NOTIFY_URL")
 }
 """Variables of diskbench that are no settings; the code that needs them reads them."""
 _URLS: Mapping[str, Callable[[str], str]] = {

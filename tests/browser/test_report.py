@@ -7,7 +7,6 @@ from playwright.sync_api import Locator, expect
 from tests.browser.stored import BURST_RUN, EVIL
 from tests.browser.watched import overflowing, printed, serious_violations, shot
 from tests.rigs.plans import RUN_IDS
-from tests.rigs.replicates import measured
 
 # Scrolls, and waits until whoever listens for it has heard of it.
 SCROLLED = """by => new Promise(heard => {
@@ -108,22 +107,6 @@ def test_every_link_on_the_page_leads_to_something_there(opened, both):
     for one in inner:
         assert one.startswith("#"), one
         assert page.evaluate("id => !!document.getElementById(id)", one.removeprefix("#")), one
-
-
-def test_an_axis_is_switched_without_a_script(browser, stored):
-    for disk, iops in (("sc1", 12.0), ("gp2", 100.0), ("io2", 16_000.0)):
-        measured(stored.database, [iops], disk=disk, labels=[("far", "apart")])
-    page = browser.new_page(java_script_enabled=False)
-    page.goto(stored.report("far/report.html", "far=apart").as_uri())
-    figure = page.locator("figure:has(input.log)").first
-    linear, log = figure.locator(".drawing.linear"), figure.locator(".drawing.log")
-    assert linear.is_visible() != log.is_visible()
-    figure.locator("input.log").check()
-    expect(log).to_be_visible()
-    expect(linear).to_be_hidden()
-    figure.locator("input.linear").check()
-    expect(linear).to_be_visible()
-    page.close()
 
 
 def test_without_its_script_a_page_tells_everything_and_switches_its_colours(browser, burst):

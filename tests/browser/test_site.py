@@ -300,7 +300,7 @@ def long_list(tmp_path_factory):
         for number in range(5000)
     ]
     path = tmp_path_factory.mktemp("long") / "runs.html"
-    path.write_bytes(runs_page(Site("Five thousand", "0"), lines, runs=len(lines)))
+    path.write_bytes(runs_page(Site("Five thousand"), lines, runs=len(lines)))
     return path
 
 

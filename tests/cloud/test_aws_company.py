@@ -65,7 +65,7 @@ def test_a_run_passes_where_all_must_be_tagged_and_encrypted(aws: Aws, tmp_path:
     done = user.run(
         "run", "--provider", "aws", "--endpoint-url", aws.endpoint, "--region", REGION, "--disk",
         "gp3", "--size", "4", "--profile", str(profile), "--tag", "team=db", "--tag",
-        "Cost Center=42", "--kms-key", "alias/mine",
+        "Cost Center=42", "--kms-key", "alias/mine", "--snapshot-of-fill",
     )  # fmt: skip
     document(user, done)
     for action, kinds in MAKERS.items():
@@ -76,8 +76,10 @@ def test_a_run_passes_where_all_must_be_tagged_and_encrypted(aws: Aws, tmp_path:
             assert set(tagged) == set(kinds) - {"spot-instances-request"}
             for tags in tagged.values():
                 assert {(tag["Key"], tag["Value"]) for tag in tags} >= set(TAGS)
-    (volume,) = aws.faults.calls("CreateVolume")
-    assert (volume.params["Encrypted"], volume.params["KmsKeyId"]) == (True, "alias/mine")
+    volumes = aws.faults.calls("CreateVolume")
+    assert len(volumes) == 2
+    for volume in volumes:
+        assert (volume.params["Encrypted"], volume.params["KmsKeyId"]) == (True, "alias/mine")
     (launch,) = aws.faults.calls("RunInstances")
     root = launch.params["BlockDeviceMappings"][0]["Ebs"]
     assert (root["Encrypted"], root["KmsKeyId"]) == (True, "alias/mine")
@@ -105,6 +107,30 @@ def test_a_policy_that_the_account_may_not_read_is_told_as_one(rig: AwsCloud) ->
     rig.aws.cloud.organization = demanding_tags("team")
     rig.aws.cloud.policy = policy().replace("sts:DecodeAuthorizationMessage", "sts:Nothing")
     assert "--tag KEY=VALUE" in refused_as(rig, InvalidValue).advice
+
+
+def denying(action: str) -> str:
+    """A service control policy that denies an action whatever the request says."""
+    statement = {"Sid": "No", "Effect": "Deny", "Action": action, "Resource": "*"}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def test_doctor_tells_a_policy_of_the_organisation_from_rights_of_the_user(rig: AwsCloud) -> None:
+    rental = resolved(rig, rig.spec)
+    rig.aws.cloud.organization = denying("ec2:RunInstances")
+    refused = [one for one in rig.provider.rehearse(rental) if one.state == "problem"]
+    assert refused
+    for one in refused:
+        assert "ec2:RunInstances, a service control policy and not your own rights" in one.told
+        assert "administers the AWS organisation" in one.advice
+    found = rig.provider.examine(scope_of(rig))
+    (told,) = [one for one in found if one.check == "permissions" and one.state == "problem"]
+    assert "service control policy" in told.told
+    rig.aws.cloud.organization = None
+    rig.aws.cloud.policy = policy().replace('"ec2:RunInstances"', '"ec2:Nothing"')
+    refused = [one for one in rig.provider.rehearse(rental) if one.state == "problem"]
+    assert refused
+    assert all("allow it: diskbench doctor --print-policy aws" in one.advice for one in refused)
 
 
 def test_a_key_that_cannot_encrypt_is_refused_before_renting(rig: AwsCloud) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.cloud.measured import a_renter, document
 from tests.cloud.rented import REGION, ZONE, Aws
 from tests.contract.rented import AwsCloud
-from tests.rigs.cli import merged_rows
+from tests.rigs.cli import Cli, merged_rows
 
 from diskbench.errors import InvalidValue
 from diskbench.testing.rig import resolved
@@ -83,3 +83,38 @@ def test_a_snapshot_that_makes_no_such_disk_is_refused_before_renting(
     with pytest.raises(InvalidValue, match=says):
         resolved(rig, rig.spec.model_copy(update={"snapshot": snapshot}))
     assert aws.faults.calls("ImportKeyPair") == []
+
+
+def rates_of(user: Cli, done: Any) -> dict[str, float]:
+    """MB/s by step."""
+    return {row["step"]: row["bytes_per_s"] / 1e6 for row in merged_rows(document(user, done))}
+
+
+@pytest.mark.parametrize(
+    ("option", "loads"),
+    [((), 16.8), (("--initialization-rate", "100"), 104.9), (("--fast-snapshot-restore",), None)],
+    ids=["lazy", "rate", "restored"],
+)
+def test_a_disk_from_a_snapshot_of_a_filled_one_is_slow_until_it_was_read(
+    aws: Aws, tmp_path: Path, option: tuple[str, ...], loads: float | None
+) -> None:
+    user = a_renter(tmp_path, aws.env)
+    done = user.run(
+        "run", "--provider", "aws", "--endpoint-url", aws.endpoint, "--region", REGION, "--zone",
+        ZONE, "--disk", "gp3", "--size", "2", "--snapshot-of-fill", *option, "--profile",
+        "first-touch", "--set", "size=64m", "--tag", "team=db",
+    )  # fmt: skip
+    rates = rates_of(user, done)
+    if loads is None:
+        assert rates["first-touch"] > 0.5 * rates["again"]
+    else:
+        assert rates["first-touch"] <= 1.1 * loads
+        assert loads > 50 or rates["again"] > 2 * rates["first-touch"]
+    (snapshot,) = aws.faults.calls("CreateSnapshot")
+    (first, second) = aws.faults.calls("CreateVolume")
+    assert "SnapshotId" not in first.params
+    assert second.params["SnapshotId"].startswith("snap-")
+    (tagged,) = snapshot.params["TagSpecifications"]
+    assert ("team", "db") in {(tag["Key"], tag["Value"]) for tag in tagged["Tags"]}
+    assert len(aws.faults.calls("DisableFastSnapshotRestores")) == (loads is None)
+    assert aws.left() == []

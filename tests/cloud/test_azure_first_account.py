@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from emulators.azure import disk_rules, server, sizes
+from emulators.azure import disk_rules, sizes
 from tests.books import SHIPPED
 from tests.cloud.azure_rig import PREMIUM, Rig
 from tests.cloud.rented_azure import Azure, interface
@@ -18,6 +18,7 @@ from diskbench.model.spec import Cell
 from diskbench.providers.azure import provision
 from diskbench.providers.azure.errors import retry_after_s
 from diskbench.providers.azure.policy import SWITCH
+from diskbench.providers.azure.requests import resource_group
 from diskbench.providers.options import NetworkOptions
 
 GROUP = "Microsoft.Resources/subscriptions/resourceGroups/write"
@@ -155,10 +156,7 @@ def test_what_was_made_just_now_is_given_back_though_nothing_is_listed_yet(
     try:
         made = rig.provider._order(rig.claim(), rig.resolve(), rig.watch)
         rig.provider._sent.add("one")
-        made.edge.call(
-            GROUP, "resources", "resource_groups.create_or_update", made.group,
-            {"location": server.REGION, "tags": {"diskbench-lease": "one"}},
-        )  # fmt: skip
+        made.edge.sent("PUT", made.edge.path(made.group), resource_group(made))
         rig.provider.release("one", scope)
         assert rig.left() == []
     finally:

@@ -43,14 +43,17 @@ def test_a_family_without_quota_is_passed_over(rig: Rig) -> None:
     assert rig.resolve(spec).instance_type == "Standard_E4bs_v5"
     rig.faults.quota_of["standardEBSv5Family"] = 0
     assert rig.resolve(spec).instance_type == "Standard_E4bds_v5"
+    rig.faults.quota_cores = 2
+    assert rig.resolve(spec).instance_type == "Standard_E2bs_v6"
+    rig.faults.quota_cores = 100
     assert rig.resolve(spec, spot=True).instance_type == "Standard_E4bs_v5"  # counts elsewhere
 
 
 def test_too_little_quota_is_told_before_renting(rig: Rig) -> None:
     assert not [text for text in rig.resolve().warnings if "vCPUs" in text]
-    rig.faults.quota_cores = 2
+    rig.faults.quota_cores = 1
     (warning,) = [text for text in rig.resolve().warnings if "vCPUs" in text]
-    assert "Standard_E4bs_v5 needs 4 vCPUs and the quotas of eastus have 2 left" in warning
+    assert "Standard_E4bs_v5 needs 4 vCPUs and the quotas of eastus have 1 left" in warning
 
 
 def test_who_may_not_read_the_usages_rents_all_the_same(rig: Rig) -> None:
@@ -85,3 +88,21 @@ def test_the_rehearsal_proves_the_tags(rig: Rig) -> None:
     assert all(one.state == "ok" for one in rig.provider.rehearse(rig.resolve(tags=TAGS)))
     (problem,) = {one.advice for one in rig.provider.rehearse(rig.resolve()) if one.state != "ok"}
     assert "add --tag CostCenter=VALUE" in problem
+
+
+def test_the_group_that_azure_makes_by_itself_is_nobodys_lease_and_stays(rig: Rig) -> None:
+    """NetworkWatcherRG comes with a region's first network, and without our tags."""
+    scope = rig.scope()
+    path = f"/subscriptions/{scope.account}/resourceGroups/NetworkWatcherRG"
+    watcher = {
+        "id": path, "name": "NetworkWatcherRG", "type": "Microsoft.Resources/resourceGroups",
+        "location": "eastus", "properties": {"provisioningState": "Succeeded"},
+    }  # fmt: skip
+    with rig.cloud.lock:
+        rig.cloud.save(watcher)
+    without_a_guest(rig)
+    assert {found.lease_id for found in rig.provider.found(scope)} == {"one"}
+    rig.release()
+    assert rig.left() == [path]
+    with rig.cloud.lock:
+        rig.cloud.drop(path)

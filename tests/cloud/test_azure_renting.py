@@ -11,6 +11,7 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from emulators.azure import power
@@ -25,6 +26,7 @@ from diskbench.errors import (
     RentalFailed,
     UnknownName,
 )
+from diskbench.model.metrics import CloudMetric, exceeded_within
 from diskbench.providers.azure import policy
 from diskbench.providers.azure.cloud import AzureProvider
 
@@ -60,8 +62,9 @@ class TestWhatIsMade:
         assert not any(private in note for note in rig.watch.notes)
 
     def test_another_host_cache_is_had_by_detaching_and_that_is_recorded(self, rig: Rig) -> None:
-        rig.acquire(cache="none")
-        changed = rig.acquire(cache="readonly")
+        spec = PREMIUM.model_copy(update={"instance_type": "Standard_D4s_v3"})
+        rig.acquire(spec=spec, cache="none")
+        changed = rig.acquire(spec=spec, cache="readonly")
         (told,) = changed.facts["volumes"]
         (why,) = changed.facts["cache_changes"]
         assert told["host_cache"] == "ReadOnly"
@@ -210,6 +213,39 @@ class TestLaterEnd:
         assert at == [len(asked) - 1]
         carried = [row["tags"] for row in rig.cloud.resources.values() if row.get("tags")]
         assert len({tags["diskbench-expires"] for tags in carried}) == 1
+
+
+class TestWhatAzureCounts:
+    """Three minutes of a step at the disk's limit, by Azure Monitor."""
+
+    STEP = (1_795_852_800.0, 1_795_852_980.0)
+    COUNTED = ("Data Disk IOPS Consumed Percentage", "VM Uncached IOPS Consumed Percentage")
+
+    def counted(self, rig: Rig, **more: Any) -> dict[str, CloudMetric]:
+        acquired = rig.acquire(**more)
+        rig.faults.consumed.update(zip(self.COUNTED, (100.0, 40.0), strict=True))
+        since, until = (datetime.fromtimestamp(one, UTC) for one in self.STEP)
+        found = rig.provider.metrics(rig.resolve(**more), acquired, since, until)
+        assert len({metric.name for metric in found}) == 12
+        assert {metric.of for metric in found} == {
+            acquired.facts["volumes"][0]["id"],
+            acquired.facts["resource_id"],
+        }
+        return {metric.name: metric for metric in found if metric.points}
+
+    def test_a_disk_without_bursts_is_named_as_the_limit_of_each_minute(self, rig: Rig) -> None:
+        found = self.counted(rig, spec=PREMIUM.model_copy(update={"disk": "PremiumV2_LRS"}))
+        disk, machine = (found[name] for name in self.COUNTED)
+        assert (disk.limit, disk.period_s, len(disk.points)) == ("disk-iops", 60, 4)
+        assert machine.limit is None
+        told = exceeded_within(found.values(), *self.STEP)
+        assert told is not None
+        assert (told.seconds, told.counted_s) == ({"disk-iops": 180.0}, 180.0)
+
+    def test_a_disk_that_bursts_passes_its_baseline_without_being_held_back(self, rig: Rig) -> None:
+        found = self.counted(rig)
+        assert {metric.limit for metric in found.values()} == {None}
+        assert exceeded_within(found.values(), *self.STEP) is None
 
 
 def test_the_default_is_a_whole_rental(rig: Rig) -> None:

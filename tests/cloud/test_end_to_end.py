@@ -209,13 +209,35 @@ def test_a_disk_runs_to_rows(
     story: Story, request: pytest.FixtureRequest, asked: dict[str, Any], promised: float
 ) -> None:
     flags = request.node.callspec.id.split()[1:]
-    assert held_at(read_iops(story.measured(*flags)), promised)
+    assert held_at(read_iops(story.measured(*flags), cached="--cache" in flags), promised)
     action = {"aws": "CreateVolume", "azure": DISK, "gcp": "disks.insert"}[story.name]
     (made,) = story.calls(action)
     body = made.params if story.name == "aws" else made.body | made.body.get("properties", {})
     assert asked.items() <= body.items()
     if story.name == "gcp":
         assert body["type"].endswith(f"/{flags[1]}")
+
+
+# AWS is in tests/cloud/test_aws_snapshots.py, with what is loaded lazily.
+@table(
+    "flags, making",
+    {
+        "azure": ("--disk PremiumV2_LRS --size 4", "Microsoft.Compute/snapshots/write"),
+        "gcp": ("--disk pd-ssd --size 10", "snapshots.insert"),
+    },
+)
+def test_disks_of_a_snapshot_of_a_filled_one_are_measured_and_all_is_given_back(
+    story: Story, flags: str, making: str
+) -> None:
+    where = ("--region", REGIONS[story.name], "--endpoint-url", story.cloud.endpoint)
+    done = story.user.run(
+        "run", "--provider", story.name, *where, *flags.split(), "--snapshot-of-fill",
+        "--profile", "first-touch", "--set", "size=32m",
+    )  # fmt: skip
+    found = document(story.user, done)
+    assert [row["step"] for row in merged_rows(found)] == ["first-touch", "again"]
+    assert len(story.calls(making)) >= 1
+    assert "was written before" not in str(found), "the blocks hold what was filled"
 
 
 # A disk is cached as if all of it were in the host's cache.

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from emulators.gcp.cloud import Snapshot
+from emulators.gcp.regions import last
 from tests.cloud.rented_gcp import Gcp
 from tests.cloud.test_gcp_policies import User
 
@@ -104,6 +105,40 @@ def test_a_disk_holds_what_its_snapshot_held(user: User) -> None:
     with cloud.image(told["id"]).open("rb") as file:
         assert file.read(13) == b"filled before"
     release(user)
+
+
+@pytest.mark.parametrize(
+    ("disk", "more", "google"),
+    [
+        ("pd-ssd-regional", {}, "pd-ssd"),
+        (
+            "hyperdisk-balanced-high-availability",
+            {"iops": 4000, "throughput_mib_per_s": 200},
+            "hyperdisk-balanced-high-availability",
+        ),
+    ],
+)
+def test_a_disk_in_two_zones_is_rented_told_and_given_back(
+    user: User, disk: str, more: dict[str, Any], google: str
+) -> None:
+    cloud = user.gcp.cloud
+    (told,) = user.rent(disk=disk, **more).facts["volumes"]
+    (row,) = (row for row in cloud.of_kind("disks").values() if "replicaZones" in row)
+    (machine,) = cloud.of_kind("instances").values()
+    assert machine["zone"] in row["replicaZones"]
+    assert (told["type"], len(told["replica_zones"])) == (google, 2)
+    assert told["zone"] == last(row["region"])
+    assert told["iops"] == more.get("iops")
+    release(user)
+    assert user.gcp.left() == []
+
+
+def test_where_a_zone_has_no_capacity_its_disk_in_two_zones_goes_with_it(user: User) -> None:
+    user.gcp.faults.stockout(zone="us-central1-a")
+    (told,) = user.rent(disk="pd-balanced-regional").facts["volumes"]
+    assert told["replica_zones"] == ["us-central1-b", "us-central1-a"]
+    release(user)
+    assert user.gcp.left() == []
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,12 @@ class User(GcpCloud):
         self.provider.acquire(claim(lease), self.resolved(snapshot="filled"), RigOnlooker())
         self.provider.release(lease, self.scope)
 
+    def in_two_zones(self) -> None:
+        lease = new_request_id()
+        rental = self.resolved(disk="pd-ssd-regional")
+        self.provider.acquire(claim(lease), rental, RigOnlooker())
+        self.provider.release(lease, self.scope)
+
     def repaired(self) -> None:
         """As after an attachment of an earlier process that did not ask for autoDelete."""
         compute = GcpSessions().of_scope(self.scope, GCP)
@@ -87,6 +93,7 @@ ELSE: dict[str, Callable[[User], None]] = {
     "compute.resourcePolicies.use": User.placed,
     "compute.instances.setDiskAutoDelete": User.repaired,
     "compute.globalOperations.list": User.operations,
+    "compute.regionOperations.get": User.in_two_zones,
     "compute.snapshots.get": User.copied,
     "compute.snapshots.useReadOnly": User.copied,
 }

@@ -11,19 +11,20 @@ ABILITIES = {
     for name in (
         "Renter", "SwapsDisks", "Foresees", "ExtendsLeases", "TellsTime", "Examinable", "Metered",
         "Governed", "Regional", "Refreshes", "EndsMachines", "Caches", "Provisions", "HoldsCredit",
+        "Monitors", "SnapshotsDisks",
     )
 }  # fmt: skip
 CLOUD = {
     "Renter", "SwapsDisks", "Foresees", "TellsTime", "Examinable", "Governed",
 }  # fmt: skip
-PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions"}
+PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions", "SnapshotsDisks"}
 
 
 @pytest.mark.parametrize(
     ("name", "abilities"),
     [
-        ("aws", PUBLIC | {"ExtendsLeases", "Regional"}),
-        ("azure", PUBLIC | {"ExtendsLeases", "Caches"}),
+        ("aws", PUBLIC | {"ExtendsLeases", "Regional", "Monitors"}),
+        ("azure", PUBLIC | {"ExtendsLeases", "Caches", "Monitors"}),
         ("gcp", PUBLIC),
         ("vsphere", CLOUD | {"ExtendsLeases"}),
         ("fake", {"Renter", "SwapsDisks", "Foresees", "ExtendsLeases"}),

@@ -22,9 +22,8 @@ from diskbench.providers.aws.disk_request import (
     AwsZone,
     EbsFigures,
 )
-from diskbench.providers.azure import provision as azure
-from diskbench.providers.azure import requests as azure_requests
-from diskbench.providers.azure.client import AzureTiming
+from diskbench.providers.azure import requests as azure
+from diskbench.providers.azure.client import Azure, AzureTiming
 from diskbench.providers.azure.disk_request import (
     AzureDiskRequest,
     AzureImage,
@@ -137,9 +136,7 @@ def put_machine(keys: LeaseKeys) -> dict[str, Any]:
                                       "version": "0.1"},
         ),
     )  # fmt: skip
-    api = _Api({})
-    order = azure.AzureOrder(
-        **_order(keys, api), details=details, timing=AzureTiming(), edge=cast("Any", api)
-    )
-    launched = azure.launch(order, "interface", None)
-    return azure_requests.virtual_machine(order.claim, launched)
+    timing = AzureTiming()
+    edge = Azure("00000000-0000-0000-0000-000000000000", None).edge(timing)
+    order = azure.AzureOrder(**_order(keys, _Api({})), details=details, timing=timing, edge=edge)
+    return azure.machine(order, None).request

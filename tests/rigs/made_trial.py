@@ -14,6 +14,7 @@ from tests.rigs.synthetic import Floats, Noise, settling, steps
 
 from diskbench.analysis.changes import SHORTEST_STEP_S
 from diskbench.analysis.phases import step_phases
+from diskbench.model.metrics import Exceeded
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.run import Run
@@ -64,7 +65,11 @@ def stored(
             made = Step(
                 index=index, name=step["name"], job=_job(step), expected_s=float(values.size)
             )
-            evidence.append(StepEvidence(made, exceeded=step.get("exceeded")))
+            evidence.append(
+                StepEvidence(
+                    made, exceeded=Exceeded(step["exceeded"]) if "exceeded" in step else None
+                )
+            )
             if "runs" not in step and values.size >= SHORTEST_STEP_S:
                 phases.append(_phases(run_id, index, step, values))
         read[run_id] = ReadRun(tuple(evidence), tuple(phases))

@@ -23,8 +23,10 @@ def test_every_write_step_has_a_sync_row_as_fio_measured_it(
     file = tmp_path / "etcd.fio"
     file.write_text(ETCD)
     asked = [str(file) if word == "FILE" else word for word in asked]
-    document = user.json("run", "--path", str(target), "--quiet", "--profile", *asked)
-    (run,) = document["runs"]
+    words = ["run", "--path", str(target), "--quiet", "--output", "json", "--profile", *asked]
+    done = user.run(*words)
+    assert done.returncode in (0, 1), done.stderr  # 1: this disk is too slow for etcd
+    (run,) = json.loads(done.stdout)["runs"]
     measured = [step for step in run["steps"] if step["role"] == "measure"]
     rows = [row for row in merged_rows(run) if row["direction"] == "sync"]
     assert [row["step"] for row in rows] == [step["step"] for step in measured]
@@ -43,10 +45,12 @@ def test_every_write_step_has_a_sync_row_as_fio_measured_it(
 
 def test_etcds_own_threshold_is_judged(user: Cli, target: Path) -> None:
     done = user.run("run", "--path", str(target), "--profile", "etcd", "--quiet")
-    assert done.returncode == 0, done.stderr
-    said = next(line for line in done.stdout.splitlines() if "commit sync p99 is" in line)
-    assert said.startswith(("passed:", "not passed:"))
-    assert "below 10.0 ms" in said
+    said = [line for line in done.stdout.splitlines() if " sync p99 is" in line]
+    assert [line.split(" sync")[0].split(": ")[1] for line in said] == ["commit", "backend"]
+    passed = [line.startswith("passed:") for line in said]
+    assert done.returncode == (0 if all(passed) else 1), done.stderr
+    assert "below 10.0 ms" in said[0]
+    assert "below 25.0 ms" in said[1]
     cells = {
         line.split()[1]: line.split()[-6:-1]
         for line in done.stdout.splitlines()

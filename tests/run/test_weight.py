@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli
 
-HEAVY = ("polars", "scipy", "vl_convert", "alembic")
-"""Libraries of frames, statistics, pictures and migrations."""
+HEAVY = ("polars", "scipy", "vl_convert")
+"""Libraries of frames, statistics and pictures."""
 MOST_MB = 250
 """What a run may take on its controller (docs/design.md#premises)."""
 MAIN = """
@@ -56,7 +56,7 @@ def test_a_run_loads_nothing_that_draws_and_fits_into_its_memory(
     profile = tmp_path / "mine.fio"
     profile.write_text(WRITE_THEN_READ.format(seconds=2))
     run = ("run", "--path", str(target), "--profile", str(profile))
-    user.run(*run)  # makes the database, which takes alembic
+    user.run(*run)  # makes the database
     weight = weighed(user, tmp_path, *run)
     assert [name for name in HEAVY if name in weight.modules] == []
     assert weight.mb <= MOST_MB

@@ -3,7 +3,7 @@
 Import contracts in pyproject.toml keep libraries of the world out of them; this reads their source
 for what the standard library and builtins offer without an import that a contract could forbid.
 
-A provider is one folder: no room but its own and migrations name it.
+A provider is one folder: no room but its own names it.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def test_a_pure_room_reads_no_clock_and_no_files(room: str):
 
 SOURCE = Path(diskbench.__file__).parent
 NAMES = re.compile(r"\b(aws|azure|gcp|google|vsphere|ebs)\b", re.IGNORECASE)
-OWN = ("providers/", "store/migrations/")
-"""Rooms that name providers: their own, with their catalogues, and migrations."""
+OWN = ("providers/",)
+"""The rooms that name providers: their own, with their catalogues."""
 PUBLISHED = (
     "report/published", "plan/published", "engine/published", "cli/published", "catalog/published",
 )  # fmt: skip

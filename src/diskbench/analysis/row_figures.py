@@ -1,5 +1,6 @@
 """The figures of measurement rows, in which no mean spans a cliff (analysis/figure.py).
 
+    step       the rates of its directions together, over the time that the longest of them ran
     share      a row's part of the I/Os and bytes of all directions of its step; of syncs, how many
                there were for each I/O
     row        of a step that kept one level what fio counted, else the step's level · share;
@@ -18,6 +19,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from diskbench.analysis.figure import Figure, FigureLevel, Rate, Share, figure_of, of_share
+from diskbench.model.doubts import SAME_TIME
 from diskbench.model.phase import Phase, StepPhases
 from diskbench.model.result import Measurement
 from diskbench.model.run import MeasuredFigure, MeasuredRow
@@ -105,10 +107,7 @@ def step_figure(
     rounds: dict[tuple[object, ...], list[Counted]] = {}
     for row in sorted(of, key=lambda measured: measured.step_index):
         rounds.setdefault(row.place, []).append(row)
-    rates = [
-        Rate(_sum(row.iops for row in of_round), _sum(row.bytes_per_s for row in of_round))
-        for of_round in rounds.values()
-    ]
+    rates = [_rate_of(of_round) for of_round in rounds.values()]
     moved = [row for row in rows if _moves(row)]
     return figure_of(rates, course, _share(of, moved))
 
@@ -151,10 +150,27 @@ def _share(part: Sequence[Counted], rows: Sequence[Counted]) -> Share:
     )
 
 
-def _sum(rates: Iterable[float | None]) -> float | None:
-    """The sum of the rates of all directions; None where one of them is unknown."""
-    known = list(rates)
-    return None if None in known else sum(rate for rate in known if rate is not None)
+def _rate_of(of_round: Sequence[Counted]) -> Rate:
+    """The rate of all directions of a round together: over the time that the longest of them ran
+    where their times differ, since the sum of their rates would be of a load that never was."""
+    longest = max((row.runtime_ns or 0 for row in of_round), default=0)
+    shares = [(row.runtime_ns or longest) / longest if longest else 1.0 for row in of_round]
+    if min(shares, default=1.0) >= SAME_TIME:
+        shares = [1.0] * len(shares)
+    return Rate(
+        _sum((row.iops for row in of_round), shares),
+        _sum((row.bytes_per_s for row in of_round), shares),
+    )
+
+
+def _sum(rates: Iterable[float | None], shares: Iterable[float]) -> float | None:
+    """The sum of rates, each over its share of the time; None where one of them is unknown."""
+    total = 0.0
+    for rate, share in zip(rates, shares, strict=True):
+        if rate is None:
+            return None
+        total += rate * share
+    return total
 
 
 def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:

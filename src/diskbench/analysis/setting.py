@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.model.expectation import ExpectedLevel, LimitName, Load
+from diskbench.model.metrics import Exceeded
 from diskbench.model.phase import PhaseKind
 from diskbench.model.processor import Processor
 from diskbench.units import KIB, format_iops, format_mb_per_s
@@ -88,8 +89,8 @@ class Setting:
     `network` is the filesystem or transport where that is one, `medium` a disk in the machine
     itself. `credit` is what was left of each bucket when the step began, as a fraction;
     `knows_buckets`: the promise lists every bucket of the disk (a promise that the owner typed does
-    not); `is_like_bucket`: it fell as a disk of the catalogue does. `exceeded` are the seconds for
-    which more was asked than a limit allows, by the cloud's own counters.
+    not); `is_like_bucket`: it fell as a disk of the catalogue does. `exceeded` is what the cloud's
+    own counters say.
     """
 
     load: Load | None = None
@@ -107,7 +108,7 @@ class Setting:
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     knows_buckets: bool = True
     is_like_bucket: bool = False
-    exceeded: Mapping[LimitName, float] = field(default_factory=dict)
+    exceeded: Exceeded | None = None
     siblings: tuple[Sibling, ...] = ()
 
 

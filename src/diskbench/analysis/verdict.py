@@ -85,14 +85,12 @@ def verdict(
         setting = replace(setting, credit=promise.credit, knows_buckets=not by_owner)
     stretches, main = stretches_of(measured, promise)
     judged = tuple(_judged(stretch, setting, promise) for stretch in stretches)
-    counted: tuple[Reason, ...] = ()
-    if len(judged) == 1:  # the counters are of the whole step
-        alone, counted = by_counters(judged[0], setting)
-        judged = (alone,)
+    counted_stretches = [by_counters(stretch, setting) for stretch in judged]
+    judged = tuple(stretch for stretch, _ in counted_stretches)
     ordered = in_order(
         (
             *_impossible(stretches, setting),
-            *counted,
+            *counted_stretches[main][1],
             *reasons,
             *_stalled(measured, stretches[main]),
             *changed(measured, stretches, main, promise),

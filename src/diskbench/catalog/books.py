@@ -33,7 +33,7 @@ from diskbench.errors import UnknownName
 @dataclass(frozen=True)
 class ProviderBook:
     """The machines of one provider, and the prices of its machines and disks in the region of the
-    shipped catalogue; `regional` are prices of other regions, by region."""
+    shipped catalogue; `regional` are prices of other regions, shipped or refreshed, by region."""
 
     machines: MachineBook
     prices: PriceBook
@@ -91,7 +91,8 @@ class Books:
             limits = merged(limits, overlay.patches.get(MACHINES, {}))
         if limits and (text := shipped(cloud, MACHINES)) is not None:
             machines = parse_book(MachineBook, text, where=f"{cloud}/{MACHINES}", patch=limits)
-        prices, regional, text = home, {}, shipped(cloud, PRICES)
+        prices, text = home, shipped(cloud, PRICES)
+        regional = {region: home.of_region(region) for region in home.regions}
         for overlay in overlays:
             patch = overlay.patches.get(PRICES)
             if not patch or text is None:
@@ -100,7 +101,7 @@ class Books:
             if overlay.region == home.region:
                 prices = patched
             else:
-                regional[overlay.region] = patched.of_region(overlay.region, patch, home)
+                regional[overlay.region] = patched.of_region(overlay.region, patch)
         return ProviderBook(machines, prices, regional)
 
 

@@ -96,6 +96,20 @@ class Minimum(SourcedFigure):
     value: float
 
 
+class SnapshotPrice(SourcedFigure):
+    """The price of the data in a snapshot, a month and GiB."""
+
+    per_gib_month: float
+
+
+class RestorePrice(SourcedFigure):
+    """The hourly price of a snapshot from which disks are loaded before they are used, in a zone,
+    and the seconds that are billed at least."""
+
+    usd_per_hour: float
+    minimum_s: float
+
+
 class Charges(ProviderFile):
     """One provider's file; prices are those of `region`."""
 
@@ -106,6 +120,8 @@ class Charges(ProviderFile):
     address: AddressPrice | None = None
     machine_minimum: Minimum | None = None
     disk_minimum: Minimum | None = None
+    snapshot: SnapshotPrice | None = None
+    fast_restore: RestorePrice | None = None
     transactions: dict[str, Transactions] = Field(default_factory=dict)
 
 

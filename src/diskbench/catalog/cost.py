@@ -271,6 +271,30 @@ def disk_part(
     )
 
 
+def snapshot_part(cloud: str, size_gib: int, region: str) -> PricePart:
+    """Return the price of a snapshot of a full disk, while it is kept."""
+    name, charges = f"snapshot of {size_gib} GiB", shipped_book(Charges, cloud)
+    if charges is None or charges.snapshot is None or charges.region != region:
+        return PricePart(name=name, hourly_usd=None)
+    price = charges.snapshot
+    source = charges.sources[price.source].words()
+    return PricePart(
+        name=name, hourly_usd=price.per_gib_month * size_gib / MONTH_HOURS, source=source
+    )
+
+
+def restore_part(cloud: str, region: str) -> PricePart:
+    """Return the price of the fast restore of one snapshot in one zone."""
+    name, charges = "fast restore of the snapshot", shipped_book(Charges, cloud)
+    if charges is None or charges.fast_restore is None or charges.region != region:
+        return PricePart(name=name, hourly_usd=None)
+    price = charges.fast_restore
+    source = charges.sources[price.source].words()
+    return PricePart(
+        name=name, hourly_usd=price.usd_per_hour, minimum_s=price.minimum_s, source=source
+    )
+
+
 def address_part(books: Books, cloud: str, region: str) -> PricePart:
     """Return the price of a public address that a running machine uses."""
     charges, prices = shipped_book(Charges, cloud), books.of(cloud).prices_in(region)

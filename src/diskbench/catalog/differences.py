@@ -13,7 +13,7 @@ no difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -148,13 +148,14 @@ _IMPORTED = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "ra
 
 @dataclass(frozen=True)
 class Beside:
-    """One figure with ours, over so many runs. `runtime_s` is how long the step took on average;
-    None where no row says so."""
+    """One figure with ours, over so many runs; `by_run` are the values of single runs by their ids.
+    `runtime_s` is how long the step took on average; None where no row says so."""
 
     figure: Published
     ours: float
     runs: int
     runtime_s: float | None
+    by_run: Mapping[str, float]
 
     @property
     def ratio(self) -> float:
@@ -184,21 +185,21 @@ def _of_direction(rows: Iterable[Measurement], direction: str) -> list[Measureme
 
 
 def _beside(figure: Published, rows: Sequence[Measurement]) -> Beside | None:
-    by_run: dict[str, list[Measurement]] = {}
+    of_run: dict[str, list[Measurement]] = {}
     for row in rows:
-        by_run.setdefault(row.run_id, []).append(row)
-    ours = _value(figure.metric, rows, tuple(by_run.values()))
+        of_run.setdefault(row.run_id, []).append(row)
+    values = {run_id: _value(figure.metric, [of]) for run_id, of in of_run.items()}
+    by_run = {run_id: value for run_id, value in values.items() if value is not None}
+    runs = [of_run[run_id] for run_id in by_run]
+    ours = _value(figure.metric, runs)
     if ours is None:
         return None
-    times = [max(row.runtime_ns or 0 for row in run) for run in by_run.values()]
-    return Beside(figure, ours, len(by_run), fmean(times) / 1e9 or None)
+    times = [max(row.runtime_ns or 0 for row in run) for run in runs]
+    return Beside(figure, ours, len(runs), fmean(times) / 1e9 or None, by_run)
 
 
-def _value(
-    metric: Metric, rows: Sequence[Measurement], runs: Sequence[Sequence[Measurement]]
-) -> float | None:
-    if not rows:
-        return None
+def _value(metric: Metric, runs: Sequence[Sequence[Measurement]]) -> float | None:
+    rows = [row for run in runs for row in run]
     match metric:
         case "iops":
             return _mean([row.iops for row in run] for run in runs)

@@ -76,10 +76,17 @@ class AddressPrice(SourcedFigure):
     everywhere: bool = False
 
 
+class RegionPrices(Frozen):
+    """What is known of the prices of another region, in the form of the file."""
+
+    disks: dict[str, PricedDisk] = Field(default_factory=dict)
+    machines: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+
 class PriceBook(ProviderFile):
-    """The file; its prices are those of `region`. `machines` are US dollars an hour on demand, by
-    the key of their source; the last source that has a machine counts, so that what is refreshed
-    goes before what was shipped."""
+    """The file; its prices are those of `region`, and `regions` holds those of others. `machines`
+    are US dollars an hour on demand, by the key of their source; the last source that has a machine
+    counts, so that what is refreshed goes before what was shipped."""
 
     file = PRICES
     kind = "list of prices"
@@ -89,10 +96,13 @@ class PriceBook(ProviderFile):
     disks: dict[str, PricedDisk] = Field(default_factory=dict)
     machines: dict[str, dict[str, float]] = Field(default_factory=dict)
     address: AddressPrice | None = None
+    regions: dict[str, RegionPrices] = Field(default_factory=dict)
 
     def named_sources(self) -> dict[str, str]:
         """Return the sources, those of the machines too."""
-        return super().named_sources() | {f"machines of {key}": key for key in self.machines}
+        books = (self.machines, *(prices.machines for prices in self.regions.values()))
+        keys = {key for machines in books for key in machines}
+        return super().named_sources() | {f"machines of {key}": key for key in keys}
 
     @model_validator(mode="after")
     def _month_is_known(self) -> PriceBook:
@@ -107,19 +117,21 @@ class PriceBook(ProviderFile):
                 return self.machines[key][machine_type], key
         return None
 
-    def of_region(self, region: str, patch: Mapping[str, Any], shipped: PriceBook) -> PriceBook:
-        """The prices of another region that `patch` names; this is `shipped` with that patch. A
-        disk counts only with all its prices: none of the shipped region is taken for another's."""
-        disks = patch.get("disks", {})
+    def of_region(self, region: str, patch: Mapping[str, Any] | None = None) -> PriceBook:
+        """The prices of another region: those shipped of it and, where this is the shipped file
+        with a patch of that region, those that `patch` names. A disk counts only with all its
+        prices: none of the shipped region is taken for another's."""
+        shipped = self.regions.get(region, RegionPrices())
+        patched = (patch or {}).get("disks", {})
+        disks = {
+            name: self.disks[name] for name in patched if self.disks[name].is_in(patched[name])
+        }
+        machines = {key: self.machines[key] for key in (patch or {}).get("machines", {})}
         return self.model_copy(
             update={
                 "region": region,
-                "machines": {key: self.machines[key] for key in patch.get("machines", {})},
-                "disks": {
-                    name: self.disks[name]
-                    for name, prices in disks.items()
-                    if name not in shipped.disks or shipped.disks[name].is_in(prices)
-                },
+                "machines": shipped.machines | machines,
+                "disks": shipped.disks | disks,
             }
         )
 

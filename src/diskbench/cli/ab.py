@@ -46,8 +46,8 @@ from diskbench.store.where import Filter
 from diskbench.units import format_duration_s
 
 _TAKEN = (
-    "host", "path", "size", "profile", "set_", "label", "install_fio", "quiet", "database_url",
-    "evidence_url",
+    "host", "path", "size", "profile", "parameters", "labels", "install_fio", "quiet",
+    "database_url", "evidence_url",
 )  # fmt: skip
 _MOST_BLOCKS = 1000
 _SIDES = ("before", "after")
@@ -130,12 +130,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     """
     series = _series(typed)
     worse = _share(typed["fail_worse"])
-    nothing = dict.fromkeys(
-        ("provider", "device", "destroy_data", "filesystem", "promise", "disk", "max_cost",
-         "assume_price", "fail_if", "allow", "until_ci", "max_replicates", "deadline")
-    )  # fmt: skip
-    usual = {"runs": 1, "replicates": 1, "if_busy": "wait"}
-    request = asked_for(nothing | usual | typed).request
+    request = asked_for(typed).request
     expected_s = _expected_s(request, install_fio=typed["install_fio"])
     engine = database(typed["database_url"])
     measure_in_turn(engine, typed, series, expected_s)
@@ -286,8 +281,8 @@ def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list
     labels = [f"{key}={value}" for key, value in labels_at(series, turn.side, turn.block).items()]
     for flag, values in (
         ("--host", typed["host"]),
-        ("--set", typed["set_"]),
-        ("--label", [*(typed["label"] or ()), *labels]),
+        ("--set", typed["parameters"]),
+        ("--label", [*(typed["labels"] or ()), *labels]),
     ):
         words += [word for value in values or () for word in (flag, value)]
     return [*words, "--install-fio"] if typed["install_fio"] else words

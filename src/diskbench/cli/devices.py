@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from diskbench.cli.terminal import TableOrJson
 from diskbench.hosts.device import list_devices
 from diskbench.hosts.disks import DeviceState
 from diskbench.hosts.ssh import host_at
+from diskbench.report.assemble.words import counted
 from diskbench.units import format_bytes
 
 FORMAT = 1
@@ -26,11 +28,15 @@ def devices(
             show_default="this machine",
         ),
     ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Also list loop devices: files that somebody attached.")
+    ] = False,
     output: TableOrJson = "table",
 ) -> None:
     """List the disks of a machine: the identity to give to --destroy-data, or why one is refused.
 
-    Writes nothing. Needs root on that machine, to read signatures and to see what uses a disk.
+    Writes nothing. Needs root on that machine, to read signatures and to see what uses a disk. JSON
+    lists loop devices, too.
     """
     machine = host_at(host or "")
     try:
@@ -41,7 +47,10 @@ def devices(
         listed = [_entry(state, reasons) for state, reasons in devices_seen]
         typer.echo(json.dumps({"format": FORMAT, "host": host, "devices": listed}, indent=2))
     else:
-        _table(devices_seen, machine.name)
+        shown = [seen for seen in devices_seen if all_ or seen[0].disk.transport != "loop"]
+        _table(shown, machine.name)
+        if hidden := len(devices_seen) - len(shown):
+            typer.echo(f"{counted(hidden, 'loop device')} not listed: add --all", err=True)
 
 
 def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:
@@ -60,7 +69,7 @@ def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:
     }
 
 
-def _table(devices_seen: tuple[tuple[DeviceState, tuple[str, ...]], ...], name: str) -> None:
+def _table(devices_seen: Sequence[tuple[DeviceState, tuple[str, ...]]], name: str) -> None:
     if not devices_seen:
         typer.echo(f"no disks on {name}")
         return

@@ -30,6 +30,7 @@ from diskbench.store.cells import load_cells
 from diskbench.store.leases import leases_of_campaign
 from diskbench.store.machines import list_machines
 from diskbench.store.query import find_runs
+from diskbench.store.rows import find_plans
 from diskbench.store.where import Filter
 
 NOT_GIVEN_BACK = 3
@@ -132,12 +133,14 @@ def exit_code(session: Session, last: MatrixStatus, *, stopped: bool) -> int:
 
 
 def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
-    """Say which conditions of `--fail-if` the figures of each cell miss, and write the JUnit
-    report; the exit code that this means."""
+    """Say which thresholds of their profile and of `--fail-if` the figures of each cell miss, and
+    write the JUnit report; the exit code that this means."""
     database = session.database
     cells = load_cells(database, campaign_id)
     done = [row for row in cells if row.state == "done"]
-    judged = [row for row in done if junit is not None or row.cell.fail_if]
+    plans = find_plans(database, [row.trial_id for row in done if row.trial_id])
+    gated = {name for name, plan in plans.items() if plan.cell.fail_if or plan.profile.thresholds}
+    judged = [row for row in done if junit is not None or row.trial_id in gated]
     named = []
     for row in judged:
         runs = find_runs(database, [Filter("trial_id", "=", row.trial_id or "")])

@@ -33,7 +33,7 @@ from diskbench.visible import one_line, shortened, visible
 Format = Literal["human", "json"]
 _OWN = logging.getLogger("diskbench")
 _PLAIN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_NOISY = ("paramiko", "dbos", "alembic")
+_NOISY = ("paramiko", "dbos")
 """Libraries that log what their caller handles anyway; heard with --debug only. Those of a provider
 are silenced when it is made (providers/registry.py)."""
 

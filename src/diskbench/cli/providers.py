@@ -46,7 +46,11 @@ def abilities(provider: Provider) -> Iterator[str]:
         yield f"is checked by diskbench doctor: {', '.join(checks)}"
     if isinstance(instance, ports.SwapsDisks):
         yield "can change the disks of a machine: reuse_host in a matrix"
+    if isinstance(instance, ports.SnapshotsDisks):
+        yield "measures disks made from a snapshot of a filled one: --snapshot-of-fill"
     if isinstance(instance, ports.TellsTime):
         yield "gc uses the cloud's clock to decide what has expired"
     if isinstance(instance, ports.HoldsCredit):
         yield "filling a disk spends no burst credit"
+    if isinstance(instance, ports.Monitors):
+        yield "its own metrics of disks and machine are kept with each run"

@@ -58,7 +58,7 @@ def publish(
 
     The site works from files and from any static host. Called again, it writes only changes.
     """
-    from diskbench.report.site.frame import Wishes
+    from diskbench.report.site.frame import Site
     from diskbench.report.site.publish import publish_site
     from diskbench.results.selection import chosen
 
@@ -77,18 +77,18 @@ def publish(
                 f"{option} {url!r} is not an http:// or https:// URL",
                 advice=f"write the address at which readers find {linked}",
             )
-    wishes = Wishes(
+    site = Site(
         title=title,
         anonymous=anonymous,
         with_evidence=with_evidence,
         evidence_base=evidence_base.rstrip("/") if evidence_base else None,
         evidence_url=evidence_url,
-        site_url=f"{site_url.rstrip('/')}/" if site_url else "",
+        url=f"{site_url.rstrip('/')}/" if site_url else "",
         full=full,
     )
     engine = database(database_url)
     filters = chosen(engine, asked(selection, filter_, since, until))
-    done = publish_site(engine, folder, filters, wishes, evidence)
+    done = publish_site(engine, folder, filters, site, evidence)
     if not quiet:
         print(
             f"{done.runs:,} runs of {done.configurations:,} configurations: {done.written:,} files "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from itertools import chain
 from typing import Annotated
 
@@ -12,8 +13,9 @@ from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import TableOrJson, terminal_width
 from diskbench.model.comparison import Metric
-from diskbench.model.history import regressions_json
-from diskbench.report.terminal.compare_text import regression_lines
+from diskbench.model.history import History, regressions_json
+from diskbench.providers.networks import check_webhook, post_json
+from diskbench.report.terminal.compare_text import notice, regression_lines
 from diskbench.results.history import histories
 from diskbench.results.pool import facts_to_pool
 from diskbench.results.selection import chosen
@@ -37,6 +39,15 @@ def regressions(
             "`all` ignores every fact.",
         ),
     ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="DISKBENCH_NOTIFY_URL",
+            help="Post changes for the worse that the newest measurement showed to this webhook "
+            "(Slack, Mattermost). Set the variable to keep the URL out of the process list.",
+        ),
+    ] = None,
     output: TableOrJson = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -49,13 +60,27 @@ def regressions(
     filters = chosen(engine, asked(selection, filter_, since, until))
     undated: dict[str, None] = {}
     of_series = histories(engine, filters, undated, metric=metric, pool=facts_to_pool(pool or ()))
+    changed: list[History] = []
+    if notify:
+        check_webhook(notify)
+        of_series = _kept_if_changed(of_series, changed)
     if output == "json":
         sys.stdout.writelines(map(json_escaped, regressions_json(of_series, undated)))
         print()
-        return
-    first = next(of_series, None)
-    if first is None:
-        print("no configuration that matches was measured twice", file=sys.stderr)
-    printed = chain(() if first is None else (first,), of_series)
-    for line in regression_lines(printed, undated, width=terminal_width()):
-        print(line)
+    else:
+        first = next(of_series, None)
+        if first is None:
+            print("no configuration that matches was measured twice", file=sys.stderr)
+        printed = chain(() if first is None else (first,), of_series)
+        for line in regression_lines(printed, undated, width=terminal_width()):
+            print(line)
+    if notify and (text := notice(changed)):
+        post_json(notify, {"text": text})
+
+
+def _kept_if_changed(found: Iterator[History], changed: list[History]) -> Iterator[History]:
+    """`found`; those with changes are added to `changed` as they pass."""
+    for history in found:
+        if history.changes:
+            changed.append(history)
+        yield history

@@ -11,7 +11,7 @@ import math
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -21,16 +21,18 @@ from typer._click import Context
 from typer._click.exceptions import NoSuchOption
 
 from diskbench.cli.lazy import PanelledCommand, TypedCommand
-from diskbench.cli.run_options import RENT, WHAT, common
+from diskbench.cli.run_options import COMPLETIONS, MORE_HELP, beside_cells
 from diskbench.errors import InvalidValue
+from diskbench.model.matrix import WHAT, CellFields
 from diskbench.model.options import (
     Option,
+    RentSpec,
     all_options,
+    options_of_model,
     own_options,
     rent_options,
-    takes_host,
 )
-from diskbench.plan.cells import Request
+from diskbench.plan.cells import Request, request_of
 from diskbench.plan.cost import CostLimit
 from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, key_values, rent_spec
 from diskbench.plugin import Plugin
@@ -99,7 +101,7 @@ def taking(
 
 def common_options(*names: str) -> Iterator[inspect.Parameter]:
     """Some of the options that `run` always takes, for another command that measures."""
-    return (parameter for parameter in _of(common) if parameter.name in names)
+    return (parameter for parameter in _of_all() if parameter.name in names)
 
 
 def _how_to_see_all() -> str:
@@ -148,17 +150,26 @@ def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
 def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
     """The options for a provider; without one those that every provider takes."""
     own = [] if plugin is None else list(_own(plugin))
-    of_all = [_shown(parameter, plugin, common=True) for parameter in _of(common)]
-    of_renting = [
-        _shown(own_parameter(option, option.about, RENT), plugin, common=False)
-        for option in rent_options()
-        if option.name not in {parameter.name for parameter in of_all}
-    ]
-    first = [parameter for parameter in of_all if _panel_of(parameter) in (WHAT, RENT)]
+    of_all = [_shown(parameter, plugin) for parameter in _of_all()]
+    of_renting = [_shown(own_parameter(option), plugin) for option in rent_options()]
+    what, renting = (
+        [parameter for parameter in of_all if _panel_of(parameter) == panel]
+        for panel in (WHAT, RentSpec.panel)
+    )
+    first = [*what, *of_renting, *renting]
     last = [parameter for parameter in of_all if parameter not in first]
     replaced = {parameter.name for parameter in own}
-    shared = [parameter for parameter in (*first, *of_renting) if parameter.name not in replaced]
-    yield from (*shared, *own, *last)
+    yield from (parameter for parameter in first if parameter.name not in replaced)
+    yield from (*own, *last)
+
+
+def _of_all() -> Iterator[inspect.Parameter]:
+    """The options that `run` takes for every provider, but for those that say what to rent."""
+    for option in options_of_model(CellFields):
+        more = MORE_HELP.get(option.field)
+        about = option.about if more is None else option.about.removesuffix(".") + more
+        yield own_parameter(option, about, name=option.field)
+    yield from _of(beside_cells)
 
 
 def _panel_of(parameter: inspect.Parameter) -> str | None:
@@ -174,12 +185,11 @@ def _of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
         )
 
 
-def _shown(
-    parameter: inspect.Parameter, plugin: Plugin | None, *, common: bool
-) -> inspect.Parameter:
+def _shown(parameter: inspect.Parameter, plugin: Plugin | None) -> inspect.Parameter:
     """The option, hidden from help where it means nothing, in the provider's own units."""
     kind, option = typing.get_args(parameter.annotation)
     option = copy(option)
+    common = option.rich_help_panel != RentSpec.panel or parameter.name in _OF_RENTERS
     if plugin is None:
         option.hidden = parameter.name in _RARE or not common
     else:
@@ -203,30 +213,32 @@ def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
 
 
 def _own(plugin: Plugin) -> Iterator[inspect.Parameter]:
-    for option in own_options(plugin.name):
-        yield own_parameter(option, option.about, option.panel)
+    return map(own_parameter, own_options(plugin.name))
 
 
-def own_parameter(own: Option, about: str, panel: str | None) -> inspect.Parameter:
-    """An option as Typer reads it, under a panel of the help; None or False if it is not typed."""
+def own_parameter(
+    own: Option, about: str | None = None, *, name: str | None = None, in_panel: bool = True
+) -> inspect.Parameter:
+    """An option as Typer reads it; None or False if it is not typed, unless it has a usual value.
+    `about` is its help and `name` its parameter, where they are not the option's own."""
 
     def values(incomplete: str) -> list[str]:
         return [value for value in own.values if value.startswith(incomplete)]
 
     option = typer.Option(
         own.flag,
-        help=about,
+        help=about or own.about,
         metavar=None if own.kind is bool else own.metavar or "N",
-        rich_help_panel=panel,
-        autocompletion=values if own.values else None,
+        rich_help_panel=own.panel if in_panel else None,
+        autocompletion=values if own.values else COMPLETIONS.get(own.field),
     )
-    is_switch = own.kind is bool
-    kind: Any = list[str] if own.default == () else own.kind
+    usual = False if own.kind is bool else own.usual
+    kind: Any = list[str] if own.repeats else own.kind
     return inspect.Parameter(
-        own.name,
+        name or own.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=False if is_switch else None,
-        annotation=Annotated[bool if is_switch else kind | None, option],
+        default=usual,
+        annotation=Annotated[kind | None if usual is None else kind, option],
     )
 
 
@@ -242,39 +254,21 @@ def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> CommandReque
     """The request that the options of a command line say, by their names. Without a target it is of
     the working directory, unless the command `writes` there. Raises UserError."""
     for name in _WITH_UNTIL:
-        if typed["until_ci"] is None and typed[name] is not None:
+        if typed.get("until_ci") is None and typed.get(name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise InvalidValue(
                 f"{flag} {typed[name]} has no effect without --until-ci", advice="add --until-ci 5%"
             )
-    path, devices = typed["path"], tuple(typed["device"] or ())
     provider = provider_of(typed)
-    hosts = () if takes_host(provider) else tuple(typed["host"] or ())
     options = {name: typed[name] for name in _may_rent(provider) if name in typed}
     if plugin(provider).takes_tags:
         options["tag"] = _with_own_tags(typed.get("tag") or ())
     rent = rent_spec(provider, options)
-    limit = cost_limit(provider, typed["max_cost"], typed["assume_price"], rents=rent is not None)
-    request = Request(
-        provider=provider,
-        profile=typed["profile"],
-        hosts=hosts,
-        path=path if rent or (writes and path is None) else _here(path, devices, hosts),
-        devices=devices,
-        identities=tuple(typed["destroy_data"] or ()),
-        size_gib=None if rent else typed["size"],
-        rent=rent,
-        filesystem=typed["filesystem"],
-        parameters=tuple(typed["set_"] or ()),
-        labels=tuple(typed["label"] or ()),
-        runs=typed["runs"],
-        replicates=typed["replicates"],
-        promise=typed["promise"],
-        if_busy=typed["if_busy"],
-        fail_if=tuple(typed["fail_if"] or ()),
-        allow=tuple(typed["allow"] or ()),
-        ask_metadata=bool(typed["ask_metadata"]),
-    )
+    usd = typed.get("max_cost"), typed.get("assume_price")
+    limit = cost_limit(provider, *usd, rents=rent is not None)
+    request = request_of({**typed, "provider": provider}, rent)
+    if not rent and not (writes and request.path is None):
+        request = replace(request, path=_here(request))
     return CommandRequest(request, limit)
 
 
@@ -319,11 +313,11 @@ def _may_rent(provider: str) -> tuple[str, ...]:
 
 def provider_of(typed: Mapping[str, Any]) -> str:
     """The provider that was typed, or that follows from --host."""
-    return typed["provider"] or ("ssh" if typed["host"] else "local")
+    return typed.get("provider") or ("ssh" if typed["host"] else "local")
 
 
-def _here(path: str | None, devices: tuple[str, ...], hosts: tuple[str, ...]) -> str | None:
+def _here(request: Request) -> str | None:
     """The directory on the target; on this machine made absolute from the working directory."""
-    if hosts or (path is None and devices):
-        return path
-    return str(Path(path or ".").absolute())
+    if request.hosts or (request.path is None and request.devices):
+        return request.path
+    return str(Path(request.path or ".").absolute())

@@ -1,5 +1,6 @@
-"""The options of `diskbench run` and `diskbench plan` that no provider owns, but for those that say
-what to rent (model/options.py); cli/run_command.py reads a command line with them."""
+"""The options of `diskbench run` and `diskbench plan` that no provider owns. Those that say what is
+measured and rented are fields of models (model/matrix.py, model/options.py); the others, which no
+cell has, stand here. cli/run_command.py reads a command line with them."""
 
 from __future__ import annotations
 
@@ -13,70 +14,32 @@ from diskbench.cli import completion
 from diskbench.cli.selecting import labels
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import Output
-from diskbench.model.options import rent_options
+from diskbench.model.matrix import HOW, WHAT
+from diskbench.model.options import RentSpec
 
-WHAT, _HOW, SHOW = "What is measured", "How it is measured", "What is printed and kept"
-RENT = "Renting"
-_ABOUT = {option.name: option.about for option in rent_options()}
-
+SHOW = "What is printed and kept"
+COMPLETIONS = {
+    "provider": completion.providers,
+    "disk": completion.disks,
+    "region": completion.regions,
+    "profile": completion.profiles,
+    "labels": labels,
+}
+"""The options whose values the shell is offered."""
+MORE_HELP = {
+    "provider": " (default: ssh with --host, else local).",
+    "host": "; several are measured at once.",
+    "path": " (plan: default is the current directory).",
+    "device": ". Once for each device that a job file names, in its order.",
+    "destroy_data": "; one for each --device.",
+}
+"""What the help of a flag adds to that of the field of a cell."""
 _what, _how, _show, _rent = (
-    partial(typer.Option, rich_help_panel=panel) for panel in (WHAT, _HOW, SHOW, RENT)
+    partial(typer.Option, rich_help_panel=panel) for panel in (WHAT, HOW, SHOW, RentSpec.panel)
 )
 
 
-def common(
-    provider: Annotated[
-        str | None,
-        _what(
-            help="Where the machine comes from (default: ssh with --host, else local).",
-            metavar="NAME",
-            autocompletion=completion.providers,
-        ),
-    ] = None,
-    host: Annotated[
-        list[str] | None,
-        _what(
-            help="Machine to measure over SSH; several are measured at once.",
-            metavar="USER@HOST[:PORT]",
-        ),
-    ] = None,
-    path: Annotated[
-        str | None,
-        _what(help="Directory to measure (plan: default is the current directory).", metavar="DIR"),
-    ] = None,
-    device: Annotated[
-        list[str] | None,
-        _what(
-            help="Block device to measure; ALL DATA ON IT IS DESTROYED. Once for each device that "
-            "a job file names, in its order.",
-            metavar="PATH",
-        ),
-    ] = None,
-    destroy_data: Annotated[
-        list[str] | None,
-        _what(
-            help="The device's identity, as `diskbench devices` prints it; one for each --device.",
-            metavar="IDENTITY",
-        ),
-    ] = None,
-    size: Annotated[
-        float | None,
-        _what(
-            help="How much of the target to use, or the size of the disk to rent, in GiB (2^30).",
-            metavar="GIB",
-        ),
-    ] = None,
-    filesystem: Annotated[
-        str | None,
-        _what(help="Make this filesystem on the device first.", metavar="none|ext4|xfs"),
-    ] = None,
-    promise: Annotated[
-        str | None,
-        _what(
-            help="The rates that you expect of a disk that is not in the catalogue.",
-            metavar="iops=N,mb_per_s=N",
-        ),
-    ] = None,
+def beside_cells(
     ask_metadata: Annotated[
         bool,
         _what(
@@ -85,22 +48,6 @@ def common(
             "count beside --promise; no credentials are read.",
         ),
     ] = False,
-    disk: Annotated[
-        str | None,
-        _rent(
-            help=_ABOUT["disk"],
-            metavar="TYPE",
-            autocompletion=completion.disks,
-        ),
-    ] = None,
-    region: Annotated[
-        str | None,
-        _rent(
-            help=_ABOUT["region"],
-            metavar="NAME",
-            autocompletion=completion.regions,
-        ),
-    ] = None,
     max_cost: Annotated[
         float | None,
         _rent(
@@ -114,24 +61,6 @@ def common(
             metavar="USD_PER_HOUR",
         ),
     ] = None,
-    profile: Annotated[
-        str,
-        _how(
-            help="A profile's name (`diskbench profiles list`) or a .fio file.",
-            metavar="NAME",
-            autocompletion=completion.profiles,
-        ),
-    ] = "default",
-    set_: Annotated[
-        list[str] | None, _how("--set", help="Profile parameter.", metavar="KEY=VALUE")
-    ] = None,
-    runs: Annotated[
-        int, _how(help="Consecutive fio runs on the same machine and disk.", metavar="N")
-    ] = 1,
-    replicates: Annotated[
-        int,
-        _how(help="Repeat on this many new machines with new disks (rented ones).", metavar="N"),
-    ] = 1,
     until_ci: Annotated[
         str | None,
         _how(
@@ -149,31 +78,11 @@ def common(
             help="With --until-ci: no replicate begins that ends later (6h, 90m).", metavar="TIME"
         ),
     ] = None,
-    if_busy: Annotated[
-        str,
-        _how(
-            help="While another trial measures the same disk: wait, fail, measure beside it "
-            "(doubted), or wait so long (30m).",
-            metavar="wait|fail|share|TIME",
-        ),
-    ] = "wait",
     allow: Annotated[
         list[str] | None,
         _how(
             help="Let a job file use this option on this machine of yours, as exec_prerun.",
             metavar="OPTION",
-        ),
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        _how(help="A label kept with the rows.", metavar="KEY=VALUE", autocompletion=labels),
-    ] = None,
-    fail_if: Annotated[
-        list[str] | None,
-        _how(
-            help="Exit 1 if a figure meets this condition: 'p99 > 10ms', 'ratio < 0.9', "
-            "'STEP: iops < 2900'.",
-            metavar="CONDITION",
         ),
     ] = None,
     install_fio: Annotated[
@@ -197,4 +106,4 @@ def common(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Options that `run` always takes."""
+    """Options of `run` that are no fields of a cell."""

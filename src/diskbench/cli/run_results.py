@@ -55,7 +55,9 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     """Show what was measured and what went wrong; returns 1 where the figures miss a condition of
     `--fail-if`, else 0. Each trial is read, and judged by that, once."""
     measured = [ending for ending in endings if ending.refused is None]
-    has_conditions = any(ending.plan.cell.fail_if for ending in measured)
+    has_conditions = any(
+        ending.plan.cell.fail_if or ending.plan.profile.thresholds for ending in measured
+    )
     read = {"json": endings, "table": measured, "csv": []}[show.output]
     if show.junit is not None or has_conditions:
         read = [*read, *(ending for ending in measured if ending not in read)]
@@ -115,8 +117,8 @@ def print_problems(ending: TrialEnding) -> None:
 
 
 def _judge(shown: Sequence[tuple[TrialEnding, View]], show: Show) -> int:
-    """Say which conditions of `--fail-if` the figures miss, and write the JUnit report; returns
-    the exit code that this means."""
+    """Say which thresholds the figures miss, and write the JUnit report; returns the exit code
+    that this means."""
     views = [view for _, view in shown]
     names = names_of([ending.plan for ending, _ in shown])
     if show.junit is not None:
@@ -129,14 +131,18 @@ def _judge(shown: Sequence[tuple[TrialEnding, View]], show: Show) -> int:
 
 
 def say_missed(named: Iterable[tuple[str, Sequence[ThresholdLine]]]) -> int:
-    """Say on stderr which conditions of `--fail-if` the figures of each subject miss; returns the
-    exit code that this means."""
+    """Say on stderr which thresholds of the profile and of `--fail-if` the figures of each subject
+    miss; returns the exit code that this means."""
     code = 0
     for name, missed in named:
         for line in missed:
-            condition = line.threshold.source.removeprefix("--fail-if ")
             subject = f"{name} " if name else ""
-            print(f"failed {condition}: {subject}{line.finding}", file=sys.stderr)
+            condition = line.threshold.source.removeprefix("--fail-if ")
+            if condition == line.threshold.source:  # of the profile
+                text = line.text.removeprefix(f"{line.outcome}: ")
+                print(f"failed: {subject}{text}", file=sys.stderr)
+            else:
+                print(f"failed {condition}: {subject}{line.finding}", file=sys.stderr)
             code = 1
     return code
 

@@ -101,4 +101,4 @@ def _scoping() -> Iterator[inspect.Parameter]:
     for several in by_name.values():
         option = several[0][1]
         titles = ", ".join(dict.fromkeys(plugin.title for plugin, _ in several))
-        yield own_parameter(option, f"{titles}: {option.about}", None)
+        yield own_parameter(option, f"{titles}: {option.about}", in_panel=False)

@@ -26,8 +26,9 @@ from diskbench.engine.session import Session
 from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES
 from diskbench.model.matrix import FIRST_REPLICATES, CellFields, Limits, Matrix
-from diskbench.model.options import own_options, rent_options
+from diskbench.model.options import options_of_model, own_options, rent_options
 from diskbench.model.outcome import Problem
+from diskbench.plan.cells import read_promise
 from diskbench.plan.matrix import expand
 from diskbench.plan.rent_options import key_values
 from diskbench.providers.registry import Providers
@@ -108,11 +109,7 @@ _LIMITS = {
     "deadline": "deadline_s",
 }
 """Option of `run` → field of a matrix's limits."""
-_NOT_FIELDS = frozenset(
-    {*_LIMITS, "until_ci", "replicates", "output", "quiet", "verbose", "detach", "install_fio",
-     "timing", "database_url", "evidence_url", "set_", "label", "tag", "promise", "host",
-     "ask_metadata"}
-)  # fmt: skip
+_USUAL = {option.field: option.usual for option in options_of_model(CellFields)}
 
 
 def start_until(typed: Mapping[str, Any], show: Show) -> NoReturn:
@@ -166,22 +163,22 @@ def _matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     if "/" in profile or "." in profile:
         profile = str(Path(profile).absolute())
     options = (*rent_options(), *own_options(provider))
-    known = {*CellFields.model_fields, *(option.name for option in options)}
+    known = {*CellFields.model_fields, *(option.name for option in options)} - {"replicates", "tag"}
     fields = {
         name: value
         for name, value in typed.items()
-        if name in known and name not in _NOT_FIELDS and value is not None
+        if name in known and value is not False and value != _USUAL.get(name)
     }
-    fields = {name: value for name, value in fields.items() if value is not False}
     fields |= {"provider": provider, "profile": profile}
     if typed["host"]:
         fields["host"] = typed["host"] if isinstance(typed["host"], str) else typed["host"][0]
-    if typed["set_"]:
-        fields["parameters"] = dict(key_values("--set", typed["set_"]))
+    for name, flag in (("parameters", "--set"), ("labels", "--label")):
+        if name in fields:
+            fields[name] = dict(key_values(flag, fields[name]))
     if typed["tag"]:
         fields["tags"] = dict(key_values("--tag", typed["tag"]))
-    if typed["label"]:
-        fields["labels"] = dict(key_values("--label", typed["label"]))
+    if "promise" in fields:
+        fields["promise"] = read_promise(fields["promise"])
     limits: dict[str, Any] = {
         field: typed[name] for name, field in _LIMITS.items() if typed[name] is not None
     }
@@ -194,19 +191,13 @@ def _matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
         tags=dict(load_settings().settings.tags),
         name=f"until-ci-{provider}",
         title=f"replicates until their interval is within {format_share(until.share)}",
-        defaults=CellFields.model_validate(_unlike_defaults(fields)),
+        defaults=CellFields.model_validate(fields),
         include=(CellFields(provider=provider),),
         limits=Limits.model_validate(limits),
     )
     expand(matrix, seed=0)
     text = json.dumps(matrix.model_dump(mode="json", exclude_defaults=True), indent=2)
     return MatrixFile(matrix, "diskbench run --until-ci", text, str(Path.cwd()))
-
-
-def _unlike_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the options that were not typed, whose defaults are no fields of a cell."""
-    usual = {"runs": 1, "count": 1}
-    return {name: value for name, value in fields.items() if usual.get(name) != value}
 
 
 def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:

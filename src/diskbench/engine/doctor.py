@@ -155,12 +155,8 @@ def _database(url: str) -> Finding:
         return finding(
             "database", HERE, "ok", f"{seen.url}: does not exist yet; the first run creates it"
         )
-    if seen.is_current:
-        return finding("database", HERE, "ok", f"{seen.url}: reached, schema {HEAD}")
-    if seen.revision is None:
-        return finding("database", HERE, "ok", f"{seen.url}: reached, empty until the first run")
-    text = f"{seen.url}: schema {seen.revision}, the next run brings it to {HEAD}"
-    return finding("database", HERE, "ok", text)
+    has = f"schema {HEAD}" if seen.has_schema else "empty until the first run"
+    return finding("database", HERE, "ok", f"{seen.url}: reached, {has}")
 
 
 def _sqlite(url: str) -> list[Finding]:

@@ -32,9 +32,9 @@ from diskbench.store.cells import (
     run_cells,
     unfinished_cells,
 )
-from diskbench.store.claims import is_unfinished, list_executors
+from diskbench.store.claims import list_executors
 from diskbench.store.query import ids_that_begin, newest_matrix_named
-from diskbench.store.rows import find_plan, load_plan
+from diskbench.store.rows import find_plan, load_plan, unfinished_runs
 
 _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 _KIND = "unfinished run or matrix"
@@ -163,7 +163,7 @@ def abandoned_work(
 def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
     """Whether `diskbench resume` would continue the trial: it is unfinished, outside a matrix, and
     its process is gone."""
-    if not is_unfinished(database, trial_id):
+    if not unfinished_runs(database, trial_id):
         return False
     return any(cell.trial_id == trial_id for cell in _abandoned_cells(database))
 
@@ -192,7 +192,7 @@ def prolong(session: Session, trial_id: str) -> None:
     Raises InvalidValue for work that would outlast a machine whose lease cannot be extended; the
     trial is then left unchanged."""
     plan = find_plan(session.database, trial_id)
-    if plan is None or not is_unfinished(session.database, trial_id):
+    if plan is None or not unfinished_runs(session.database, trial_id):
         return
     try:
         moved, failed = extend(session, plan), None

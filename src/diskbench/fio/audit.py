@@ -6,7 +6,7 @@ bytes        bytes = I/Os x block for each job and direction: between the smalle
              block (bssplit, bsrange), less what short and failed I/Os did not move, and after a
              ramp_time more by the I/Os that were under way at its end, of which fio counts the
              bytes alone (fio 3.7 to 3.42); fio before 3.2 rounds bytes down to KiB, and its text to
-             a few digits
+             a few digits, as it does a rate that I/Os are worked out from
 rate         IOPS x runtime = I/Os and bandwidth x runtime = bytes, as fio itself writes them,
              within 1 % (fio 2 rounds IOPS to whole ones)
 percentiles  a higher percentile is no shorter time, and completion latency no longer than the
@@ -69,7 +69,7 @@ _COUNTS_BYTES = (3, 2)
 _POSITIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _FROM_ELSEWHERE = ("read_iolog", "profile")
 """Options with which the I/O sizes do not come from the job's block size."""
-_ONE_AT_A_TIME = frozenset(
+ONE_AT_A_TIME = frozenset(
     ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "falloc", "ftruncate")
 )
 """Engines that wait for each I/O; what fio uses where none is given differs between systems."""
@@ -153,8 +153,10 @@ def _bytes(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[str |
         partly = stats.short_ios + failed
         rounded = _KIB if output.version_numbers < _COUNTS_BYTES else 0
         rounded = max(rounded, stats.rounding)
-        low = max(stats.ios - partly, 0) * least - rounded
-        high = (stats.ios + stats.short_ios + _of_ramp(job, output, sections)) * most + rounded
+        unsure = 0 if stats.counted else math.ceil(stats.ios * stats.rate_off)
+        low = max(stats.ios - partly - unsure, 0) * least - rounded
+        more = stats.short_ios + unsure + _of_ramp(job, output, sections)
+        high = (stats.ios + more) * most + rounded
         if low <= stats.bytes <= high:
             yield None
             continue
@@ -172,7 +174,7 @@ def _of_ramp(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) ->
     under_way = 0
     for options in _behind(job, output, sections):
         ramp = seconds_of(options.get("ramp_time", "0")) or 0.0
-        waits = options.get("ioengine", "").lower() in _ONE_AT_A_TIME
+        waits = options.get("ioengine", "").lower() in ONE_AT_A_TIME
         if (ramp or not (sections or output.lists_options)) and not (
             waits and options.get("io_submit_mode") != "offload"
         ):

@@ -27,6 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diskbench.fio.declared import (
+    SYNCS,
     Options,
     block_bytes,
     declared,
@@ -59,7 +60,6 @@ _BLOCK_ENGINES = frozenset(
 )
 _WRITES_ELSEWHERE = frozenset({"btrfs", "zfs", "bcachefs", "f2fs", "nilfs2", "overlay"})
 _READ_MORE = ("ramp_time", "verify", "pre_read", "read_iolog")
-_SYNCS = ("fsync", "fdatasync", "sync", "sync_file_range", "end_fsync", "fsync_on_close")
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def _in_files(
     if plain is None or kind in _WRITES_ELSEWHERE:
         return None
     syncs = 0.0
-    if any(is_set(job_options, name) for job_options in options for name in _SYNCS):
+    if any(is_set(job_options, name) for job_options in options for name in SYNCS):
         counted = sum(job.directions["sync"].ios for job in output.jobs if "sync" in job.directions)
         share = writes.ios / last.write.ios if last.write.ios else 0.0
         each_is_synced = any(is_set(job_options, "sync") for job_options in options)

@@ -23,6 +23,10 @@ from diskbench.units import NS_PER_S
 _DEFAULT_BLOCK = "4k"
 _BLOCK_POSITION = {"read": 0, "write": 1, "trim": 2}
 _OFF = frozenset({"0", "false", "no"})
+SYNCS: Final = frozenset(
+    ("fsync", "fdatasync", "sync", "sync_file_range", "end_fsync", "fsync_on_close")
+)
+"""Options that let a job wait until what it wrote is stored."""
 
 Options = Mapping[str, str]
 

@@ -124,11 +124,13 @@ def _count(
     is_bound = moved_bytes is None and gathers and requests < ALL * ios
     if is_exact and moved <= _OTHERS * total:
         least = max(0.0, moved - (total - part)) / part
+    seconds = _seconds(output.jobs, way)
+    unseen = min(_UNREAD_S / seconds, 1.0) if seconds else 0.0
     is_gathered = (
         not of_beside[0]
         and all(_is_in_sequence(of_job) for of_job in options)
         and gathers
-        and moved >= ALL * total
+        and moved >= (ALL - unseen) * total
         and 0 < requests < _GATHERED * ios
     )
     return DeviceCount(
@@ -140,7 +142,7 @@ def _count(
         of_all=min(moved / total, 1.0) if of_beside[0] else None,
         is_bound=is_bound,
         gathered_bytes=round((moved_bytes or size) / requests) if is_gathered else None,
-        unseen=min(_UNREAD_S / seconds, 1.0) if (seconds := _seconds(output.jobs, way)) else 0.0,
+        unseen=unseen,
     )
 
 

@@ -125,7 +125,10 @@ def _missing(way: Way, count: DeviceCount, *, is_direct: bool | None) -> Iterato
         return
     words = f"the device did only {count.words} ({percent(share)})"
     if is_direct is None:
-        rest = "memory took" if way == "write" else "memory, or blocks never written, answered"
+        others = ("memory", *(("blocks never written",) if way == "read" else ()))
+        others += () if count.requests else ("a device that is not listed (of a network)",)
+        did = "took" if way == "write" else "answered"
+        rest = f"{', or '.join(others)}{',' if len(others) > 1 else ''} {did}"
         yield PAGE_CACHE.warning(
             f"{words}: {rest} the rest",
             advice="check whether the job had direct=1, and whether all that it read was written",

@@ -5,8 +5,9 @@ version  a direction                                                  its units
 2.x      read : io=4096.0MB, bw=41384KB/s, iops=10346, runt=101350msec  KB = 1,024
 1.x      the same with a blank after some figures (so does 2.0), KB or KiB for 1,024; no percentiles
 
-fio 3.0 and 3.1 lose a carry: they print 11.0 for what rounds to 12.0 (lib/num2str.c), in KiB or in
-kB, seldom in both. So of two bandwidths the one counts that bytes and run time make.
+fio before 3.26 loses a carry: it prints 11.0 for what rounds to 12.0 (lib/num2str.c; axboe/fio
+#1117), in KiB or in kB, seldom in both. So of two bandwidths the one counts that bytes and run time
+make.
 
 Bytes are printed with three to five digits. Where the job has one block size, and the I/Os that fio
 counts (`issued`) times it round to what is printed, that product is the bytes. The time that fio
@@ -15,7 +16,7 @@ prints has no time zone, so it is a note and no date.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -66,6 +67,8 @@ _PERCENTILES = re.compile(r" +(?P<kind>[sc]?lat|sync) percentiles \((?P<unit>[nu
 _SYNCS = re.compile(r" {1,3}fsync/fdatasync/sync_file_range ?:")
 _PERCENTILE = re.compile(r"(?P<percent>\d{1,3}\.\d{1,8})th=\[ *(?P<value>\d{1,18})\]")
 _CPU = re.compile(r" +cpu +: usr=(?P<usr>[\d.]+)%, sys=(?P<sys>[\d.]+)%, ctx=(?P<ctx>\d{1,18}),")
+_DEPTHS = re.compile(r" +IO depths +: (?P<levels>1=[\d.]+%.*)")
+_LEVEL = re.compile(r"(?P<depth>\d{1,2})=(?P<percent>[\d.]{1,6})%")
 _ISSUED = re.compile(
     r" +issued ?(?:rwts?|r/w(?:/d)?)? *: total=(?P<total>[\drwd=/,]+?),? "
     r"short=(?P<short>[\drwd=/,]+)"
@@ -83,7 +86,7 @@ def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     Raises FioOutputUnreadable where no job has results, or a figure cannot be.
     """
     text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
-    lines = [HOST.sub("", line, count=1) for line in without_times(text.splitlines())]
+    lines = [HOST.sub("", line, count=1) for line in unindented(without_times(text.splitlines()))]
     outputs: list[FioOutput] = []
     for part in _processes(lines):
         outputs += _outputs(part, where)
@@ -110,6 +113,16 @@ def without_times(lines: Sequence[str]) -> Sequence[str]:
         return lines
     width = min(match.end() for line in filled if (match := _TIME.match(line)))
     return [line[width:] if _TIME.match(line) else line for line in lines]
+
+
+def unindented(lines: Iterable[str]) -> Iterator[str]:
+    """The lines without the blanks that stand before the head or the results above them, as in the
+    code of a page of Markdown."""
+    blanks = ""
+    for line in lines:
+        if len(line) <= _LONGEST_LINE and (RESULT.match(line) or begins(line)):
+            blanks = line[: len(line) - len(line.lstrip())]
+        yield line.removeprefix(blanks)
 
 
 def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
@@ -205,6 +218,8 @@ def _line(block: TextBlock, line: str) -> None:
             sys_cpu=real(match["sys"], block.where),
             context_switches=int(match["ctx"]),
         )
+    elif match := _DEPTHS.match(line):
+        block.job = replace(block.job, depth_levels=_levels(match["levels"], block.where))
     elif match := _ISSUED.match(line):
         _issued(block, match)
     elif "th=[" in line and block.now and block.percentiles:
@@ -226,9 +241,7 @@ def _direction(block: TextBlock, line: str) -> None:
         other = in_bytes(match["mb"], match["mb_unit"], 1000, block.where)
         rate = min(rate, other, key=lambda printed: abs(printed - size / seconds))
     unit = in_bytes("1", match["io_unit"], 1024 if old else 1000)
-    last = _last_digit(match["io"])
-    if block.drops_carry and float(match["io"]).is_integer() and last < 1:
-        last = 1.0
+    last = _last_digit(match["io"], block)
     block.stats[block.now] = DirectionStats(
         ios=round(iops * seconds),
         bytes=round(size),
@@ -238,7 +251,7 @@ def _direction(block: TextBlock, line: str) -> None:
         bytes_per_s=rate,
         rounding=math.ceil(unit * last),
         rate_off=max(
-            _last_digit(match[name]) / 2 / real(match[name], block.where)
+            _last_digit(match[name], block) / 2 / real(match[name], block.where)
             for name in ("iops", "bw")
             if match[name] and float(match[name].replace(",", ""))
         )
@@ -247,9 +260,17 @@ def _direction(block: TextBlock, line: str) -> None:
     )
 
 
-def _last_digit(number: str) -> float:
-    """What the last printed digit of a figure counts."""
-    return float(10.0 ** -len(number.partition(".")[2]))
+def _levels(text: str, where: str) -> Mapping[int, float]:
+    """Depth → percent of the I/Os; with a ramp fio counts more than 100 of them."""
+    levels = {int(m["depth"]): real(m["percent"], where) for m in _LEVEL.finditer(text)}
+    most = max(sum(levels.values()), 100.0)
+    return {depth: percent * 100 / most for depth, percent in levels.items()}
+
+
+def _last_digit(number: str, block: TextBlock) -> float:
+    """What the last printed digit of a figure counts; all of one where a carry may be lost."""
+    decimals = number.partition(".")[2]
+    return 1.0 if block.drops_carry and not decimals.strip("0") else 10.0 ** -len(decimals)
 
 
 def _latency(block: TextBlock, match: re.Match[str]) -> None:

@@ -29,7 +29,8 @@ _LETTERS: Final = "kMGTP"
 _LONGEST_NUMBER: Final = 24
 _LARGEST_BLOCK: Final = 2**32
 """fio keeps block sizes in 32 bits (thread_options.h)."""
-_DROP_CARRY: Final = re.compile(r"fio-3\.[01](?:-.*)?")
+_CARRIES: Final = (3, 26)
+_NUMBERS: Final = re.compile(r"fio-(?P<major>\d{1,3})\.(?P<minor>\d{1,3})(?!\d)")
 
 
 @dataclass
@@ -43,8 +44,9 @@ class TextHead:
 
     @property
     def drops_carry(self) -> bool:
-        """Whether its version of fio prints 11.0 for 11.99."""
-        return _DROP_CARRY.fullmatch(self.version) is not None
+        """Whether its version of fio prints 11.0 for 11.99, which one that is not known may."""
+        match = _NUMBERS.match(self.version)
+        return match is None or (int(match["major"]), int(match["minor"])) < _CARRIES
 
     def read(self, line: str) -> bool:
         """Read a line; whether it is one of a head."""

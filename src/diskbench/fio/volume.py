@@ -11,9 +11,10 @@ the time that fio took, a read of the page before and after it adds some millise
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from diskbench.model.expectation import LimitName
+from diskbench.model.metrics import Exceeded
 
 VOLUME = "volume.txt"
 PAGE_BYTES = 4096
@@ -23,9 +24,6 @@ _FIRST_TIME = 6
 _TIMES: tuple[LimitName, ...] = ("disk-iops", "disk-throughput", "vm-iops", "vm-throughput")
 """The limits whose times follow six counters of what was done, in the page's order."""
 _US_PER_S = 1e6
-
-Exceeded = Mapping[LimitName, float]
-"""Seconds for which more was asked than a limit allows."""
 
 
 def parse_exceeded(data: bytes) -> Exceeded | None:
@@ -48,7 +46,7 @@ def parse_exceeded(data: bytes) -> Exceeded | None:
     if any(value < 0 for values in grown for value in values):
         return None
     longest = (max(values) / _US_PER_S for values in zip(*grown, strict=True))
-    return dict(zip(_TIMES, longest, strict=True))
+    return Exceeded(dict(zip(_TIMES, longest, strict=True)))
 
 
 def _lines(data: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:

@@ -12,6 +12,8 @@ steal                the hypervisor did, or took ≥ 2 % of all processor time (
 queue-not-filled     under half of the I/Os were issued at the depth asked for
 network-filesystem   the target lies on one
 too-short            a measured step ran < 2 s, or did < 100 I/Os
+unlike-times         some jobs or directions ended so early that the mean over the whole time is
+                     more than 5 % below the sum of their rates
 no-io                a job did no I/O at all
 fio-error            fio reported an error of a job
 short-ios            some I/Os moved fewer bytes than asked
@@ -35,11 +37,12 @@ This file reads both; the rules that judge them are in model/processor.py.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from diskbench.fio.audit import audit_output, audit_warnings
+from diskbench.fio.audit import ONE_AT_A_TIME, audit_output, audit_warnings
 from diskbench.fio.declared import (
     Options,
     declared,
     iodepth,
+    is_direct,
     is_set,
     options_of,
 )
@@ -55,8 +58,10 @@ from diskbench.model.doubts import (
     NETWORK_FILESYSTEM,
     NO_IO,
     QUEUE_NOT_FILLED,
+    SAME_TIME,
     SHORT_IOS,
     TOO_SHORT,
+    UNLIKE_TIMES,
 )
 from diskbench.model.facts import HostFacts
 from diskbench.model.processor import DOUBT_OF, Processor, SampleSummary, busy_with, percent
@@ -96,6 +101,7 @@ def step_warnings(
         *_queue(output, sections),
         *_target(facts),
         *_short(step, rows, output, sections),
+        *_unlike_times(step, rows),
         *_beyond(step, output),
         *_clock(facts),
     ]
@@ -141,17 +147,25 @@ def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warni
     for job in output.jobs:
         options = options_of(job, output, sections)
         depth = iodepth(options) or 1
+        engine = options.get("ioengine", "psync")
+        if depth > 1 and engine == "libaio" and is_direct(job, output, sections) is False:
+            yield QUEUE_NOT_FILLED.warning(
+                f"job {job.name} asked for a queue depth of {depth} without direct=1: Linux starts "
+                "buffered I/O of libaio one by one, so how many the disk had is unknown"
+            )
+            return
         if depth < 2 or not job.depth_levels or any(is_set(options, name) for name in _UNEVEN):
             continue
         level = min(1 << (depth.bit_length() - 1), _DEEPEST_LEVEL)
         share = sum(p for at, p in job.depth_levels.items() if at >= level) / 100
         if job.ios and share < FULL_DEPTH_SHARE:
-            engine = options.get("ioengine", "psync")
+            kind = "a synchronous engine" if engine in ONE_AT_A_TIME else "an engine of threads"
             yield QUEUE_NOT_FILLED.warning(
                 f"job {job.name} asked for a queue depth of {depth}, but "
                 f"{percent(share)} of its I/Os were issued at {level} or deeper",
-                advice=f"a synchronous engine (this one is {engine}) and buffered I/O have no "
-                "queue: use libaio or io_uring with direct=1, or numjobs",
+                advice=f"{engine} is {kind}: use libaio or io_uring with direct=1, or numjobs"
+                if engine in (*ONE_AT_A_TIME, "posixaio")
+                else "use direct=1, or numjobs",
             )
             return
 
@@ -187,6 +201,24 @@ def _short(
             advice="measure for longer: --set runtime=…"
             if timed
             else "measure for longer or with more data: --set runtime=… or --size",
+        )
+
+
+def _unlike_times(step: Step, rows: Sequence[Measurement]) -> Iterator[Warning]:
+    """A doubt where some jobs or directions ran clearly shorter than others, so that the rate over
+    the whole time is less than that while all of them ran."""
+    jobs = [row for row in rows if row.scope == "job" and row.direction != "sync" and row.did_io]
+    times = [(row.runtime_ns or 0) / NS_PER_S for row in jobs]
+    rates = [row.bytes_per_s or 0.0 for row in jobs]
+    longest = max(times, default=0.0)
+    if step.role in ("fill", "canary") or not longest or not sum(rates):
+        return
+    over_all = sum(rate * s for rate, s in zip(rates, times, strict=True)) / longest
+    if over_all < SAME_TIME * sum(rates):
+        least = jobs[times.index(min(times))]
+        yield UNLIKE_TIMES.warning(
+            f"job {least.job} did its {least.direction}s for {min(times):.3g} s of "
+            f"{longest:.3g} s: the figure is the mean over all of that time"
         )
 
 

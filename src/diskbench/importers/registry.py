@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
+from diskbench.fio.declared import SYNCS, declared, directions_of
 from diskbench.fio.disk_doubts import beyond_a_disk
 from diskbench.fio.terse import TERSE
 from diskbench.importers.bonnie import BONNIE
@@ -35,6 +36,7 @@ from diskbench.importers.pg_test_fsync import PG_TEST_FSYNC
 from diskbench.importers.small_reports import ELBENCHO, YABS
 from diskbench.importers.sysbench import SYSBENCH
 from diskbench.importers.vdbench import VDBENCH
+from diskbench.model.doubts import MAYBE_MEMORY, NOT_A_DISK
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 FORMATS: Final[tuple[Format, ...]] = (
@@ -50,6 +52,11 @@ _SIGNS: Final = (
     (re.compile(r"^fio[- ]1\.", re.MULTILINE), "text of fio 1, without results"),
     (re.compile(r"^fio-\d[\d.]*", re.MULTILINE), "fio's text of version {0}, without results"),
     (re.compile(r"\(g=\d+\): rw="), "the beginning of fio's text, without results"),
+    (re.compile(r"^\s*(?:READ|WRITE): (?:bw|io)=", re.MULTILINE),
+     "the last lines of fio's text, without the results of its jobs above them"),
+    (re.compile(r"fio Disk Speed Tests"), "YABS's table: its JSON is read (yabs.sh -w FILE)"),
+    (re.compile(r"FIO Benchmark Summary"), "kbench's summary: the JSON of fio beside it is read"),
+    (re.compile(r"^OPERATION +RESULT TYPE", re.MULTILINE), "elbencho's table: use --csvfile"),
     (re.compile(r"^\[global\]|^ioengine ?=", re.MULTILINE), "a job file of fio, no result"),
     (re.compile(r"^(?:Version\s+|)\d\.\d\d\w*\s.*Sequential Output", re.MULTILINE),
      "the head of bonnie++'s table, without figures"),
@@ -117,7 +124,7 @@ def _doubted(imported: Imported) -> Imported:
         replace(
             run,
             steps=tuple(
-                step if step.warnings else replace(step, warnings=_beyond(step))
+                replace(step, warnings=(*step.warnings, *_buffered(step), *_beyond(step)))
                 for step in run.steps
             ),
         )
@@ -127,8 +134,22 @@ def _doubted(imported: Imported) -> Imported:
 
 
 def _beyond(step: ImportedStep) -> tuple[Warning, ...]:
+    if any(doubt.code == NOT_A_DISK.code for doubt in step.warnings):
+        return ()
     of_step = {"step": step.step.name}
     return tuple(doubt.model_copy(update=of_step) for doubt in beyond_a_disk(step.measurements))
+
+
+def _buffered(step: ImportedStep) -> tuple[Warning, ...]:
+    """A doubt in buffered I/O of a load that the tool says, since no counter of the device is
+    beside it: reads, and writes that no sync follows."""
+    for options in declared(step.step.job).values():
+        ways = set(directions_of(options)) - ({"write"} if set(options) & SYNCS else set())
+        if options.get("direct") == "0" and ways:
+            done = " and ".join(f"{way}s" for way in sorted(ways))
+            words = f"its {done} were buffered: memory may have taken part"
+            return (MAYBE_MEMORY.warning(words, step=step.step.name),)
+    return ()
 
 
 def others_in(

@@ -55,6 +55,7 @@ _LATENCY: Final = re.compile(
 _THREADS: Final = re.compile(r"^Number of threads: (?P<threads>\d{1,6})", re.MULTILINE)
 _FLAGS: Final = re.compile(r"^Extra file open flags: (?P<flags>.{1,80})$", re.MULTILINE)
 _UNITS: Final = {"": 1, "K": KIB, "M": MIB, "G": GIB}
+_SYNCED: Final = "Calling fsync() at the end of test, Enabled"
 _O_DIRECT: Final = 0o40000
 _OFF = 0.02
 """Both rates and MiB/s are rounded to two decimals."""
@@ -95,7 +96,7 @@ def _step(part: str, where: str, run_id: str) -> ImportedStep:
     step = step_of(0, rw).model_copy(
         update={
             "job": f"[{rw}]\nioengine=psync\nrw={rw}\nbs={block}\nnumjobs={threads}\n"
-            f"direct={direct}\n"
+            f"direct={direct}\n{'end_fsync=1' if _SYNCED in part else ''}\n"
         }
     )
     time = _TIME.search(part)

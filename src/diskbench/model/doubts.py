@@ -24,6 +24,9 @@ Weight = Literal["note", "with care", "no"]
 WEIGHTS: tuple[Weight, ...] = ("no", "with care", "note")
 """Heaviest first."""
 
+SAME_TIME = 0.95
+"""Jobs and directions of a step whose run times differ by no more ran together; our choice."""
+
 Rule = Literal["fixed", "device-share", "processor"]
 """What may lower a weight. `device-share`: `with care` where the device moved at least half of
 fio's bytes. `processor`: a note where the figure is at a cap all the same."""
@@ -99,6 +102,15 @@ SERVED_FROM_CACHE = Doubt(
 NOT_A_DISK = Doubt(
     "not-a-disk", "no", "memory, not a disk",
     "this measures memory and the kernel: choose a --path on a disk, or --device",
+)  # fmt: skip
+MAYBE_MEMORY = Doubt(
+    "maybe-memory", "with care", "memory may have taken part",
+    "measure with direct I/O, or write with a sync at the end (conv=fsync, end_fsync=1)",
+)  # fmt: skip
+UNLIKE_TIMES = Doubt(
+    "unlike-times", "with care", "jobs that ran for different times",
+    "look at the rates of each job and direction; to measure them together, give all one runtime "
+    "and time_based",
 )  # fmt: skip
 NO_IO = Doubt(
     "no-io", "no", "no I/O",

@@ -16,7 +16,7 @@ class LevelChange(Frozen):
 
     `change` is by what part of the old median: −0.1 is a tenth less. `regression` says whether
     that is worse. `since` counts the times on the new level until the next change. `differences`
-    are facts that changed with it.
+    are facts that changed with it. `new`: without the newest time it would not have been found.
     """
 
     at: str
@@ -28,6 +28,7 @@ class LevelChange(Frozen):
     p: float
     since: int
     differences: tuple[Difference, ...] = ()
+    new: bool = False
 
 
 class HistoryPoint(Frozen):

@@ -15,11 +15,14 @@ from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES, RUNS
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Promise
-from diskbench.model.options import Value
+from diskbench.model.options import Value, option
 from diskbench.model.spec import Cell
 from diskbench.units import parse_duration_s
 
 Order = Literal["random", "listed"]
+DEFAULT_PROFILE = "default"
+WHAT, HOW = "What is measured", "How it is measured"
+"""Headings of options in the help."""
 
 FIRST_REPLICATES = 10
 """Before that many nothing is said of whether an interval is narrow enough (MR-7)."""
@@ -63,7 +66,7 @@ Parameter = Annotated[bool, Strict()] | Annotated[int, Strict()] | Annotated[flo
 
 
 class CellFields(Frozen):
-    """Fields of a cell: each is the flag of `diskbench run` with that name.
+    """Fields of a cell: each that is an `option` is a flag of `diskbench run`, too.
 
     What to rent (RentSpec) and options that a provider has of its own stand beside them;
     plan/matrix_form.py checks those of a file against what the installed providers take.
@@ -73,57 +76,107 @@ class CellFields(Frozen):
 
     __pydantic_extra__: dict[str, Value]
 
-    provider: str | None = Field(
-        None, description="Where the machine comes from: `diskbench providers` lists them."
+    provider: str | None = option(None, "Where the machine comes from.", metavar="NAME", panel=WHAT)
+    host: str | None = option(
+        None, "Machine to measure over SSH.", metavar="USER@HOST[:PORT]", repeats=True, panel=WHAT
+    )
+    path: str | None = option(None, "Directory to measure.", metavar="DIR", panel=WHAT)
+    device: str | None = option(
+        None,
+        "Block device to measure; ALL DATA ON IT IS DESTROYED.",
+        metavar="PATH",
+        repeats=True,
+        panel=WHAT,
+    )
+    destroy_data: str | None = option(
+        None,
+        "The device's identity, as `diskbench devices` prints it.",
+        metavar="IDENTITY",
+        in_key="no",
+        repeats=True,
+        panel=WHAT,
+    )
+    size: Number | None = option(
+        None,
+        "How much of the target to use, or the size of the disk to rent, in GiB (2^30).",
+        metavar="GIB",
+        panel=WHAT,
+        gt=0,
+    )
+    filesystem: str | None = option(
+        None, "Make this filesystem on the device first.", metavar="none|ext4|xfs", panel=WHAT
+    )
+    promise: Promise | None = option(
+        None,
+        "The rates that you expect of a disk that is not in the catalogue.",
+        metavar="iops=N,mb_per_s=N",
+        in_key="no",
+        panel=WHAT,
     )
     zone: Zone | None = Field(None, description="The only zone to rent in.")
     zones: tuple[Zone, ...] | None = Field(
         None, min_length=1, description="Zones that may be tried, in this order."
     )
-    size: Number | None = Field(
-        None, gt=0, description="GiB (2^30) of the disk to rent, or of the target to use."
+    tags: dict[str, Parameter] | None = Field(
+        None, description="Tags of your own on everything that is rented, as --tag of `run`."
     )
-    profile: str | None = Field(None, description="A profile's name, or the path of a .fio file.")
-    parameters: dict[str, Parameter] | None = Field(
-        None, description="Parameters of the profile, as --set of `run`."
-    )
-    runs: Whole | None = Field(
-        None, ge=1, le=RUNS, description="Consecutive fio runs on the same machine and disk."
-    )
-    replicates: Whole | None = Field(
+
+    profile: str | None = option(
         None,
+        "A profile's name (`diskbench profiles list`) or a .fio file.",
+        metavar="NAME",
+        usual=DEFAULT_PROFILE,
+        panel=HOW,
+    )
+    parameters: dict[str, Parameter] | None = option(
+        None, "Profile parameter.", flag="--set", metavar="KEY=VALUE", panel=HOW
+    )
+    runs: Whole | None = option(
+        None,
+        "Consecutive fio runs on the same machine and disk.",
+        metavar="N",
+        usual=1,
+        panel=HOW,
+        ge=1,
+        le=RUNS,
+    )
+    replicates: Whole | None = option(
+        None,
+        "Repeat on this many new machines with new disks (rented ones).",
+        metavar="N",
+        usual=1,
+        panel=HOW,
         ge=1,
         le=REPLICATES,
-        description="Independent trials, each on a new machine with a new disk.",
     )
-    labels: dict[str, Parameter] | None = Field(None, description="Labels stored with the rows.")
-    promise: Promise | None = Field(
-        None, description="What you expect of a disk that no catalogue knows."
-    )
-    if_busy: str | None = Field(
-        None, description="While another trial measures the same disk: wait, fail, share, or 30m."
-    )
-    fail_if: tuple[str, ...] | None = Field(
+    if_busy: str | None = option(
         None,
+        "While another trial measures the same disk: wait, fail, measure beside it (doubted), or "
+        "wait so long (30m).",
+        metavar="wait|fail|share|TIME",
+        in_key="no",
+        usual="wait",
+        panel=HOW,
+    )
+    labels: dict[str, Parameter] | None = option(
+        None,
+        "A label kept with the rows.",
+        flag="--label",
+        metavar="KEY=VALUE",
+        in_key="no",
+        panel=HOW,
+    )
+    fail_if: tuple[str, ...] | None = option(
+        None,
+        "Exit 1 if a figure meets this condition: 'p99 > 10ms', 'ratio < 0.9', "
+        "'STEP: iops < 2900'.",
+        metavar="CONDITION",
+        in_key="no",
+        panel=HOW,
         min_length=1,
-        description="`matrix run` exits 1 if a figure meets this condition: 'p99 > 10ms'.",
     )
     route: str | None = Field(
         None, description="Only workers that serve PROVIDER/ROUTE measure it (a site)."
-    )
-
-    host: str | None = Field(None, description="USER@HOST[:PORT] to measure over SSH.")
-    path: str | None = Field(None, description="Directory to measure in (ssh, local).")
-    device: str | None = Field(None, description="Block device whose data are destroyed.")
-    destroy_data: str | None = Field(
-        None, description="The device's identity, as `diskbench devices` prints it."
-    )
-    filesystem: str | None = Field(
-        None, description="Filesystem to make on the device: none, ext4, xfs."
-    )
-
-    tags: dict[str, Parameter] | None = Field(
-        None, description="Tags of your own on everything that is rented, as --tag of `run`."
     )
 
     def given(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""What to rent, as typed, and a provider's own options beside it: one pydantic model each, from
-which flags, matrix fields and schemas come.
+"""An option is declared once, by `option`, as a field of a pydantic model: of RentSpec, of a cell's
+fields (model/matrix.py), or of a provider's own. Flag, help, completion, the field of a matrix and
+its schema are made from that.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -22,7 +23,54 @@ InKey = Literal["disk", "value", "pair", "no"]
 """How an option stands in the key of a matrix cell: it names the disk (`nvme-20GiB`), it stands by
 its value (`readonly`), as `option=value`, or not at all (how a machine is reached or paid)."""
 
-_EXTRA = "diskbench"
+
+@dataclass(frozen=True)
+class _Declared:
+    """What `option` says of a field beside what pydantic knows; it adds nothing to a schema."""
+
+    flag: str | None
+    panel: str | None
+    metavar: str | None
+    values: tuple[str, ...]
+    usual: Any
+    repeats: bool
+    in_key: InKey
+    of_disk: bool
+    scopes: bool
+
+    def __call__(self, _schema: dict[str, Any]) -> None:
+        """What pydantic calls to add to a schema."""
+
+
+def option(
+    default: Any,  # noqa: ANN401 - the field's own type
+    about: str,
+    *,
+    flag: str | None = None,
+    panel: str | None = None,
+    metavar: str | None = None,
+    values: Sequence[str] = (),
+    usual: Any = None,  # noqa: ANN401 - as `default`
+    repeats: bool = False,
+    in_key: InKey = "pair",
+    of_disk: bool = False,
+    scopes: bool = False,
+    **bounds: Any,  # noqa: ANN401 - pydantic's own: ge, gt, le, lt
+) -> Any:  # noqa: ANN401 - as pydantic.Field
+    """A field of a model that is an option.
+
+    `about` is its line in the help and in the schema. `flag` is what is typed (default: the field's
+    name), `panel` its heading in the help (default: that of the model), `usual` what the flag is
+    where it is not typed; a flag that `repeats` gives a list. `values` are proposed by shell
+    completion. `of_disk` says that the option describes the disk and not the machine, so that cells
+    which differ in it may share one machine. `scopes` says that it also says where leases are
+    listed: `gc` and `doctor` take it, too.
+    """
+    shown = metavar or ("|".join(values) or None)
+    declared: Any = _Declared(
+        flag, panel, shown, tuple(values), usual, repeats, in_key, of_disk, scopes
+    )
+    return Field(default, description=about, json_schema_extra=declared, **bounds)
 
 
 class Options(Frozen):
@@ -47,21 +95,6 @@ Value = bool | int | float | str
 """What an option holds; the kind is kept as it was given."""
 
 
-@dataclass(frozen=True)
-class RentFlag:
-    """How a field of RentSpec is typed: all that its flag, its help, its field in a matrix and what
-    is shown of it are made from.
-
-    `name` is that of the flag and of the field in a matrix, where it differs. `access` says that it
-    is about how a machine is reached or paid: it is no part of what is measured, and private.
-    """
-
-    about: str
-    metavar: str | None = None
-    name: str | None = None
-    access: bool = False
-
-
 class RentSpec(Frozen):
     """What to rent, as typed: nothing in it was looked up. None leaves a choice to the provider.
 
@@ -70,7 +103,8 @@ class RentSpec(Frozen):
     `count` equal disks are attached; `stripe` makes one RAID 0 of them. `account` names what is
     paid by, in the provider's own terms; never a secret. `tags` are the user's own, put on
     everything that is made; `kms_key` names the user's key in the cloud that encrypts the disks;
-    `snapshot` names one there that each disk is made from, which then holds data from the start.
+    `snapshot` names one there that each disk is made from, which then holds data from the start;
+    with `snapshot_of_fill` the lease makes one of a disk that it filled.
 
     Options that a provider has of its own (model/options.py) stand beside these fields, by their
     group: `{"disk": "gp2", "lab": {"time_scale": 60.0}}`. Only what differs from its default is
@@ -78,79 +112,83 @@ class RentSpec(Frozen):
     """
 
     model_config = ConfigDict(extra="allow")
+    panel: ClassVar[str] = "Renting"
 
     __pydantic_extra__: dict[str, dict[str, Value]]
 
-    disk: Annotated[
-        str | None,
-        RentFlag("Disk type, by the provider's name: gp2, Premium_LRS, pd-ssd; or root.", "TYPE"),
-    ] = None
-    size_gib: int | None = Field(default=None, ge=1)
-    region: Annotated[str | None, RentFlag("Region (default: the cloud's own configuration).")] = (
-        None
+    disk: str | None = option(
+        None,
+        "Disk type, by the provider's name: gp2, Premium_LRS, pd-ssd; or root.",
+        metavar="TYPE",
     )
-    iops: Annotated[
-        int | None, RentFlag("IOPS to provision, where the type sells them.", "N"), Field(ge=1)
-    ] = None
-    throughput_mib_per_s: Annotated[
-        float | None,
-        RentFlag("{unit} to provision, where the type sells them.", "RATE", "throughput"),
-        Field(gt=0),
-    ] = None
-    count: Annotated[
-        int,
-        RentFlag(
-            "Equal disks to attach to a machine, one for each device that a job file names, or for "
-            "--stripe.",
-            "N",
-        ),
-        Field(ge=1),
-    ] = 1
-    stripe: Annotated[bool, RentFlag("Measure the disks as one RAID 0.")] = False
-    zone: Annotated[str | None, RentFlag("Zone (default: one that has the machine).")] = None
-    instance_type: Annotated[
-        str | None,
-        RentFlag("VM size (default: the cheapest that does not limit the disk).", "TYPE"),
-    ] = None
-    image: Annotated[str | None, RentFlag("Image id (default: a current Linux).", "ID")] = None
-    subnet: Annotated[
-        str | None, RentFlag("Subnet id (default: the default network's).", "ID", access=True)
-    ] = None
-    security_group: Annotated[
-        str | None,
-        RentFlag(
-            "Security group id to use (default: one is made, open only to you).", "ID", access=True
-        ),
-    ] = None
-    placement: Annotated[str | None, RentFlag("Placement group to use.")] = None
-    spot: Annotated[bool, RentFlag("Rent spare capacity, cheaper and revocable.")] = False
-    ssh_cidr: Annotated[
-        str | None,
-        RentFlag("Who may reach SSH (default: this machine's address).", "CIDR", access=True),
-    ] = None
-    tags: Annotated[
-        tuple[tuple[str, str], ...],
-        RentFlag(
-            "A tag (label) of your own on everything that is rented; repeatable.",
-            *("KEY=VALUE", "tag"),
-            access=True,
-        ),
-    ] = ()
-    kms_key: Annotated[
-        str | None,
-        RentFlag("Your key in the cloud, to encrypt the disks with.", "ID", access=True),
-    ] = None
-    snapshot: Annotated[
-        str | None,
-        RentFlag(
-            "Snapshot id; each disk is made from it and holds its data.", "ID", "from_snapshot"
-        ),
-    ] = None
+    size_gib: int | None = Field(default=None, ge=1)
+    region: str | None = option(
+        None, "Region (default: the cloud's own configuration).", metavar="NAME"
+    )
+    iops: int | None = option(
+        None, "IOPS to provision, where the type sells them.", metavar="N", ge=1
+    )
+    throughput_mib_per_s: float | None = option(
+        None,
+        "{unit} to provision, where the type sells them.",
+        flag="--throughput",
+        metavar="RATE",
+        gt=0,
+    )
+    count: int = option(
+        1,
+        "Equal disks to attach to a machine, one for each device that a job file names, or for "
+        "--stripe.",
+        metavar="N",
+        ge=1,
+    )
+    stripe: bool = option(default=False, about="Measure the disks as one RAID 0.")
+    zone: str | None = option(None, "Zone (default: one that has the machine).", metavar="NAME")
+    instance_type: str | None = option(
+        None, "VM size (default: the cheapest that does not limit the disk).", metavar="TYPE"
+    )
+    image: str | None = option(None, "Image id (default: a current Linux).", metavar="ID")
+    subnet: str | None = option(
+        None, "Subnet id (default: the default network's).", metavar="ID", in_key="no"
+    )
+    security_group: str | None = option(
+        None,
+        "Security group id to use (default: one is made, open only to you).",
+        metavar="ID",
+        in_key="no",
+    )
+    placement: str | None = option(None, "Placement group to use.", metavar="NAME")
+    spot: bool = option(default=False, about="Rent spare capacity, cheaper and revocable.")
+    ssh_cidr: str | None = option(
+        None,
+        "Who may reach SSH (default: this machine's address).",
+        metavar="CIDR",
+        in_key="no",
+    )
+    tags: tuple[tuple[str, str], ...] = option(
+        (),
+        "A tag (label) of your own on everything that is rented; repeatable.",
+        flag="--tag",
+        metavar="KEY=VALUE",
+        in_key="no",
+    )
+    kms_key: str | None = option(
+        None, "Your key in the cloud, to encrypt the disks with.", metavar="ID", in_key="no"
+    )
+    snapshot: str | None = option(
+        None,
+        "Snapshot id; each disk is made from it and holds its data.",
+        flag="--from-snapshot",
+        metavar="ID",
+    )
+    snapshot_of_fill: bool = option(
+        default=False,
+        about="Fill a disk, and measure disks made from a snapshot of it, deleted at the end.",
+    )
     account: str | None = None
-    endpoint_url: Annotated[
-        str | None,
-        RentFlag("Another API endpoint, for example an emulator.", "URL", access=True),
-    ] = None
+    endpoint_url: str | None = option(
+        None, "Another API endpoint, for example an emulator.", metavar="URL", in_key="no"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -216,36 +254,6 @@ def _given(group: str, value: Any) -> dict[str, Value]:  # noqa: ANN401 - a mapp
         return stored
 
 
-def option(
-    default: Any,  # noqa: ANN401 - the field's own type
-    about: str,
-    *,
-    flag: str | None = None,
-    metavar: str | None = None,
-    values: Sequence[str] = (),
-    in_key: InKey = "pair",
-    of_disk: bool = False,
-    scopes: bool = False,
-    **bounds: Any,  # noqa: ANN401 - pydantic's own: ge, gt, le, lt
-) -> Any:  # noqa: ANN401 - as pydantic.Field
-    """A field of an Options model.
-
-    `about` is its line in the help and in the schema. `flag` is what is typed (default: the field's
-    name); `values` are proposed by shell completion. `of_disk` says that the option describes the
-    disk and not the machine, so that cells which differ in it may share one machine. `scopes` says
-    that it also says where leases are listed: `gc` and `doctor` take it, too.
-    """
-    extra: Any = {
-        "flag": flag,
-        "metavar": metavar or ("|".join(values) or None),
-        "values": tuple(values),
-        "in_key": in_key,
-        "of_disk": of_disk,
-        "scopes": scopes,
-    }
-    return Field(default, description=about, json_schema_extra={_EXTRA: extra}, **bounds)
-
-
 @dataclass(frozen=True)
 class Option:
     """One option of a provider. `field` is its stored name in `group`, `name` its name in a matrix
@@ -257,7 +265,8 @@ class Option:
     name: str
     flag: str
     kind: type
-    default: Any
+    usual: Any
+    repeats: bool
     about: str
     metavar: str | None
     values: tuple[str, ...]
@@ -269,40 +278,20 @@ class Option:
 
 
 @functools.cache
-def options_of_model(model: type[Options]) -> tuple[Option, ...]:
+def options_of_model(model: type[Frozen]) -> tuple[Option, ...]:
     """Return the options that a model declares, in its order."""
     hints = typing.get_type_hints(model)
     return tuple(
-        _option(model, name, hints[name], info) for name, info in model.model_fields.items()
+        _option(model, name, hints[name], info.json_schema_extra, info)
+        for name, info in model.model_fields.items()
+        if isinstance(info.json_schema_extra, _Declared)
     )
 
 
-@functools.cache
 def rent_options() -> tuple[Option, ...]:
     """Return the options that say what to rent, of every provider; the account is each one's own
     (diskbench.plugin.Plugin.account_option), and so is the meaning of a size."""
-    hints = typing.get_type_hints(RentSpec)
-    return tuple(
-        Option(
-            group="",
-            panel="Renting",
-            field=field,
-            name=typed.name or field,
-            flag=f"--{(typed.name or field).replace('_', '-')}",
-            kind=_kind(hints[field]),
-            default=info.get_default(),
-            about=typed.about,
-            metavar=typed.metavar or "NAME",
-            values=(),
-            in_key="no" if typed.access else "pair",
-            of_disk=False,
-            scopes=False,
-            bounds=tuple(part for part in info.metadata if part is not typed),
-        )
-        for field, info in RentSpec.model_fields.items()
-        for typed in info.metadata
-        if isinstance(typed, RentFlag)
-    )
+    return options_of_model(RentSpec)
 
 
 @functools.cache
@@ -369,33 +358,40 @@ def _models(provider: str) -> tuple[type[Options], ...]:
     return models
 
 
-def _option(model: type[Options], field: str, hint: Any, info: FieldInfo) -> Option:  # noqa: ANN401 - a type
-    extra = info.json_schema_extra
-    declared: Any = extra.get(_EXTRA, {}) if isinstance(extra, dict) else {}
-    flag = declared.get("flag") or f"--{field.replace('_', '-')}"
+def _option(
+    model: type[Frozen],
+    field: str,
+    hint: Any,  # noqa: ANN401 - a type
+    declared: _Declared,
+    info: FieldInfo,
+) -> Option:
+    flag = declared.flag or f"--{field.replace('_', '-')}"
+    kind, is_many = _kind(hint)
     return Option(
-        group=model.group,
-        panel=model.panel,
+        group=model.group if issubclass(model, Options) else "",
+        panel=declared.panel or str(getattr(model, "panel", "")),
         field=field,
         name=flag.removeprefix("--").replace("-", "_"),
         flag=flag,
-        kind=_kind(hint),
-        default=info.get_default(),
+        kind=kind,
+        usual=declared.usual,
+        repeats=declared.repeats or is_many,
         about=info.description or "",
-        metavar=declared.get("metavar"),
-        values=declared.get("values", ()),
-        in_key=declared.get("in_key", "pair"),
-        of_disk=declared.get("of_disk", False),
-        scopes=declared.get("scopes", False),
+        metavar=declared.metavar,
+        values=declared.values,
+        in_key=declared.in_key,
+        of_disk=declared.of_disk,
+        scopes=declared.scopes,
         bounds=tuple(info.metadata),
     )
 
 
-def _kind(hint: Any) -> type:  # noqa: ANN401 - a type
-    """str, int, float or bool of `int | None` and the like."""
+def _kind(hint: Any) -> tuple[type, bool]:  # noqa: ANN401 - a type
+    """str, int, float or bool of `int | None` and the like, and whether it is a list or mapping."""
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
-    if typing.get_origin(hint) in (Literal, tuple):
-        return str
+    origin = typing.get_origin(hint)
+    if origin in (Literal, tuple, dict):
+        return str, origin is not Literal
     assert isinstance(hint, type), f"an option is text, a number or a switch, not {hint}"
-    return hint
+    return (str if issubclass(hint, Frozen) else hint), False

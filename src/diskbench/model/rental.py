@@ -130,6 +130,9 @@ class Rental(Frozen):
     hourly_usd: float | None = None
     prices: tuple[PricePart, ...] = ()
     warnings: tuple[str, ...] = ()
+    loads_bytes_per_s: float | None = None
+    """Bytes a second at which blocks are loaded from a snapshot when they are first read; 0: the
+    cloud promises no rate. None: all of them are there, or nothing is known of a loading."""
     holds_credit: bool = False
     """Filling the disk spends no burst credit (ports.HoldsCredit)."""
     details: dict[str, Any] = Field(default_factory=dict)

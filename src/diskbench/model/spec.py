@@ -86,7 +86,8 @@ class Cell(Frozen):
 
 def is_from_snapshot(cell: Cell) -> bool:
     """Whether the cell's disks are made from a snapshot, so that they hold data from the start."""
-    return cell.rent is not None and cell.rent.snapshot is not None
+    rent = cell.rent
+    return rent is not None and (rent.snapshot is not None or rent.snapshot_of_fill)
 
 
 class Filled(Frozen):

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.fio.options import ALLOWABLE
 from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.expectation import Promise
-from diskbench.model.options import RentSpec
+from diskbench.model.matrix import DEFAULT_PROFILE
+from diskbench.model.options import RentSpec, takes_host
 from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import field_of, key_values
@@ -47,6 +49,54 @@ class Request:
     fail_if: Sequence[str] = ()
     allow: Sequence[str] = ()
     ask_metadata: bool = False
+
+
+def request_of(fields: Mapping[str, Any], rent: RentSpec | None) -> Request:
+    """The request that the fields of a cell (model/matrix.py) make: those of a matrix, or the flags
+    of a command line, which hold lists and texts where a matrix has single values and mappings."""
+    asked = {name: value for name, value in fields.items() if value is not None}
+    provider = asked["provider"]
+    promise = asked.get("promise")
+    return Request(
+        provider=provider,
+        profile=asked.get("profile", DEFAULT_PROFILE),
+        hosts=() if takes_host(provider) else _several(asked.get("host")),
+        path=asked.get("path"),
+        devices=_several(asked.get("device")),
+        identities=_several(asked.get("destroy_data")),
+        size_gib=None if rent else asked.get("size"),
+        filesystem=asked.get("filesystem"),
+        rent=rent,
+        parameters=_several(asked.get("parameters")),
+        labels=_several(asked.get("labels")),
+        runs=asked.get("runs", 1),
+        replicates=asked.get("replicates", 1),
+        promise=",".join(pairs(promise.model_dump(exclude_none=True)))
+        if isinstance(promise, Promise)
+        else promise,
+        if_busy=asked.get("if_busy", "wait"),
+        fail_if=_several(asked.get("fail_if")),
+        allow=_several(asked.get("allow")),
+        ask_metadata=bool(asked.get("ask_metadata")),
+    )
+
+
+def _several(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - what a field holds
+    if isinstance(value, str):
+        return (value,)
+    return pairs(value) if isinstance(value, Mapping) else tuple(value or ())
+
+
+def pairs(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """A mapping as `key=value` texts."""
+    return tuple(f"{key}={as_typed(value)}" for key, value in values.items())
+
+
+def as_typed(value: object) -> str:
+    """Return a value as the user would type it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def cells(request: Request) -> tuple[Cell, ...]:

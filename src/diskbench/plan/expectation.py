@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.bucket import lasts_s
+from diskbench.catalog.bucket import Allowance, lasts_s
 from diskbench.catalog.cost import disk_price
 from diskbench.catalog.expect import Simulation, Stage, expect_on, simulate
-from diskbench.catalog.path import Path
+from diskbench.catalog.path import Gate, Path
 from diskbench.model.expectation import (
     CreditRange,
     DiskPrice,
@@ -65,6 +65,8 @@ def expectation_of(
             _step(turn, number, step_load, course, path, book)
             for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
         ]
+        if (rate := plan.rental.loads_bytes_per_s if plan.rental else None) is not None:
+            steps[:1] = [_loading(turns[0], asked[0], steps[0], path, book, rate)]
         loads = [step_load.stage.load if step_load.is_one else None for step_load in asked]
         update: dict[str, object] = {
             "steps": tuple(_without_repeats(steps)),
@@ -206,6 +208,24 @@ def _step(
         credit=_shares(path, credit),
         load=book.number(expected),
     )
+
+
+def _loading(
+    turn: _Turn, asked: StepLoad, step: StepExpectation, path: Path, book: _Book, rate: float
+) -> StepExpectation:
+    """What the first step should find where it is the first to read what a snapshot held, loaded at
+    `rate` bytes a second; 0: nothing is promised of it."""
+    load = asked.stage.load
+    if load is None or not load.read_share:
+        return step
+    if not rate:
+        return step.model_copy(update={"mean_iops": None, "load": None})
+    gate = Gate("disk-throughput", "bytes", Allowance(rate), covers="read", source=_LOADING)
+    slow = replace(path, gates=(*path.gates, gate))
+    return _step(turn, 0, asked, simulate(slow, [asked.stage]), slow, book)
+
+
+_LOADING = "the rate at which the snapshot is loaded"
 
 
 def _shares(path: Path, credit: Sequence[float]) -> dict[LimitName, float]:

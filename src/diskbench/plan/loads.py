@@ -115,8 +115,8 @@ def _load(
     depth: int | None = in_flight * clones
     if not direct and not waits and (not random or share < 1) and in_flight == 1:
         depth = None  # the page cache absorbs writes and reads ahead sequentially
-    if direct is None and stated > in_flight:
-        depth = None
+    if not direct and stated > in_flight:
+        depth = None  # Linux starts buffered I/O of libaio one by one; reads ahead and writes not
     return Load(
         block_bytes=block,
         read_share=share,

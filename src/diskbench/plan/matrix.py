@@ -22,26 +22,31 @@ from typing import Any
 
 from diskbench.errors import InvalidValue
 from diskbench.limits import CELLS
-from diskbench.model.matrix import Matrix, MatrixCell, Order
-from diskbench.model.options import RentSpec, access_fields, disk_options, own_options, takes_host
+from diskbench.model.matrix import DEFAULT_PROFILE, CellFields, Matrix, MatrixCell, Order
+from diskbench.model.options import (
+    RentSpec,
+    access_fields,
+    disk_options,
+    options_of_model,
+    own_options,
+)
 from diskbench.model.spec import Cell
-from diskbench.plan.cells import Request, cells
+from diskbench.plan.cells import Request, as_typed, cells, pairs, request_of
 from diskbench.plan.combinations import Combination, combinations
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin
-
-DEFAULT_PROFILE = "default"
-"""The default profile of `run`."""
 
 _NAMED = frozenset({
     "provider", "region", "instance_type", "host", "disk", "path", "device", "size", "iops",
     "throughput", "count", "profile", "parameters", "runs", "filesystem", "replicates",
 })  # fmt: skip
 """Fields that have their own part in a key."""
-_UNNAMED = access_fields() | {
-    "zones", "labels", "promise", "route", "if_busy", "fail_if", "destroy_data", "stripe",
-}  # fmt: skip
-"""Fields about access to a machine or its payment: they are not part of a key."""
+_UNNAMED = (
+    access_fields()
+    | {"zones", "route", "stripe"}
+    | {option.field for option in options_of_model(CellFields) if option.in_key == "no"}
+)
+"""Fields that are not part of a key: how a machine is reached or paid, and what is only noted."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,7 @@ def _request(fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix) 
         **fields,
         "host": [host] if host else None,
         "zone": zones[0] if zones else None,
-        "tag": _pairs(tags) or None,
+        "tag": pairs(tags) or None,
     }
     rent = rent_spec(provider, options)
     path = fields.get("path")
@@ -169,40 +174,8 @@ def _request(fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix) 
             advice="give an absolute one",
             field="path",
         )
-    promise = fields.get("promise")
-    return Request(
-        provider=provider,
-        profile=fields.get("profile") or DEFAULT_PROFILE,
-        hosts=() if host is None or takes_host(provider) else (host,),
-        path=path,
-        devices=_one(fields.get("device")),
-        identities=_one(fields.get("destroy_data")),
-        size_gib=None if rent else fields.get("size"),
-        filesystem=fields.get("filesystem"),
-        rent=rent,
-        parameters=_pairs(fields.get("parameters") or {}),
-        labels=_pairs({**matrix.labels, **(fields.get("labels") or {})}),
-        runs=fields.get("runs") or 1,
-        replicates=fields.get("replicates") or 1,
-        promise=",".join(_pairs(promise.model_dump(exclude_none=True))) if promise else None,
-        if_busy=fields.get("if_busy") or "wait",
-        fail_if=fields.get("fail_if") or (),
-    )
-
-
-def _one(value: str | None) -> tuple[str, ...]:
-    return () if value is None else (value,)
-
-
-def _pairs(values: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(f"{key}={_text(value)}" for key, value in values.items())
-
-
-def _text(value: object) -> str:
-    """Return a value as the user would type it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
+    labels = {**matrix.labels, **(fields.get("labels") or {})}
+    return request_of({**fields, "labels": labels}, rent)
 
 
 def _zones(fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -246,9 +219,11 @@ def _disk_name(fields: Mapping[str, Any]) -> str:
         if name in fields:
             words.append(f"{fields[name]:g}{unit}")
     words += [f"x{fields['count']}"] if fields.get("count", 1) > 1 else []
-    words += [_text(fields[name]) for name, how in own.items() if how == "value" and name in fields]
+    words += [
+        as_typed(fields[name]) for name, how in own.items() if how == "value" and name in fields
+    ]
     options = [
-        f"{name}={_text(value)}"
+        f"{name}={as_typed(value)}"
         for name, value in fields.items()
         if name not in _NAMED | _UNNAMED and own.get(name, "pair") == "pair"
     ]
@@ -260,7 +235,7 @@ def _load_name(fields: Mapping[str, Any]) -> str:
     words = [profile.removesuffix(".j2").removesuffix(".fio")]
     words += [f"runs={fields['runs']}"] if fields.get("runs", 1) > 1 else []
     words += [fields["filesystem"]] if "filesystem" in fields else []
-    return ",".join([*words, *sorted(_pairs(fields.get("parameters") or {}))])
+    return ",".join([*words, *sorted(pairs(fields.get("parameters") or {}))])
 
 
 def _place(block_: Block) -> str:

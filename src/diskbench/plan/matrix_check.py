@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from diskbench.errors import DiskbenchError, UnknownName, UserError
 from diskbench.fio.profiles import Profile, check_override
-from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
+from diskbench.model.matrix import DEFAULT_PROFILE, MAPPING_FIELDS, CellFields, Matrix
 from diskbench.model.spec import Cell
 from diskbench.plan.combinations import (
     Combination,
@@ -24,7 +24,7 @@ from diskbench.plan.combinations import (
     overlaps,
     products,
 )
-from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, check_cells, duplicates
+from diskbench.plan.matrix import Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import Form, cell_model, shown_place
 from diskbench.plan.rent_options import field_of
 from diskbench.plan.until import until_mistake_of, until_mistakes

@@ -192,7 +192,7 @@ def cell_model() -> type[CellFields]:
     fields: dict[str, Any] = {
         option.name: (_bounded(option) | None, Field(None, description=_about_rented(option)))
         for option in rent_options()
-        if option.name not in CellFields.model_fields and option.default != ()
+        if option.name not in CellFields.model_fields and not option.repeats
     }
     for name, several in _own().items():
         kinds = dict.fromkeys(_bounded(option) for _, option in several)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec, own_options
+from diskbench.model.spec import Cell
 from diskbench.plan.rent_options import field_of, flag, stored_name
 from diskbench.plugin import Plugin
 from diskbench.providers.networks import check_cidr, is_loopback
@@ -124,6 +125,32 @@ def size_asked(spec: RentSpec) -> int:
     return spec.size_gib
 
 
+def snapshot_option(spec: RentSpec) -> str | None:
+    """The option, as typed, by which disks are made from a snapshot; None without one. Raises
+    InvalidValue where both are given."""
+    if spec.snapshot is None:
+        return "--snapshot-of-fill" if spec.snapshot_of_fill else None
+    if spec.snapshot_of_fill:
+        raise InvalidValue(
+            f"--snapshot-of-fill makes a snapshot, and --from-snapshot {spec.snapshot} names one",
+            advice="leave one of them out",
+            field="snapshot_of_fill",
+        )
+    return f"--from-snapshot {spec.snapshot}"
+
+
+def check_snapshot_kept(cell: Cell) -> None:
+    """Refuse a filesystem on a disk that is made from a snapshot. Raises InvalidValue."""
+    typed = snapshot_option(cell.rent) if cell.rent is not None else None
+    if typed is not None and cell.target.filesystem is not None:
+        raise InvalidValue(
+            f"--filesystem {cell.target.filesystem} cannot be used with {typed}: it would be made "
+            "over the snapshot's data",
+            advice="leave --filesystem out",
+            field="filesystem",
+        )
+
+
 def check_own(spec: RentSpec, plugin: Plugin) -> None:
     """Refuse options of other providers, and common options without a meaning for this one: they
     would be ignored silently, and the result read as if they had applied. Raises InvalidValue."""
@@ -232,6 +259,12 @@ def check_shared_machine(spec: RentSpec, *, is_apart: bool, apart: str) -> None:
     """Refuse a disk that comes with its machine, and a machine chosen by its disk, where cells with
     other disks share the machine; `apart` names the disks that can be attached to it ("volumes").
     Raises InvalidValue."""
+    if spec.snapshot_of_fill:
+        raise InvalidValue(
+            "--snapshot-of-fill needs a machine of its own",
+            advice="leave reuse_host out, or give a snapshot of yours: from_snapshot",
+            field="snapshot_of_fill",
+        )
     if not is_apart:
         raise InvalidValue(
             f"--disk {spec.disk} comes with its machine, which reuse_host keeps",

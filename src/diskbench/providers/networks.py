@@ -104,6 +104,39 @@ def caller_cidr() -> str:
         raise HostUnavailable(f"{URL} gave no address: {error}", advice=advice) from error
 
 
+def check_webhook(url: str) -> str:
+    """The host of a webhook. Raises InvalidValue for a URL that is none."""
+    host = urlsplit(url).hostname
+    if urlsplit(url).scheme not in {"http", "https"} or not host:
+        raise InvalidValue(
+            "the webhook is not an http or https URL",
+            advice="copy the whole URL that Slack or Mattermost shows for an incoming webhook",
+            field="notify",
+        )
+    return host
+
+
+def post_json(url: str, document: Mapping[str, object]) -> None:
+    """Send a document to a webhook, through the proxy of the environment. Raises InvalidValue for
+    a URL that is none, and HostUnavailable if nothing took it; neither shows more of the URL than
+    its host, because its path is the secret."""
+    host = check_webhook(url)
+    proxy = proxy_for(url)
+    pool = urllib3.PoolManager() if proxy is None else urllib3.ProxyManager(
+        f"http://{proxy.host}:{proxy.port}", proxy_headers=dict(proxy.headers)
+    )  # fmt: skip
+    advice = "the changes stand above; look whether the webhook still exists, then repeat"
+    try:
+        answer = pool.request("POST", url, json=document, timeout=_TIMEOUT_S, retries=False)
+    except urllib3.exceptions.HTTPError as error:
+        reason = type(error).__name__
+        raise HostUnavailable(
+            f"no answer from the webhook at {host}: {reason}", advice=advice
+        ) from None
+    if answer.status >= 300:
+        raise HostUnavailable(f"the webhook at {host} answered {answer.status}", advice=advice)
+
+
 def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str]) -> str | None:
     """The network from which SSH is admitted; None where the user's own group or rules decide.
     `private` is the endpoint of a private cloud, which may see this machine at another address.

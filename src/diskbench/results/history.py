@@ -153,6 +153,7 @@ def _changes(
 ) -> list[LevelChange]:
     edges = [0, *(shift.at for shift in measured.shifts), len(points)]
     spans = [[figure for group in groups[a:b] for figure in group] for a, b in pairwise(edges)]
+    known = [shift.at for shift in drift([point.value for point in points[:-1]]).shifts]
     return [
         LevelChange(
             at=points[shift.at].at,
@@ -164,6 +165,7 @@ def _changes(
             p=shift.p,
             since=edges[i + 2] - shift.at,
             differences=differences(spans[i], spans[i + 1]),
+            new=all(abs(shift.at - at) > 1 for at in known),
         )
         for i, shift in enumerate(measured.shifts)
     ]

@@ -9,22 +9,25 @@ histories consist of, are skipped.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.changes import SHORTEST_STEP_S
-from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
+from diskbench.errors import DiskbenchError, EvidenceDamaged, StoreUnavailable, UnknownName
 from diskbench.fio.declared import is_direct
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
-from diskbench.fio.volume import VOLUME, Exceeded, parse_exceeded
+from diskbench.fio.volume import VOLUME, parse_exceeded
 from diskbench.importers.fio_report import job_text
+from diskbench.model.metrics import CloudMetrics, Exceeded, exceeded_within
 from diskbench.model.phase import StepPhases
 from diskbench.model.processor import SampleSummary
 from diskbench.model.result import StepAudit
@@ -34,6 +37,7 @@ from diskbench.parallel import all_of, few_at_a_time
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import (
     read_manifest,
+    read_metrics,
     read_step,
     result_files,
     step_folders,
@@ -43,7 +47,7 @@ from diskbench.store.derived import read_pruned
 from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable
 from diskbench.store.imported_report import imported_parts
-from diskbench.store.manifest import PrunedRun
+from diskbench.store.manifest import PrunedRun, StepRecord
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
@@ -207,6 +211,9 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
 
 
 def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
+    metrics = None
+    with contextlib.suppress(EvidenceDamaged):  # the steps say enough without
+        metrics = read_metrics(evidence, run_id)
     for folder in step_folders(evidence, run_id):
         record = read_step(evidence, run_id, folder)
         if record is None:
@@ -217,8 +224,18 @@ def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
             record.step,
             _parsed(output, f"{folder}/{FIO_JSON}") if output else None,
             parse_samples(samples) if samples else None,
-            exceeded=parse_exceeded(files.get(VOLUME, b"")),
+            exceeded=parse_exceeded(files.get(VOLUME, b"")) or _by_metrics(metrics, record),
         )
+
+
+def _by_metrics(metrics: CloudMetrics | None, record: StepRecord) -> Exceeded | None:
+    """What the cloud's monitoring says of a step whose volumes did not tell it in the guest."""
+    if metrics is None:
+        return None
+    started, finished = (
+        datetime.fromisoformat(text).timestamp() for text in (record.started_at, record.finished_at)
+    )
+    return exceeded_within(metrics.metrics, started, finished)
 
 
 def _parsed(data: bytes, where: str) -> FioOutput | None:

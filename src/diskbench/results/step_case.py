@@ -13,7 +13,6 @@ from diskbench.analysis.setting import LINKS, Medium, Setting
 from diskbench.analysis.unsteady import two_latencies
 from diskbench.fio.declared import declared, options_of
 from diskbench.fio.device import DeviceCount, device_counts
-from diskbench.fio.volume import Exceeded
 from diskbench.fio.warnings import processor_of, step_warnings
 from diskbench.model.doubts import (
     FIGURES_DISAGREE,
@@ -25,6 +24,7 @@ from diskbench.model.doubts import (
     Reason,
 )
 from diskbench.model.facts import HostFacts
+from diskbench.model.metrics import Exceeded
 from diskbench.model.processor import busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
@@ -117,13 +117,16 @@ def setting_of(
     )
 
 
-def _exceeded(group: StepGroup) -> Exceeded:
-    """The seconds beyond each limit, of all rounds; none where a round has no counters."""
-    of_rounds = [evidence.exceeded for evidence in group.evidence]
-    read = [one for one in of_rounds if one is not None]
-    if not read or len(read) < len(of_rounds):
-        return {}
-    return {limit: sum(one[limit] for one in read) for limit in read[0]}
+def _exceeded(group: StepGroup) -> Exceeded | None:
+    """The seconds beyond each limit, of all rounds; None where a round has no counters."""
+    read = [evidence.exceeded for evidence in group.evidence if evidence.exceeded is not None]
+    if not read or len(read) < len(group.evidence):
+        return None
+    seen = [one.counted_s for one in read if one.counted_s is not None]
+    return Exceeded(
+        {limit: sum(one.seconds.get(limit, 0.0) for one in read) for limit in read[0].seconds},
+        sum(seen) if seen else None,
+    )
 
 
 def _is_synced(group: StepGroup) -> bool:

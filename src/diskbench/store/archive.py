@@ -4,6 +4,7 @@
     runs/<run_id>/steps/<iii>-<name>[-r<round>]/<file>[.zst]
                                                /step.json       closes the step
     runs/<run_id>/manifest.json                                 closes the run
+    runs/<run_id>/metrics.json                                  what the cloud counted, read later
 
 Files of more than 4 KiB are compressed. A closed folder never changes; a folder that a killed
 process left open, or whose step.json cannot be read, is written again. No file of a host or of an
@@ -27,6 +28,7 @@ from diskbench.errors import (
     KeyTaken,
     NewerFormat,
 )
+from diskbench.model.metrics import METRICS, CloudMetrics
 from diskbench.model.result import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
 from diskbench.model.value_fault import value_faults
@@ -277,6 +279,21 @@ def read_manifest(store: EvidenceStore, run_id: str) -> Manifest | None:
             advice="restore it from a copy of the store; the other runs are not affected",
         )
     return manifest
+
+
+def write_metrics(store: EvidenceStore, run_id: str, metrics: CloudMetrics) -> None:
+    """Keep what the cloud counted of a run; a second look that saw more replaces the first."""
+    store.replace(f"{run_prefix(run_id)}/{METRICS}", _json(metrics))
+
+
+def read_metrics(store: EvidenceStore, run_id: str) -> CloudMetrics | None:
+    """What the cloud counted of a run; None where it was not asked, or told nothing. Raises
+    EvidenceDamaged."""
+    try:
+        data = store.get(f"{run_prefix(run_id)}/{METRICS}")
+    except KeyError:
+        return None
+    return parse_record(CloudMetrics, data, f"{METRICS} of run {run_id}")
 
 
 def list_runs(store: EvidenceStore) -> Sequence[str]:

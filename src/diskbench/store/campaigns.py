@@ -18,8 +18,8 @@ from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem
 from diskbench.store import schema
 from diskbench.store.cells import update_cell
-from diskbench.store.clock import present, ulid_time
-from diskbench.store.database import one_statement, transaction
+from diskbench.store.clock import present
+from diskbench.store.database import change, fetch, fetch_as, transaction
 from diskbench.store.upsert import insert_missing
 
 
@@ -52,14 +52,9 @@ class CampaignRow(Frozen):
 
 def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> None:
     """Write a matrix and all its cells, before anything is rented; idempotent."""
-    base = {
-        "campaign_id": campaign.campaign_id,
-        "created_at": ulid_time(campaign.campaign_id),
-    }
     with transaction(database) as connection:
         began = campaign.created_at or connection.execute(sa.select(present())).scalar_one()
         row = campaign.model_dump(mode="json") | {"created_at": began}
-        insert_missing(connection, schema.campaign, [base])
         insert_missing(connection, schema.matrix, [row])
         insert_missing(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
 
@@ -89,8 +84,7 @@ def find_matrix(database: Engine, campaign_id: str) -> CampaignRow | None:
 def _campaigns(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[CampaignRow]:
     """The matrices that meet all `conditions`, oldest first."""
     query = sa.select(schema.matrix).where(*conditions).order_by(schema.matrix.c.campaign_id)
-    with one_statement(database) as connection:
-        return [campaign_of_row(row) for row in connection.execute(query).mappings()]
+    return fetch_as(database, CampaignRow, query)
 
 
 def find_campaign(database: Engine, name: str | None) -> CampaignRow:
@@ -120,24 +114,15 @@ def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: 
     (compare and swap)."""
     matrix = schema.matrix
     expected = matrix.c.owner.is_(None) if previous is None else matrix.c.owner == previous
-    with transaction(database) as connection:
-        swapped = connection.execute(
-            sa.update(matrix)
-            .where(matrix.c.campaign_id == campaign_id, expected)
-            .values(owner=owner)
-        )
-    return swapped.rowcount == 1
+    mine = matrix.c.campaign_id == campaign_id
+    return change(database, sa.update(matrix).where(mine, expected).values(owner=owner)) == 1
 
 
 def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState) -> None:
     """Set the state of a matrix, and the time of its end when it is done."""
     values: dict[str, Any] = {"state": state, "finished_at": present() if state == "done" else None}
-    with transaction(database) as connection:
-        connection.execute(
-            sa.update(schema.matrix)
-            .where(schema.matrix.c.campaign_id == campaign_id)
-            .values(**values)
-        )
+    mine = schema.matrix.c.campaign_id == campaign_id
+    change(database, sa.update(schema.matrix).where(mine).values(**values))
 
 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
@@ -150,15 +135,9 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
         .distinct()
     )
     routes: dict[str, set[str]] = {}
-    with one_statement(database) as connection:
-        for trial_id, route in connection.execute(query):
-            routes.setdefault(trial_id, set()).add(route)
+    for trial_id, route in fetch(database, query):
+        routes.setdefault(trial_id, set()).add(route)
     return routes
-
-
-def campaign_of_row(row: sa.RowMapping) -> CampaignRow:
-    """The matrix that a row of the table `matrix` holds."""
-    return CampaignRow.model_validate(dict(row))
 
 
 def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
@@ -174,8 +153,7 @@ def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
             sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling"),
         )
     )
-    with one_statement(database) as connection:
-        return frozenset(connection.execute(asked).scalars())
+    return frozenset(trial_id for (trial_id,) in fetch(database, asked))
 
 
 def request_cancel(database: Engine, trial_id: str) -> bool:
@@ -213,5 +191,4 @@ def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
             **error_columns(_CANCELLED),
         )
     )
-    with transaction(database) as connection:
-        return connection.execute(ended).rowcount == 1
+    return change(database, ended) == 1

@@ -8,8 +8,7 @@ measured is in the rows of trials and runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
@@ -18,7 +17,7 @@ from diskbench.model.campaign import LIVE, CellRow, CellState
 from diskbench.model.spec import Plan
 from diskbench.store import schema
 from diskbench.store.clock import present
-from diskbench.store.database import one_statement, transaction
+from diskbench.store.database import change, fetch_as, transaction
 from diskbench.store.upsert import insert_missing
 
 
@@ -59,8 +58,7 @@ def _cells(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[CellRo
     """The cells that meet all `conditions`, in the order of matrices and cells."""
     cell = schema.cell.c
     query = sa.select(schema.cell).where(*conditions).order_by(cell.campaign_id, cell.position)
-    with one_statement(database) as connection:
-        return [cell_row(row) for row in connection.execute(query).mappings()]
+    return fetch_as(database, CellRow, query)
 
 
 def _of_matrix() -> sa.ColumnElement[bool]:
@@ -77,11 +75,10 @@ def update_cell(
 ) -> bool:
     """Change the cell whose newest attempt is `trial_id`, if it is in one of `states`."""
     cell = schema.cell
-    change = sa.update(cell).where(cell.c.trial_id == trial_id).values(**values)
+    update = sa.update(cell).where(cell.c.trial_id == trial_id).values(**values)
     if states is not None:
-        change = change.where(cell.c.state.in_(sorted(states)))
-    with one_statement(database) as connection:
-        return connection.execute(change).rowcount == 1
+        update = update.where(cell.c.state.in_(sorted(states)))
+    return change(database, update) == 1
 
 
 def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:
@@ -90,22 +87,16 @@ def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | N
     did before."""
     cell = schema.cell
     expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
-    with one_statement(database) as connection:
-        swapped = connection.execute(
-            sa.update(cell)
-            .where(
-                cell.c.trial_id == trial_id,
-                cell.c.state.in_(sorted(LIVE)),
-                sa.or_(expected, cell.c.owner == owner),
-            )
-            .values(owner=owner, started_at=sa.func.coalesce(cell.c.started_at, present()))
+    swap = (
+        sa.update(cell)
+        .where(
+            cell.c.trial_id == trial_id,
+            cell.c.state.in_(sorted(LIVE)),
+            sa.or_(expected, cell.c.owner == owner),
         )
-    return swapped.rowcount == 1
-
-
-def cell_row(row: Mapping[Any, Any]) -> CellRow:
-    """A CellRow from a row of the table."""
-    return CellRow.model_validate(dict(row))
+        .values(owner=owner, started_at=sa.func.coalesce(cell.c.started_at, present()))
+    )
+    return change(database, swap) == 1
 
 
 RUN = "run"

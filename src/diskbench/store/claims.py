@@ -1,6 +1,6 @@
-"""The unfinished trials, their progress, and the live processes: rows that are deleted when the
-trial ends. And where the time of a trial went. None of them is a result; the owner of a trial is in
-the row of its cell (cells.py).
+"""Who is at work: the live processes, and the progress of runs, rows that are deleted when the run
+ends. And where the time of a trial went. None of them is a result; the owner of a trial is in the
+row of its cell (cells.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
 from diskbench.store.clock import present
-from diskbench.store.database import database_time, one_statement, transaction
+from diskbench.store.database import change, database_time, fetch, one_statement, transaction
 from diskbench.store.moments import iso
 from diskbench.store.upsert import upsert
 
@@ -64,20 +64,6 @@ class Executor:
         return gone.total_seconds()
 
 
-def unfinished_trials(database: Engine) -> Sequence[str]:
-    """The ids of all trials that have not ended, oldest first."""
-    query = sa.select(schema.claim.c.trial_id).order_by(schema.claim.c.trial_id)
-    with one_statement(database) as connection:
-        return list(connection.execute(query).scalars())
-
-
-def is_unfinished(database: Engine, trial_id: str) -> bool:
-    """Whether a trial has begun and not ended."""
-    query = sa.select(schema.claim).where(schema.claim.c.trial_id == trial_id)
-    with one_statement(database) as connection:
-        return connection.execute(query).first() is not None
-
-
 def progress_row(
     run_id: str,
     *,
@@ -114,8 +100,7 @@ def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, 
         .where(run.c.trial_id.in_(trial_ids))
         .order_by(progress.c.updated_at)
     )
-    with one_statement(database) as connection:
-        return {trial_id: SavedProgress(*row) for trial_id, *row in connection.execute(query)}
+    return {trial_id: SavedProgress(*row) for trial_id, *row in fetch(database, query)}
 
 
 def register_executor(
@@ -144,23 +129,14 @@ def register_executor(
 
 def describe_executor(database: Engine, executor_id: str, **values: object) -> None:
     """Set columns of a registered process: its `name`, `queues`, `concurrency`, and so on."""
-    executor = schema.executor
-    with one_statement(database) as connection:
-        connection.execute(
-            sa.update(executor).where(executor.c.executor_id == executor_id).values(**values)
-        )
+    mine = schema.executor.c.executor_id == executor_id
+    change(database, sa.update(schema.executor).where(mine).values(**values))
 
 
 def beat(database: Engine, executor_id: str) -> bool:
     """Record that this process is still alive; False when it was declared dead and removed."""
-    executor = schema.executor
-    with one_statement(database) as connection:
-        alive = connection.execute(
-            sa.update(executor)
-            .where(executor.c.executor_id == executor_id)
-            .values(beat_at=present())
-        )
-    return alive.rowcount == 1
+    mine = schema.executor.c.executor_id == executor_id
+    return change(database, sa.update(schema.executor).where(mine).values(beat_at=present())) == 1
 
 
 def list_executors(database: Engine) -> Sequence[Executor]:
@@ -168,15 +144,12 @@ def list_executors(database: Engine) -> Sequence[Executor]:
     names = [name for name in Executor.__dataclass_fields__ if name != "seen_at"]
     columns = [schema.executor.c[name] for name in names]
     query = sa.select(*columns, present()).order_by(schema.executor.c.executor_id)
-    with one_statement(database) as connection:
-        return [Executor(*row) for row in connection.execute(query)]
+    return [Executor(*row) for row in fetch(database, query)]
 
 
 def remove_executor(database: Engine, executor_id: str) -> None:
     """Delete the row of a process that ended or is dead."""
-    executor = schema.executor
-    with transaction(database) as connection:
-        connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))
+    change(database, sa.delete(schema.executor).where(schema.executor.c.executor_id == executor_id))
 
 
 def add_timing(database: Engine, trial_id: str, seconds: Mapping[str, float]) -> None:
@@ -203,5 +176,4 @@ def load_timing(database: Engine, trial_id: str) -> dict[str, float]:
         .where(timing.c.trial_id == trial_id)
         .order_by(timing.c.position)
     )
-    with one_statement(database) as connection:
-        return {row.name: row.seconds for row in connection.execute(query)}
+    return {row.name: row.seconds for row in fetch(database, query)}

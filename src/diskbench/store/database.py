@@ -7,15 +7,16 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from platformdirs import user_data_path
+from pydantic import BaseModel
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Engine
 
@@ -26,7 +27,7 @@ from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused
 from diskbench.store.schema_revision import (
     HEAD,
     VERSIONS,
-    bring_up_to_date,
+    make_schema,
     refuse_unknown,
     revision_of,
 )
@@ -34,6 +35,7 @@ from diskbench.store.urls import DATABASE_FORMS, database_file, database_url, pr
 from diskbench.visible import unstorable, unstorable_words
 
 log = logging.getLogger(__name__)
+M = TypeVar("M", bound=BaseModel)
 
 BUSY_TIMEOUT_S = 30
 """How long a writer waits for the lock before it gives up; one write takes milliseconds."""
@@ -67,7 +69,7 @@ def open_database(url: str) -> Engine:
     try:
         with as_unavailable(engine, before_work=True):
             if revision_of(engine) != HEAD:
-                bring_up_to_date(engine)
+                make_schema(engine)
             warn_of_skew(engine)
     except BaseException:
         engine.dispose()
@@ -77,21 +79,16 @@ def open_database(url: str) -> Engine:
 
 @dataclass(frozen=True)
 class DatabaseState:
-    """`revision` is that of our schema, None where there is none; `exists` says whether there is a
-    database at all: the first run makes a SQLite file."""
+    """Whether it has our schema, and whether there is a database at all: the first run makes a
+    SQLite file."""
 
     url: str
     exists: bool
-    revision: str | None = None
-
-    @property
-    def is_current(self) -> bool:
-        """Whether nothing has to be made or migrated."""
-        return self.revision == HEAD
+    has_schema: bool = False
 
 
 def database_state(url: str) -> DatabaseState:
-    """The state of the database at `url`, of which nothing is made or migrated; a lock is taken for
+    """The state of the database at `url`, of which nothing is made; a lock is taken for
     a moment to see whether it can be written to.
 
     Logs a warning where this machine's clock is over a minute from the database's. Raises
@@ -110,7 +107,7 @@ def database_state(url: str) -> DatabaseState:
             refuse_unknown(engine, revision)
             check_writable(engine)
             warn_of_skew(engine)
-        return DatabaseState(shown_url(engine), exists=True, revision=revision)
+        return DatabaseState(shown_url(engine), exists=True, has_schema=revision is not None)
     finally:
         engine.dispose()
 
@@ -150,10 +147,29 @@ def one_statement(engine: Engine) -> Iterator[Connection]:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
+def fetch(engine: Engine, query: sa.Select[Any]) -> Sequence[Any]:
+    """The rows that a query finds. Raises StoreUnavailable."""
+    with one_statement(engine) as connection:
+        return connection.execute(query).all()
+
+
+def fetch_as(engine: Engine, kind: type[M], query: sa.Select[Any]) -> list[M]:
+    """The rows that a query finds, each as the model whose fields are its columns."""
+    with one_statement(engine) as connection:
+        found = connection.execute(query).mappings()
+        return [kind.model_validate(dict(row)) for row in found]
+
+
+def change(engine: Engine, statement: sa.Update | sa.Delete) -> int:
+    """Carry out one statement; returns how many rows it changed. Raises StoreUnavailable."""
+    with one_statement(engine) as connection:
+        return connection.execute(statement).rowcount
+
+
 def database_time(engine: Engine) -> datetime:
     """The database's present time, UTC. Raises StoreUnavailable."""
-    with one_statement(engine) as connection:
-        return datetime.fromisoformat(connection.execute(sa.select(present())).scalar_one())
+    ((present_time,),) = fetch(engine, sa.select(present()))
+    return datetime.fromisoformat(present_time)
 
 
 def skew_s(engine: Engine) -> float:

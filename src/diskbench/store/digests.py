@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.run import RUN_FIELDS, AskedRun
 from diskbench.store import schema
-from diskbench.store.database import transaction
+from diskbench.store.database import fetch, transaction
 from diskbench.store.evidence_place import directory_of_engine
 from diskbench.store.query import chunks, newest_first, run_of
 from diskbench.store.where import Filter, where
@@ -34,11 +34,10 @@ def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
         .order_by(*newest_first())
     )
     directory = directory_of_engine(database)
-    with transaction(database) as connection:
-        return [
-            AskedRun(run_of(row, directory), rent, scope)
-            for *row, rent, scope in connection.execute(query)
-        ]
+    return [
+        AskedRun(run_of(row, directory), rent, scope)
+        for *row, rent, scope in fetch(database, query)
+    ]
 
 
 def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:

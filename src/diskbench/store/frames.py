@@ -14,9 +14,9 @@ from diskbench.fio.histogram import step_histograms
 from diskbench.model.result import Direction
 from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore
-from diskbench.store.database import transaction
+from diskbench.store.database import fetch
 from diskbench.store.export import polars_types
-from diskbench.store.query import chunks, oldest_first
+from diskbench.store.query import chunks, oldest_first, rows_of
 from diskbench.store.result_tables import trial
 from diskbench.store.run_row import COLUMNS, bought_for, with_bought
 from diskbench.store.schema import run
@@ -32,8 +32,7 @@ def runs_frame(database: Engine) -> pl.DataFrame:
     import polars as pl
 
     types, query = polars_types(), sa.select(run).order_by(*oldest_first())
-    with transaction(database) as connection:
-        rows = [tuple(map(_plain, row)) for row in connection.execute(query)]
+    rows = [tuple(map(_plain, row)) for row in fetch(database, query)]
     return pl.DataFrame(rows, schema={c.name: types[c.name] for c in run.c}, orient="row")
 
 
@@ -46,12 +45,11 @@ def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
     """A frame with a `run_id`, with the columns of what was bought for each run appended."""
     columns = sa.select(run.c.run_id, *(run.c[name] for name in COLUMNS))
     run_ids = frame["run_id"].unique().sort().to_list()
-    bought: dict[str, dict[str, Any]] = {}
-    with transaction(database) as connection:
-        for chunk in chunks(run_ids):
-            query = columns.where(run.c.run_id.in_(chunk))
-            for run_id, *values in connection.execute(query):
-                bought[run_id] = dict(zip(COLUMNS, values, strict=True))
+    queries = (columns.where(run.c.run_id.in_(chunk)) for chunk in chunks(run_ids))
+    bought = {
+        run_id: dict(zip(COLUMNS, values, strict=True))
+        for run_id, *values in rows_of(database, *queries)
+    }
     return with_bought(frame, bought)
 
 
@@ -154,9 +152,7 @@ def _stored_plans(database: Engine, run_ids: Sequence[str] | None) -> Iterable[t
     )
     if run_ids is not None:
         query = query.where(run.c.run_id.in_(run_ids))
-    with transaction(database) as connection:
-        rows = connection.execute(query).all()
-    for run_id, column in rows:
+    for run_id, column in fetch(database, query):
         if column is not None:
             plan = json.loads(column) if isinstance(column, str) else column
             yield run_id, Plan.model_validate(plan)

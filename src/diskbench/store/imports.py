@@ -242,7 +242,7 @@ def _keep_run(
         name=source.name,
         index=index,
         tool_version=parsed.tool_version,
-        created_at=run.started_at or run.finished_at or at,
+        created_at=at,
         local_time=run.local_time,
         job_file=source.job_file,
         files=records,

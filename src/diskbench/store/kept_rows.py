@@ -37,7 +37,6 @@ from diskbench.store.clock import ulid_time
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.leases import Lease
-from diskbench.store.run_row import campaign_row
 from diskbench.store.upsert import insert_missing, upsert
 
 LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
@@ -283,7 +282,6 @@ def _put_matrix(
         cells = [_ended(cell, attempts.get((campaign_id, cell.position))) for cell in cells]
         ends = [cell.finished_at for cell in cells if cell.finished_at is not None]
         matrix |= {"state": "done", "finished_at": max(ends, default=matrix["created_at"])}
-    insert_missing(connection, schema.campaign, [campaign_row(campaign_id)])
     upsert(connection, schema.matrix, [matrix])
     upsert(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
     machines = [_row_of(schema.machine, row) for row in record.machines]

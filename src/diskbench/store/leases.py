@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Engine
 from diskbench.model.base import Frozen
 from diskbench.store import schema
 from diskbench.store.clock import present
-from diskbench.store.database import database_time, one_statement, transaction
+from diskbench.store.database import change, database_time, fetch, fetch_as, transaction
 from diskbench.store.upsert import insert_missing
 
 LeaseState = Literal["open", "released"]
@@ -60,7 +60,7 @@ def insert_leases(connection: Connection, leases: Sequence[Lease]) -> None:
 def load_lease(database: Engine, lease_id: str) -> Lease | None:
     """The lease with this id; None when there is none."""
     query = sa.select(schema.lease).where(schema.lease.c.lease_id == lease_id)
-    return next(iter(leases_by(database, query)), None)
+    return next(iter(fetch_as(database, Lease, query)), None)
 
 
 def lease_and_time(database: Engine, lease_id: str) -> tuple[Lease | None, datetime]:
@@ -89,7 +89,7 @@ def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequenc
     query = sa.select(schema.lease).order_by(schema.lease.c.created_at, schema.lease.c.lease_id)
     if state is not None:
         query = query.where(schema.lease.c.state == state)
-    return leases_by(database, query)
+    return fetch_as(database, Lease, query)
 
 
 def any_expired(database: Engine) -> bool:
@@ -99,19 +99,13 @@ def any_expired(database: Engine) -> bool:
     query = sa.select(sa.literal(1)).where(
         lease.c.state == "open", lease.c.error.is_(None), lease.c.expires_at < present()
     )
-    with one_statement(database) as connection:
-        return connection.execute(query.limit(1)).first() is not None
+    return bool(fetch(database, query.limit(1)))
 
 
 def _update(database: Engine, lease_id: str, **values: object) -> bool:
     lease = schema.lease
-    with one_statement(database) as connection:
-        changed = connection.execute(
-            sa.update(lease)
-            .where(lease.c.lease_id == lease_id, lease.c.state == "open")
-            .values(**values)
-        )
-        return changed.rowcount > 0
+    mine = lease.c.lease_id == lease_id, lease.c.state == "open"
+    return change(database, sa.update(lease).where(*mine).values(**values)) > 0
 
 
 def leases_of_campaign(
@@ -126,10 +120,4 @@ def leases_of_campaign(
     )
     if state is not None:
         query = query.where(lease.c.state == state)
-    return leases_by(database, query)
-
-
-def leases_by(database: Engine, query: sa.Select[Any]) -> list[Lease]:
-    """The leases whose rows a query finds."""
-    with one_statement(database) as connection:
-        return [Lease.model_validate(dict(row)) for row in connection.execute(query).mappings()]
+    return fetch_as(database, Lease, query)

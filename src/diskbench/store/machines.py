@@ -11,8 +11,8 @@ from diskbench.model.base import Frozen
 from diskbench.model.campaign import LIVE
 from diskbench.model.rental import Rental
 from diskbench.store import schema
-from diskbench.store.database import one_statement, transaction
-from diskbench.store.leases import Lease, insert_leases, leases_by
+from diskbench.store.database import change, fetch, fetch_as, transaction
+from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.upsert import insert_missing
 
 MachineState = Literal["open", "ending"]
@@ -77,8 +77,7 @@ def list_machines(database: Engine, campaign_id: str | None = None) -> list[Mach
     )
     if campaign_id is not None:
         query = query.where(machine.c.campaign_id == campaign_id)
-    with one_statement(database) as connection:
-        return [_machine(row) for row in connection.execute(query).mappings()]
+    return fetch_as(database, MachineRecord, query)
 
 
 def machine_leases(database: Engine, campaign_id: str) -> list[Lease]:
@@ -89,7 +88,7 @@ def machine_leases(database: Engine, campaign_id: str) -> list[Lease]:
         .join(machine, machine.c.lease_id == lease.c.lease_id)
         .where(machine.c.campaign_id == campaign_id)
     )
-    return leases_by(database, query)
+    return fetch_as(database, Lease, query)
 
 
 def machine_turns(database: Engine, campaign_id: str) -> dict[str, list[str]]:
@@ -99,24 +98,22 @@ def machine_turns(database: Engine, campaign_id: str) -> dict[str, list[str]]:
         run.campaign_id == campaign_id, run.machine_lease.is_not(None), run.run_index == 0
     )
     turns: dict[str, list[str]] = {}
-    with one_statement(database) as connection:
-        for machine_lease, trial_id in connection.execute(query):
-            turns.setdefault(machine_lease, []).append(trial_id)
+    for machine_lease, trial_id in fetch(database, query):
+        turns.setdefault(machine_lease, []).append(trial_id)
     return turns
 
 
 def give_machine(database: Engine, machine: MachineRecord, trial_id: str) -> MachineRecord | None:
     """The next turn on a machine (compare and swap); None when it is not to be had any more."""
-    change: dict[str, str | int] = {"trial_id": trial_id, "turn": machine.turn + 1}
-    is_given = _swap(database, machine, schema.machine.c.state == "open", **change)
-    return machine.model_copy(update=change) if is_given else None
+    given: dict[str, str | int] = {"trial_id": trial_id, "turn": machine.turn + 1}
+    is_given = _swap(database, machine, schema.machine.c.state == "open", **given)
+    return machine.model_copy(update=given) if is_given else None
 
 
 def keep_machine(database: Engine, lease_id: str, zone: str | None) -> None:
     """Note where the machine is that waits for the next trial."""
     table = schema.machine
-    with transaction(database) as connection:
-        connection.execute(sa.update(table).where(table.c.lease_id == lease_id).values(zone=zone))
+    change(database, sa.update(table).where(table.c.lease_id == lease_id).values(zone=zone))
 
 
 def end_machine(database: Engine, machine: MachineRecord) -> bool:
@@ -129,15 +126,13 @@ def _swap(
     database: Engine,
     machine: MachineRecord,
     *conditions: sa.ColumnElement[bool],
-    **change: str | int,
+    **values: str | int,
 ) -> bool:
     """Change a machine that the same trial still has, as far as the `conditions` hold; whether it
     was changed."""
     table = schema.machine
     mine = table.c.lease_id == machine.lease_id, table.c.trial_id == machine.trial_id
-    with transaction(database) as connection:
-        swapped = connection.execute(sa.update(table).where(*mine, *conditions).values(**change))
-    return swapped.rowcount == 1
+    return change(database, sa.update(table).where(*mine, *conditions).values(**values)) == 1
 
 
 class MachineCells(NamedTuple):
@@ -163,8 +158,8 @@ def machine_cells(
         sa.func.count(sa.case((unfinished, 1))),
         sa.func.coalesce(sa.func.sum(sa.case((unfinished, expected_s))), 0.0),
     ).where(cell.campaign_id == campaign_id, cell.machine == name)
-    with one_statement(database) as connection:
-        return MachineCells(*connection.execute(query).one())
+    (counts,) = fetch(database, query)
+    return MachineCells(*counts)
 
 
 def is_used(database: Engine, machine: MachineRecord) -> bool:
@@ -173,16 +168,9 @@ def is_used(database: Engine, machine: MachineRecord) -> bool:
     query = sa.select(cell.position).where(
         cell.trial_id == machine.trial_id, cell.state.in_(sorted(LIVE))
     )
-    with one_statement(database) as connection:
-        return connection.execute(query.limit(1)).first() is not None
+    return bool(fetch(database, query.limit(1)))
 
 
 def _one_machine(database: Engine, condition: sa.ColumnElement[bool]) -> MachineRecord | None:
     query = sa.select(schema.machine).where(condition).order_by(schema.machine.c.lease_id.desc())
-    with one_statement(database) as connection:
-        row = connection.execute(query).mappings().first()
-    return _machine(row) if row else None
-
-
-def _machine(row: sa.RowMapping) -> MachineRecord:
-    return MachineRecord.model_validate(dict(row))
+    return next(iter(fetch_as(database, MachineRecord, query.limit(1))), None)

@@ -11,8 +11,7 @@ from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.campaign import LIVE, CampaignState, CellRow
 from diskbench.store import schema
-from diskbench.store.campaigns import CampaignRow, campaign_of_row
-from diskbench.store.cells import cell_row
+from diskbench.store.campaigns import CampaignRow
 from diskbench.store.clock import present
 from diskbench.store.database import transaction
 
@@ -40,7 +39,7 @@ class Locked:
         self.now = datetime.fromisoformat(
             max(times) if times else connection.execute(sa.select(present())).scalar_one()
         )
-        self._cells = {row["position"]: cell_row(row) for row in rows}
+        self._cells = {row["position"]: CellRow.model_validate(row) for row in rows}
 
     @property
     def cells(self) -> Sequence[CellRow]:
@@ -84,4 +83,5 @@ def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
             query = query.with_for_update(key_share=True)
         else:
             connection.execute(sa.update(matrix).where(mine).values(state=matrix.c.state))
-        yield Locked(connection, campaign_of_row(connection.execute(query).mappings().one()))
+        row = connection.execute(query).mappings().one()
+        yield Locked(connection, CampaignRow.model_validate(dict(row)))

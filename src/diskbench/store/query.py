@@ -41,6 +41,11 @@ def oldest_first() -> tuple[sa.ColumnElement[Any], ...]:
     return _RUN.measured_at.asc().nulls_last(), _RUN.created_at.asc(), _RUN.run_id.asc()
 
 
+def last_stored_first() -> tuple[sa.ColumnElement[Any], ...]:
+    """The order of runs by when they were begun or imported here: what a person did last."""
+    return _RUN.created_at.desc(), *newest_first()
+
+
 def chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
     """Values as few at a time as one statement takes."""
     for start in range(0, len(values), AT_ONCE):
@@ -125,9 +130,9 @@ def runs_by_id(database: Engine, run_ids: Sequence[str]) -> dict[str, Run]:
 
 
 def find_run(database: Engine, run_id: str) -> Run:
-    """One run by its full id, the beginning or short form of it (model/ids.py), `last` for the
-    newest, which is one without a date only where no run has any, or `last~N` for the newest of the
-    trial that N newer ones follow.
+    """One run by its full id, the beginning or short form of it (model/ids.py), `last` for the one
+    that was begun or imported last, or `last~N` for the newest of the trial that N later ones
+    follow.
 
     Raises UnknownName when there is none, InvalidValue when several begin so, or nothing was typed.
     """
@@ -151,8 +156,9 @@ def find_run(database: Engine, run_id: str) -> Run:
 
 
 def _last(database: Engine, number: int) -> Run:
-    """The newest run of the newest trial but `number`. Raises UnknownName."""
-    trials = newest_trials(database, (), number + 1)
+    """The newest run of the trial that was begun or imported last but `number`. Raises
+    UnknownName."""
+    trials = newest_trials(database, (), number + 1, order=last_stored_first())
     if len(trials) > number:
         run_id = list(trials.values())[number]
         return runs_by_id(database, [run_id])[run_id]
@@ -161,10 +167,16 @@ def _last(database: Engine, number: int) -> Run:
     raise UnknownName("run", f"{LAST}~{number}", (), advice=f"there are {len(trials)} trials")
 
 
-def newest_trials(database: Engine, filters: Sequence[Filter], limit: int | None) -> dict[str, str]:
-    """The trials with runs that meet all `filters`, the last measured first and those without a
-    date last, each with the newest of these runs: at most `limit`."""
-    query = _chosen([_RUN.trial_id, _RUN.run_id], filters).order_by(*newest_first())
+def newest_trials(
+    database: Engine,
+    filters: Sequence[Filter],
+    limit: int | None,
+    *,
+    order: Sequence[sa.ColumnElement[Any]] = (),
+) -> dict[str, str]:
+    """The trials with runs that meet all `filters`, in that `order` (default: the last measured
+    first and those without a date last), each with the first of these runs: at most `limit`."""
+    query = _chosen([_RUN.trial_id, _RUN.run_id], filters).order_by(*(order or newest_first()))
     look = None if limit is None else limit + _FIRST_LOOK
     while True:
         trials: dict[str, str] = {}

@@ -102,7 +102,6 @@ def _as_diskbench_error(error: Exception) -> DiskbenchError:
 def write_runs(database: Engine, runs: Sequence[RunRows]) -> None:
     """Put the rows of runs in place of those that are there: all of them, or none."""
     steps = {rows.run["run_id"]: rows.steps for rows in runs}
-    campaigns = {rows.campaign["campaign_id"]: rows.campaign for rows in reversed(runs)}
     trials = {rows.trial["trial_id"]: rows.trial for rows in runs}
     directory = directory_of_engine(database)
     rows = [
@@ -111,7 +110,6 @@ def write_runs(database: Engine, runs: Sequence[RunRows]) -> None:
     with transaction(database) as connection:
         for chunk in chunks(tuple(steps)):
             connection.execute(sa.delete(schema.run).where(schema.run.c.run_id.in_(chunk)))
-        insert_missing(connection, schema.campaign, list(campaigns.values()))
         upsert(connection, schema.trial, list(trials.values()))
         insert_missing(connection, schema.run, rows)
         write_steps(connection, steps)

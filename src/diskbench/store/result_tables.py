@@ -30,18 +30,11 @@ def run_id(*, ondelete: str = "CASCADE") -> sa.Column[str]:
     return sa.Column("run_id", sa.Text, key, primary_key=True)
 
 
-campaign = sa.Table(
-    f"{PREFIX}campaign",
-    metadata,
-    sa.Column("campaign_id", sa.Text, primary_key=True),
-    text("created_at"),
-)
-
 trial = sa.Table(
     f"{PREFIX}trial",
     metadata,
     sa.Column("trial_id", sa.Text, primary_key=True),
-    sa.Column("campaign_id", sa.Text, sa.ForeignKey(campaign.c.campaign_id), nullable=False),
+    text("campaign_id", null=False),
     sa.Column("replicate", sa.Integer, nullable=False),
     text("created_at"),
     sa.Column("plan", JSON),

@@ -20,11 +20,11 @@ from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.cells import insert_run_cells, is_of_matrix
 from diskbench.store.clock import now
-from diskbench.store.database import one_statement, transaction
+from diskbench.store.database import change, fetch, transaction
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.query import chunks, rows_of
-from diskbench.store.run_row import campaign_row, run_row, trial_row
+from diskbench.store.run_row import run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
 
@@ -36,21 +36,20 @@ def save_plans(
     owner: str | None = None,
     leases: Sequence[Lease] = (),
 ) -> None:
-    """Write leases, campaigns, trials, their runs as planned and their claims, before anything is
-    made on a host; and the cells of trials that belong to no matrix. All are written in one
-    transaction, by as many statements as for one trial.
+    """Write leases, trials and their runs as planned, before anything is made on a host; and the
+    cells of trials that belong to no matrix. All are written in one transaction, by as many
+    statements as for one trial.
 
     `evidence_url` is the store's printable URL. The cells are `owner`'s from the start: one that is
-    nobody's looks abandoned. The leases come with them, all or nothing: one without a claim looks
+    nobody's looks abandoned. The leases come with them, all or nothing: one without a run looks
     like one that outlived its trial, and whoever sweeps would give it back.
     """
     evidence_url = kept_url(evidence_url, directory_of_engine(database))
     campaign_ids = list(dict.fromkeys(plan.campaign_id for plan in plans))
     with transaction(database) as connection:
         insert_leases(connection, leases)
-        # A matrix has written its campaign and its cells.
+        # A matrix has written its cells.
         of_runs = [name for name in campaign_ids if not is_of_matrix(connection, name)]
-        insert_missing(connection, schema.campaign, [*map(campaign_row, of_runs)])
         insert_missing(connection, schema.trial, [trial_row(plan) for plan in plans])
         rows = [
             run_row(plan, index, evidence_url)
@@ -58,7 +57,6 @@ def save_plans(
             for index in range(len(plan.run_ids))
         ]
         insert_missing(connection, schema.run, rows)
-        insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id} for plan in plans])
         for campaign_id in of_runs:
             insert_run_cells(
                 connection, [plan for plan in plans if plan.campaign_id == campaign_id], owner
@@ -89,9 +87,8 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     and this one cannot read.
     """
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
-    with one_statement(database) as connection:
-        stored = connection.execute(query).scalar_one_or_none()
-    return None if stored is None else _plan(trial_id, stored)
+    stored = [plan for (plan,) in fetch(database, query) if plan is not None]
+    return _plan(trial_id, stored[0]) if stored else None
 
 
 def find_plans(database: Engine, trial_ids: Sequence[str]) -> dict[str, Plan]:
@@ -123,30 +120,22 @@ def evidence_url_of(database: Engine, trial_id: str) -> str | None:
     """The store in which the evidence of a trial's runs lies; None for a trial without runs."""
     run = schema.run
     query = sa.select(run.c.evidence_url).where(run.c.trial_id == trial_id).limit(1)
-    with one_statement(database) as connection:
-        url: str | None = connection.execute(query).scalar_one_or_none()
-    return None if url is None else whole_url(url, directory_of_engine(database))
+    urls = [url for (url,) in fetch(database, query) if url is not None]
+    return whole_url(urls[0], directory_of_engine(database)) if urls else None
 
 
 def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
     """Record that the evidence of a trial's runs is now in another store."""
     run, kept = schema.run, kept_url(evidence_url, directory_of_engine(database))
-    with one_statement(database) as connection:
-        connection.execute(
-            sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=kept)
-        )
+    change(database, sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=kept))
 
 
 def begin_run(database: Engine, run_id: str) -> None:
     """Mark a planned run as running, from now on; a run that has begun keeps its time. It is in
     lists by this time, no longer by that of its plan."""
     run, moment = schema.run, now()
-    with one_statement(database) as connection:
-        connection.execute(
-            sa.update(run)
-            .where(run.c.run_id == run_id, run.c.state == "planned")
-            .values(state="running", started_at=moment, measured_at=moment)
-        )
+    planned = sa.update(run).where(run.c.run_id == run_id, run.c.state == "planned")
+    change(database, planned.values(state="running", started_at=moment, measured_at=moment))
 
 
 def end_run(
@@ -159,7 +148,7 @@ def end_run(
     finished_at: str,
 ) -> None:
     """The final state of a run. When it is the trial's last, the trial is no longer unfinished."""
-    run, claim = schema.run, schema.claim
+    run = schema.run
     times = {"started_at": started_at, "finished_at": finished_at}
     if started_at is not None:
         times["measured_at"] = started_at
@@ -168,13 +157,6 @@ def end_run(
             sa.update(run).where(run.c.run_id == run_id).values(**ending(state, problem), **times)
         )
         connection.execute(sa.delete(schema.progress).where(schema.progress.c.run_id == run_id))
-        trial_id = sa.select(run.c.trial_id).where(run.c.run_id == run_id).scalar_subquery()
-        unfinished = sa.select(run.c.run_id).where(
-            run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES)
-        )
-        connection.execute(
-            sa.delete(claim).where(claim.c.trial_id == trial_id, ~unfinished.exists())
-        )
 
 
 def ending(state: RunState, problem: Problem | None) -> dict[str, Any]:
@@ -191,27 +173,31 @@ def run_began(database: Engine, run_id: str) -> str | None:
     """When a run began; None for one that has not."""
     run = schema.run
     query = sa.select(run.c.started_at).where(run.c.run_id == run_id)
-    with one_statement(database) as connection:
-        began: str | None = connection.execute(query).scalar_one_or_none()
-    return began
+    return next((began for (began,) in fetch(database, query)), None)
 
 
 def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
     """The runs of a trial that have no final state, in order."""
     run = schema.run
-    with one_statement(database) as connection:
-        ids = connection.execute(
-            sa.select(run.c.run_id)
-            .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))
-            .order_by(run.c.run_index)
-        )
-        return tuple(ids.scalars())
+    query = (
+        sa.select(run.c.run_id)
+        .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))
+        .order_by(run.c.run_index)
+    )
+    return tuple(run_id for (run_id,) in fetch(database, query))
+
+
+def unfinished_trials(database: Engine) -> list[str]:
+    """The ids of all trials with a run that has no final state, oldest first."""
+    run = schema.run.c
+    query = sa.select(run.trial_id).where(run.state.not_in(FINAL_STATES)).distinct()
+    return [trial_id for (trial_id,) in fetch(database, query.order_by(run.trial_id))]
 
 
 def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
-    """Delete runs with all their rows, and trials and campaigns left empty; returns how many."""
+    """Delete runs with all their rows, and trials and matrices left empty; returns how many."""
     trials, campaigns = left_empty(database, run_ids)
-    run, trial, campaign = schema.run, schema.trial, schema.campaign
+    run, trial, matrix = schema.run, schema.trial, schema.matrix
     with transaction(database) as connection:
         gone = sum(
             connection.execute(sa.delete(run).where(run.c.run_id.in_(chunk))).rowcount
@@ -219,7 +205,7 @@ def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
         )
         for table, key, names in (
             (trial, "trial_id", trials),
-            (campaign, "campaign_id", campaigns),
+            (matrix, "campaign_id", campaigns),
         ):
             for chunk in chunks(names):
                 connection.execute(sa.delete(table).where(table.c[key].in_(chunk)))

@@ -24,14 +24,13 @@ from diskbench.store.imported_report import original
 from diskbench.store.manifest import ImportRecord, Manifest, StepEntry, StepRecord
 from diskbench.store.parse_step import step_result
 from diskbench.store.rows import ending
-from diskbench.store.run_row import campaign_row, imported_run_row, run_row, trial_row
+from diskbench.store.run_row import imported_run_row, run_row, trial_row
 
 
 @dataclass(frozen=True)
 class RunRows:
     """All rows of one run."""
 
-    campaign: dict[str, Any]
     trial: dict[str, Any]
     run: dict[str, Any]
     steps: tuple[StepResult, ...]
@@ -64,7 +63,7 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest, parsed: Imported | None
     if missing := _missing(manifest, results.keys()):
         raise StepsMissing(manifest.run_id, evidence.url, missing)
     steps = audited(evidence, manifest.run_id, [results[index] for index in sorted(results)])
-    return RunRows(campaign_row(plan.campaign_id), trial_row(plan), row, steps)
+    return RunRows(trial_row(plan), row, steps)
 
 
 def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:
@@ -154,7 +153,6 @@ def _imported(
     run = parsed.runs[record.index]
     is_of_fio = parsed.kind in FIO_REPORTS
     audits = run_audits(evidence, manifest.run_id) if is_of_fio else _compared(manifest, run)
-    campaign = {"campaign_id": manifest.campaign_id, "created_at": record.created_at}
     trial = {
         "trial_id": manifest.trial_id,
         "campaign_id": manifest.campaign_id,
@@ -167,7 +165,7 @@ def _imported(
     times = (run.started_at, run.finished_at)
     row = imported_run_row(manifest, record, parsed.facts, times, evidence.url)
     steps = doubted(_imported_steps(manifest, record, parsed, run), audits)
-    return RunRows(campaign, trial, row, steps, tuple(audits))
+    return RunRows(trial, row, steps, tuple(audits))
 
 
 def _original(evidence: EvidenceStore, manifest: Manifest, record: ImportRecord) -> Imported:

@@ -136,11 +136,6 @@ def with_bought(
 _EPOCH = "1970-01-01T00:00:00.000000+00:00"
 
 
-def campaign_row(campaign_id: str) -> dict[str, Any]:
-    """The row of a campaign."""
-    return {"campaign_id": campaign_id, "created_at": ulid_time(campaign_id)}
-
-
 def trial_row(plan: Plan) -> dict[str, Any]:
     """The row of a trial; `plan` is everything its runs need."""
     document = plan.model_dump(mode="json")

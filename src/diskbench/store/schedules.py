@@ -13,7 +13,7 @@ from diskbench.model.campaign import CampaignState, CellState
 from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.store import schema
 from diskbench.store.clock import now
-from diskbench.store.database import one_statement, transaction
+from diskbench.store.database import change, fetch, fetch_as, transaction
 from diskbench.store.upsert import insert_missing, upsert
 
 
@@ -26,8 +26,7 @@ def save_schedule(database: Engine, row: ScheduleRow) -> None:
 def list_schedules(database: Engine) -> list[ScheduleRow]:
     """All schedules, by name."""
     query = sa.select(schema.schedule).order_by(schema.schedule.c.name)
-    with one_statement(database) as connection:
-        return [_schedule(row) for row in connection.execute(query).mappings()]
+    return fetch_as(database, ScheduleRow, query)
 
 
 def find_schedule(database: Engine, name: str) -> ScheduleRow:
@@ -40,16 +39,13 @@ def find_schedule(database: Engine, name: str) -> ScheduleRow:
 
 def remove_schedule(database: Engine, name: str) -> None:
     """Remove a schedule and its occurrences; matrices that it began stay."""
-    table = schema.schedule
-    with transaction(database) as connection:
-        connection.execute(sa.delete(table).where(table.c.name == name))
+    change(database, sa.delete(schema.schedule).where(schema.schedule.c.name == name))
 
 
 def set_watched(database: Engine, name: str, until: str) -> None:
     """Due times up to `until` need not be looked at again."""
     table = schema.schedule
-    with transaction(database) as connection:
-        connection.execute(sa.update(table).where(table.c.name == name).values(watched_until=until))
+    change(database, sa.update(table).where(table.c.name == name).values(watched_until=until))
 
 
 def occurrences_of(database: Engine, name: str, *, most: int) -> list[Occurrence]:
@@ -61,16 +57,14 @@ def occurrences_of(database: Engine, name: str, *, most: int) -> list[Occurrence
         .order_by(table.c.scheduled_for.desc())
         .limit(most)
     )
-    with one_statement(database) as connection:
-        return [_occurrence(row) for row in connection.execute(query).mappings()]
+    return fetch_as(database, Occurrence, query)
 
 
 def schedules_with_queued(database: Engine) -> list[str]:
     """The names of the schedules that have an occurrence to begin."""
     table = schema.occurrence
     query = sa.select(table.c.schedule).distinct().where(table.c.state == "queued")
-    with one_statement(database) as connection:
-        return sorted(connection.execute(query).scalars())
+    return sorted(name for (name,) in fetch(database, query))
 
 
 def count_queued(database: Engine, name: str) -> int:
@@ -81,8 +75,8 @@ def count_queued(database: Engine, name: str) -> int:
         .select_from(table)
         .where(table.c.schedule == name, table.c.state == "queued")
     )
-    with one_statement(database) as connection:
-        return connection.execute(query).scalar_one()
+    ((count,),) = fetch(database, query)
+    return int(count)
 
 
 def progress_of(
@@ -97,9 +91,8 @@ def progress_of(
         .group_by(matrix.c.campaign_id, matrix.c.state, cell.c.state)
     )
     progress: dict[str, tuple[CampaignState, dict[CellState, int]]] = {}
-    with one_statement(database) as connection:
-        for campaign_id, campaign_state, cell_state, count in connection.execute(query):
-            progress.setdefault(campaign_id, (campaign_state, {}))[1][cell_state] = count
+    for campaign_id, campaign_state, cell_state, count in fetch(database, query):
+        progress.setdefault(campaign_id, (campaign_state, {}))[1][cell_state] = count
     return progress
 
 
@@ -119,8 +112,8 @@ class LockedSchedule:
             .where(table.c.schedule == self.row.name, which)
             .order_by(table.c.scheduled_for)
         )
-        occurrences = (_occurrence(row) for row in self._connection.execute(query).mappings())
-        return {occurrence.scheduled_for: occurrence for occurrence in occurrences}
+        rows = self._connection.execute(query).mappings()
+        return {row["scheduled_for"]: Occurrence.model_validate(dict(row)) for row in rows}
 
     def open_campaign(self) -> str | None:
         """The oldest matrix of this schedule that is not over."""
@@ -160,12 +153,4 @@ def locked_schedule(database: Engine, name: str) -> Iterator[LockedSchedule | No
     with transaction(database) as connection:
         connection.execute(sa.update(table).where(mine).values(name=table.c.name))
         row = connection.execute(sa.select(table).where(mine)).mappings().one_or_none()
-        yield LockedSchedule(connection, _schedule(row)) if row else None
-
-
-def _schedule(row: sa.RowMapping) -> ScheduleRow:
-    return ScheduleRow.model_validate(dict(row))
-
-
-def _occurrence(row: sa.RowMapping) -> Occurrence:
-    return Occurrence.model_validate(dict(row))
+        yield LockedSchedule(connection, ScheduleRow.model_validate(dict(row))) if row else None

@@ -14,7 +14,6 @@ from diskbench.store.result_tables import (
     JSON,
     PREFIX,
     REAL,
-    campaign,
     measurement,
     metadata,
     run,
@@ -26,21 +25,9 @@ from diskbench.store.result_tables import (
 )
 
 __all__ = [
-    "PREFIX", "campaign", "measurement", "metadata", "run",
+    "PREFIX", "measurement", "metadata", "run",
     "step", "trial", "warning",
 ]  # fmt: skip
-
-claim = sa.Table(
-    f"{PREFIX}claim",
-    metadata,
-    sa.Column(
-        "trial_id",
-        sa.Text,
-        sa.ForeignKey(trial.c.trial_id, ondelete="CASCADE"),
-        primary_key=True,
-    ),
-)
-"""The trials that have not ended. Who owns a trial is in the row of its cell."""
 
 progress = sa.Table(
     f"{PREFIX}progress",
@@ -121,12 +108,7 @@ of another version of diskbench counts for nothing."""
 matrix = sa.Table(
     f"{PREFIX}matrix",
     metadata,
-    sa.Column(
-        "campaign_id",
-        sa.Text,
-        sa.ForeignKey(campaign.c.campaign_id, ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    sa.Column("campaign_id", sa.Text, primary_key=True),
     text("name", null=False),
     text("state", null=False),
     text("queue"),
@@ -236,9 +218,9 @@ occurrence = sa.Table(
     sa.Index(None, "state"),
 )
 
-RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
+RESULT_TABLES = (trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""
 RUNTIME_TABLES = (
-    claim, progress, lease, executor, timing, headline, matrix, cell, machine, schedule,
+    progress, lease, executor, timing, headline, matrix, cell, machine, schedule,
     occurrence,
 )  # fmt: skip

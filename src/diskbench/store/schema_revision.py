@@ -1,8 +1,8 @@
-"""The schema of a database: which revision it has, and how it is created or migrated.
+"""The schema of a database: which revision it has, and how it is created.
 
-From the first tag on, a revision is never changed: a changed table needs one more file in
-`migrations/versions/`, its id at the end of REVISIONS, and its digest in
-tests/unit/store/revisions.sha256. Alembic is imported only when there is something to migrate.
+There is one revision, and a database of another is refused: `results rebuild` fills a new one from
+the evidence. From the first tag on, a changed table needs a new id here, its digest in
+tests/unit/store/test_schema.py, and a migration from the revision before.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from diskbench.store.database_errors import shown_url
 from diskbench.store.result_tables import metadata
 
 VERSION_TABLE = "diskbench_alembic_version"
-REVISIONS = ("0001",)
-"""Every schema revision this program knows, oldest first; the last is the one it uses."""
-HEAD = REVISIONS[-1]
+HEAD = "0001"
+"""The schema revision that this program knows."""
 _LOCK_KEY = 0x6469736B62656E63
-"""PostgreSQL's advisory lock around making and migrating the schema: "diskbenc"."""
+"""PostgreSQL's advisory lock around making the schema: "diskbenc"."""
 VERSIONS = sa.Table(
     VERSION_TABLE,
     sa.MetaData(),
@@ -43,17 +42,16 @@ def _revision_on(connection: Connection) -> str | None:
 
 def refuse_unknown(engine: Engine, revision: str) -> None:
     """Raise StoreUnavailable for a revision that this program does not know."""
-    if revision not in REVISIONS:
+    if revision != HEAD:
         raise StoreUnavailable(
-            f"database {shown_url(engine)} has schema {revision}; this diskbench knows "
-            f"{', '.join(REVISIONS)}",
+            f"database {shown_url(engine)} has schema {revision}; this diskbench knows {HEAD}",
             advice="another version of diskbench wrote it: use that version, or choose another "
             "database, which 'diskbench results rebuild' fills from the evidence",
         )
 
 
-def bring_up_to_date(engine: Engine) -> None:
-    """Create or migrate the schema in one transaction, one process at a time. Raises
+def make_schema(engine: Engine) -> None:
+    """Create the schema where there is none, in one transaction, one process at a time. Raises
     StoreUnavailable for a revision that this program does not know."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
@@ -63,25 +61,13 @@ def bring_up_to_date(engine: Engine) -> None:
         revision = _revision_on(connection)
         if revision is None:
             create(connection)
-        elif revision != HEAD:
+        else:
             refuse_unknown(engine, revision)
-            migrate(connection)
         connection.commit()
 
 
 def create(connection: Connection) -> None:
-    """Create all tables, marked as revision HEAD; a test compares this with the revisions."""
+    """Create all tables, marked as revision HEAD."""
     metadata.create_all(connection)
     VERSIONS.create(connection)
     connection.execute(sa.insert(VERSIONS).values(version_num=HEAD))
-
-
-def migrate(connection: Connection) -> None:
-    """Run the revisions that the database lacks on `connection`, in its transaction."""
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", "diskbench.store:migrations")
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")

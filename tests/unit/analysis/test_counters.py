@@ -11,6 +11,7 @@ from diskbench.analysis.stretches import Measured
 from diskbench.analysis.verdict import verdict
 from diskbench.model.doubts import COUNTERS_DIFFER
 from diskbench.model.expectation import LimitName, Load
+from diskbench.model.metrics import Exceeded
 from diskbench.model.verdict import Verdict
 
 LOAD = Load(block_bytes=4096, depth=64)
@@ -18,13 +19,16 @@ SAID = "confirmed by the volume's own counters: 58 of 60 s above its IOPS"
 
 
 def judged(
-    iops: float, exceeded: dict[LimitName, float], disk: str | None = "aws:gp3:100"
+    iops: float,
+    exceeded: dict[LimitName, float],
+    disk: str | None = "aws:gp3:100",
+    counted_s: float | None = None,
 ) -> Verdict:
     measured = Measured(
         step_index=0, step="randread", iops=iops, bytes_per_s=iops * 4096, seconds=60.0
     )
     case = {} if disk is None else {"disk": disk}
-    setting = Setting(load=LOAD, seconds=60.0, exceeded=exceeded)
+    setting = Setting(load=LOAD, seconds=60.0, exceeded=Exceeded(exceeded, counted_s))
     return verdict(measured, setting, promise_of(case, LOAD))
 
 
@@ -59,6 +63,22 @@ def test_a_limit_that_was_never_passed_is_noted_and_the_rate_stays_trusted():
 def test_between_the_shares_and_without_counters_nothing_changes():
     assert judged(3000.0, counted(20.0)) == judged(3000.0, {})
     assert "counters" not in judged(3000.0, {}).sentence
+
+
+def test_of_seconds_that_nobody_counted_nothing_is_said():
+    found = judged(3000.0, counted(40.0), counted_s=45.0)
+    assert "counters: at least 40 of 60 s above its IOPS" in found.sentence
+    unseen = judged(3000.0, counted(0.0), counted_s=45.0)
+    assert COUNTERS_DIFFER.code not in {reason.code for reason in unseen.reasons}
+
+
+def test_a_stretch_has_at_least_the_seconds_that_the_others_have_no_room_for():
+    step = {"name": "r", "load": {"block_bytes": 4096}, "levels": [(3000, 200), (300, 300)],
+            "exceeded": {"disk-iops": 480.0, "disk-throughput": 0.0}}  # fmt: skip
+    (found,) = made_trial.judged({"disk": "aws:gp2:100", "steps": [step]})
+    assert [stretch.limiter.confirmed().partition(": ")[2] for stretch in found.stretches] == [
+        "at least 180 of 200 s above its IOPS", "at least 280 of 300 s above its IOPS"
+    ]  # fmt: skip
 
 
 def test_the_verdict_on_a_run_names_what_its_volume_counted():

@@ -19,6 +19,7 @@ from diskbench.analysis.figure import (
     of_rounds,
 )
 from diskbench.analysis.phases import step_phases
+from diskbench.analysis.row_figures import Counted, step_figure
 
 STILL = Noise(sd=0.0)
 QUIET = Noise(sd=0.03, phi=0.5)
@@ -51,6 +52,21 @@ def test_of_two_the_worse_one_is_told():
 def test_of_rounds_the_last_five_count():
     assert of_rounds([9000, 100, 101, 102, 103, 104]) == 102
     assert of_rounds([100, 300]) == 100
+
+
+@pytest.mark.parametrize(("read_s", "iops"), [(60, 3000), (58, 3000), (10, 1750)])
+def test_directions_that_ran_for_different_times_have_the_mean_over_all_of_it(read_s, iops):
+    """1,500 IOPS each; together they are 3,000 only while both run."""
+
+    def row(direction, seconds):
+        return Counted(
+            run_id="r", step="s", step_index=0, round=None, scope="step", direction=direction,
+            ios=1500 * seconds, bytes=1500 * seconds * 4096, runtime_ns=seconds * 10**9,
+            iops=1500.0, bytes_per_s=1500.0 * 4096,
+        )  # fmt: skip
+
+    found = step_figure([row("read", read_s), row("write", 60)], None)
+    assert (found.iops, found.bytes_per_s) == (iops, iops * 4096)
 
 
 def test_of_one_level_it_is_what_fio_counted():

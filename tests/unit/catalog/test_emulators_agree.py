@@ -23,6 +23,7 @@ from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import UserError
 from diskbench.model.options import RentSpec
 from diskbench.providers.gcp.disk_request import GcpDiskRequest, check_series, disk_request
+from diskbench.providers.gcp.requests import google_type, is_regional
 
 SIZES = (
     1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 33, 63, 64, 65, 99, 100, 124, 125, 126, 161, 320, 321, 374, 375,
@@ -60,17 +61,21 @@ def azure_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> b
 
 
 def gcp_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> bool:
+    name = google_type(kind)
     try:
-        gcp_disks.checked(kind, size, iops, rate, "")
+        gcp_disks.checked(name, size, iops, rate, "", regional=is_regional(kind))
     except GcpRefusal:
         return True
     return False
 
 
+TWICE = [
+    f"{name}-regional" for name, sold in gcp_disks.SOLD.items() if sold.zonal and sold.regional_gb
+]
 CLOUDS = {
     "aws": (aws_refuses, tuple(volume_rules.SOLD)),
     "azure": (azure_refuses, tuple(disk_rules.SKU_TIERS)),
-    "gcp": (gcp_refuses, tuple(gcp_disks.SOLD)),
+    "gcp": (gcp_refuses, (*gcp_disks.SOLD, *TWICE)),
 }
 TYPES = [
     (cloud, kind)
@@ -135,7 +140,7 @@ def test_a_series_takes_the_disks_that_its_emulated_machines_take(name: str) -> 
     for machine in gcp_machines.SOLD.values():
         if machine.series is not gcp_machines.SERIES[name]:
             continue
-        for kind in gcp_disks.SOLD:
+        for kind in (*gcp_disks.SOLD, *TWICE):
             asked = GcpDiskRequest(
                 kind="local-ssd" if kind == "local-ssd" else "disk", type=kind, interface="nvme"
             )
@@ -163,6 +168,10 @@ def test_a_tier_of_azure_has_its_emulated_figures(kind: str) -> None:
     assert tiers is not None
     ours = [(row.name, row.gib, row.iops, row.throughput) for row in tiers.rows]
     assert ours == [(row.name, row.gib, row.iops, row.mbps) for row in disk_rules.TIERS[kind]]
+    assert tiers.expanded is not None
+    plus = [(row.iops, row.throughput) for row in tiers.expanded.rows.values()]
+    assert plus == list(disk_rules.PLUS[kind])
+    assert list(tiers.expanded.rows) == [row.name for row in tiers.rows[-len(plus) :]]
 
 
 @pytest.mark.parametrize("name", sorted(set(machine_book("aws").types) & set(INSTANCE_TYPES)))

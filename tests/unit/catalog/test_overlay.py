@@ -96,9 +96,9 @@ def test_the_price_that_was_refreshed_goes_before_the_shipped_one():
     assert books.of("aws").prices.machine_price("c5.large") is not None
 
 
-FRANKFURT = "eu-central-1"
+FRANKFURT, IRELAND = "eu-central-1", "eu-west-1"
 ELSEWHERE = Overlay(
-    cloud="aws", region=FRANKFURT, made_on="2026-11-20",
+    cloud="aws", region=IRELAND, made_on="2026-11-20",
     patches={PRICES: {
         "sources": {"refreshed": SOURCE},
         "machines": {"refreshed": {"m5.large": 0.115}},
@@ -116,30 +116,50 @@ def hourly(books: Books, disk: str, region: str) -> float | None:
 
 def test_prices_of_another_region_count_there_and_nowhere_else():
     books = Books((ELSEWHERE,))
-    assert machine_part(books, "aws", "m5.large", FRANKFURT).hourly_usd == 0.115
-    assert machine_part(books, "aws", "m5.large", FRANKFURT).source == "an API (2026-11-20)"
-    assert hourly(books, "gp2", FRANKFURT) == pytest.approx(0.119)
+    assert machine_part(books, "aws", "m5.large", IRELAND).hourly_usd == 0.115
+    assert machine_part(books, "aws", "m5.large", IRELAND).source == "an API (2026-11-20)"
+    assert hourly(books, "gp2", IRELAND) == pytest.approx(0.119)
     for disk in ("gp2", "gp3"):
         assert hourly(books, disk, "us-east-1") == hourly(SHIPPED, disk, "us-east-1")
-    assert machine_part(books, "aws", "m5.large", "eu-west-1").hourly_usd is None
+    assert machine_part(books, "aws", "m5.large", "eu-west-2").hourly_usd is None
 
 
 def test_no_price_of_one_region_is_taken_for_another_s():
     """The answer named neither c5.large nor what IOPS and throughput of gp3 cost there."""
     books = Books((ELSEWHERE,))
-    assert machine_part(books, "aws", "c5.large", FRANKFURT).hourly_usd is None
-    assert hourly(books, "gp3", FRANKFURT) is None
-    assert hourly(books, "st1", FRANKFURT) is None
+    assert machine_part(books, "aws", "c5.large", IRELAND).hourly_usd is None
+    assert hourly(books, "gp3", IRELAND) is None
+    assert hourly(books, "st1", IRELAND) is None
+
+
+@pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
+def test_three_regions_of_a_cloud_have_prices_before_anything_is_asked(cloud: str):
+    """One each in America, Europe and Asia; a disk's price there has all the parts of a price."""
+    book = SHIPPED.of(cloud)
+    assert len(book.regional) == 2
+    for prices in book.regional.values():
+        assert prices.machines
+        for name, price in prices.disks.items():
+            assert book.prices.disks[name].is_in(price.model_dump(exclude_defaults=True)), name
+
+
+def test_what_was_refreshed_of_a_shipped_region_leaves_its_other_prices():
+    told = ELSEWHERE.model_copy(update={"region": FRANKFURT})
+    books = Books((told,))
+    assert hourly(books, "gp2", FRANKFURT) == pytest.approx(0.119)
+    assert hourly(books, "gp3", FRANKFURT) == hourly(SHIPPED, "gp3", FRANKFURT)
+    assert machine_part(books, "aws", "m5.large", FRANKFURT).hourly_usd == 0.115
+    assert machine_part(books, "aws", "c6in.large", FRANKFURT).hourly_usd == 0.12915
 
 
 def test_overlays_of_several_regions_stand_beside_each_other(tmp_path: Path):
     home = overlay(FASTER)
     for one in (home, ELSEWHERE):
         write_overlay(one, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"aws.json", f"aws-{FRANKFURT}.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"aws.json", f"aws-{IRELAND}.json"}
     books = Books(read_overlays(tmp_path))
     assert books.of("aws").machines.types["c4.xlarge"].iops == 7000
-    assert hourly(books, "gp2", FRANKFURT) == pytest.approx(0.119)
+    assert hourly(books, "gp2", IRELAND) == pytest.approx(0.119)
 
 
 def test_an_address_costs_there_what_was_refreshed_or_what_it_costs_everywhere():

@@ -38,7 +38,7 @@ def unsourced(node: Any, path: str, *, covered: bool) -> Iterator[str]:
         here = covered or "source" in node
         for key, value in node.items():
             # Prices of machines stand below the key of their source.
-            by_key = path == "/machines"
+            by_key = path.endswith("/machines")
             yield from unsourced(value, f"{path}/{key}", covered=here or by_key)
     elif isinstance(node, list):
         for index, value in enumerate(node):

@@ -24,7 +24,7 @@ def test_a_free_device_is_listed_with_what_to_type(loop, capsys):
     device, image = loop
 
     def block():
-        assert main(["devices"]) == 0
+        assert main(["devices", "--all"]) == 0
         listed = capsys.readouterr().out
         return listed[listed.index(device + " ") :].split("\n/dev/")[0]
 
@@ -32,6 +32,15 @@ def test_a_free_device_is_listed_with_what_to_type(loop, capsys):
     seen = next(text for text in (block() for _ in range(20)) if "held open" not in text)
     assert f"identity  {image}:{image.stat().st_ino}" in seen
     assert "\n  free" in seen
+
+
+def test_a_loop_device_is_counted_and_never_proposed(loop, capsys):
+    device, image = loop
+    assert main(["devices"]) == 0
+    out, err = capsys.readouterr()
+    assert f"{device} " not in out
+    assert str(image) not in out + err
+    assert "not listed: add --all" in err
 
 
 def test_json_lists_every_disk_with_its_refusals(loop, capsys):

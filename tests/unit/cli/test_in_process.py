@@ -31,7 +31,7 @@ def home(tmp_path, monkeypatch):
 
 def state_of_the_process():
     """What a command may change of the process that it runs in."""
-    loggers = [logging.getLogger(name) for name in ("", "diskbench", "dbos", "alembic", "paramiko")]
+    loggers = [logging.getLogger(name) for name in ("", "diskbench", "dbos", "paramiko")]
     return {
         "handlers": [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)],
         "streams": (sys.stdout, sys.stderr),

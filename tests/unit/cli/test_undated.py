@@ -105,13 +105,14 @@ def undated(taken):
     return [taken[name] for name in UNDATED]
 
 
-def test_lists_put_them_last_and_last_is_none_of_them(call, taken):
+def test_lists_put_them_last_and_last_is_what_was_imported_last(call, taken):
     _, out, _ = call("results", "list", "--limit", "0")
     lines = out.splitlines()[1:]
     assert all("no date" in line for line in lines[-3:])
     assert "no date" not in "".join(lines[:-3])
-    _, out, _ = call("results", "show", "last", "--output", "json")
-    assert json.loads(out)["runs"][0]["run_id"] == taken["dated.json"]
+    for words, name in (("last", DATED[-1]), ("last~2", UNDATED[-1])):
+        _, out, _ = call("results", "show", words, "--output", "json")
+        assert json.loads(out)["runs"][0]["run_id"] == taken[name]
 
 
 @pytest.mark.parametrize(

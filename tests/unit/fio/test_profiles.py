@@ -30,6 +30,11 @@ SHIPPED = [
     "sustained",
     "soak",
     "etcd",
+    "kafka",
+    "rocksdb",
+    "jobs",
+    "blocks",
+    "mixed",
 ]
 
 

@@ -35,8 +35,8 @@ def test_the_times_are_the_seconds_that_each_counter_grew_by(begin, grown):
         end, grown = begin, [0] * 4
     found = parse_exceeded(line("before", page(begin)) + line("after", page(end)))
     assert found is not None
-    assert list(found) == ["disk-iops", "disk-throughput", "vm-iops", "vm-throughput"]
-    assert list(found.values()) == [value / 1e6 for value in grown]
+    assert list(found.seconds) == ["disk-iops", "disk-throughput", "vm-iops", "vm-throughput"]
+    assert list(found.seconds.values()) == [value / 1e6 for value in grown]
 
 
 def test_of_several_volumes_the_one_that_was_longest_beyond_a_limit_counts():
@@ -46,7 +46,7 @@ def test_of_several_volumes_the_one_that_was_longest_beyond_a_limit_counts():
     )
     found = parse_exceeded(data)
     assert found is not None
-    assert (found["disk-iops"], found["vm-throughput"]) == (58.0, 7.0)
+    assert (found.seconds["disk-iops"], found.seconds["vm-throughput"]) == (58.0, 7.0)
 
 
 GOOD = line("before", page([0] * 4))

@@ -140,6 +140,27 @@ def test_a_queue_that_was_not_filled(share, warned):
     assert warn(fake_output(depth_levels=levels), job=job + "rate_iops=100\n") == {}
 
 
+def test_buffered_io_of_libaio_has_no_depth_that_is_known():
+    """Linux starts it one by one, whatever depth fio counts."""
+    job = "[j]\nrw=randread\nioengine={}\niodepth=32\ndirect={}\nsize=1g\n"
+    full = fake_output(depth_levels={32: 100.0})
+    told = {
+        (engine, direct): "queue-not-filled" in warn(full, job=job.format(engine, direct))
+        for engine in ("libaio", "posixaio", "io_uring")
+        for direct in (0, 1)
+    }
+    assert [pair for pair, is_told in told.items() if is_told] == [("libaio", 0)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [((60.0, 60.0), False), ((56.0, 60.0), False), ((10.0, 60.0), True)]
+)
+def test_jobs_that_ran_for_different_times_are_told(seconds, told):
+    jobs = [fake_output(seconds=s, index=at).jobs[0] for at, s in enumerate(seconds)]
+    output = FioOutput(where="fio.json", version="fio-3.33", jobs=tuple(jobs), options={})
+    assert ("unlike-times" in warn(output)) == told
+
+
 def test_depths_beyond_what_fio_tells_apart_are_judged_at_64():
     levels = {1: 0.0, 32: 10.0, 64: 90.0}
     assert warn(fake_output(depth_levels=levels), job=DIRECT + "iodepth=256\n") == {}

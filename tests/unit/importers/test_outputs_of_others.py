@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from diskbench.errors import InvalidValue
+from diskbench.fio.audit import audit_output
+from diskbench.fio.text import parse_text
 from diskbench.importers.registry import read_imported
 from diskbench.store.import_sources import read_sources
 
@@ -87,7 +89,7 @@ def test_bonnies_table_and_its_csv_say_the_same():
 @pytest.mark.parametrize(
     ("name", "direction", "size", "ios", "block", "mb_per_s"),
     [
-        ("dd-bsd.txt", "write", 1_021_592_274, 975, None, 2.124985),  # 974 whole and a part
+        ("dd-bsd.txt", "write", 1_021_592_274, 975, MIB, 2.124985),  # 974 whole and a part
         ("dd-2003.txt", "write", 10 * MIB, 10, MIB, 368.981986),
         ("dd-fdatasync.txt", "write", 1024 * MIB, 1024, MIB, 199.0),
         ("dd-microseconds.txt", "mixed", 512, 1, 512, 8.4),  # in 60.645 µs
@@ -334,3 +336,63 @@ def test_terse_lines_of_versions_4_and_5(
     if mean_us is not None:
         assert row.lat_mean_ns == pytest.approx(mean_us * 1000)
         assert row.p99_ns == p99_us * 1000
+
+
+ETCD = """etcd: (g=0): rw=write, bs=(R) 2300B-2300B, (W) 2300B-2300B, (T) 2300B-2300B, ioengine=sync, iodepth=1
+fio-3.19
+etcd: (groupid=0, jobs=1): err= 0: pid=4: Wed Jul 15 02:14:39 2020
+  write: IOPS=858, BW=1928KiB/s (1974kB/s)(29.0MiB/15937msec); 0 zone resets
+     lat (usec): min=1, max=14349, avg=103.52, stdev=145.00
+  IO depths    : 1=200.0%, 2=0.0%, 4=0.0%, 8=0.0%, 16=0.0%, 32=0.0%, >=64=0.0%
+     issued rwts: total=0,13677,0,0 short=0,0,0,0 dropped=0,0,0,0
+"""  # noqa: E501
+CUT = """t: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=posixaio, iodepth=64
+fio-3.{version}
+t: (groupid=0, jobs=1): err= 0: pid=4: Mon Feb 15 04:06:35 2021
+   read: IOPS=15.7k, BW=61.5MiB/s (64.5MB/s)(3070MiB/49937msec)
+  IO depths    : 1=0.1%, 2=0.1%, 4=0.1%, 8=0.1%, 16=0.5%, 32=86.7%, >=64=12.4%
+"""  # noqa: E501
+
+
+def text_of_fio(text):
+    (run,) = read_imported(text.encode(), name="x", run_id_of=str).runs
+    return run.steps[0]
+
+
+@pytest.mark.parametrize(("version", "fits"), [("3.0", True), ("3.19", True), ("3.26", False)])
+def test_a_carry_that_fio_lost_before_3_26_is_no_contradiction(version, fits):
+    """13,677 writes of 2,300 bytes are 30.0 MiB, printed as 29.0 (axboe/fio #1117)."""
+    (output,) = parse_text(ETCD.replace("3.19", version).encode(), where="x")
+    checks = audit_output(output, {}, end_known=False)
+    assert next(check.holds for check in checks if check.name == "bytes") is fits
+
+
+def test_ios_that_are_worked_out_of_a_rate_are_as_rough_as_it():
+    """15.7k of 49.937 s are 784,011 I/Os, and 3070 MiB make 785,920."""
+    (output,) = parse_text(CUT.format(version=33).encode(), where="x")
+    assert all(check.holds is not False for check in audit_output(output, {}, end_known=False))
+
+
+def test_text_from_the_code_of_a_page_is_read_without_its_blanks():
+    indented = "".join(f"    {line}\n" for line in CUT.format(version=16).splitlines())
+    plain = text_of_fio(CUT.format(version=16))
+    assert text_of_fio(f"$ fio, on an old machine:\n{indented}") == plain
+
+
+def test_the_depths_in_a_text_show_a_queue_that_was_not_filled():
+    (doubt,) = text_of_fio(CUT.format(version=33)).warnings
+    assert (doubt.code, "12 % of its I/Os" in doubt.message) == ("queue-not-filled", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("  WRITE: bw=2084MiB/s (2185MB/s), io=750GiB (806GB), run=300-300msec", "last lines of"),
+        ("fio Disk Speed Tests (Mixed R/W 50/50):\nRead | 12.79 MB/s (3.1k)", "YABS's table"),
+        ("FIO Benchmark Summary\nIOPS (Read/Write)\n Random: 28,832 / 5,730", "kbench's summary"),
+        ("OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n", "elbencho's table"),
+    ],
+)
+def test_a_refusal_says_what_a_summary_of_fio_is(text, words):
+    with pytest.raises(InvalidValue, match=words):
+        read_imported(text.encode(), name="x", run_id_of=str)

@@ -169,20 +169,62 @@ def test_what_no_disk_does_is_no_disk_whatever_tool_printed_it():
 
 
 @pytest.mark.parametrize(
-    ("command", "codes"),
+    ("command", "codes", "depth"),
     [
-        ("dd if=/dev/zero of=/dev/null bs=4M count=256", ["not-a-disk"]),
-        ("dd if=/dev/urandom of=/dev/shm/x bs=4M count=256", ["not-a-disk"]),
-        ("sudo dd if=/dev/zero of=/swapfile bs=1G count=1", ["import"]),
-        ("dd if=/dev/zero of=f bs=1M count=1024 oflag=direct", []),
-        ("dd if=/dev/zero of=f bs=1M count=1024 conv=fdatasync,notrunc", []),
-        ("dd if=/dev/sda of=/dev/null bs=1M count=1024", []),
+        ("$ dd if=/dev/zero of=/dev/null bs=4M count=256", ["not-a-disk"], None),
+        ("$ dd if=/dev/urandom of=/dev/shm/x bs=4M count=256", ["not-a-disk"], None),
+        ("$ sudo dd if=/dev/zero of=/swapfile bs=1G count=1", ["maybe-memory"], None),
+        ("$ dd if=/dev/zero of=f bs=1M count=1024 conv=sync,notrunc", ["maybe-memory"], None),
+        ("$ dd if=/dev/zero of=f bs=1M count=1024 oflag=direct", [], 1),
+        ("$ dd if=/dev/zero of=f bs=1M count=1024 oflag=dsync", [], 1),
+        ("$ dd if=/dev/zero of=f bs=1M count=1024 conv=fdatasync,notrunc", [], None),
+        ("$ dd if=/dev/sda of=/dev/null bs=1M count=1024", [], None),
+        ("$ dd if=f of=/dev/null bs=1M", ["maybe-memory"], None),
+        ("$ dd if=f of=/dev/null bs=1M iflag=direct", [], 1),
+        ("", ["maybe-memory"], None),
     ],
 )
-def test_the_command_of_dd_says_whether_a_disk_took_part(command, codes):
-    said = f"$ {command}\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 5.3 s, 201 MB/s\n"
+def test_the_command_of_dd_says_whether_a_disk_took_part(command, codes, depth):
+    said = f"{command}\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 5.3 s, 201 MB/s\n"
     (run,) = read_imported(said.encode(), name="x", run_id_of=str).runs
     assert [warning.code for warning in run.steps[0].warnings] == codes
+    assert run.steps[0].measurements[0].iodepth == depth
+
+
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_the_progress_of_dd_is_no_result_and_its_command_says_the_block(end):
+    lines = [
+        "$ dd if=/dev/zero of=f oflag=direct bs=4M count=2560 status=progress",
+        "4869586944 bytes (4.9 GB, 4.5 GiB) copied, 3 s, 1.6 GB/s",
+        "9739173888 bytes (9.7 GB, 9.1 GiB) copied, 5 s, 1.9 GB/s",
+        "10737418240 bytes (11 GB, 10 GiB) copied, 5.5149 s, 1.9 GB/s",
+    ]
+    (run,) = read_imported(end.join(lines).encode(), name="x", run_id_of=str).runs
+    (row,) = [row for step in run.steps for row in step.measurements]
+    assert (row.bytes, row.ios, row.block_bytes) == (10_737_418_240, 2560, 4 * 2**20)
+    assert (row.direction, row.iodepth) == ("write", 1)
+
+
+def test_hdparm_rounds_its_seconds_and_reads_a_drives_own_cache_with_direct():
+    said = (
+        " Timing buffer-cache reads:   128 MB in  0.11 seconds =1120.07 MB/sec\n"
+        " Timing O_DIRECT cached reads:   272 MB in  2.01 seconds = 135.20 MB/sec\n"
+        " Timing O_DIRECT disk reads: 432 MB in  3.01 seconds = 143.71 MB/sec\n"
+    )
+    (run,) = read_imported(said.encode(), name="x", run_id_of=str).runs
+    told = [[warning.code for warning in step.warnings] for step in run.steps]
+    assert told == [["not-a-disk"], ["maybe-memory"], []]
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "codes"),
+    [
+        ("sysbench-1.0.20-rndrw.txt", lambda text: text, {"maybe-memory"}),
+        ("elbencho-3.1.csv", lambda text: text, set()),
+    ],
+)
+def test_buffered_reads_of_other_tools_may_be_of_memory(name, edit, codes):
+    assert doubts(imported(name, edit)) == codes
 
 
 def test_what_an_e_mail_quotes_is_read_without_its_marks():

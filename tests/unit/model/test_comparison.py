@@ -31,8 +31,8 @@ def test_labels_name_the_block() -> None:
 
 def test_a_run_has_the_labels_of_its_turn_and_those_that_were_typed() -> None:
     typed = {
-        "profile": "quick", "path": "/mnt", "size": None, "host": ["root@db1"], "set_": ["bs=4k"],
-        "label": ["team=x"], "install_fio": False,
+        "profile": "quick", "path": "/mnt", "size": None, "host": ["root@db1"],
+        "parameters": ["bs=4k"], "labels": ["team=x"], "install_fio": False,
     }  # fmt: skip
     words = arguments_of(typed, "s", RunInTurn(2, "new"))
     labels = [word for flag, word in pairwise(words) if flag == "--label"]

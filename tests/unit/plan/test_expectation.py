@@ -398,3 +398,17 @@ def test_an_existing_machine_of_a_known_type_limits_the_network_disk_that_its_ow
     plan = SimpleNamespace(rental=None, cell=cell, facts=facts, target=SimpleNamespace(disks=(1,)))
     found = limit_path_of(plan, SHIPPED)
     assert {gate.limit for gate in found.path.gates} == limits
+
+
+@pytest.mark.parametrize(("loads", "first"), [(None, 262e6), (0.0, None), (20e6, 20e6)])
+def test_the_first_pass_over_a_disk_from_a_snapshot_gets_what_its_loading_is_promised(
+    loads: float | None, first: float | None
+) -> None:
+    disk = DiskSpec(type="gp2", size_gib=1000)
+    found = planned("first-touch", disk=disk, loads_bytes_per_s=loads).expectation
+    assert found is not None
+    touched, again = (found.of(step) for step in found.steps)
+    assert again is not None
+    assert again.begin.bytes_per_s == pytest.approx(262e6, rel=0.01)
+    told = None if touched is None else touched.begin.bytes_per_s
+    assert told == (None if first is None else pytest.approx(first, rel=0.01))

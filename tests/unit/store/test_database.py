@@ -14,7 +14,13 @@ import pytest
 import sqlalchemy as sa
 
 from diskbench.errors import StoreUnavailable
-from diskbench.store.database import check_writable, open_database, supply_unixepoch, transaction
+from diskbench.store.database import (
+    check_writable,
+    database_time,
+    open_database,
+    supply_unixepoch,
+    transaction,
+)
 from diskbench.store.database_errors import mark_refused
 from diskbench.store.result_tables import metadata
 from diskbench.store.schema_revision import HEAD, VERSION_TABLE
@@ -325,3 +331,25 @@ def test_every_connection_of_an_opened_database_knows_the_time(tmp_path):
         one.exec_driver_sql("INSERT INTO t (a) VALUES (1)")
         one.commit()
     engine.dispose()
+
+
+def end_connections(url):
+    """End all connections to a database, as a restart of the server does."""
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        connection.execute(
+            sa.text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("any_database_url", ["postgresql"], indirect=True)
+def test_connections_that_broke_while_idle_are_made_anew(any_database_url):
+    database = open_database(any_database_url)
+    database_time(database)
+    end_connections(any_database_url)
+    database_time(database)
+    database.dispose()

@@ -5,10 +5,10 @@ from tests.rigs.plans import save_plan
 from diskbench.errors import StoreUnavailable
 from diskbench.model.outcome import Problem
 from diskbench.store import archive
-from diskbench.store.claims import unfinished_trials
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
 from diskbench.store.query import find_runs
+from diskbench.store.rows import unfinished_trials
 from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow

@@ -109,7 +109,8 @@ def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp
     assert [run.run_id for run in runs] == run_ids
     assert [run.run_index for run in runs] == [0, 1]
     assert {run.trial_id for run in runs} == {run_ids[0]}
-    assert runs[0].created_at == "2018-02-14T20:14:00.500000+00:00"
+    assert runs[0].measured_at == "2018-02-14T20:14:00.500000+00:00"
+    assert runs[0].created_at > runs[0].measured_at, "when it was imported"
     assert runs[0].memory_bytes == 8589934592
     rates = [row.bytes_per_s for row in find_measurements(database) if row.step == "seqwrite"]
     assert rates == [1e8, 5e7]

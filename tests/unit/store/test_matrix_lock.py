@@ -1,7 +1,5 @@
 """A turn of the cells of a matrix, while its row is locked."""
 
-import pytest
-import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.matrix.admission import feed
@@ -11,32 +9,6 @@ from diskbench.store.cells import load_cells
 from diskbench.store.database import database_time
 from diskbench.store.machines import MachineRecord
 from diskbench.store.matrix_lock import locked
-
-
-@pytest.fixture
-def sent(any_database):
-    """The statements that were sent."""
-    found = []
-
-    def note(_connection, _cursor, statement, *_):
-        found.append(statement)
-
-    sa.event.listen(any_database, "before_cursor_execute", note)
-    yield found
-    sa.event.remove(any_database, "before_cursor_execute", note)
-
-
-def test_while_the_lock_of_a_matrix_is_held_few_statements_are_sent(any_database, sent):
-    """A cell ended, and the next one takes its place: lock, cells, the one that begins. Other
-    processes wait for the lock meanwhile."""
-    cells = [cell_row(n, state="done" if n < 50 else "waiting") for n in range(100)]
-    limits = Limits(max_parallel=1, calls_per_minute={"aws": 10**6})
-    save_campaign(any_database, campaign_row(limits=limits), cells)
-    campaign = load_campaign(any_database, CAMPAIGN)
-    sent.clear()
-    _, begun = feed(any_database, campaign, machines=())
-    assert begun == 1
-    assert len(sent) == (1 if any_database.dialect.name == "postgresql" else 2) + 2
 
 
 def test_a_turn_has_the_time_at_which_its_cells_were_read(any_database):

@@ -72,7 +72,7 @@ def test_a_run_without_evidence_is_said_to_be_unknown(evidence):
 def test_the_headline_tells_the_cliff_and_what_was_promised(evidence, tmp_path):
     series = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)
     found = run_phases(evidence, imported(evidence, tmp_path / "logs", np.asarray(series)))
-    assert headline(headline_of(), [], found) == (
+    assert headline(headline_of(), found, ()) == (
         "burst of 3,000 IOPS for 5:10 in disk, then a baseline of 100 IOPS (promised: 100 IOPS)"
     )
 

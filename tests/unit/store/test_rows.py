@@ -181,7 +181,7 @@ def test_a_claim_is_taken_over_only_from_the_one_it_was_seen_with(saved):
 def test_a_settled_run_cannot_be_claimed_and_leaves_no_matrix(saved):
     for run_id in RUN_IDS:
         rows.end_run(saved, run_id, "done", None, started_at=None, finished_at=FINISHED)
-    assert not claims.is_unfinished(saved, TRIAL_ID)
+    assert not rows.unfinished_runs(saved, TRIAL_ID)
     assert claim_cell(saved, TRIAL_ID, owner="a", previous=None), "until it is given back"
     end_run_cell(saved, TRIAL_ID)
     assert not claim_cell(saved, TRIAL_ID, owner="a", previous="a")
@@ -283,3 +283,12 @@ def test_writers_in_many_threads_do_not_lose_rows(saved):
     with saved.connect() as connection:
         count = connection.execute(sa.select(sa.func.count()).select_from(schema.measurement))
         assert count.scalar() == 24
+
+
+def test_a_host_that_is_saved_again_or_later_keeps_the_places_of_the_others(any_database):
+    plans = [make_plan((f"{n:026}",)) for n in range(3)]
+    rows.save_plans(any_database, plans[:2], "file:///e", owner="me")
+    rows.save_plans(any_database, plans, "file:///e", owner="another")
+    places = {cell.trial_id: (cell.position, cell.owner) for cell in run_cells(any_database)}
+    names = [plan.trial_id for plan in plans]
+    assert places == dict(zip(names, [(0, "me"), (1, "me"), (2, "another")], strict=True))

@@ -37,11 +37,10 @@ from diskbench.parallel import all_of
 from diskbench.plan.admit import serves
 from diskbench.ports import TellsTime
 from diskbench.store.campaigns import routes_of_trials
-from diskbench.store.claims import unfinished_trials
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, list_leases, note_lease_error
 from diskbench.store.machines import find_machine, list_machines
-from diskbench.store.rows import find_plan
+from diskbench.store.rows import find_plan, unfinished_trials
 
 _MEANWHILE = "another process gave it back, or uses it, since this command began"
 
@@ -62,8 +61,8 @@ def sweep(
     (InvalidValue). Leases for which `reaches` is false are left to other processes. An id is that
     of a lease or a run, or the beginning of one (model/ids.py); raises UnknownName, InvalidValue.
     """
-    # Leases are read before claims: a lease that is written in between has a claim, and without
-    # this order would look finished.
+    # Leases are read before runs: a lease that is written in between has runs, and without this
+    # order would look finished.
     leases = list_leases(session.database, state="open")
     busy = leases_at_work(session.database)
     unfinished = set(unfinished_trials(session.database))

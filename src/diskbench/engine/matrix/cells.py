@@ -17,6 +17,7 @@ from diskbench.engine.matrix.admission import spent_on
 from diskbench.engine.matrix.machine_reuse import keeps, placed
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import save
+from diskbench.engine.trial.metrics import keep_metrics
 from diskbench.engine.trial.planning import check_rentable, draft_of, plan_on_host
 from diskbench.engine.trial.probe import queued_behind, without_canary_of_others
 from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back, keep_trial_rows
@@ -217,6 +218,9 @@ class LiveCells:
             handed_on = goes_on and _is_done(ending.end)
             failed = self._given_back(plan, handed_on=handed_on, keeps=campaign.is_run)
             ending = replace(ending, not_released=failed)
+            asked = self.stop.of(trial_id)
+            # A machine that is handed on is being paid for.
+            keep_metrics(self.session, plan, asked.is_set, waits=not handed_on)
             if self._ended(plan, ending.problem) and _is_done(ending.end):
                 ending = replace(ending, end=None, problem=_NOT_KEPT)
         if campaign.is_run:  # the command that waits for it judges it

@@ -24,7 +24,7 @@ from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.ids import short
 from diskbench.model.rental import LeaseEnd
 from diskbench.model.spec import Plan
-from diskbench.plan.cost import left_s, longest_s, renting_s
+from diskbench.plan.cost import left_s, longest_s, renting_s, snapshot_s
 from diskbench.ports import EndsMachines, EvidenceStore, ExtendsLeases, RentWatch
 from diskbench.store.archive import read_plan, read_step, run_prefix, step_folders, write_plan
 from diskbench.store.database import database_time
@@ -79,7 +79,7 @@ def expiry(database: sa.Engine, plan: Plan) -> str:
 
 
 def _expiry_at(moment: datetime, plan: Plan) -> str:
-    return iso(moment + timedelta(seconds=2 * longest_s(plan)) + GRACE)
+    return iso(moment + timedelta(seconds=2 * (longest_s(plan) + snapshot_s(plan))) + GRACE)
 
 
 def extend(session: Session, plan: Plan) -> bool:

@@ -29,7 +29,7 @@ from diskbench.model.result import RunState
 from diskbench.model.spec import Plan
 from diskbench.store.campaigns import CampaignRow
 from diskbench.store.cells import end_run_cell
-from diskbench.store.claims import add_timing, is_unfinished
+from diskbench.store.claims import add_timing
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import (
@@ -94,14 +94,13 @@ def end_hold(session: Session, plan: Plan, *, keeps: bool = True) -> None:
 def end_unfinished(session: Session, plan: Plan, problem: Problem, state: RunState) -> bool:
     """End the unfinished runs of a trial whose lease is gone, with `problem` as the reason. Returns
     whether the trial was unfinished."""
-    if not is_unfinished(session.database, plan.trial_id):
-        return False
-    for run_id in unfinished_runs(session.database, plan.trial_id):
+    unfinished = unfinished_runs(session.database, plan.trial_id)
+    for run_id in unfinished:
         index = plan.run_ids.index(run_id)
         finish_run(
             session.database, session.evidence_of(plan.trial_id), plan, index, state, problem
         )
-    return True
+    return bool(unfinished)
 
 
 def end_released(session: Session, plan: Plan) -> None:

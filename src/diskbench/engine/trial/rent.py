@@ -19,22 +19,25 @@ from diskbench.catalog.books import Books
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import renew
 from diskbench.engine.trial.probe import ParsedOnce, probe
-from diskbench.engine.trial.watch import HostLost
+from diskbench.engine.trial.steps import unit_of
+from diskbench.engine.trial.watch import HostLost, raise_if_broken
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
 from diskbench.fio.profiles import Profile
 from diskbench.hosts.facts import vouched
-from diskbench.hosts.jobs import patiently
+from diskbench.hosts.jobs import patiently, start_and_watch
 from diskbench.hosts.ssh import host_at
 from diskbench.hosts.stripe import Member, stripe
+from diskbench.hosts.workspace import make_workspace
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
-from diskbench.model.spec import NamedDisk, Plan, TargetSpec
+from diskbench.model.spec import NamedDisk, Plan, Step, TargetSpec
 from diskbench.plan.trial import TrialIds, rented_plan
-from diskbench.ports import Host, Renter, RentWatch, SwapsDisks
+from diskbench.ports import Host, Renter, RentWatch, SnapshotsDisks, SwapsDisks
 from diskbench.store.archive import write_plan
 from diskbench.store.leases import Lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import replace_draft
+from diskbench.units import format_bytes
 
 
 def rent(session: Session, draft: Plan, asked: Event, note: Callable[[str], None]) -> Plan:
@@ -61,7 +64,11 @@ def rent(session: Session, draft: Plan, asked: Event, note: Callable[[str], None
         )
     lease = renew(session, draft, onlooker)
     with session.timing.span("rent", draft.trial_id):
-        acquired = _acquired(renter, _claim(session, draft, lease), draft.rental, onlooker)
+        claim = _claim(session, draft, lease)
+        if draft.rental.spec.snapshot_of_fill:
+            acquired = _from_fill(session, draft, profile, renter, claim, onlooker)
+        else:
+            acquired = _acquired(renter, claim, draft.rental, onlooker)
     if asked.is_set():
         raise Interrupted("stopped by the user")
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
@@ -99,6 +106,100 @@ def _acquired(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) ->
             field="provider",
         )
     return renter.swap(claim, rental, watch)
+
+
+def _from_fill(
+    session: Session,
+    draft: Plan,
+    profile: Profile,
+    renter: Renter,
+    claim: Claim,
+    watch: Onlooker,
+) -> Acquired:
+    """The machine with disks made from a snapshot of a disk that was filled on it."""
+    rental = draft.rental
+    assert rental is not None
+    if not isinstance(renter, SnapshotsDisks) or claim.turn > 1:
+        raise InvalidValue(
+            f"--snapshot-of-fill needs a machine of its own, of a cloud with snapshots of disks; "
+            f"this is --provider {renter.name}",
+            advice="diskbench providers lists them; leave reuse_host out of the matrix",
+            field="snapshot_of_fill",
+        )
+    spec = rental.spec.model_copy(update={"snapshot_of_fill": False})
+    empty = rental.model_copy(update={"spec": spec})
+
+    def fill() -> None:
+        acquired = renter.acquire(claim, empty, watch)
+        cell = draft.cell.model_copy(update={"rent": spec})
+        _fill(session, draft.model_copy(update={"cell": cell}), profile, acquired, renter, watch)
+
+    made = renter.snapshot(claim, rental, fill, watch)
+    if watch.stopping():
+        raise Interrupted("stopped by the user")
+    copy = rental.spec.model_copy(update={"snapshot": made})
+    return renter.swap(
+        claim.model_copy(update={"turn": 2}), rental.model_copy(update={"spec": copy}), watch
+    )
+
+
+_FILL = """[global]
+filename={path}
+size={bytes}
+ioengine=libaio
+direct=1
+rw=write
+bs=1m
+iodepth=8
+refill_buffers=1
+end_fsync=1
+
+[fill]
+"""
+
+
+def _fill(
+    session: Session,
+    draft: Plan,
+    profile: Profile,
+    acquired: Acquired,
+    renter: Renter,
+    watch: Onlooker,
+) -> None:
+    """Write what the profile will read to the lease's first disk, once, with data that no cloud can
+    shrink. Raises as a step does."""
+    host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
+    host_lost = HostLost(draft, renter, watch.note)
+    try:
+        plan = patiently(
+            lambda: _plan_on_machine(draft, profile, acquired, host, session.books, session.parsed),
+            watch.stopping,
+            host_lost.noted_or_raise,
+        )
+        disk = plan.target.disks[0]
+        job = _FILL.format(path=disk.device, bytes=plan.space_bytes)
+        step = Step(index=0, name="snapshot-fill", role="fill", job=job, expected_s=0.0)
+        patiently(
+            lambda: make_workspace(host, plan.target, watch.stopping),
+            watch.stopping,
+            host_lost.noted_or_raise,
+        )
+        unit = unit_of(plan, 0, step)
+        watch.note(f"{format_bytes(plan.space_bytes)} of the disk are written for its snapshot")
+        with watch.span("fill"):
+            end = start_and_watch(
+                host, unit, lambda _: None, watch.stopping, watch.note, host_lost.noted
+            )
+        if end.stopped:
+            raise Interrupted("stopped by the user")
+        raise_if_broken(end, unit, host.name, {})
+        if end.fio_exit:
+            raise RentalFailed(
+                f"the disk could not be filled for its snapshot: fio exit {end.fio_exit}",
+                advice="try again; look at the disk (dmesg)",
+            )
+    finally:
+        host.close()
 
 
 def _plan_on_machine(

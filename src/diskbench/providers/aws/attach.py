@@ -11,7 +11,7 @@ volume id without the dash, the model says EBS or instance store) and device_nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import DiskbenchError, RentalFailed
@@ -19,7 +19,16 @@ from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.disk_request import AwsZone
 from diskbench.providers.aws.errors import error_code, is_missing
-from diskbench.providers.aws.inventory import ENDING, AwsInventory, Item, inventory, tag
+from diskbench.providers.aws.inventory import (
+    ENDING,
+    AwsInventory,
+    Item,
+    inventory,
+    note_create,
+    restored_in,
+    tag,
+)
+from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.aws.provision import (
     AwsOrder,
     AwsProvisioned,
@@ -236,6 +245,63 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
                 ],
             )  # fmt: skip
     return AwsProvisioned(machine, next_volumes(order, listing, place), place)
+
+
+def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
+    """The lease's snapshot of its first volume, made or found, complete; with Fast Snapshot Restore
+    where it was asked for. Raises RentalFailed."""
+    found = _own_snapshot(order)
+    if found is None:
+        fill()
+        listing = inventory(order.ec2, Which(order.lease))
+        first = disk_name(order, 0)
+        volume = next(item for item in listing.volumes if tag(item, "Name") == first)
+        request = requests.create_snapshot(order.claim, str(volume["VolumeId"]), order.lab)
+        note_create(order.lease)
+        found = order.ec2.call("create_snapshot", request)
+    name = str(found["SnapshotId"])
+    order.until(lambda: _complete(order, name), f"snapshot {name}", order.timing.snapshot_s)
+    if AwsOptions.of(order.spec).fast_snapshot_restore:
+        _, place = _machine(order, inventory(order.ec2, Which(order.lease)))
+        if not restored_in(order.ec2, name):
+            request = requests.restore_fast(name, place.zone)
+            order.ec2.call("enable_fast_snapshot_restores", request)
+        order.until(
+            lambda: _restores_fast(order, name, place.zone),
+            f"Fast Snapshot Restore of {name}",
+            order.timing.snapshot_s,
+        )
+    return name
+
+
+def _own_snapshot(order: AwsOrder) -> Item | None:
+    listed = inventory(order.ec2, Which(order.lease), copies=True).snapshots
+    return next(iter(listed), None)
+
+
+def _complete(order: AwsOrder, name: str) -> bool | Still:
+    request = {"SnapshotIds": [name]}
+    try:
+        listed = order.ec2.listed("describe_snapshots", "Snapshots", request)
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        listed = []
+    if not listed:
+        return Still("not listed yet")
+    state = str(listed[0]["State"])
+    if state == "error":
+        raise RentalFailed(
+            f"snapshot {name} failed: {listed[0].get('StateMessage') or 'AWS gives no reason'}",
+            advice="the usual reason is a key (--kms-key) that may not be used",
+        )
+    progress = str(listed[0].get("Progress") or "")
+    return True if state == "completed" else Still(f"{state} {progress}".strip())
+
+
+def _restores_fast(order: AwsOrder, name: str, zone: str) -> bool | Still:
+    state = (restored_in(order.ec2, name) or {}).get(zone, "not listed yet")
+    return True if state == "enabled" else Still(state)
 
 
 def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:

@@ -34,11 +34,16 @@ class AwsTiming(CloudTiming):
     instance_s: float = 600.0
     volume_s: float = 300.0
     attach_s: float = 180.0
+    snapshot_s: float = 14400.0
+    """A snapshot of terabytes takes hours, and Fast Snapshot Restore an hour for each TiB (EBS User
+    Guide)."""
     checks_s: float = 900.0
     terminate_s: float = 900.0
     delete_s: float = 300.0
     settle_s: float = 30.0
     settle_repeats: int = 4
+    metric_s: float = 60.0
+    """The period of CloudWatch's metrics; EBS publishes a value a minute."""
 
 
 ANY_REGION = "us-east-1"

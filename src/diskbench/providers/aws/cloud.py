@@ -7,13 +7,13 @@ from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
-from diskbench.errors import InvalidValue
 from diskbench.model.finding import Finding, Quota
+from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
-from diskbench.model.spec import Cell, is_from_snapshot
+from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
-from diskbench.providers.asked import check_shared_machine, provisioned_types
-from diskbench.providers.aws.attach import swapped
+from diskbench.providers.asked import check_shared_machine, check_snapshot_kept, provisioned_types
+from diskbench.providers.aws.attach import snapshot, swapped
 from diskbench.providers.aws.client import AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import (
     AwsResolved,
@@ -23,6 +23,7 @@ from diskbench.providers.aws.disk_request import (
 from diskbench.providers.aws.doctor import examine, present, quotas, rehearse
 from diskbench.providers.aws.handover import hand_over
 from diskbench.providers.aws.lookup import resolve_details
+from diskbench.providers.aws.metrics import metrics
 from diskbench.providers.aws.offer import foresee, rental
 from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import AwsOrder, provision
@@ -57,13 +58,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
-        if is_from_snapshot(cell) and cell.target.filesystem is not None:
-            raise InvalidValue(
-                f"--filesystem {cell.target.filesystem} cannot be used with --from-snapshot: it "
-                "would be made over the snapshot's data",
-                advice="leave --filesystem out",
-                field="filesystem",
-            )
+        check_snapshot_kept(cell)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)
@@ -97,6 +92,11 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         made = swapped(order)
         return hand_over(order.at(made.place), made)
 
+    def snapshot(
+        self, claim: Claim, rental: Rental, fill: Callable[[], None], watch: RentWatch
+    ) -> str:
+        return snapshot(self._order(claim, rental, watch), fill)
+
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AwsOrder:
         aws = self.sessions.of_scope(rental.scope, self.timing)
         details = AwsResolved.model_validate(rental.details)
@@ -115,6 +115,13 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
         return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def metrics(
+        self, rental: Rental, acquired: Acquired, since: datetime, until: datetime
+    ) -> Sequence[CloudMetric]:
+        aws = self.sessions.of_scope(rental.scope, self.reading)
+        return metrics(aws.edge("cloudwatch", self.reading), acquired.facts, since, until)
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:

@@ -25,6 +25,7 @@ from diskbench.providers.asked import (
     check_tags,
     refuse_options,
     size_asked,
+    snapshot_option,
     whole_throughput,
     with_disk,
 )
@@ -167,29 +168,37 @@ INITIALIZATION = range(100, 301)
 
 
 def _check_snapshot(spec: RentSpec, disk: str) -> None:
-    rate = AwsOptions.of(spec).initialization_rate
-    if rate is not None and (spec.snapshot is None or rate not in INITIALIZATION):
+    options, typed = AwsOptions.of(spec), snapshot_option(spec)
+    rate = options.initialization_rate
+    if rate is not None and (typed is None or rate not in INITIALIZATION):
         raise InvalidValue(
             f"--initialization-rate {rate} is not sold"
-            if spec.snapshot is not None
+            if typed is not None
             else f"--initialization-rate {rate} is given without a snapshot to load",
-            advice="use 100 to 300 MiB/s, with --from-snapshot",
+            advice="use 100 to 300 MiB/s, with --from-snapshot or --snapshot-of-fill",
             field="initialization_rate",
         )
-    if spec.snapshot is None:
+    if options.fast_snapshot_restore and (rate is not None or not spec.snapshot_of_fill):
+        raise InvalidValue(
+            "--fast-snapshot-restore is for a snapshot that the lease makes, without a rate",
+            advice="give --snapshot-of-fill; your own snapshot: aws ec2 "
+            "enable-fast-snapshot-restores",
+            field="fast_snapshot_restore",
+        )
+    if typed is None:
         return
     if disk.partition(":")[0] in {ROOT, INSTANCE_STORE}:
         raise InvalidValue(
-            f"--from-snapshot {spec.snapshot} cannot be used with --disk {disk}",
+            f"{typed} cannot be used with --disk {disk}",
             advice="measure a volume, such as --disk gp3",
-            field="from_snapshot",
+            field="disk",
         )
     if spec.stripe:
         raise InvalidValue(
-            f"--from-snapshot {spec.snapshot} cannot be used with --stripe: the array would be "
-            "made over the snapshot's data",
+            f"{typed} cannot be used with --stripe: the array would be made over the snapshot's "
+            "data",
             advice="leave --stripe out",
-            field="from_snapshot",
+            field="stripe",
         )
 
 

@@ -24,12 +24,12 @@ from typing import Any
 from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.lookup import limits
 from diskbench.errors import AccessDenied, DiskbenchError
-from diskbench.model.finding import Finding, Quota, finding, refusal
+from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
 from diskbench.model.rental import Claim, DiskSpec, Rental, Scope
 from diskbench.providers.aws import policy, requests
 from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
-from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
+from diskbench.providers.aws.errors import DENIED, NO_SPOT_ROLE, error_code, is_missing, of_code
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
 from diskbench.providers.aws.machines import candidates
 from diskbench.providers.aws.provision import AwsOrder, launch_request, volume_request
@@ -109,7 +109,7 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming, known: ProviderBook) -
     findings = [
         finding("permissions", where, "problem", error.message, _ADVICE)
         if isinstance(error, AccessDenied)
-        else finding("permissions", where, "warning", error.message, error.advice)
+        else finding("permissions", where, _severity(error), error.message, error.advice)
         for error in sorted(refused, key=lambda error: not isinstance(error, AccessDenied))
     ]
     summary = (
@@ -118,6 +118,11 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming, known: ProviderBook) -
         "carries the tag"
     )
     return [*findings, finding("permissions", where, "ok", summary)]
+
+
+def _severity(error: DiskbenchError) -> FindingState:
+    """A policy that denies is as final as a right that lacks; no answer says nothing."""
+    return "problem" if error_code(error) in DENIED else "warning"
 
 
 def _requests(aws: Aws, timing: AwsTiming, known: ProviderBook) -> Sequence[tuple[str, Request]]:

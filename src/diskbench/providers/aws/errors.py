@@ -60,12 +60,15 @@ _LOG_IN = (
 )
 _REFUSED = "AWS refuses {action}: {told}"
 _FAILED = ErrorRow(Throttled, "AWS failed at {action}: {told}", "look at health.aws.amazon.com")
-_DENIED = (
+DENIED = (
     "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnauthorizedException",
     "NotAuthorized", "DependencyAccessDeniedException",
 )  # fmt: skip
 _NAMED = r"not authorized to perform: (?P<named>[a-z0-9-]+:[A-Za-z]+)"
 _TAG_DEMANDED = r"aws:RequestTag/(?P<key>[^,)]+)"
+_ABOVE = r"(?P<kind>service control policy|resource control policy|permissions boundary)"
+"""What denies beside the user's own policies, and the resource's (IAM User Guide, "Access denied
+error messages"): explicitly, or because it does not allow."""
 NO_SPOT_ROLE = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 _CORRECT = "correct the value that it names"
 _THEIR_REASON = "the reason is AWS's own"
@@ -167,25 +170,34 @@ TABLE: ErrorTable = (
     # A policy that denies explicitly, of the organisation or of the account; no permission helps.
     ErrorRow(
         InvalidValue, "a policy denies {named} without the tag {key!r}: {told}",
-        "add --tag {key}=VALUE, or to tags in the settings (diskbench config)", codes=_DENIED,
+        "add --tag {key}=VALUE, or to tags in the settings (diskbench config)", codes=DENIED,
         said=_TAG_DEMANDED, found=(rf"{_NAMED}.*{_TAG_DEMANDED}", _TAG_DEMANDED),
         otherwise={"named": "{action}", "key": "KEY"},
     ),
     ErrorRow(
         InvalidValue, "a policy denies {named} of a disk without encryption: {told}",
-        "add --kms-key KEY, such as alias/aws/ebs, the account's own", codes=_DENIED,
+        "add --kms-key KEY, such as alias/aws/ebs, the account's own", codes=DENIED,
         said="ec2:Encrypted|ec2:KmsKeyId", found=(_NAMED,), otherwise={"named": "{action}"},
+    ),
+    ErrorRow(
+        InvalidValue,
+        "a policy denies {named}, a {kind} and not your own rights: {told}",
+        "ask who administers the AWS organisation, or the boundary of your role, to allow {named}; "
+        "if the policy demands tags or encrypted disks: --tag KEY=VALUE, --kms-key KEY; if it "
+        "admits some regions or machines only: --region, --instance-type",
+        codes=DENIED, said=_ABOVE, found=(rf"{_NAMED}.*{_ABOVE}", _ABOVE),
+        otherwise={"named": "{action}", "kind": "service control policy"},
     ),
     ErrorRow(
         InvalidValue, "a policy denies {named}: {told}",
         "add --tag KEY=VALUE for every tag that it demands, --kms-key KEY if it demands encrypted "
         "disks; else ask the person who set the policy",
-        codes=_DENIED, said="explicit deny", found=(_NAMED,), otherwise={"named": "{action}"},
+        codes=DENIED, said="explicit deny", found=(_NAMED,), otherwise={"named": "{action}"},
     ),
     ErrorRow(
         AccessDenied, "these AWS credentials are not allowed to do {named}: {told}",
         "allow {named}; docs/aws.md has the whole policy",
-        codes=_DENIED, found=(_NAMED,),
+        codes=DENIED, found=(_NAMED,),
         otherwise={"named": "{action}"},
     ),
     replace(
@@ -380,12 +392,14 @@ def of_code(
 
 
 def _decoded(opened: str | None, before: str) -> str:
-    """What a decoded message tells beyond `before`: the action, and on which keys an explicit deny
-    depends. The keys of the request itself stand elsewhere in it."""
+    """What a decoded message tells beyond `before`: the action, that a policy denies it explicitly,
+    and on which keys that depends. The keys of the request itself stand elsewhere in it."""
     action_match = None if re.search(_NAMED, before) else _DECODED_ACTION.search(opened or "")
     words = f" (not authorized to perform: {action_match[1]})" if action_match else ""
     try:
         document = json.loads(opened or "{}")
+        if document.get("explicitDeny") and "explicit deny" not in before:
+            words += " (an explicit deny)"
         keys = [
             str(condition["key"])
             for statement in document["matchedStatements"]["items"]

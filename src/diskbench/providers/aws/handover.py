@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diskbench.catalog.entry import catalogue
-from diskbench.errors import AccessDenied, RentalFailed
+from diskbench.errors import RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.disk_request import AwsMachine, AwsResolved, AwsZone
-from diskbench.providers.aws.inventory import Item, inventory, kind_and_id
+from diskbench.providers.aws.inventory import Item, inventory, kind_and_id, restored_in
 from diskbench.providers.aws.machines import find_machine
 from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.aws.provision import (
@@ -71,6 +71,8 @@ def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[st
     ]
     known = [kind_and_id("instances", instance), *volumes]
     known.append(kind_and_id("keys", {"KeyName": name_of(order.lease, "key")}))
+    if order.spec.snapshot_of_fill:
+        known.append(kind_and_id("snapshots", {"SnapshotId": order.spec.snapshot}))
     if made.group is not None:
         known.append(kind_and_id("groups", {"GroupId": made.group}))
     return tuple(sorted({*listed, *known}))
@@ -207,16 +209,8 @@ def _snapshot_facts(order: AwsOrder, place: AwsZone) -> dict[str, Any]:
     snapshot = order.spec.snapshot
     if snapshot is None:
         return {}
-    request = {"Filters": [{"Name": "snapshot-id", "Values": [snapshot]}]}
-    state: str | None
-    try:
-        listed = order.ec2.listed(
-            "describe_fast_snapshot_restores", "FastSnapshotRestores", request
-        )
-        here = [str(one["State"]) for one in listed if one.get("AvailabilityZone") == place.zone]
-        state = here[0] if here else "disabled"
-    except AccessDenied:
-        state = None
+    restored = restored_in(order.ec2, snapshot)
+    state = None if restored is None else restored.get(place.zone, "disabled")
     rate = AwsOptions.of(order.spec).initialization_rate
     return {"fast_snapshot_restore": state, "initialization_rate_mib_per_s": rate}
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from diskbench.errors import AccessDenied
 from diskbench.files import private_directory
 from diskbench.model.rental import Which
 from diskbench.providers.aws.client import AwsClient, AwsTiming
@@ -21,6 +22,7 @@ from diskbench.providers.aws.requests import (
     EXPIRES_TAG,
     LEASE_TAG,
     OWNER_TAG,
+    SNAPSHOT,
     name_of,
     of_any_lease,
     of_lease,
@@ -40,8 +42,9 @@ _IDS = {
 }
 """Kind's name in messages, and the field of its id."""
 _COPIES = frozenset({"images", "snapshots"})
-"""Kinds that diskbench never makes. AWS Backup and Data Lifecycle Manager copy all tags of a
-volume or machine onto them, the name too: so no name proves that they are ours."""
+"""Kinds onto which AWS Backup and Data Lifecycle Manager copy all tags of a volume or machine, the
+name too: so the name of a disk or machine does not prove that they are ours. diskbench makes one
+snapshot at most, with a name that nothing else of a lease has."""
 _NAMES = {"groups": "GroupName", "keys": "KeyName"}
 """Kinds with a name field in EC2; the name of any other kind is a tag."""
 ENDED = frozenset({"terminated"})
@@ -116,6 +119,18 @@ def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = Fals
         snapshots = tuple(ec2.listed("describe_snapshots", "Snapshots", mine))
         listed = replace(listed, images=images, snapshots=snapshots)
     return listed if which is None else _meant(listed, which)
+
+
+def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
+    """Zone → state of Fast Snapshot Restore of a snapshot, where it is not off. None where the
+    caller may not know. Raises diskbench's errors."""
+    request = {"Filters": [{"Name": "snapshot-id", "Values": [snapshot_id]}]}
+    try:
+        listed = ec2.listed("describe_fast_snapshot_restores", "FastSnapshotRestores", request)
+    except AccessDenied:
+        return None
+    states = {str(one["AvailabilityZone"]): str(one["State"]) for one in listed}
+    return {zone: state for zone, state in states.items() if state not in {"disabled", "disabling"}}
 
 
 def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
@@ -196,12 +211,12 @@ def kind_and_id(kind: str, item: Item) -> str:
 
 
 def resource_name(kind: str, item: Item) -> str | None:
-    """The resource's name: EC2's own where the kind has names, else its Name tag. None for kinds
-    that diskbench never makes, whose names mean nothing."""
-    if kind in _COPIES:
-        return None
+    """The resource's name: EC2's own where the kind has names, else its Name tag. None for one that
+    was copied, whose name means nothing."""
     name = _NAMES.get(kind)
-    return str(item[name]) if name else tag(item, "Name")
+    found = str(item[name]) if name else tag(item, "Name")
+    own = kind == "snapshots" and found == name_of(lease_of(item) or "", SNAPSHOT)
+    return found if kind not in _COPIES or own else None
 
 
 def tag(item: Item, key: str) -> str | None:

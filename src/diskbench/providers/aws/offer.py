@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import (
+    restore_part,
     sum_usd,
 )
 from diskbench.catalog.lookup import promise
@@ -14,22 +15,25 @@ from diskbench.catalog.machine_book import MachineEntry
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import (
     DiskSpec,
+    PricePart,
     Rental,
     Scope,
 )
+from diskbench.providers.asked import snapshot_option
 from diskbench.providers.aws.client import account_name
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest, AwsResolved, region_of
 from diskbench.providers.aws.machines import DEARER, candidates, figures, too_small
 from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.offer import (
+    OF_FILL,
     disk_words,
     needs,
     open_warnings,
     place_words,
     price_parts,
 )
-from diskbench.units import GIB
+from diskbench.units import GIB, MIB
 
 
 def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | None) -> Rental:
@@ -44,6 +48,7 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
         disk=None if own else requested.spec(details.size_gib),
         # A subnet of the user may assign a public address or not: the price assumes that it does.
         public=details.places[0].public is not False,
+        snapshot=spec.snapshot_of_fill, more=_loading_parts(spec, details.region),
     )  # fmt: skip
     return Rental(
         scope=Scope(
@@ -63,6 +68,7 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
         memory_bytes=machine.memory_bytes,
         hourly_usd=sum_usd(prices),
         prices=prices,
+        loads_bytes_per_s=_loads_bytes_per_s(spec),
         warnings=tuple(_warnings(books, spec, details)),
         details=details.model_dump(mode="json"),
     )
@@ -80,9 +86,7 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
     disk = disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
     )
-    if spec.snapshot is not None:
-        rate = AwsOptions.of(spec).initialization_rate
-        disk += f", from {spec.snapshot}" + (f" loaded at {rate} MiB/s" if rate else "")
+    disk += _origin_words(spec)
     spot, where = "spot " if spec.spot else "", place_words(zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
@@ -112,9 +116,9 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
             f"where no zone has capacity for {machine.type}, {names} is rented, for at most "
             f"{DEARER - 1:.0%} more; name one with --instance-type to rent no other"
         )
-    if spec.snapshot is not None:
+    if _loads_bytes_per_s(spec) is not None:
         yield (
-            f"until each block was read once it is loaded from {spec.snapshot}, which is slower: "
+            "until each block was read once it is loaded from the snapshot, which is slower: "
             "--profile first-touch measures that"
         )
     if machine.ebs_cards > 1:
@@ -125,6 +129,33 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
     if len(details.places[0].zone) > len(details.region) + 1:
         yield f"{details.places[0].zone} is a Local Zone: prices are those of {details.region}"
     yield from open_warnings(spec, spot=", and costs at most the price shown")
+
+
+def _origin_words(spec: RentSpec) -> str:
+    """What the disks are made from, and how fast that is loaded."""
+    options = AwsOptions.of(spec)
+    words = f", from {spec.snapshot}" if spec.snapshot else OF_FILL if spec.snapshot_of_fill else ""
+    if options.initialization_rate:
+        words += f" loaded at {options.initialization_rate} MiB/s"
+    return f"{words} with Fast Snapshot Restore" if options.fast_snapshot_restore else words
+
+
+def _loads_bytes_per_s(spec: RentSpec) -> float | None:
+    """As Rental.loads_bytes_per_s; whether a snapshot of the user's is restored fast is not known
+    before the disk is made from it."""
+    options = AwsOptions.of(spec)
+    if snapshot_option(spec) is None or options.fast_snapshot_restore:
+        return None
+    return float((options.initialization_rate or 0) * MIB)
+
+
+def _loading_parts(spec: RentSpec, region: str) -> Iterator[PricePart]:
+    """What is paid for a faster loading; no document that was found has the price of a rate."""
+    options = AwsOptions.of(spec)
+    if options.fast_snapshot_restore:
+        yield restore_part("aws", region)
+    if options.initialization_rate is not None:
+        yield PricePart(name=f"loading at {options.initialization_rate} MiB/s", hourly_usd=None)
 
 
 IMAGE_GIB = 8
@@ -151,6 +182,7 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
         root=None if requested.kind == "root" else root,
         disk=None if local else requested.spec(size_gib),
         public=not NetworkOptions.of(spec).no_public_ip,
+        snapshot=spec.snapshot_of_fill, more=_loading_parts(spec, region or ""),
     )  # fmt: skip
     small = (
         too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
@@ -158,7 +190,7 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     return Rental(
         scope=Scope(provider="aws", account=spec.account, region=region),
         spec=spec,
-        offer=_expected_words(requested, size_gib, machine),
+        offer=_expected_words(requested, size_gib, machine) + _origin_words(spec),
         promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=machine,
@@ -167,6 +199,7 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
         memory_bytes=int(entry.memory_gib * GIB) if entry else None,
         hourly_usd=sum_usd(prices),
         prices=prices,
+        loads_bytes_per_s=_loads_bytes_per_s(spec),
         warnings=tuple(warning for warning in (small, _retired(machine, entry)) if warning),
     )
 

@@ -20,7 +20,12 @@ class AwsOptions(Options):
     )
     initialization_rate: int | None = option(
         None,
-        "MiB/s at which a disk --from-snapshot is loaded, 100 to 300; billed apart.",
+        "MiB/s at which a disk from a snapshot is loaded, 100 to 300; billed apart.",
         metavar="MIB_PER_S",
+        of_disk=True,
+    )
+    fast_snapshot_restore: bool = option(
+        default=False,
+        about="Fast Snapshot Restore for the snapshot of --snapshot-of-fill; an hour is billed.",
         of_disk=True,
     )

@@ -28,6 +28,7 @@ LOOK = (
     "ec2:DescribeSnapshots",
     "ec2:DescribeSubnets",
     "ec2:DescribeVolumes",
+    "cloudwatch:GetMetricData",
     "kms:DescribeKey",
     "pricing:GetProducts",
     "servicequotas:GetServiceQuota",
@@ -39,6 +40,7 @@ API Reference)."""
 MAKE = {
     "ec2:AuthorizeSecurityGroupIngress": ("security-group-rule",),
     "ec2:CreateSecurityGroup": ("security-group",),
+    "ec2:CreateSnapshot": ("snapshot",),
     "ec2:CreateVolume": ("volume",),
     "ec2:ImportKeyPair": ("key-pair",),
     "ec2:RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
@@ -46,6 +48,7 @@ MAKE = {
 """Action → the kinds of resource that it makes, each with the lease's tag in that call."""
 USED = {
     "ec2:CreateSecurityGroup": ("vpc",),
+    "ec2:CreateSnapshot": ("volume",),
     "ec2:CreateVolume": ("snapshot",),
     "ec2:RunInstances": (
         "image", "key-pair", "placement-group", "security-group", "snapshot", "subnet",
@@ -65,6 +68,8 @@ CHANGE = (
     "ec2:DeleteVolume",
     "ec2:DeregisterImage",
     "ec2:DetachVolume",
+    "ec2:DisableFastSnapshotRestores",
+    "ec2:EnableFastSnapshotRestores",
     "ec2:ModifyInstanceAttribute",
     "ec2:ReleaseAddress",
     "ec2:TerminateInstances",

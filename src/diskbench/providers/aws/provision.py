@@ -277,9 +277,9 @@ def _volume(
 
 def volume_request(order: AwsOrder, disk: DiskSpec, place: AwsZone, index: int) -> requests.Request:
     """The request that makes the disk number `index` in one zone."""
-    origin = requests.Origin(
-        order.spec.kms_key, order.spec.snapshot, AwsOptions.of(order.spec).initialization_rate
-    )
+    snapshot = order.spec.snapshot
+    rate = AwsOptions.of(order.spec).initialization_rate if snapshot else None
+    origin = requests.Origin(order.spec.kms_key, snapshot, rate)
     return requests.create_volume(order.claim, disk, place.zone, index, order.lab, origin)
 
 

@@ -30,6 +30,7 @@ from diskbench.providers.aws.inventory import (
     lease_of,
     owner_of,
     resource_name,
+    restored_in,
     tag,
     unlisted_s,
     why_ended,
@@ -69,6 +70,7 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
 
     def give_back(listing: AwsInventory, failures: Failures) -> None:
         _instances(ec2, listing, timing, failures)
+        _restores(ec2, listing, failures)
         for kind, operation, key in _KINDS:
             for item in getattr(listing, kind):
                 what = kind_and_id(kind, item)
@@ -96,6 +98,15 @@ def _instances(
         if what not in failures:
             with noting(failures, what, is_missing):
                 until(partial(_ended, ec2, instance_id), what, timing.terminate_s, timing)
+
+
+def _restores(ec2: AwsClient, listing: AwsInventory, failures: Failures) -> None:
+    """End Fast Snapshot Restore of the lease's snapshots, which is billed by the hour."""
+    for item in listing.snapshots:
+        name = item["SnapshotId"]
+        with noting(failures, kind_and_id("snapshots", item), is_missing):
+            for zone in restored_in(ec2, name) or ():
+                ec2.call("disable_fast_snapshot_restores", requests.restore_fast(name, zone))
 
 
 def _ended(ec2: AwsClient, instance_id: str) -> bool | Still:

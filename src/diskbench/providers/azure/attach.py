@@ -18,18 +18,18 @@ from typing import Any
 from diskbench.errors import Busy, DiskbenchError, RentalFailed
 from diskbench.ports import Host
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.client import Item
+from diskbench.providers.azure.client import DISKS, MACHINES, Item
 from diskbench.providers.azure.errors import is_missing
-from diskbench.providers.azure.inventory import DISKS, GROUPS, MACHINES, read, state_of
 from diskbench.providers.azure.provision import (
-    AzureOrder,
     AzureProvisioned,
     alive,
     delete,
     disks_of_turn,
+    listed_machine,
     running,
+    state_of,
 )
-from diskbench.providers.azure.requests import name_of
+from diskbench.providers.azure.requests import AzureOrder, name_of
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton.handover import (
@@ -42,36 +42,27 @@ from diskbench.providers.skeleton.handover import (
 from diskbench.providers.waits import Still, nap
 from diskbench.units import GIB
 
-_NETWORK = "Microsoft.Network"
-
 
 def address_of(order: AzureOrder) -> str:
     """The address to connect to: the machine's public address, else its private one."""
-    role = "address" if order.details.subnet is None else "interface"
+    is_public = order.details.subnet is None
+    path = (
+        order.path("Microsoft.Network/publicIPAddresses", "address")
+        if is_public
+        else order.path("Microsoft.Network/networkInterfaces", "interface")
+    )
 
     def ask() -> str | Still:
-        address = _public(order) if role == "address" else _private(order)
-        return address or Still("none yet")
+        found = order.edge.find(path) or {}
+        properties = found.get("properties") or {}
+        if is_public:
+            return properties.get("ipAddress") or Still("none yet")
+        configured = properties.get("ipConfigurations") or [{}]
+        private = (configured[0].get("properties") or {}).get("privateIPAddress")
+        return private or Still("none yet")
 
     what = f"address of {name_of(order.lease, 'machine')}"
     return order.until(ask, what, order.timing.network_s)
-
-
-def _public(order: AzureOrder) -> str | None:
-    address = read(
-        order.edge, f"{_NETWORK}/publicIPAddresses/read", "network", "public_ip_addresses.get",
-        order.group, name_of(order.lease, "address"),
-    )  # fmt: skip
-    return ((address or {}).get("properties") or {}).get("ipAddress")
-
-
-def _private(order: AzureOrder) -> str | None:
-    interface = read(
-        order.edge, f"{_NETWORK}/networkInterfaces/read", "network", "network_interfaces.get",
-        order.group, name_of(order.lease, "interface"),
-    )  # fmt: skip
-    configured = ((interface or {}).get("properties") or {}).get("ipConfigurations") or [{}]
-    return (configured[0].get("properties") or {}).get("privateIPAddress")
 
 
 def machine_of(order: AzureOrder) -> Machine:
@@ -135,25 +126,13 @@ def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Stil
     name = name_of(order.lease, "machine")
     try:
         order.edge.finished(
-            f"{what} at {name}", order.timing.attach_s, f"{MACHINES}/write",
-            "compute", "virtual_machines.begin_update",
-            order.group, name, requests.data_disks(attached), insist=False,
+            f"{what} at {name}", order.timing.attach_s, "PATCH", order.path(MACHINES, "machine"),
+            requests.data_disks(attached), insist=False,
         )  # fmt: skip
     except Busy as busy:
         nap(min(busy.retry_after_s, order.timing.attach_s), order.timing, order.watch)
         return Still("the machine is being changed")
     return Still(what)
-
-
-def listed_machine(order: AzureOrder) -> Item:
-    """The lease's machine. Raises RentalFailed where Azure does not list it."""
-    machine = alive(order)
-    if machine is None:
-        raise RentalFailed(
-            f"machine {name_of(order.lease, 'machine')} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
-    return machine
 
 
 def data_disks(machine: Item) -> list[dict[str, Any]]:
@@ -194,8 +173,15 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
                     f"LUN {lun}" for lun in earlier if any(is_at_lun(disk, lun) for disk in shown)
                 ],
             )  # fmt: skip
-    for name in _earlier_disks(order):
-        _delete(order, name)
+    for item in order.edge.listed(f"{order.edge.path(order.group)}/resources"):
+        name = str(item["name"])
+        if str(item.get("type")).lower() == DISKS.lower() and _is_earlier(order, name):
+            try:
+                delete(order.edge, order.edge.path(order.group, DISKS, name))
+            except DiskbenchError as error:
+                if not is_missing(error):
+                    raise
+            order.watch.note(f"disk {name} is deleted")
     made = disks_of_turn(order, zone)
     return AzureProvisioned(running(order), made, zone)
 
@@ -239,23 +225,6 @@ def _detached(order: AzureOrder) -> list[int]:
 
 def _name(attached: dict[str, Any]) -> str:
     return str((attached.get("managedDisk") or {}).get("id", "")).rpartition("/")[2]
-
-
-def _earlier_disks(order: AzureOrder) -> list[str]:
-    listed = order.edge.listed(
-        f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", order.group
-    )
-    names = [str(item["name"]) for item in listed if str(item.get("type")).lower() == DISKS.lower()]
-    return [name for name in names if _is_earlier(order, name)]
-
-
-def _delete(order: AzureOrder, name: str) -> None:
-    try:
-        delete(order.edge, DISKS, order.group, name)
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
-    order.watch.note(f"disk {name} is deleted")
 
 
 _LUN_LINKS = ("/dev/disk/azure/scsi1/lun{lun}", "/dev/disk/azure/data/by-lun/{lun}")

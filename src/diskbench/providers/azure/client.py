@@ -1,36 +1,43 @@
-"""All calls to Azure: errors translated, throttled calls repeated; with the timeouts for Azure.
+"""All calls to Azure's Resource Manager: by path and verb, errors translated, throttled calls
+repeated; with the timeouts for Azure.
 
-The SDK's pipeline for requests is used without its automatic registration of resource providers.
-azure-mgmt-core 1.6.0, ARMAutoResourceProviderRegistrationPolicy: it answers
-MissingSubscriptionRegistration by registering the provider and asking for its state every 10 s
-without a limit, and cannot be interrupted. Registration is checked before renting instead
-(policy.py). Its retries are left out as well: calls are repeated here.
+One path serves all services: what a request needs as permission and as API version follows from the
+resource type in its path, and JSON comes back as Azure writes it. So only azure-core, its pipeline
+for Resource Manager and azure-identity are used, and none of the packages with a class for each
+resource.
+
+The pipeline has no automatic registration of resource providers. azure-mgmt-core 1.6.0,
+ARMAutoResourceProviderRegistrationPolicy: it answers MissingSubscriptionRegistration by registering
+the provider and asking for its state every 10 s without a limit, and cannot be interrupted.
+Registration is checked before renting instead (policy.py). Its retries are left out as well: calls
+are repeated here.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
-from diskbench.errors import AccessDenied, Busy, NotListedYet, Unanswered
+from diskbench.errors import (
+    AccessDenied,
+    Busy,
+    DiskbenchError,
+    InvalidValue,
+    NotListedYet,
+    Unanswered,
+)
 from diskbench.extras import missing
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
 from diskbench.providers.azure.disk_request import is_azure
-from diskbench.providers.azure.errors import (
-    MISSING,
-    error_code,
-    no_region,
-    no_subscription,
-    translate,
-)
+from diskbench.providers.azure.errors import MISSING, error_code, is_missing, translate
 from diskbench.providers.skeleton.cloud import Sessions
 from diskbench.providers.waits import CloudTiming, nap, repeated
 
@@ -41,6 +48,8 @@ class AzureTiming(CloudTiming):
 
     network_s: float = 300.0
     machine_s: float = 900.0
+    snapshot_s: float = 14400.0
+    """A snapshot of terabytes takes hours; our choice."""
     disk_s: float = 300.0
     attach_s: float = 300.0
     delete_s: float = 1800.0
@@ -52,6 +61,7 @@ class AzureTiming(CloudTiming):
 
 Item = dict[str, Any]
 """One resource in Azure's JSON."""
+Query = Mapping[str, str] | None
 SUBSCRIPTION_VARIABLE = "AZURE_SUBSCRIPTION_ID"
 LOCATION_VARIABLE = "AZURE_DEFAULTS_LOCATION"
 """Azure CLI's own name for `az config set defaults.location=`."""
@@ -59,11 +69,50 @@ CA_VARIABLE = "AZURE_CA_FILE"
 """Certificates that verify Azure's endpoint and login; REQUESTS_CA_BUNDLE works as well."""
 PUBLIC = "https://management.azure.com"
 """Azure's public endpoint."""
-_CLIENTS = {
-    "compute": ("azure.mgmt.compute", "ComputeManagementClient"),
-    "network": ("azure.mgmt.network", "NetworkManagementClient"),
-    "resources": ("azure.mgmt.resource.resources", "ResourceManagementClient"),
+GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
+MACHINES = "Microsoft.Compute/virtualMachines"
+DISKS = "Microsoft.Compute/disks"
+SNAPSHOTS = "Microsoft.Compute/snapshots"
+SCHEDULES = "Microsoft.DevTestLab/schedules"
+TAGS = "Microsoft.Resources/tags"
+_VERSIONS = {
+    kind.lower(): version
+    for kind, version in {
+        "Microsoft.Authorization": "2022-04-01",
+        "Microsoft.Compute": "2026-04-01",
+        "Microsoft.Compute/diskEncryptionSets": "2026-03-02",
+        "Microsoft.Compute/disks": "2026-03-02",
+        "Microsoft.Compute/galleries": "2026-03-03",
+        "Microsoft.Compute/skus": "2021-07-01",
+        "Microsoft.Compute/snapshots": "2026-03-02",
+        "Microsoft.DevTestLab": "2018-09-15",
+        "Microsoft.Insights": "2018-01-01",
+        "Microsoft.MarketplaceOrdering": "2021-01-01",
+        "Microsoft.Network": "2026-03-01",
+        "Microsoft.Resources": "2025-04-01",
+    }.items()
 }
+"""API versions by the beginning of a resource type, the longest that fits: those of
+azure-mgmt-compute 39, azure-mgmt-network 33 and azure-mgmt-resource 26."""
+_RIGHTS = {"GET": "read", "PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}
+
+
+def kind_of(path: str) -> str:
+    """The type of the resource at a path, as permissions name it."""
+    parts = path.strip("/").split("/")
+    at = max((n for n, part in enumerate(parts) if part.lower() == "providers"), default=None)
+    if at is None:
+        return "/".join(("Microsoft.Resources", *parts[::2]))
+    if at + 2 == len(parts):  # a provider, not what it has
+        return "Microsoft.Resources/subscriptions/providers"
+    return "/".join((parts[at + 1], *parts[at + 2 :: 2]))
+
+
+def version_of(kind: str) -> str:
+    """The API version of a resource type."""
+    while kind.lower() not in _VERSIONS:
+        kind, _, _ = kind.rpartition("/")
+    return _VERSIONS[kind.lower()]
 
 
 @dataclass(frozen=True)
@@ -74,8 +123,6 @@ class Azure:
     subscription: str
     endpoint: str | None
     refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
-    _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def edge(
         self, timing: AzureTiming, watch: RentWatch | None = None, until: float | None = None
@@ -84,54 +131,37 @@ class Azure:
         must end by `until` (Unix seconds); None: within the timeouts."""
         return AzureClient(self, timing, watch, until)
 
-    def client(self, service: str) -> Any:  # noqa: ANN401 - one of three classes without a base
-        """One client per service, made at first use: each imports thousands of models."""
-        with self._lock:
-            if service not in self._made:
-                module, name = _CLIENTS[service]
-                made = getattr(importlib.import_module(module), name)
-                settings = self._settings()
-                scope = token_scope(self.endpoint or PUBLIC)
-                policies = request_policies(self.credential(), scope, settings)
-                self._made[service] = made(
-                    self.credential(), self.subscription, policies=policies, **settings
-                )
-            return self._made[service]
+    @cached_property
+    def client(self) -> Any:  # noqa: ANN401 - an ARMPipelineClient
+        """The client of Resource Manager."""
+        from azure.mgmt.core import ARMPipelineClient
+
+        url = (self.endpoint or PUBLIC).rstrip("/")
+        return ARMPipelineClient(
+            url,
+            policies=request_policies(self.credential, token_scope(url)),
+            connection_timeout=waits.CONNECT_S,
+            read_timeout=waits.ANSWER_S,
+            **_trust(),
+        )
 
     def emulated_endpoint(self) -> str | None:
         """The endpoint when it is not one of Azure."""
         return self.endpoint if self.endpoint and not is_azure(self.endpoint) else None
 
-    def _settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = {
-            "connection_timeout": waits.CONNECT_S,
-            "read_timeout": waits.ANSWER_S,
-            "user_agent": "diskbench",
-            **_trust(),
-        }
-        if self.endpoint is not None:
-            settings["base_url"] = self.endpoint.rstrip("/")
-            settings["credential_scopes"] = [token_scope(self.endpoint)]
-        return settings
-
+    @cached_property
     def credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
         """The credential that the SDK's own chain finds; it gets new tokens by itself."""
         from azure.identity import DefaultAzureCredential
 
-        with self._lock:
-            if "credential" not in self._made:
-                # The login service of a private cloud is not in Microsoft's instance discovery.
-                private = self.emulated_endpoint() is not None
-                self._made["credential"] = DefaultAzureCredential(
-                    disable_instance_discovery=private, **_trust()
-                )
-            return self._made["credential"]
+        # The login service of a private cloud is not in Microsoft's instance discovery.
+        private = self.emulated_endpoint() is not None
+        return DefaultAzureCredential(disable_instance_discovery=private, **_trust())
 
     def close(self) -> None:
-        """Close the connections of all clients and of the credential."""
-        with self._lock:
-            for made in self._made.values():
-                made.close()
+        """Close the connections of the client and of the credential."""
+        for name in {"client", "credential"} & self.__dict__.keys():
+            getattr(self, name).close()
 
 
 @dataclass(frozen=True)
@@ -144,81 +174,114 @@ class AzureClient:
     watch: RentWatch | None = None
     until: float | None = None
 
-    def call(self, action: str, service: str, method: str, *args: object, **more: object) -> Item:
-        """Send one request (`virtual_machines.get`) and return the answer as JSON; throttled
-        requests are repeated with backoff and jitter. Every request is idempotent: resources are
-        put by name. Raises diskbench's errors."""
-        answer: Item = _json(
-            self._repeated(action, lambda: self._method(service, method)(*args, **more))
-        )
-        return answer
+    def path(self, group: str | None = None, kind: str = "", name: str = "") -> str:
+        """The path of this subscription, of a resource group in it, or of a resource or the
+        resources of a kind there."""
+        parts = [f"/subscriptions/{self.azure.subscription}"]
+        parts += [f"resourceGroups/{group}"] if group else []
+        parts += [f"providers/{kind}"] if kind else []
+        return "/".join([*parts, name] if name else parts)
 
-    def listed(
-        self, action: str, service: str, method: str, *args: object, **more: object
-    ) -> list[Item]:
+    def get(self, path: str, query: Query = None) -> Item:
+        """The resource at a path as JSON. Every request is idempotent: resources are put by name;
+        throttled ones are repeated with backoff and jitter. Raises diskbench's errors."""
+        item: Item = self.sent("GET", path, query=query).json()
+        return item
+
+    def find(self, path: str, query: Query = None) -> Item | None:
+        """The resource at a path; None where Azure reports that it does not exist."""
+        try:
+            return self.get(path, query)
+        except DiskbenchError as error:
+            if is_missing(error):
+                return None
+            raise
+
+    def listed(self, path: str, query: Query = None) -> list[Item]:
         """All items of a paginated listing."""
 
         def ask() -> list[Item]:
-            return [_json(item) for item in self._method(service, method)(*args, **more)]
+            page = self._send("GET", path, query=query).http_response.json()
+            if isinstance(page, list):
+                return page
+            items = list(page["value"])
+            while following := page.get("nextLink"):
+                page = self._send("GET", path, url=following).http_response.json()
+                items += page["value"]
+            return items
 
-        items: list[Item] = self._repeated(action, ask)
+        items: list[Item] = self._repeated(f"{kind_of(path)}/read", ask)
         return items
+
+    def sent(self, verb: str, path: str, body: Item | None = None, query: Query = None) -> Any:  # noqa: ANN401 - azure.core's HttpResponse
+        """The answer to one request. Raises as `get` does."""
+        return self._repeated(
+            f"{kind_of(path)}/{_RIGHTS[verb]}",
+            lambda: self._send(verb, path, body, query).http_response,
+        )
 
     def finished(
         self,
         what: str,
         limit_s: float,
-        action: str,
-        service: str,
-        method: str,
-        *args: object,
+        verb: str,
+        path: str,
+        body: Item | None = None,
+        *,
         insist: bool = True,
-        **more: object,
+        query: Query = None,
     ) -> Item:
-        """Wait for the end of a long-running operation. Raises diskbench's errors, RentalFailed
-        when it takes longer than `limit_s`, Interrupted when `watch` is stopping. Without
-        `insist`, Busy is raised at once, so that the caller can check what is in progress; its
-        subclass NotListedYet where the operation succeeded and its result is not found yet."""
+        """Send a request, and wait for the end of the long-running operation. Raises diskbench's
+        errors, RentalFailed when it takes longer than `limit_s`, Interrupted when `watch` is
+        stopping. Without `insist`, Busy is raised at once, so that the caller can check what is in
+        progress; its subclass NotListedYet where the operation succeeded and its result is not
+        found yet."""
         from azure.core.exceptions import AzureError
 
         from diskbench.providers.azure.polling import WatchedPolling
 
+        action = f"{kind_of(path)}/{_RIGHTS[verb]}"
+
         def answer_of(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
             return self._repeated(action, ask)
 
-        def run() -> Any:  # noqa: ANN401
+        def run() -> Item:
             polling = WatchedPolling(what, limit_s, self.timing, self.watch, answer_of)
-            poller = self._method(service, method)(*args, polling=polling, **more)
+            first = self._send(verb, path, body, query)
             try:
-                return poller.result()
+                polling.initialize(
+                    self.azure.client, first, lambda answer: answer.http_response.json()
+                )
+                if not polling.finished():
+                    polling.run()
+                return polling.resource() or {}
             except AzureError as error:
                 if polling.succeeded and error_code(error) in MISSING:
                     raise NotListedYet(f"{what} is made, and Azure does not list it yet") from error
                 raise
 
-        answer: Item = _json(self._repeated(action, run, insist=insist))
-        return answer
+        item: Item = self._repeated(action, run, insist=insist)
+        return item
 
-    def posted(self, action: str, path: str, body: Item) -> tuple[int, Item]:
-        """Post to a path of Resource Manager for which the SDK's packages have no method; status
-        and answer. Raises as `call` does."""
-        from azure.core.exceptions import HttpResponseError
+    def _send(
+        self, verb: str, path: str, body: Item | None = None, query: Query = None, url: str = ""
+    ) -> Any:  # noqa: ANN401 - azure.core's PipelineResponse
+        """One request, to `url` where that is given, as the next page of a listing is."""
+        from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
         from azure.core.rest import HttpRequest
         from azure.mgmt.core.exceptions import ARMErrorFormat
 
-        def ask() -> tuple[int, Item]:
-            client = self.azure.client("resources")
-            answer = client.send_request(HttpRequest("POST", path, json=body))
-            if answer.status_code >= 400:
-                raise HttpResponseError(response=answer, error_format=ARMErrorFormat)
-            return answer.status_code, answer.json() if answer.content else {}
-
-        status_and_body: tuple[int, Item] = self._repeated(action, ask)
-        return status_and_body
-
-    def _method(self, service: str, method: str) -> Any:  # noqa: ANN401
-        group, _, name = method.partition(".")
-        return getattr(getattr(self.azure.client(service), group), name)
+        client = self.azure.client
+        if not url:
+            asked = {"api-version": version_of(kind_of(path)), **(query or {})}
+            url = client.format_url(f"{path}?{urlencode(asked, quote_via=quote)}")
+        answer = client.send_request(
+            HttpRequest(verb, url, json=body), _return_pipeline_response=True
+        )
+        if (status := answer.http_response.status_code) >= 400:
+            kind = ClientAuthenticationError if status == 401 else HttpResponseError
+            raise kind(response=answer.http_response, error_format=ARMErrorFormat)
+        return answer
 
     def _repeated(self, action: str, ask: Callable[[], Any], *, insist: bool = True) -> Any:  # noqa: ANN401
         def once() -> Any:  # noqa: ANN401
@@ -255,7 +318,12 @@ class AzureSessions(Sessions[Azure]):
             ) from error
         known = (subscription or os.environ.get(SUBSCRIPTION_VARIABLE) or "").lower()
         if not known:
-            raise no_subscription()
+            raise InvalidValue(
+                "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID is set",
+                advice="set AZURE_SUBSCRIPTION_ID or use --subscription; "
+                "az account show --query id says which you use",
+                field="subscription",
+            )
         return self.of((known, endpoint), lambda: Azure(known, endpoint))
 
     def of_scope(self, scope: Scope) -> Azure:
@@ -267,8 +335,18 @@ def region_of(spec: RentSpec) -> str:
     """The given region, or the environment's. Raises InvalidValue."""
     known = spec.region or os.environ.get(LOCATION_VARIABLE)
     if not known:
-        raise no_region()
+        raise InvalidValue(
+            "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION is set",
+            advice="add --region, such as --region westeurope",
+            field="region",
+        )
     return known
+
+
+def resource_skus(edge: AzureClient, region: str) -> list[Item]:
+    """All that the subscription may rent in a region (Resource SKUs, "List")."""
+    path = edge.path(kind="Microsoft.Compute/skus")
+    return edge.listed(path, {"$filter": f"location eq '{region}'"})
 
 
 def token_scope(endpoint: str) -> str:
@@ -291,19 +369,15 @@ def _trust() -> dict[str, Any]:
     return {"connection_verify": file} if file else {}
 
 
-def _json(answer: Any) -> Any:  # noqa: ANN401 - a model, or nothing
-    return answer.as_dict() if hasattr(answer, "as_dict") else answer
-
-
-def request_policies(credential: Any, scope: str, settings: dict[str, Any]) -> list[Any]:  # noqa: ANN401 - the SDK's classes
-    """The policies of one client, in the order of azure-mgmt-compute 39.0.0."""
+def request_policies(credential: Any, scope: str) -> list[Any]:  # noqa: ANN401 - the SDK's classes
+    """The policies of the client, in the order of azure-mgmt-compute 39.0.0."""
     from azure.core.pipeline import policies
     from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy, ARMHttpLoggingPolicy
 
     return [
         policies.RequestIdPolicy(),
         policies.HeadersPolicy(),
-        policies.UserAgentPolicy(settings["user_agent"]),
+        policies.UserAgentPolicy("diskbench"),
         policies.ProxyPolicy(),
         policies.ContentDecodePolicy(),
         policies.RedirectPolicy(),
@@ -323,9 +397,8 @@ def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, import
     class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]
         def on_response(self, request: Any, response: Any) -> None:  # noqa: ANN401 - azure.core's
             http_request, answer = request.http_request, response.http_response
-            if hasattr(answer, "read"):
-                answer.read()  # an answer that is streamed has no content yet
-            body = http_request.content if hasattr(http_request, "content") else http_request.body
+            answer.read()  # an answer that is streamed has no content yet
+            body = http_request.content
             recorder.note(
                 method=http_request.method,
                 url=http_request.url,
@@ -333,7 +406,7 @@ def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, import
                 asked=body if isinstance(body, str | bytes) else None,
                 status=answer.status_code,
                 headers=answer.headers,
-                body=answer.content if hasattr(answer, "content") else answer.body(),
+                body=answer.content,
             )
 
     return Recorded()

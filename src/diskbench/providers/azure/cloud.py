@@ -10,12 +10,13 @@ from datetime import datetime
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.model.finding import Finding, Quota
+from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
-from diskbench.providers.asked import provisioned_types
+from diskbench.providers.asked import check_snapshot_kept, provisioned_types
 from diskbench.providers.azure.attach import swapped
-from diskbench.providers.azure.client import AzureSessions, AzureTiming
+from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item
 from diskbench.providers.azure.disk_request import (
     CACHES,
     AzureResolved,
@@ -23,14 +24,34 @@ from diskbench.providers.azure.disk_request import (
     disk_request,
 )
 from diskbench.providers.azure.doctor import examine, present, quotas, rehearse
-from diskbench.providers.azure.handover import hand_over
+from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import resolve_details
 from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
-from diskbench.providers.azure.provision import AzureOrder, provision
+from diskbench.providers.azure.provision import (
+    STOPPED,
+    power_of,
+    provision,
+    read_machine,
+    snapshot,
+    state_of,
+    why,
+)
 from diskbench.providers.azure.refresh import refreshed
-from diskbench.providers.azure.teardown import extend, found_leases, release, why_gone
+from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
+from diskbench.providers.azure.teardown import (
+    group_kind_and_name,
+    inside,
+    is_ours,
+    is_strange,
+    kind_and_name,
+    lease_of,
+    moved,
+    release,
+    tagged_groups,
+)
 from diskbench.providers.cloud_init import age_s
+from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
@@ -57,19 +78,14 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
+        check_snapshot_kept(cell)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)
         azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
-            details = resolve_details(
-                azure,
-                spec,
-                requested,
-                books.of("azure"),
-                self.reading,
-                self.ask_caller,
-            )
+            edge, known = azure.edge(self.reading), books.of("azure")
+            details = resolve_details(edge, spec, requested, known, self.ask_caller)
         return rental(books, spec, details, azure)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
@@ -92,12 +108,21 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
+    def snapshot(
+        self, claim: Claim, rental: Rental, fill: Callable[[], None], watch: RentWatch
+    ) -> str:
+        return snapshot(self._order(claim, rental, watch), fill)
+
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
+        details = AzureResolved.model_validate(rental.details)
+        if rental.spec.snapshot_of_fill and rental.spec.snapshot:
+            requested = details.requested.model_copy(update={"snapshot": rental.spec.snapshot})
+            details = details.model_copy(update={"requested": requested})
         return AzureOrder(
             edge=self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
             claim=claim,
             spec=rental.spec,
-            details=AzureResolved.model_validate(rental.details),
+            details=details,
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,
@@ -105,14 +130,35 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
-        return found_leases(self.sessions, scope, self.reading)
+        """One listing covers all regions of a subscription. A lease's group has one name, so each
+        group is either the lease's own or a copy of its tags."""
+        azure = self.sessions.of_scope(scope)
+        edge = azure.edge(self.reading)
+        leases: dict[str, Found] = {}
+        for group in tagged_groups(edge):
+            region = str(group.get("location", "")).lower()
+            if scope.region not in {None, region}:
+                continue
+            lease_id = str(lease_of(group))
+            here = scope.model_copy(update={"account": azure.subscription, "region": region})
+            before = leases.get(lease_id) or Found(lease_id=lease_id, scope=here)
+            leases[lease_id] = before.model_copy(update=_added(edge, before, group, here))
+        return [leases[lease_id] for lease_id in sorted(leases)]
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
         return present(self.sessions, scope, self.reading)
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
-        return why_gone(lease_id, self.sessions, scope, self.reading)
+        machine = read_machine(self.sessions.of_scope(scope).edge(self.reading), lease_id)
+        if machine is None:
+            return f"Azure lists no machine of lease {lease_id}"
+        state = state_of(machine)
+        if state not in {"Failed", "Deleting"} and power_of(machine) not in STOPPED:
+            return None
+        if state not in {"Failed", "Deleting"}:
+            state = str(power_of(machine))
+        return f"{machine['name']} is {state.lower()}: {why(machine)}"
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading)
@@ -145,11 +191,22 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         guest: Host,
         made: Sequence[str] = (),  # noqa: ARG002 - what is in the lease's group has its name
     ) -> None:
-        extend(self.sessions.of_scope(scope).edge(self.timing), lease_id, end, guest)
+        move_timer(guest, end)
+        edge = self.sessions.of_scope(scope).edge(self.timing)
+        for group in tagged_groups(edge, lease_id):
+            if is_ours(group):
+                moved(edge, lease_id, group, end)
 
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         return quotas(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def metrics(
+        self, rental: Rental, acquired: Acquired, since: datetime, until: datetime
+    ) -> Sequence[CloudMetric]:
+        edge = self.sessions.of_scope(rental.scope).edge(self.reading)
+        return metrics(edge, rental, acquired, since, until)
 
     def ends_by(self) -> str:
         return "Azure deallocates the machine after the lease, by a shutdown schedule; disks stay"
@@ -162,3 +219,19 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()
+
+
+def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
+    """The lease's record, updated with one group that carries its tag."""
+    if not is_ours(group):
+        return {"not_ours": (*before.not_ours, group_kind_and_name(group))}
+    content = inside(edge, str(group["name"]))
+    content = [item for item in content if not is_strange(before.lease_id, item)]
+    told = group.get("tags") or {}
+    expires = str(told.get(EXPIRES_TAG) or "")
+    return {
+        "scope": here,
+        "expires_at": float(expires) if expires.isdecimal() else None,
+        "owner": told.get(OWNER_TAG) or None,
+        "resources": (group_kind_and_name(group), *(kind_and_name(item) for item in content)),
+    }

@@ -28,6 +28,7 @@ from diskbench.providers.asked import (
     check_tags,
     refuse_options,
     size_asked,
+    snapshot_option,
     whole_throughput,
     with_disk,
 )
@@ -115,12 +116,13 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
         return _root(spec, root_type)
     if disk not in _sold():
         raise UnknownName("Azure disk type", disk, [*_sold(), ROOT, TEMPORARY], field="disk")
-    if disk == "UltraSSD_LRS" and spec.snapshot is not None:
+    typed = snapshot_option(spec)
+    if disk == "UltraSSD_LRS" and typed is not None:
         # "can only be created as empty disks" (disks-types.md 2026-08-11)
         raise InvalidValue(
-            f"--from-snapshot cannot be used with --disk {disk}: Azure makes them empty only",
+            f"{typed} cannot be used with --disk {disk}: Azure makes them empty only",
             advice="leave it out, or measure PremiumV2_LRS",
-            field="from_snapshot",
+            field="disk",
         )
     if AzureOptions.of(spec).performance_plus and AzureOptions.of(spec).performance_tier:
         raise InvalidValue(
@@ -183,7 +185,11 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
         raise UnknownName("type of an OS disk", root_type, startable, field="disk")
     plus = AzureOptions.of(spec).performance_plus
     refuse_options(
-        {"--from-snapshot": spec.snapshot, "--performance-plus": plus or None},
+        {
+            "--from-snapshot": spec.snapshot,
+            "--snapshot-of-fill": spec.snapshot_of_fill or None,
+            "--performance-plus": plus or None,
+        },
         "cannot be used with --disk root",
         advice="an OS disk is made with its machine, from an image: leave it out",
     )
@@ -203,6 +209,7 @@ def _local(spec: RentSpec) -> AzureDiskRequest:
             "--bursting": azure.bursting or None,
             "--performance-plus": azure.performance_plus or None,
             "--from-snapshot": spec.snapshot,
+            "--snapshot-of-fill": spec.snapshot_of_fill or None,
         },
         f"cannot be used with --disk {spec.disk}",
         advice="this disk comes with the machine: choose by --instance-type",

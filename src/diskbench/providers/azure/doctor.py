@@ -34,21 +34,12 @@ from diskbench.providers.azure.client import (
     AzureTiming,
     region_of,
     token_scope,
+    version_of,
 )
 from diskbench.providers.azure.disk_request import AzureResolved
 from diskbench.providers.azure.errors import NO_ROLE_HELPS, error_code, translate
-from diskbench.providers.azure.inventory import DISKS, MACHINES
-from diskbench.providers.azure.policy import (
-    NEEDED,
-    REGISTERED,
-    SWITCH,
-    VALIDATE,
-    how_to_register,
-    state_of_provider,
-    without_switch,
-)
-from diskbench.providers.azure.provision import AzureOrder, launch, new_disk
-from diskbench.providers.azure.requests import Request, disk_kind, name_of
+from diskbench.providers.azure.policy import NEEDED, SWITCH, how_to_register, unregistered
+from diskbench.providers.azure.requests import AzureOrder, Request
 from diskbench.providers.skeleton.doctor import (
     Bystander,
     DryRun,
@@ -60,7 +51,6 @@ from diskbench.providers.skeleton.doctor import (
     unused_keys,
 )
 
-API_VERSION = "2022-04-01"
 _NAMES = ("upn", "unique_name", "appid", "oid")
 """Claims of a token that identify its owner, the most specific first."""
 _ADVICE = "give it this role: diskbench doctor --print-policy azure"
@@ -75,42 +65,38 @@ def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[
     except DiskbenchError as error:
         return [refusal("credentials", where, error)]
     account = f"{identity} in subscription {azure.subscription}"
-    before, answers = datetime.now(UTC), list[Any]()
-    try:
-        _ask(azure, timing, answers)
-    except DiskbenchError as error:
-        return [refusal("permissions", where, error), *_clock(where, answers, before)]
-    listed = json.loads(answers[-1].body())["value"]
+    edge, before = azure.edge(timing), datetime.now(UTC)
+    listed, told = _permissions_of(edge)
+    clock = [] if told is None else [skew(where, told, before, datetime.now(UTC))]
+    if isinstance(listed, DiskbenchError):
+        return [refusal("permissions", where, listed), *clock]
     return [
         Finding(check="credentials", where=where, state="ok", told=account),
-        *_clock(where, answers, before),
+        *clock,
         *_permissions(where, listed),
-        *_registrations(azure.edge(timing), where),
+        *_registrations(edge, where),
     ]
 
 
 def present(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> datetime:
     """The time by the cloud's clock."""
-    answers = list[Any]()
+    listed, told = _permissions_of(sessions.of_scope(scope).edge(timing))
+    if told is None and isinstance(listed, DiskbenchError):
+        raise listed
+    return reported_time("azure", told)
+
+
+def _permissions_of(
+    edge: AzureClient,
+) -> tuple[list[dict[str, Any]] | DiskbenchError, datetime | None]:
+    """What the caller may do, or why Azure does not say it; and the time of its answer, which a
+    refusal has, too."""
     try:
-        _ask(sessions.of_scope(scope), timing, answers)
-    except DiskbenchError:
-        if not answers:
-            raise
-    return reported_time("azure", http_date(answers[-1].headers.get("Date")))
-
-
-def _ask(azure: Azure, timing: AzureTiming, answers: list[Any]) -> None:
-    """Query our permissions; every answer, a refusal too, is added to `answers`."""
-
-    def keep(response: Any) -> None:  # noqa: ANN401 - azure.core's
-        answers.append(response.http_response)
-
-    path = f"/subscriptions/{azure.subscription}/providers/Microsoft.Authorization/permissions"
-    azure.edge(timing).call(
-        "Microsoft.Authorization/permissions/read", "resources", "resources.get_by_id",
-        path, api_version=API_VERSION, raw_response_hook=keep,
-    )  # fmt: skip
+        answer = edge.sent("GET", edge.path(kind="Microsoft.Authorization/permissions"))
+    except DiskbenchError as error:
+        refused = getattr(error.__cause__, "response", None)
+        return error, None if refused is None else http_date(refused.headers.get("Date"))
+    return answer.json()["value"], http_date(answer.headers.get("Date"))
 
 
 def allowed(permissions: list[dict[str, Any]], action: str) -> bool:
@@ -150,34 +136,22 @@ def _registrations(edge: AzureClient, where: str) -> list[Finding]:
     check, findings = "registrations", list[Finding]()
     for namespace in (*NEEDED, SWITCH):
         try:
-            state = state_of_provider(edge, namespace)
+            problem = unregistered(edge, namespace)
         except DiskbenchError as error:
             findings.append(refusal(check, where, error))
             continue
-        if state == REGISTERED:
-            findings.append(Finding(check=check, where=where, state="ok", told=f"{namespace}"))
-        elif namespace == SWITCH:
-            findings.append(
-                Finding(
-                    check=check, where=where, state="warning", told=without_switch(state),
-                    advice=how_to_register(namespace),
-                )
-            )  # fmt: skip
-        else:
-            problem = f"the subscription is not registered for {namespace} ({state})"
-            findings.append(
-                Finding(
-                    check=check, where=where, state="problem", told=problem,
-                    advice=how_to_register(namespace),
-                )
-            )  # fmt: skip
+        findings.append(
+            Finding(
+                check=check,
+                where=where,
+                state="warning" if namespace == SWITCH else "problem",
+                told=problem,
+                advice=how_to_register(namespace),
+            )
+            if problem
+            else Finding(check=check, where=where, state="ok", told=namespace)
+        )
     return findings
-
-
-def _clock(where: str, answers: list[Any], before: datetime) -> list[Finding]:
-    if not answers:
-        return []
-    return [skew(where, http_date(answers[-1].headers.get("Date")), before, datetime.now(UTC))]
 
 
 def _who(azure: Azure) -> str:
@@ -186,7 +160,7 @@ def _who(azure: Azure) -> str:
 
     audience = token_scope(azure.endpoint or PUBLIC)
     try:
-        token = azure.credential().get_token(audience).token
+        token = azure.credential.get_token(audience).token
     except AzureError as error:
         raise translate(error, "login") from error
     claims = _claims(token)
@@ -205,11 +179,6 @@ def _claims(token: str) -> dict[str, Any]:
     return claims if isinstance(claims, dict) else {}
 
 
-_DEPLOYMENTS = "2025-04-01"
-_GROUPS = "2025-04-01"
-_COMPUTE = "2024-11-01"
-_DISKS = "2024-03-02"
-_NETWORK = "2024-05-01"
 _SCHEMA = "https://schema.management.azure.com/schemas"
 _UNTRIED = (
     "the shutdown schedule, attaching disks and deleting, which need a machine that exists; and "
@@ -230,15 +199,12 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
         watch=Bystander(),
         timing=timing,
     )
-    path = (
-        f"/subscriptions/{azure.subscription}/providers/Microsoft.Resources/deployments/"
-        f"{order.group}/validate?api-version={_DEPLOYMENTS}"
-    )
+    path = order.edge.path(kind=f"Microsoft.Resources/deployments/{order.group}/validate")
 
     def run(zone: str | None) -> DryRun:
         size, disk = details.machine.size, f"{details.requested.type} of {details.size_gib} GiB"
         place = f"zone {zone} of {details.region}" if zone else details.region
-        template = deployment(order, azure.subscription, zone)
+        template = deployment(order, zone)
         return DryRun(
             f"a deployment of {size} with {disk} in {place}",
             lambda: _validate(order.edge, path, template),
@@ -252,38 +218,50 @@ def _validate(edge: AzureClient, path: str, template: Request) -> None:
     """Any answer that is no error is a yes: valid, or not refused by the first checks (202). What
     a policy or a disabled subscription refuses no role permits: it has advice of its own."""
     try:
-        edge.posted(VALIDATE, path, template)
+        edge.sent("POST", path, template)
     except AccessDenied as error:
         if error_code(error) in NO_ROLE_HELPS:
             raise InvalidValue(error.message, advice=error.advice) from error
         raise
 
 
-def deployment(order: AzureOrder, subscription: str, zone: str | None) -> Request:
+def deployment(order: AzureOrder, zone: str | None) -> Request:
     """The deployment of everything that a rental makes in one zone."""
-    claim, details, group = order.claim, order.details, order.group
-    made = {"type": "Microsoft.Resources/resourceGroups", "apiVersion": _GROUPS, "name": group}
+    group, parts = order.group, requests.parts(order, zone)
+    content = [
+        {
+            "type": part.kind,
+            "apiVersion": version_of(part.kind),
+            "name": part.path.rpartition("/")[2],
+            **part.request,
+            "dependsOn": [
+                other.path for other in parts[:at] if other.path in json.dumps(part.request)
+            ],
+        }
+        for at, part in enumerate(parts)
+    ]
+    made = {
+        "type": "Microsoft.Resources/resourceGroups",
+        "apiVersion": version_of("Microsoft.Resources"),
+        "name": group,
+        **requests.resource_group(order),
+    }
     nested = {
         "type": "Microsoft.Resources/deployments",
-        "apiVersion": _DEPLOYMENTS,
+        "apiVersion": version_of("Microsoft.Resources"),
         "name": f"{group}-content",
         "resourceGroup": group,
-        "dependsOn": [f"/subscriptions/{subscription}/resourceGroups/{group}"],
+        "dependsOn": [order.edge.path(group)],
         "properties": {
             "mode": "Incremental",
             "expressionEvaluationOptions": {"scope": "inner"},
-            "template": _template(
-                "2019-04-01/deploymentTemplate", _content(order, subscription, zone)
-            ),
+            "template": _template("2019-04-01/deploymentTemplate", content),
         },
     }
-    outer = [{**made, **requests.resource_group(claim, details.region)}, nested]
+    outer = _template("2018-05-01/subscriptionDeploymentTemplate", [made, nested])
     return {
-        "location": details.region,
-        "properties": {
-            "mode": "Incremental",
-            "template": _template("2018-05-01/subscriptionDeploymentTemplate", outer),
-        },
+        "location": order.details.region,
+        "properties": {"mode": "Incremental", "template": outer},
     }
 
 
@@ -293,49 +271,6 @@ def _template(schema: str, resources: list[Request]) -> Request:
         "contentVersion": "1.0.0.0",
         "resources": resources,
     }
-
-
-def _content(order: AzureOrder, subscription: str, zone: str | None) -> list[Request]:
-    """The resources in the lease's group, each after those that it names."""
-    claim, details = order.claim, order.details
-    within = f"/subscriptions/{subscription}/resourceGroups/{order.group}/providers"
-    resources: list[Request] = []
-
-    def add(kind: str, role: str, version: str, body: Request, *after: str) -> str:
-        name = name_of(order.lease, role)
-        head = {"type": kind, "apiVersion": version, "name": name}
-        resources.append(
-            {
-                **head,
-                **body,
-                "dependsOn": [resource_id for resource_id in after if resource_id in known],
-            }
-        )
-        known.append(f"{within}/{kind}/{name}")
-        return known[-1]
-
-    known: list[str] = []
-    region = details.region
-    group = order.spec.security_group
-    if group is None:
-        assert details.ssh_cidr is not None, "resolve refuses a rental without a network"
-        body = requests.security_group(claim, region, details.ssh_cidr)
-        group = add("Microsoft.Network/networkSecurityGroups", "group", _NETWORK, body)
-    subnet, address = details.subnet, None
-    if subnet is None:
-        body = requests.virtual_network(claim, region)
-        network = add("Microsoft.Network/virtualNetworks", "network", _NETWORK, body)
-        subnet = f"{network}/subnets/default"
-        body = requests.public_address(claim, region)
-        address = add("Microsoft.Network/publicIPAddresses", "address", _NETWORK, body)
-    body = requests.interface(claim, region, subnet=subnet, group=group, address=address)
-    card = add("Microsoft.Network/networkInterfaces", "interface", _NETWORK, body, *known)
-    machine = requests.virtual_machine(claim, launch(order, card, zone))
-    add(MACHINES, "machine", _COMPUTE, machine, card)
-    if details.requested.kind == "disk":
-        for index in range(details.requested.count):
-            add(DISKS, disk_kind(index), _DISKS, requests.disk(claim, new_disk(order, zone)))
-    return resources
 
 
 _KINDS = {
@@ -353,8 +288,9 @@ def quotas(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequen
     edge = sessions.of_scope(scope).edge(timing)
     region = region_of(RentSpec(region=scope.region))
     listed = [
-        *edge.listed("Microsoft.Compute/locations/usages/read", "compute", "usage.list", region),
-        *edge.listed("Microsoft.Network/locations/usages/read", "network", "usages.list", region),
+        usage
+        for provider in ("Microsoft.Compute", "Microsoft.Network")
+        for usage in edge.listed(edge.path(kind=f"{provider}/locations/{region}/usages"))
     ]
     return list(_quotas(listed, region))
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import contextlib
 import re
 import ssl
-import time
-from email.utils import parsedate_to_datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import (
@@ -281,23 +280,14 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
 
 
 def retry_after_s(error: HttpResponseError) -> float:
-    """The seconds that Azure asks to wait in the answer's `Retry-After` (seconds or a date),
-    `retry-after-ms` or `x-ms-retry-after-ms` (azure-core 1.41, get_retry_after); 0 without one.
-    Compute's throttling windows last 3 and 30 minutes (Azure Virtual Machines, "Troubleshoot
-    throttling errors")."""
-    raw_headers = getattr(error.response, "headers", None) or {}
-    headers = {str(name).lower(): str(value) for name, value in raw_headers.items()}
-    for name, unit_s in (
-        ("retry-after", 1.0),
-        ("retry-after-ms", 1e-3),
-        ("x-ms-retry-after-ms", 1e-3),
-    ):
-        if name not in headers:
-            continue
-        with contextlib.suppress(ValueError):
-            return max(0.0, float(headers[name]) * unit_s)
-        with contextlib.suppress(ValueError):
-            return max(0.0, parsedate_to_datetime(headers[name]).timestamp() - time.time())
+    """The seconds that Azure asks to wait in the answer's headers; 0 without one. Compute's
+    throttling windows last 3 and 30 minutes (Azure Virtual Machines, "Troubleshoot throttling
+    errors")."""
+    from azure.core.pipeline.policies import RetryPolicy
+
+    with contextlib.suppress(ValueError):
+        answer: Any = SimpleNamespace(http_response=error.response)
+        return RetryPolicy().get_retry_after(answer) or 0.0
     return 0.0
 
 
@@ -313,25 +303,6 @@ def of_code(code: str, message: str, action: str, *, status: int = 0) -> Diskben
     if isinstance(made, Unanswered) and (asked := _ASKS_TO_WAIT.search(message)):
         made.retry_after_s = float(asked["seconds"])
     return made
-
-
-def no_subscription() -> InvalidValue:
-    """The error for a missing subscription: none was given, and the environment has none."""
-    return InvalidValue(
-        "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID is set",
-        advice="set AZURE_SUBSCRIPTION_ID or use --subscription; "
-        "az account show --query id says which you use",
-        field="subscription",
-    )
-
-
-def no_region() -> InvalidValue:
-    """The error for a missing region: none was given, and the environment has none."""
-    return InvalidValue(
-        "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION is set",
-        advice="add --region, such as --region westeurope",
-        field="region",
-    )
 
 
 def _message_of(error: AzureError | HttpResponseError) -> str:

@@ -1,21 +1,25 @@
 """Handover of a rented machine: connect to it, find its disk in the guest, read everything back;
-Azure's report is kept for the record and compared with the request."""
+Azure's report is kept for the record and compared with the request. What Azure Monitor counted
+later is kept as well."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
-from diskbench.model.rental import Acquired
+from diskbench.model.expectation import LimitName
+from diskbench.model.metrics import CloudMetric
+from diskbench.model.rental import Acquired, Rental
 from diskbench.providers.azure import attach, teardown
-from diskbench.providers.azure.client import Item
+from diskbench.providers.azure.client import DISKS, AzureClient, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
-from diskbench.providers.azure.inventory import SHUTDOWN, inside, power_of, read_disk
 from diskbench.providers.azure.machines import seen_interface
-from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned, running
-from diskbench.providers.azure.requests import name_of
+from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
+from diskbench.providers.azure.requests import AzureOrder, name_of
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.waits import Still
@@ -61,10 +65,10 @@ def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -
     machine, disks and schedule. Listings may lag for minutes, so a timeout is only noted."""
     machine = name_of(order.lease, "machine")
     expected = {machine, name_of(order.lease, "os"), *disks}
-    expected |= {f"{SHUTDOWN}{machine}"} if scheduled else set()
+    expected |= {f"{teardown.SHUTDOWN}{machine}"} if scheduled else set()
 
     def ask() -> bool | Still:
-        listed = {str(item["name"]).lower() for item in inside(order.edge, {"name": order.group})}
+        listed = {str(item["name"]).lower() for item in teardown.inside(order.edge, order.group)}
         missing = sorted(name for name in expected if name.lower() not in listed)
         return Still(f"not listed yet: {', '.join(missing)}") if missing else True
 
@@ -90,7 +94,7 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
 
 
 def _disk(order: AzureOrder, name: str) -> Item:
-    disk = read_disk(order.edge, order.lease, name)
+    disk = order.edge.find(order.edge.path(order.group, DISKS, name))
     if disk is None:
         raise RentalFailed(
             f"disk {name} is not listed any more", advice="another program deleted it"
@@ -274,3 +278,100 @@ def _region(item: Item) -> str | None:
     """A region's name in the short form: Azure also writes `West Europe`."""
     location = item.get("location")
     return str(location).lower().replace(" ", "") if location else None
+
+
+# What Azure Monitor counted. Names and meanings: "Disk performance metrics" (disks-metrics.md,
+# 2022-10-12) and the supported metrics of Microsoft.Compute/virtualMachines (2023-11-09): one value
+# a minute, of credits one in five, and only for machines that take premium storage. Azure answers
+# for another metric where it does not know a name (cloud-custodian 2792): names are compared.
+_MINUTE = timedelta(minutes=1)
+_REACHED = 99.0
+""""If this value reaches 100%, your application is I/O capped" (disks-metrics.md); the average of a
+minute at the limit may be a little less: our choice."""
+_OF_DISK: dict[str, LimitName | None] = {
+    "IOPS Consumed Percentage": "disk-iops",
+    "Bandwidth Consumed Percentage": "disk-throughput",
+    "Used Burst IO Credits Percentage": None,
+    "Used Burst BPS Credits Percentage": None,
+}
+_OF_MACHINE = tuple(
+    f"VM {path} {quantity} Consumed Percentage"
+    for path in ("Uncached", "Cached")
+    for quantity in ("IOPS", "Bandwidth")
+) + tuple(
+    f"VM {path} Used Burst {unit} Credits Percentage"
+    for path in ("Remote", "Local")
+    for unit in ("IO", "BPS")
+)
+"""Kept as evidence only: whether 100 % is a machine's lasting limit or that of its bursts, which
+most sizes have, is not documented."""
+
+
+def metrics(
+    edge: AzureClient, rental: Rental, acquired: Acquired, since: datetime, until: datetime
+) -> list[CloudMetric]:
+    """As ports.Monitors. A disk that bursts passes 100 % of its baseline without being held back,
+    so that a limit is named for a disk without bursts only."""
+    details = AzureResolved.model_validate(rental.details)
+    requested, facts = details.requested, acquired.facts
+    if requested.kind == "local":
+        return []
+    disk_limits = requested.limits(details.size_gib)
+    pools = disk_limits.pools if disk_limits else ()
+    rates = [rate for pool in pools for rate in (pool.iops, pool.bytes_per_s) if rate]
+    has_bursts = any(rate.ceiling > rate.baseline for rate in rates)
+    prefix = "OS Disk" if requested.kind == "root" else "Data Disk"
+    names = {f"{prefix} {name}": None if has_bursts else limit for name, limit in _OF_DISK.items()}
+    # A machine has one OS disk, whose series is that of the whole machine.
+    disks = {
+        "" if requested.kind == "root" else str(volume["lun"]): str(volume["id"])
+        for volume in facts["volumes"]
+    }
+    machine = str(facts["resource_id"])
+    first, last = (
+        f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:00Z}" for moment in (since, until + _MINUTE)
+    )
+    series = partial(_series, edge, machine, f"{first}/{last}")
+    return [*series(names, disks), *series(dict.fromkeys(_OF_MACHINE), {"": machine})]
+
+
+def _series(
+    edge: AzureClient,
+    machine: str,
+    timespan: str,
+    names: Mapping[str, LimitName | None],
+    resources: Mapping[str, str],
+) -> Iterator[CloudMetric]:
+    """The series of these metrics, of resources by LUN ("": without that dimension)."""
+    asked = {
+        "metricnamespace": "Microsoft.Compute/virtualMachines",
+        "metricnames": ",".join(names),
+        "timespan": timespan,
+        "interval": "PT1M",
+        "aggregation": "Average",
+        **({} if "" in resources else {"$filter": "LUN eq '*'"}),
+    }
+    path = f"{machine}/providers/Microsoft.Insights/metrics"
+    for metric in edge.listed(path, asked):
+        name = str(metric["name"]["value"])
+        for series in metric["timeseries"] if name in names else ():
+            where = {
+                str(part["name"]["value"]).lower(): str(part["value"])
+                for part in series.get("metadatavalues") or []
+            }
+            resource = resources.get(where.get("lun", ""))
+            if resource is None:  # a disk that is not measured
+                continue
+            yield CloudMetric(
+                name=name,
+                of=resource,
+                statistic="Average",
+                period_s=300 if "Credits" in name else 60,
+                limit=names[name],
+                reached_at=None if names[name] is None else _REACHED,
+                points=tuple(
+                    (int(datetime.fromisoformat(one["timeStamp"]).timestamp()), one["average"])
+                    for one in series["data"]
+                    if one.get("average") is not None
+                ),
+            )

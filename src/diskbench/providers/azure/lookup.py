@@ -12,7 +12,11 @@ from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.providers.azure.client import Azure, AzureClient, AzureTiming, Item, region_of
+from diskbench.providers.azure.client import (
+    AzureClient,
+    region_of,
+    resource_skus,
+)
 from diskbench.providers.azure.disk_request import (
     DEFAULT_OS_GIB,
     AzureDiskRequest,
@@ -37,8 +41,6 @@ from diskbench.providers.azure.requests import INSIDE
 from diskbench.providers.networks import caller_cidr, ssh_cidr
 from diskbench.providers.skeleton.offer import needs
 
-_SKUS = "Microsoft.Compute/skus/read"
-_USAGES = "Microsoft.Compute/locations/usages/read"
 _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 """Sold in zones, where a region has them (disks-types.md 2026-08-11)."""
 
@@ -47,7 +49,6 @@ _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 class AzureLookup:
     """The request, and where to resolve it."""
 
-    azure: Azure
     edge: AzureClient
     spec: RentSpec
     requested: AzureDiskRequest
@@ -56,17 +57,16 @@ class AzureLookup:
 
 
 def resolve_details(
-    azure: Azure,
+    edge: AzureClient,
     spec: RentSpec,
     requested: AzureDiskRequest,
     known: ProviderBook,
-    timing: AzureTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> AzureResolved:
     """Everything that must be known before renting; the machine is chosen from `known`. Raises
     UserError."""
     region = region_of(spec)
-    here = AzureLookup(azure, azure.edge(timing), spec, requested, known, region)
+    here = AzureLookup(edge, spec, requested, known, region)
     unswitched = check_registrations(here.edge)
     sold = _sold(here)
     if spec.zone is not None and spec.zone not in sold.all_zones():
@@ -100,7 +100,7 @@ def resolve_details(
             if text
         ),
         ssh_cidr=_ssh_cidr(here, ask_caller),
-        emulated=azure.emulated_endpoint() is not None,
+        emulated=edge.azure.emulated_endpoint() is not None,
     )
 
 
@@ -110,14 +110,11 @@ def _ssh_cidr(here: AzureLookup, ask_caller: Callable[[], str]) -> str | None:
     spec = here.spec
     if spec.subnet is not None and spec.security_group is None and spec.ssh_cidr is None:
         return INSIDE
-    return ssh_cidr(spec, here.azure.emulated_endpoint(), ask_caller)
+    return ssh_cidr(spec, here.edge.azure.emulated_endpoint(), ask_caller)
 
 
 def _sold(here: AzureLookup) -> Offer:
-    listed = here.edge.listed(
-        _SKUS, "compute", "resource_skus.list", filter=f"location eq '{here.region}'"
-    )
-    sold = offer(here.region, listed)
+    sold = offer(here.region, resource_skus(here.edge, here.region))
     if not sold.machines:
         raise InvalidValue(
             f"Azure sells no machines in {here.region!r} to this subscription",
@@ -130,22 +127,17 @@ def _check_given(here: AzureLookup) -> None:
     """Refuse a key or a snapshot that is not there, is elsewhere, or is larger than the disk.
     Raises InvalidValue."""
     requested = here.requested
-    for flag, field, kind, resource_id in (
-        ("--kms-key", "kms_key", "diskEncryptionSets", requested.encryption_set),
-        ("--from-snapshot", "from_snapshot", "snapshots", requested.snapshot),
+    for flag, field, resource_id in (
+        ("--kms-key", "kms_key", requested.encryption_set),
+        ("--from-snapshot", "from_snapshot", requested.snapshot),
     ):
         if resource_id is None:
             continue
-        try:
-            found = _by_id(
-                here.edge, f"Microsoft.Compute/{kind}/read", resource_id, _ORIGINS_VERSION
+        found = here.edge.find(resource_id)
+        if found is None:
+            raise InvalidValue(
+                f"{flag} {resource_id} is not there", advice="give its id", field=field
             )
-        except DiskbenchError as error:
-            if is_missing(error):
-                raise InvalidValue(
-                    f"{flag} {resource_id} is not there", advice="give its id", field=field
-                ) from error
-            raise
         location = str(found.get("location", "")).lower().replace(" ", "")
         if location != here.region:
             raise InvalidValue(
@@ -166,7 +158,8 @@ def _quota_left(here: AzureLookup) -> dict[str, float] | None:
     """The vCPUs that the subscription's quotas still give in the region, by family and `cores`;
     None where they may not be read."""
     try:
-        listed = here.edge.listed(_USAGES, "compute", "usage.list", here.region)
+        where = f"Microsoft.Compute/locations/{here.region}/usages"
+        listed = here.edge.listed(here.edge.path(kind=where))
     except AccessDenied:
         return None
     left = {
@@ -306,17 +299,10 @@ _GALLERY = re.compile(
     re.IGNORECASE,
 )
 _SHARED = re.compile(r"/(CommunityGalleries|SharedGalleries)/.+", re.IGNORECASE)
-_READ = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
-_OWN_VERSION, _GALLERY_VERSION = "2024-11-01", "2024-03-03"
-"""API versions of Microsoft.Compute/images and of galleries (azure-mgmt-compute 39.0.0)."""
-_ORIGINS_VERSION = "2024-03-02"
-"""API version of disk encryption sets and snapshots (azure-mgmt-compute 39.0.0)."""
 _TERMS = (
-    "/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine"
+    "Microsoft.MarketplaceOrdering/offerTypes/virtualmachine"
     "/publishers/{publisher}/offers/{product}/plans/{name}/agreements/current"
 )
-_TERMS_VERSION = "2021-01-01"
-"""Marketplace Agreements, "Get" (azure-mgmt-marketplaceordering)."""
 
 
 def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> AzureImage:
@@ -355,11 +341,15 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
 
 def _of_marketplace(edge: AzureClient, region: str, urn: str) -> AzureImage:
     publisher, offer, sku, version = urn.split(":")
-    where = (region, publisher, offer, sku)
+    kind = f"Microsoft.Compute/locations/{region}/publishers/{publisher}/artifacttypes/vmimage"
+    where = edge.path(kind=f"{kind}/offers/{offer}/skus/{sku}/versions")
     try:
         if version == "latest":
-            version = _newest(edge, where)
-        image = edge.call(_READ, "compute", "virtual_machine_images.get", *where, version)
+            versions = [str(item["name"]) for item in edge.listed(where)]
+            if not versions:
+                raise InvalidValue("it has no version")
+            version = max(versions, key=_as_version)
+        image = edge.get(f"{where}/{version}")
     except DiskbenchError as error:
         if is_missing(error) or isinstance(error, InvalidValue):
             raise InvalidValue(
@@ -383,7 +373,7 @@ def _of_marketplace(edge: AzureClient, region: str, urn: str) -> AzureImage:
 
 
 def _own(edge: AzureClient, image_id: str) -> AzureImage:
-    image = _by_id(edge, "Microsoft.Compute/images/read", image_id, _OWN_VERSION)
+    image = edge.get(image_id)
     properties = image.get("properties") or {}
     disk = (properties.get("storageProfile") or {}).get("osDisk") or {}
     return AzureImage(
@@ -398,13 +388,11 @@ def _of_gallery(
     edge: AzureClient, image_id: str, definition_id: str, version: str | None
 ) -> AzureImage:
     """An image of a gallery: its definition has the plan and the disk controllers."""
-    action = "Microsoft.Compute/galleries/images"
-    definition = _by_id(edge, f"{action}/read", definition_id, _GALLERY_VERSION)
-    properties = definition.get("properties") or {}
+    properties = edge.get(definition_id).get("properties") or {}
     os_gib = None
     if version:
-        made = _by_id(edge, f"{action}/versions/read", image_id, _GALLERY_VERSION)
-        storage = (made.get("properties") or {}).get("storageProfile") or {}
+        made = edge.get(image_id).get("properties") or {}
+        storage = made.get("storageProfile") or {}
         os_gib = _image_size_gib(storage.get("osDiskImage"), "sizeInGB")
     plan = _plan(properties.get("purchasePlan"))
     if plan is not None:
@@ -419,18 +407,10 @@ def _of_gallery(
     )
 
 
-def _by_id(edge: AzureClient, action: str, resource_id: str, version: str) -> Item:
-    return edge.call(action, "resources", "resources.get_by_id", resource_id, api_version=version)
-
-
 def _check_terms(edge: AzureClient, name: str, plan: Mapping[str, str]) -> None:
     """Refuse an image whose terms nobody accepted in this subscription: Azure would refuse the
     machine (Marketplace, "Accept the terms of an image"). Raises InvalidValue."""
-    agreement = edge.call(
-        "Microsoft.MarketplaceOrdering/offerTypes/publishers/offers/plans/agreements/read",
-        "resources", "resources.get_by_id",
-        _TERMS.format(subscription=edge.azure.subscription, **plan), api_version=_TERMS_VERSION,
-    )  # fmt: skip
+    agreement = edge.get(edge.path(kind=_TERMS.format(**plan)))
     if not (agreement.get("properties") or {}).get("accepted"):
         raise InvalidValue(
             f"the terms of image {name} are not accepted in this subscription",
@@ -456,13 +436,6 @@ def _controllers(properties: Mapping[str, object]) -> tuple[Interface, ...]:
     words = {word.strip().lower() for word in value.split(",")}
     known: tuple[Interface, ...] = ("scsi", "nvme")
     return tuple(interface for interface in known if interface in words) or ("scsi",)
-
-
-def _newest(edge: AzureClient, where: tuple[str, str, str, str]) -> str:
-    listed = edge.listed(_READ, "compute", "virtual_machine_images.list", *where)
-    if not listed:
-        raise InvalidValue("it has no version")
-    return max((str(item["name"]) for item in listed), key=_as_version)
 
 
 def _as_version(text: str) -> tuple[int, ...]:

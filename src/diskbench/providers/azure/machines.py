@@ -262,7 +262,8 @@ def candidates(
 ) -> list[AzureMachine]:
     """The machines that sustain the disk, the best first: those whose quota in `left` (vCPUs by
     family and `cores`, in lower case) suffices, current before retiring ones, those with a known
-    price, then the smallest and the cheapest."""
+    price, for a cached disk those with a known limit, then the smallest and the cheapest."""
+    cached = requested.caching not in {None, "None"}
 
     def rank(machine: AzureMachine) -> tuple[Any, ...]:
         usd = book.prices.machine_hourly_usd(machine.size)
@@ -271,6 +272,7 @@ def candidates(
         is_nvme = machine.controllers == ("nvme",)
         return (
             machine.vcpus > quota_left(machine, left), going, usd is None,
+            cached and machine.cached.iops is None,
             machine.vcpus, usd or 0, is_nvme, machine.memory_bytes, machine.size,
         )  # fmt: skip
 

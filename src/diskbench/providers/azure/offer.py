@@ -4,13 +4,11 @@ where Azure may answer otherwise. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from diskbench.catalog.books import Books
-from diskbench.catalog.cost import (
-    sum_usd,
-)
+from diskbench.catalog.books import Books, ProviderBook
+from diskbench.catalog.cost import sum_usd
 from diskbench.catalog.lookup import promise
-from diskbench.catalog.machine_book import MachineEntry
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import (
     DiskSpec,
@@ -19,48 +17,74 @@ from diskbench.model.rental import (
     Scope,
 )
 from diskbench.providers.azure.client import Azure
-from diskbench.providers.azure.disk_request import DEFAULT_OS_GIB, AzureDiskRequest, AzureResolved
+from diskbench.providers.azure.disk_request import (
+    DEFAULT_OS_GIB,
+    AzureDiskRequest,
+    AzureMachine,
+    AzureResolved,
+)
 from diskbench.providers.azure.machines import candidates, of_book, too_small
 from diskbench.providers.skeleton.offer import (
+    OF_FILL,
     disk_words,
     needs,
     open_warnings,
     place_words,
     price_parts,
 )
-from diskbench.units import GIB
 
 
 def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -> Rental:
     """The rental for the lookup's result."""
-    requested, machine = details.requested, details.machine
-    limits = requested.limits(details.size_gib)
+    scope = Scope(
+        provider="azure", account=azure.subscription, region=details.region, endpoint=azure.endpoint
+    )
     os_disk = DiskSpec(type=details.os_type, size_gib=details.image.os_gib or DEFAULT_OS_GIB)
-    prices = _prices(
-        books, requested, details.size_gib, machine.size, details.region, os_disk,
-        public=details.subnet is None,
-    )  # fmt: skip
-    return Rental(
-        scope=Scope(
-            provider="azure",
-            account=azure.subscription,
-            region=details.region,
-            endpoint=azure.endpoint,
-        ),
-        spec=spec,
-        cloud="azure",
+    return _rental(
+        books, spec, details.requested, scope, details.machine.size, details.machine,
+        details.size_gib, os_disk,
         offer=_words(spec, details),
-        promise=promise(limits, spec.time_scale) if limits else "",
         zones=details.zones,
-        instance_type=machine.size,
         image=details.image.name,
-        disk=requested.spec(details.size_gib),
-        cores=machine.vcpus,
-        memory_bytes=machine.memory_bytes,
-        hourly_usd=sum_usd(prices),
-        prices=prices,
         warnings=tuple(_warnings(books, spec, details)),
         details=details.model_dump(mode="json"),
+    )  # fmt: skip
+
+
+def _rental(
+    books: Books,
+    spec: RentSpec,
+    requested: AzureDiskRequest,
+    scope: Scope,
+    size: str | None,
+    machine: AzureMachine | None,
+    size_gib: int,
+    os_disk: DiskSpec,
+    **more: Any,  # noqa: ANN401 - fields of Rental
+) -> Rental:
+    """The rental of a disk of that size at a machine of that name, with what is known of it."""
+    limits = requested.limits(size_gib)
+    prices = price_parts(
+        books, "azure", size or "", scope.region or "",
+        root=None if requested.kind == "root" else os_disk,
+        disk=None if requested.kind == "local" else requested.spec(size_gib),
+        public=spec.subnet is None, root_words="OS disk", tier=requested.tier,
+        snapshot=spec.snapshot_of_fill,
+        # It costs by the hour and by burst transactions; neither price is known.
+        more=[PricePart(name="bursting on demand", hourly_usd=None)] if requested.bursting else [],
+    )  # fmt: skip
+    return Rental(
+        scope=scope,
+        spec=spec,
+        cloud="azure",
+        promise=promise(limits, spec.time_scale) if limits else "",
+        instance_type=size,
+        disk=requested.spec(size_gib),
+        cores=machine.vcpus if machine else None,
+        memory_bytes=machine.memory_bytes if machine else None,
+        hourly_usd=sum_usd(prices),
+        prices=prices,
+        **more,
     )
 
 
@@ -75,6 +99,8 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
     what = disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.mb_per_s, "MB/s"
     )
+    if spec.snapshot_of_fill:
+        what += OF_FILL
     if requested.tier:
         what += f", tier {requested.tier}"
     if requested.plus:
@@ -88,27 +114,6 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
         where += f" zone {place_words(zones)}"
     spot = "spot " if spec.spot else ""
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
-
-
-def _prices(
-    books: Books,
-    requested: AzureDiskRequest,
-    size_gib: int,
-    size: str,
-    region: str,
-    os_disk: DiskSpec,
-    *,
-    public: bool,
-) -> tuple[PricePart, ...]:
-    # On-demand bursting costs by the hour and by burst transactions; neither price is known.
-    bursting = [PricePart(name="bursting on demand", hourly_usd=None)]
-    return price_parts(
-        books, "azure", size, region,
-        root=None if requested.kind == "root" else os_disk,
-        disk=None if requested.kind == "local" else requested.spec(size_gib),
-        public=public, root_words="OS disk", tier=requested.tier,
-        more=bursting if requested.bursting else [],
-    )  # fmt: skip
 
 
 def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[str]:
@@ -144,54 +149,36 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
     """The expected rental; a price or machine that the catalogue lacks is None."""
     book = books.of("azure")
     size_gib = requested.size_gib or DEFAULT_OS_GIB
-    limits = requested.limits(size_gib)
-    fit = candidates(book, of_book(book), needs(limits, requested.count), requested)
+    known = {machine.size: machine for machine in of_book(book)}
+    need = needs(requested.limits(size_gib), requested.count)
+    fit = candidates(book, known.values(), need, requested)
     size = spec.instance_type or (fit[0].size if fit else None)
-    entry = book.machines.types.get(size or "")
-    if requested.kind == "local" and entry is not None:
-        size_gib = max(1, int(entry.traits.get("temp_gib", 0)))
-    os_type = "Premium_LRS" if entry is None or _is_premium(entry) else "StandardSSD_LRS"
-    os_disk = DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB)
-    prices = _prices(
-        books, requested, size_gib, size or "", spec.region or "", os_disk,
-        public=spec.subnet is None,
-    )  # fmt: skip
+    machine = known.get(size or "")
+    if requested.kind == "local" and machine is not None:
+        size_gib = max(1, int(machine.local_gib))
+    os_type = "Premium_LRS" if machine is None or machine.premium else "StandardSSD_LRS"
     cached = f", host cache {requested.caching}" if requested.caching else ""
-    what = (
-        "its own disk"
-        if requested.kind == "local"
-        else f"{requested.type} of {size_gib:,} GiB{cached}"
-    )
-    return Rental(
-        scope=Scope(provider="azure", account=spec.account, region=spec.region),
-        spec=spec,
-        cloud="azure",
+    is_local = requested.kind == "local"
+    what = "its own disk" if is_local else f"{requested.type} of {size_gib:,} GiB{cached}"
+    return _rental(
+        books, spec, requested, Scope(provider="azure", account=spec.account, region=spec.region),
+        size, machine, size_gib, DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB),
         offer=f"{size or 'a machine'} with {what}",
-        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
-        instance_type=size,
-        disk=requested.spec(size_gib),
-        cores=entry.vcpus if entry else None,
-        memory_bytes=int(entry.memory_gib * GIB) if entry else None,
-        hourly_usd=sum_usd(prices),
-        prices=prices,
-        warnings=tuple(_expected_warnings(size, entry, requested)),
-    )
+        warnings=tuple(_expected_warnings(book, machine, requested)),
+    )  # fmt: skip
 
 
 def _expected_warnings(
-    size: str | None, entry: MachineEntry | None, requested: AzureDiskRequest
+    book: ProviderBook, machine: AzureMachine | None, requested: AzureDiskRequest
 ) -> Iterator[str]:
-    if entry is None:
+    if machine is None:
         return
-    if not _is_premium(entry) and requested.type.startswith(("Premium", "Ultra")):
+    if not machine.premium and requested.type.startswith(("Premium", "Ultra")):
         yield (
-            f"{size} takes no {requested.type}: choose one whose name has an s, as Standard_D2s_v3"
+            f"{machine.size} takes no {requested.type}: choose one whose name has an s, as "
+            "Standard_D2s_v3"
         )
-    if not entry.current:
-        end = f", and Azure retires it on {ends}" if (ends := entry.traits.get("retires")) else ""
-        yield f"{size} is of a previous generation: not every region has it{end}"
-
-
-def _is_premium(entry: MachineEntry) -> bool:
-    return bool(entry.traits.get("premium", True))
+    if not book.machines.types[machine.size].current:
+        end = f", and Azure retires it on {machine.retires}" if machine.retires else ""
+        yield f"{machine.size} is of a previous generation: not every region has it{end}"

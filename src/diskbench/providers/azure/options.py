@@ -30,6 +30,8 @@ class AzureOptions(Options):
         None, "A tier above the size's own, as P30 (Premium SSD).", metavar="TIER", of_disk=True
     )
     performance_plus: bool = option(
-        default=False, about="Higher limits at no charge (Premium SSD above 512 GiB).", of_disk=True
+        default=False,
+        about="Higher limits at no charge (above 512 GiB; not Premium SSD v2, Ultra).",
+        of_disk=True,
     )
     bursting: bool = option(default=False, about="Bursting on demand (Premium SSD).", of_disk=True)

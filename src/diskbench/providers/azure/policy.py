@@ -73,17 +73,20 @@ IMAGES = (
 GIVEN = (
     "Microsoft.Compute/diskEncryptionSets/read",
     "Microsoft.Compute/snapshots/read",
+    "Microsoft.Compute/snapshots/write",
 )
-"""Actions for `--kms-key` and `--from-snapshot`."""
+"""Actions for `--kms-key`, `--from-snapshot` and `--snapshot-of-fill`."""
 EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",
     "Microsoft.Network/locations/usages/read",
 )
 """Actions of `diskbench doctor`; a rental reads Compute's usages, too, and goes on without."""
+MONITORED = "Microsoft.Insights/metrics/read"
+"""The action for what Azure counted of a run; without it the run goes on."""
 VALIDATE = "Microsoft.Resources/deployments/validate/action"
 """The action of `diskbench doctor --live` alone: it validates a deployment and deploys nothing."""
-DOCTORS = (*EXAMINED, VALIDATE)
+DOCTORS = (*EXAMINED, MONITORED, VALIDATE)
 """The actions without which everything can be rented."""
 
 
@@ -109,14 +112,6 @@ def policy() -> str:
 NEEDED = ("Microsoft.Compute", "Microsoft.Network")
 SWITCH = "Microsoft.DevTestLab"
 """Only the machine's shutdown schedule needs it (teardown.py)."""
-READ = "Microsoft.Resources/subscriptions/providers/read"
-REGISTERED = "Registered"
-
-
-def state_of_provider(edge: AzureClient, namespace: str) -> str:
-    """`Registered`, `NotRegistered`, `Registering`, `Unregistering`. Raises diskbench's errors."""
-    provider = edge.call(READ, "resources", "providers.get", namespace)
-    return str(provider.get("registrationState") or "NotRegistered")
 
 
 def how_to_register(namespace: str) -> str:
@@ -124,8 +119,15 @@ def how_to_register(namespace: str) -> str:
     return f"az provider register --namespace {namespace} --wait"
 
 
-def without_switch(state: str) -> str:
-    """The warning for a subscription whose machines cannot be deallocated by a schedule."""
+def unregistered(edge: AzureClient, namespace: str) -> str | None:
+    """What it means that a provider is not registered; None where it is. Raises diskbench's
+    errors."""
+    provider = edge.get(edge.path(kind=namespace))
+    state = str(provider.get("registrationState") or "NotRegistered")
+    if state == "Registered":
+        return None
+    if namespace != SWITCH:
+        return f"the subscription is not registered for {namespace} ({state})"
     return (
         f"{SWITCH} is {state} in this subscription: Azure will not deallocate the machine after "
         "the lease. If this computer fails, the machine is billed until a diskbench command opens "
@@ -138,11 +140,6 @@ def check_registrations(edge: AzureClient) -> str | None:
     """Raise AccessDenied where a provider that every rental needs is not registered; returns the
     warning for a missing shutdown schedule, or None."""
     for namespace in NEEDED:
-        state = state_of_provider(edge, namespace)
-        if state != REGISTERED:
-            raise AccessDenied(
-                f"the subscription is not registered for {namespace} ({state})",
-                advice=how_to_register(namespace),
-            )
-    state = state_of_provider(edge, SWITCH)
-    return None if state == REGISTERED else without_switch(state)
+        if problem := unregistered(edge, namespace):
+            raise AccessDenied(problem, advice=how_to_register(namespace))
+    return unregistered(edge, SWITCH)

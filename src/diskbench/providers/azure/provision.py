@@ -17,51 +17,58 @@ from diskbench.errors import (
     RentalFailed,
 )
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.client import AzureClient, AzureTiming, Item
-from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
-from diskbench.providers.azure.inventory import (
+from diskbench.providers.azure.client import (
     DISKS,
-    GROUPS,
     MACHINES,
-    STOPPED,
-    power_of,
-    read,
-    read_disk,
-    read_machine,
-    state_of,
-    why,
+    AzureClient,
+    Item,
+    Query,
+    kind_of,
 )
-from diskbench.providers.azure.requests import (
-    AzureLaunch,
-    NewDisk,
-    Request,
-    disk_kind,
-    group_name,
-    name_of,
-)
-from diskbench.providers.cloud_init import user_data
-from diskbench.providers.scripts import script
-from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.azure.requests import AzureOrder, Part, disk_kind, group_name, name_of
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still, nap, until
 
 log = logging.getLogger(__name__)
 
+STOPPED = frozenset({"stopping", "stopped", "deallocating", "deallocated"})
+"""Power states of a machine that has ended."""
 
-@dataclass(frozen=True, kw_only=True)
-class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
-    """The Azure resources to make; `edge` calls the services of one subscription."""
 
-    edge: AzureClient
+def read_machine(edge: AzureClient, lease_id: str) -> Item | None:
+    """The lease's machine with its present state; None where there is none."""
+    path = edge.path(group_name(lease_id), MACHINES, name_of(lease_id, "machine"))
+    return edge.find(path, {"$expand": "instanceView"})
 
-    @property
-    def group(self) -> str:
-        """The name of the lease's resource group."""
-        return group_name(self.lease)
 
-    def disk_name(self, index: int) -> str:
-        """The name of the disk number `index` of this turn."""
-        return name_of(self.lease, disk_kind(index, self.claim.turn))
+def state_of(item: Item) -> str:
+    """A resource's provisioning state: Succeeded, Creating, Updating, Failed, Deleting …"""
+    return str((item.get("properties") or {}).get("provisioningState") or "")
+
+
+def power_of(machine: Item) -> str | None:
+    """The power state: running, starting, stopped, deallocated …; None where Azure does not
+    report it."""
+    for status in _statuses(machine):
+        kind, _, state = str(status.get("code", "")).partition("/")
+        if kind == "PowerState":
+            return state
+    return None
+
+
+def why(machine: Item) -> str:
+    """Azure's message about a machine's state."""
+    messages = [
+        f"{status.get('displayStatus') or status.get('code')}: {status['message']}"
+        for status in _statuses(machine)
+        if status.get("message")
+    ]
+    return "; ".join(messages) or "Azure gives no reason"
+
+
+def _statuses(machine: Item) -> list[Item]:
+    view = (machine.get("properties") or {}).get("instanceView") or {}
+    return list(view.get("statuses") or [])
 
 
 @dataclass(frozen=True)
@@ -94,146 +101,61 @@ def provision(order: AzureOrder) -> AzureProvisioned:
 
 
 def _group(order: AzureOrder) -> None:
-    request = requests.resource_group(order.claim, order.details.region)
-    order.edge.call(
-        f"{GROUPS}/write", "resources", "resource_groups.create_or_update", order.group, request
-    )
+    path = order.edge.path(order.group)
+    order.edge.sent("PUT", path, requests.resource_group(order))
 
     def listed() -> Item | Still:
-        group = read(order.edge, f"{GROUPS}/read", "resources", "resource_groups.get", order.group)
-        return group or Still("made, not listed yet")
+        return order.edge.find(path) or Still("made, not listed yet")
 
     # A group that Azure does not list yet would be missed by a release.
     order.until(listed, f"resource-group {order.group}", order.timing.network_s)
     order.watch.note(f"created resource group {order.group}")
 
 
-def _interface(order: AzureOrder) -> str:
-    """The id of the machine's interface, in the lease's own network or in the given subnet."""
-    details, claim, region = order.details, order.claim, order.details.region
-    resource = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
-    existing = resource.read(order.edge)
-    if existing is not None and state_of(existing) == "Succeeded":
-        return str(existing["id"])
-    group = order.spec.security_group or _security_group(order)
-    subnet, address = details.subnet, None
-    if subnet is None:
-        network = _put_network(
-            order, "virtual_networks", "virtualNetworks", "network",
-            requests.virtual_network(claim, region),
-        )  # fmt: skip
-        subnet = str(network["properties"]["subnets"][0]["id"])
-        made = _put_network(
-            order, "public_ip_addresses", "publicIPAddresses", "address",
-            requests.public_address(claim, region),
-        )  # fmt: skip
-        address = str(made["id"])
-    request = requests.interface(claim, region, subnet=subnet, group=group, address=address)
-    made = put(order.edge, resource, lambda: request, order.timing.network_s)
-    return str(made["id"])
-
-
-def _security_group(order: AzureOrder) -> str:
-    """The id of the lease's own group, open to one network."""
-    cidr = order.details.ssh_cidr
-    assert cidr is not None, "resolve refuses a rental without a group and without a network"
-    request = requests.security_group(order.claim, order.details.region, cidr)
-    made = _put_network(order, "network_security_groups", "networkSecurityGroups", "group", request)
-    return str(made["id"])
-
-
-def _put_network(
-    order: AzureOrder, group: str, kind: str, role: str, request: requests.Request
-) -> Item:
-    resource = _of_network(order, group, kind, role)
-    return put(order.edge, resource, lambda: request, order.timing.network_s)
-
-
-def _of_network(order: AzureOrder, methods: str, kind: str, role: str) -> AzureResource:
-    name = name_of(order.lease, role)
-    return AzureResource(role, f"Microsoft.Network/{kind}", "network", methods, order.group, name)
-
-
 def _in_zone(order: AzureOrder, zone: str | None) -> AzureProvisioned:
     """Machine and disks in one zone. Raises NoCapacity."""
-    requested = order.details.requested
+    network = requests.network(order)
     # An interface is deleted with its machine: the next zone may need a new one.
-    _machine(order, _interface(order), zone)
-    disks = disks_of_turn(order, zone) if requested.kind == "disk" else ()
+    interface = order.edge.find(network[-1].path)
+    if interface is None or state_of(interface) != "Succeeded":
+        for part in network:
+            put(order, part, order.timing.network_s)
+    in_zone = f" in zone {zone}" if zone else ""
+    machine = requests.machine(order, zone)
+    note = f"{machine.words} is being made: {order.details.machine.size}{in_zone}"
+    put(order, machine, order.timing.machine_s, note)
+    disks = disks_of_turn(order, zone)
     return AzureProvisioned(running(order), disks, zone)
 
 
 def disks_of_turn(order: AzureOrder, zone: str | None) -> tuple[Item, ...]:
     """The disks of this turn on the machine, made or found."""
-    return tuple(_disk(order, index, zone) for index in range(order.details.requested.count))
+    made = []
+    for part in requests.disks(order, zone):
+        made.append(put(order, part, order.timing.disk_s))
+        size = f"{order.details.requested.type}, {order.details.size_gib} GiB"
+        order.watch.note(f"{part.words} is there: {size}")
+    return tuple(made)
 
 
-def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
-    """Make the machine, or wait for the one in progress."""
-    name = name_of(order.lease, "machine")
+def snapshot(order: AzureOrder, fill: Callable[[], None]) -> str:
+    """The id of the lease's snapshot of its first disk, made or found, complete. It is in the
+    lease's group, and goes with it. Raises RentalFailed."""
+    part = requests.snapshot(order)
+    if order.edge.find(part.path) is None:
+        fill()
+        if order.edge.find(order.path(DISKS, disk_kind(0, order.claim.turn))) is None:
+            raise RentalFailed("the filled disk is gone", advice="start a new run")
+    put(order, part, order.timing.snapshot_s)
 
-    def request() -> requests.Request:
-        size = order.details.machine.size
-        in_zone = f" in zone {zone}" if zone else ""
-        order.watch.note(f"machine {name} is being made: {size}{in_zone}")
-        return requests.virtual_machine(order.claim, launch(order, interface, zone))
+    def ask() -> bool | Still:
+        found = order.edge.find(part.path) or {}
+        percent = (found.get("properties") or {}).get("completionPercent")
+        # A disk of Premium SSD v2 can be made of a complete one only.
+        return True if percent in {None, 100} else Still(f"{percent:g}% copied")
 
-    resource = AzureResource("machine", MACHINES, "compute", "virtual_machines", order.group, name)
-    put(order.edge, resource, request, order.timing.machine_s)
-
-
-def launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
-    """The machine to make in one zone, with the interface of that id."""
-    details, spec, requested = order.details, order.spec, order.details.requested
-    guest = order.guest(requests.USER, first=script("azure_host_key.sh"))
-    root = requested.kind == "root"
-    return AzureLaunch(
-        region=details.region,
-        size=details.machine.size,
-        zone=zone,
-        image=details.image.reference,
-        interface=interface,
-        public_key=order.keys.user_public,
-        user_data=user_data(guest),
-        os_disk=requested.spec(details.size_gib) if root else None,
-        os_type=details.os_type,
-        # Azure's default for disks that are not measured.
-        os_caching=(requested.caching or "None") if root else "ReadWrite",
-        ultra=requested.type == "UltraSSD_LRS",
-        spot=spec.spot,
-        placement=spec.placement,
-        lab=order.lab,
-        controller=details.machine.controller,
-        plan=details.image.plan,
-        encryption_set=requested.encryption_set,
-    )
-
-
-def _disk(order: AzureOrder, index: int, zone: str | None) -> Item:
-    """The disk number `index`, made or found."""
-    name = order.disk_name(index)
-    resource = AzureResource("disk", DISKS, "compute", "disks", order.group, name)
-    request = requests.disk(order.claim, new_disk(order, zone))
-    made = put(order.edge, resource, lambda: request, order.timing.disk_s)
-    size_gib = order.details.size_gib
-    order.watch.note(f"disk {name} is there: {order.details.requested.type}, {size_gib} GiB")
-    return made
-
-
-def new_disk(order: AzureOrder, zone: str | None) -> NewDisk:
-    """A disk to make in one zone."""
-    requested, details = order.details.requested, order.details
-    return NewDisk(
-        region=details.region,
-        zone=None if requested.type in ZONE_REDUNDANT else zone,
-        spec=requested.spec(details.size_gib),
-        tier=requested.tier,
-        bursting=requested.bursting,
-        lab=order.lab,
-        encryption_set=requested.encryption_set,
-        snapshot=requested.snapshot,
-        plus=requested.plus,
-    )
+    order.until(ask, part.words, order.timing.snapshot_s)
+    return part.path
 
 
 def running(order: AzureOrder) -> Item:
@@ -241,11 +163,7 @@ def running(order: AzureOrder) -> Item:
     name = name_of(order.lease, "machine")
 
     def ask() -> Item | Still:
-        machine = alive(order)
-        if machine is None:
-            raise RentalFailed(
-                f"machine {name} is not listed any more", advice="another program deleted it"
-            )
+        machine = listed_machine(order)
         if state_of(machine) in {"Creating", "Updating"}:
             return Still(state_of(machine))
         power = power_of(machine)
@@ -260,17 +178,23 @@ def alive(order: AzureOrder) -> Item | None:
     if machine is None:
         return None
     if state_of(machine) in {"Failed", "Deleting"} or power_of(machine) in STOPPED:
-        raise ended(machine)
+        state = power_of(machine) if state_of(machine) == "Succeeded" else state_of(machine)
+        raise RentalFailed(
+            f"machine {machine.get('name')} is {str(state).lower()}: {why(machine)}",
+            advice="another program ended it: start a new run",
+        )
     return machine
 
 
-def ended(machine: Item) -> RentalFailed:
-    """The error for a machine that ended."""
-    state = power_of(machine) if state_of(machine) == "Succeeded" else state_of(machine)
-    return RentalFailed(
-        f"machine {machine.get('name')} is {str(state).lower()}: {why(machine)}",
-        advice="another program ended it: start a new run",
-    )
+def listed_machine(order: AzureOrder) -> Item:
+    """The lease's machine. Raises RentalFailed where Azure does not list it, or it has ended."""
+    machine = alive(order)
+    if machine is None:
+        raise RentalFailed(
+            f"machine {name_of(order.lease, 'machine')} is not listed any more",
+            advice="another program deleted it: start a new run",
+        )
+    return machine
 
 
 def _undo(order: AzureOrder) -> None:
@@ -280,14 +204,14 @@ def _undo(order: AzureOrder) -> None:
     with _leaving_failures():
         # A machine that was refused at once was never there: its interface serves the next zone.
         if read_machine(order.edge, order.lease) is not None:
-            delete(order.edge, MACHINES, order.group, name_of(order.lease, "machine"))
-            interface = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
-            await_gone(order.edge, interface, order.timing.network_s)
+            delete(order.edge, order.path(MACHINES, "machine"))
+            interface = requests.network(order)[-1]
+            await_gone(order.edge, interface.path, interface.words, order.timing.network_s)
     for role in ("os", *(disk_kind(n) for n in range(order.details.requested.count))):
-        disk = name_of(order.lease, role)
+        disk = order.path(DISKS, role)
         with _leaving_failures():
-            if read_disk(order.edge, order.lease, disk) is not None:
-                delete(order.edge, DISKS, order.group, disk)
+            if order.edge.find(disk) is not None:
+                delete(order.edge, disk)
 
 
 @contextlib.contextmanager
@@ -303,76 +227,53 @@ def _leaving_failures() -> Iterator[None]:
 _UNDER_WAY = frozenset({"Creating", "Updating", "Deleting"})
 
 
-@dataclass(frozen=True)
-class AzureResource:
-    """The address of a resource: `role` is its name in messages, `right` its type, `methods` the
-    SDK's attribute with its operations."""
-
-    role: str
-    right: str
-    service: str
-    methods: str
-    group: str
-    name: str
-
-    def read(self, edge: AzureClient) -> Item | None:
-        """The resource as Azure describes it; None where it does not exist."""
-        return read(
-            edge, f"{self.right}/read", self.service, f"{self.methods}.get", self.group, self.name
-        )
-
-
-def put(
-    edge: AzureClient, resource: AzureResource, request: Callable[[], Request], limit_s: float
-) -> Item:
-    """The existing resource, or the one made by `request`. Raises diskbench's errors,
-    RentalFailed when it takes longer than `limit_s`."""
+def put(order: AzureOrder, part: Part, limit_s: float, note: str = "") -> Item:
+    """The existing resource, or the one made by the part's request; `note` is told before that is
+    sent. Raises diskbench's errors, RentalFailed when it takes longer than `limit_s`."""
 
     made = False
 
     def ask() -> Item | Still:
         nonlocal made
-        existing = resource.read(edge)
+        existing = order.edge.find(part.path)
         if existing is not None and state_of(existing) in _UNDER_WAY:
             return Still(state_of(existing))
         if existing is not None and state_of(existing) != "Failed":
             return existing
         if existing is None and made:
             return Still("made, not listed yet")
+        if note:
+            order.watch.note(note)
         try:
-            return edge.finished(
-                f"{resource.role} {resource.name}", limit_s, f"{resource.right}/write",
-                resource.service, f"{resource.methods}.begin_create_or_update",
-                resource.group, resource.name, request(), insist=False,
-            )  # fmt: skip
+            return order.edge.finished(
+                part.words, limit_s, "PUT", part.path, part.request, insist=False
+            )
         except NotListedYet:
             made = True
             return Still("made, not listed yet")
         except Busy as busy:
-            nap(min(busy.retry_after_s, limit_s), edge.timing, edge.watch)
+            nap(min(busy.retry_after_s, limit_s), order.timing, order.watch)
             return Still("under way already")
 
-    return until(ask, f"{resource.role} {resource.name}", limit_s, edge.timing, edge.watch)
+    return order.until(ask, part.words, limit_s)
 
 
-def delete(edge: AzureClient, kind: str, group: str, name: str, **more: bool) -> None:
-    """Delete a machine or a disk (`kind` is MACHINES or DISKS), and wait until Azure does not list
-    it any more: what has the same name next must not be taken for it. Raises diskbench's errors."""
-    role, methods, limit_s = {
-        MACHINES: ("machine", "virtual_machines", edge.timing.machine_s),
-        DISKS: ("disk", "disks", edge.timing.disk_s),
-    }[kind]
-    edge.finished(
-        f"{role} {name}", limit_s, f"{kind}/delete",
-        "compute", f"{methods}.begin_delete", group, name, **more,
-    )  # fmt: skip
-    await_gone(edge, AzureResource(role, kind, "compute", methods, group, name), limit_s)
+def delete(edge: AzureClient, path: str, query: Query = None) -> None:
+    """Delete a machine or a disk, and wait until Azure does not list it any more: what has the same
+    name next must not be taken for it. Raises diskbench's errors."""
+    role, limit_s = {
+        MACHINES: ("machine", edge.timing.machine_s),
+        DISKS: ("disk", edge.timing.disk_s),
+    }[kind_of(path)]
+    what = f"{role} {path.rpartition('/')[2]}"
+    edge.finished(what, limit_s, "DELETE", path, query=query)
+    await_gone(edge, path, what, limit_s)
 
 
-def await_gone(edge: AzureClient, resource: AzureResource, limit_s: float) -> None:
+def await_gone(edge: AzureClient, path: str, what: str, limit_s: float) -> None:
     """Wait until Azure does not list a deleted resource any more. Raises RentalFailed."""
 
     def ask() -> bool | Still:
-        return True if resource.read(edge) is None else Still("deleted, still listed")
+        return True if edge.find(path) is None else Still("deleted, still listed")
 
-    until(ask, f"{resource.role} {resource.name}", limit_s, edge.timing, edge.watch)
+    until(ask, what, limit_s, edge.timing, edge.watch)

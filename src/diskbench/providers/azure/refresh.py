@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 
@@ -22,13 +20,13 @@ from diskbench.catalog.entry import catalogue
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
-from diskbench.providers.azure.client import AzureClient
+from diskbench.providers.azure.client import AzureClient, resource_skus
 from diskbench.providers.azure.machines import machine
+from diskbench.providers.networks import proxy_for
 from diskbench.units import GIB
 
 URL = "https://prices.azure.com/api/retail/prices"
 _SKUS, _PRICES = "refreshed-skus", "refreshed-prices"
-_ACTION = "Microsoft.Compute/skus/read"
 _TIMEOUT_S = 30.0
 _TRIES = 3
 _TIER = re.compile(r"(?P<tier>[SEP][0-9]+) (?P<redundancy>[LZ]RS) Disk", re.IGNORECASE)
@@ -52,7 +50,7 @@ Item = dict[str, Any]
 def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = URL) -> Overlay:
     """Today's figures of Azure for the region of `known`."""
     region = known.prices.region
-    skus = edge.listed(_ACTION, "compute", "resource_skus.list", filter=f"location eq '{region}'")
+    skus = resource_skus(edge, region)
     machines = retail_prices(url, "Virtual Machines", region)
     disks = retail_prices(url, "Storage", region)
     addresses = retail_prices(url, "Virtual Network", region)
@@ -85,13 +83,11 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
 
 
 def _pool(url: str) -> urllib3.PoolManager:
-    """Connections by the proxy of the environment (HTTPS_PROXY, NO_PROXY), which urllib3 does not
-    read by itself."""
-    parts = urlsplit(url)
-    proxy = getproxies().get(parts.scheme)
-    if proxy is None or proxy_bypass(parts.hostname or ""):
+    """Connections by the proxy of the environment, which urllib3 does not read by itself."""
+    proxy = proxy_for(url)
+    if proxy is None:
         return urllib3.PoolManager()
-    return urllib3.ProxyManager(proxy)
+    return urllib3.ProxyManager(f"http://{proxy.host}:{proxy.port}", proxy_headers=proxy.headers)
 
 
 def overlay(
@@ -192,9 +188,9 @@ def _disks(items: Iterable[Item], known: PriceBook) -> dict[str, Item]:
 
 
 def _tiers(name: str, known: PriceBook) -> set[str]:
-    """The tiers that are priced: Premium_ZRS has those of Premium_LRS. What transactions of
-    StandardSSD_ZRS cost is not known, so its tiers would be half a price."""
-    price = known.disks.get({"Premium_ZRS": "Premium_LRS"}.get(name, name))
+    """The tiers that are priced. What transactions of StandardSSD_ZRS cost is not known, so its
+    tiers would be half a price."""
+    price = known.disks.get(name)
     return set(price.tiers) if price is not None else set()
 
 

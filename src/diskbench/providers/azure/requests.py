@@ -1,7 +1,8 @@
-"""The requests that make or change resources, in Azure's form: pure.
+"""The resources of a rental, and the requests that make or change them, in Azure's form: pure.
 
 Each resource is put under a name derived from the lease and is tagged by the creating call: a
-repeated call finds what the first one made.
+repeated call finds what the first one made. Since names are known before, so are all ids: the
+requests are the same whether resources are made one by one or checked as one deployment.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from diskbench.model.rental import Claim, DiskSpec
+from diskbench.model.rental import Claim
+from diskbench.providers.azure.client import DISKS, MACHINES, AzureClient, AzureTiming
+from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
+from diskbench.providers.cloud_init import user_data
+from diskbench.providers.scripts import script
+from diskbench.providers.skeleton import provision as skeleton
 
 Request = dict[str, Any]
 
@@ -63,12 +69,80 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
     return {**dict(claim.tags), **ours}
 
 
-def resource_group(claim: Claim, region: str) -> Request:
+@dataclass(frozen=True, kw_only=True)
+class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
+    """The Azure resources to make; `edge` calls Resource Manager in one subscription."""
+
+    edge: AzureClient
+
+    @property
+    def group(self) -> str:
+        """The name of the lease's resource group."""
+        return group_name(self.lease)
+
+    def disk_name(self, index: int) -> str:
+        """The name of the disk number `index` of this turn."""
+        return name_of(self.lease, disk_kind(index, self.claim.turn))
+
+    def path(self, kind: str, role: str) -> str:
+        """The path, which is the id, of a resource of the lease."""
+        return self.edge.path(self.group, kind, name_of(self.lease, role))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One resource of a rental: `role` in its name, `path`, and the request that makes it."""
+
+    kind: str
+    role: str
+    path: str
+    request: Request = field(repr=False)
+
+    @property
+    def words(self) -> str:
+        """`disk diskbench-LEASE-disk-0`."""
+        return f"{self.role.partition('-')[0]} {self.path.rpartition('/')[2]}"
+
+
+def parts(order: AzureOrder, zone: str | None) -> list[Part]:
+    """All resources in the lease's group, each after those that it names."""
+    return [*network(order), machine(order, zone), *disks(order, zone)]
+
+
+def resource_group(order: AzureOrder) -> Request:
     """The group that holds all resources of a lease."""
-    return {"location": region, "tags": tags(claim)}
+    return {"location": order.details.region, "tags": tags(order.claim)}
 
 
-def security_group(claim: Claim, region: str, cidr: str) -> Request:
+def network(order: AzureOrder) -> list[Part]:
+    """The machine's interface, and before it what it needs and the user did not give."""
+    made = []
+
+    def add(kind: str, role: str, request: Request) -> str:
+        kind = f"Microsoft.Network/{kind}"
+        location = {"location": order.details.region, "tags": tags(order.claim)}
+        made.append(Part(kind, role, order.path(kind, role), {**location, **request}))
+        return made[-1].path
+
+    group, subnet, address = order.spec.security_group, order.details.subnet, None
+    if group is None:
+        cidr = order.details.ssh_cidr
+        assert cidr is not None, "resolve refuses a rental without a group and without a network"
+        group = add("networkSecurityGroups", "group", _security_group(cidr))
+    if subnet is None:
+        # A network of the lease's own, with one subnet.
+        below = [{"name": "default", "properties": {"addressPrefix": _NETWORK}}]
+        space = {"addressSpace": {"addressPrefixes": [_NETWORK]}, "subnets": below}
+        subnet = add("virtualNetworks", "network", {"properties": space}) + "/subnets/default"
+        # Only the Standard kind is sold, and it admits no traffic by default.
+        static = {"publicIPAllocationMethod": "Static", "publicIPAddressVersion": "IPv4"}
+        standard = {"sku": {"name": "Standard"}, "properties": static}
+        address = add("publicIPAddresses", "address", standard)
+    add("networkInterfaces", "interface", _interface(subnet, group, address))
+    return made
+
+
+def _security_group(cidr: str) -> Request:
     """A security group that admits SSH from one network (IPv4 or IPv6) and nothing else from
     outside."""
     rule = {
@@ -82,181 +156,136 @@ def security_group(claim: Claim, region: str, cidr: str) -> Request:
         "destinationAddressPrefix": "*",
         "destinationPortRange": "22",
     }
-    return {
-        "location": region,
-        "tags": tags(claim),
-        "properties": {"securityRules": [{"name": "ssh", "properties": rule}]},
-    }
+    return {"properties": {"securityRules": [{"name": "ssh", "properties": rule}]}}
 
 
-def virtual_network(claim: Claim, region: str) -> Request:
-    """A network of the lease's own, with one subnet."""
-    return {
-        "location": region,
-        "tags": tags(claim),
-        "properties": {
-            "addressSpace": {"addressPrefixes": [_NETWORK]},
-            "subnets": [{"name": "default", "properties": {"addressPrefix": _NETWORK}}],
-        },
-    }
-
-
-def public_address(claim: Claim, region: str) -> Request:
-    """A public address; only the Standard kind is sold, and it admits no traffic by default."""
-    return {
-        "location": region,
-        "tags": tags(claim),
-        "sku": {"name": "Standard"},
-        "properties": {"publicIPAllocationMethod": "Static", "publicIPAddressVersion": "IPv4"},
-    }
-
-
-def interface(
-    claim: Claim, region: str, *, subnet: str, group: str, address: str | None
-) -> Request:
+def _interface(subnet: str, group: str, address: str | None) -> Request:
     """The machine's interface, by the ids of the resources that it uses. Accelerated networking
     keeps the size's default: disk traffic does not use it."""
     where: Request = {"subnet": {"id": subnet}, "privateIPAllocationMethod": "Dynamic"}
     if address is not None:
         where["publicIPAddress"] = {"id": address, "properties": {"deleteOption": "Delete"}}
     return {
-        "location": region,
-        "tags": tags(claim),
         "properties": {
             "ipConfigurations": [{"name": "default", "properties": where}],
             "networkSecurityGroup": {"id": group},
-        },
+        }
     }
 
 
-@dataclass(frozen=True)
-class AzureLaunch:
-    """One machine. `image` is an image reference, `zone` None lets Azure choose."""
-
-    region: str
-    size: str
-    zone: str | None
-    image: Mapping[str, str]
-    interface: str
-    public_key: str
-    user_data: str = field(repr=False)
-    os_disk: DiskSpec | None = None
-    os_type: str = "Premium_LRS"
-    os_caching: str = "ReadWrite"
-    ultra: bool = False
-    spot: bool = False
-    placement: str | None = None
-    lab: str = ""
-    controller: str | None = None
-    plan: Mapping[str, str] | None = None
-    encryption_set: str | None = None
-
-
-def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
-    """One machine whose OS disk and interface are deleted with it."""
+def machine(order: AzureOrder, zone: str | None) -> Part:
+    """One machine whose OS disk and interface are deleted with it; zone None lets Azure choose."""
+    details, spec, requested = order.details, order.spec, order.details.requested
+    is_root = requested.kind == "root"
     os_disk: Request = {
-        "name": name_of(claim.lease_id, "os"),
+        "name": name_of(order.lease, "os"),
         "createOption": "FromImage",
-        "caching": launch.os_caching,
+        # Azure's default for disks that are not measured.
+        "caching": (requested.caching or "None") if is_root else "ReadWrite",
         "deleteOption": "Delete",
-        "managedDisk": {"storageAccountType": launch.os_type},
+        "managedDisk": {"storageAccountType": details.os_type},
     }
-    if launch.encryption_set is not None:
-        os_disk["managedDisk"]["diskEncryptionSet"] = {"id": launch.encryption_set}
-    if launch.os_disk is not None:
-        os_disk["diskSizeGB"] = launch.os_disk.size_gib
+    if requested.encryption_set is not None:
+        os_disk["managedDisk"]["diskEncryptionSet"] = {"id": requested.encryption_set}
+    if is_root:
+        os_disk["diskSizeGB"] = details.size_gib
+    storage: Request = {"imageReference": dict(details.image.reference), "osDisk": os_disk}
+    if details.machine.controller is not None:
+        storage["diskControllerType"] = details.machine.controller
+    card = order.path("Microsoft.Network/networkInterfaces", "interface")
+    guest = user_data(order.guest(USER, first=script("azure_host_key.sh")))
+    key = {"path": f"/home/{USER}/.ssh/authorized_keys", "keyData": order.keys.user_public}
     properties: Request = {
-        "hardwareProfile": {"vmSize": launch.size},
-        "storageProfile": {"imageReference": dict(launch.image), "osDisk": os_disk},
+        "hardwareProfile": {"vmSize": details.machine.size},
+        "storageProfile": storage,
         "osProfile": {
-            "computerName": f"diskbench-{claim.lease_id}"[:63].rstrip("-"),
+            "computerName": f"diskbench-{order.lease}"[:63].rstrip("-"),
             "adminUsername": USER,
-            "customData": base64.b64encode(launch.user_data.encode()).decode(),
+            "customData": base64.b64encode(guest.encode()).decode(),
             "linuxConfiguration": {
                 "disablePasswordAuthentication": True,
                 "provisionVMAgent": True,
-                "ssh": {
-                    "publicKeys": [
-                        {
-                            "path": f"/home/{USER}/.ssh/authorized_keys",
-                            "keyData": launch.public_key,
-                        }
-                    ]
-                },
+                "ssh": {"publicKeys": [key]},
             },
         },
         "networkProfile": {
             "networkInterfaces": [
-                {"id": launch.interface, "properties": {"primary": True, "deleteOption": "Delete"}}
+                {"id": card, "properties": {"primary": True, "deleteOption": "Delete"}}
             ]
         },
     }
-    if launch.controller is not None:
-        properties["storageProfile"]["diskControllerType"] = launch.controller
-    if launch.ultra:
+    if requested.type == "UltraSSD_LRS":
         properties["additionalCapabilities"] = {"ultraSSDEnabled": True}
-    if launch.spot:
+    if spec.spot:
         properties["priority"] = "Spot"
         properties["evictionPolicy"] = "Delete"
         properties["billingProfile"] = {"maxPrice": -1}
-    if launch.placement is not None:
-        properties["proximityPlacementGroup"] = {"id": launch.placement}
-    request: Request = {
-        "location": launch.region,
-        "tags": tags(claim, launch.lab),
-        "properties": properties,
-    }
-    if launch.plan is not None:
-        request["plan"] = dict(launch.plan)
-    return {**request, **_zones(launch.zone)}
+    if spec.placement is not None:
+        properties["proximityPlacementGroup"] = {"id": spec.placement}
+    request = _of_compute(order, zone, properties)
+    if details.image.plan is not None:
+        request["plan"] = dict(details.image.plan)
+    return Part(MACHINES, "machine", order.path(MACHINES, "machine"), request)
 
 
-@dataclass(frozen=True)
-class NewDisk:
-    """One disk to make; `zone` None is a regional disk."""
-
-    region: str
-    zone: str | None
-    spec: DiskSpec
-    tier: str | None = None
-    bursting: bool = False
-    lab: str = ""
-    encryption_set: str | None = None
-    snapshot: str | None = None
-    plus: bool = False
-
-
-def disk(claim: Claim, new: NewDisk) -> Request:
-    """Create one disk, empty or from a snapshot."""
-    copied = {"createOption": "Copy", "sourceResourceId": new.snapshot}
+def disks(order: AzureOrder, zone: str | None) -> list[Part]:
+    """The disks of this turn, empty or from a snapshot; zone None: regional disks."""
+    requested, size_gib = order.details.requested, order.details.size_gib
+    if requested.kind != "disk":
+        return []
+    copied = {"createOption": "Copy", "sourceResourceId": requested.snapshot}
     properties: Request = {
-        "creationData": copied if new.snapshot is not None else {"createOption": "Empty"},
-        "diskSizeGB": new.spec.size_gib,
+        "creationData": copied if requested.snapshot is not None else {"createOption": "Empty"},
+        "diskSizeGB": size_gib,
         "networkAccessPolicy": "DenyAll",
         "publicNetworkAccess": "Disabled",
     }
-    if new.plus:
+    if requested.plus:
         properties["creationData"]["performancePlus"] = True
-    if new.encryption_set is not None:
+    if requested.encryption_set is not None:
         properties["encryption"] = {
             "type": "EncryptionAtRestWithCustomerKey",
-            "diskEncryptionSetId": new.encryption_set,
+            "diskEncryptionSetId": requested.encryption_set,
         }
-    if new.spec.iops is not None:
-        properties["diskIOPSReadWrite"] = new.spec.iops
-    if new.spec.throughput_mib_per_s is not None:
-        properties["diskMBpsReadWrite"] = int(new.spec.throughput_mib_per_s)
-    if new.tier is not None:
-        properties["tier"] = new.tier
-    if new.bursting:
+    if requested.iops is not None:
+        properties["diskIOPSReadWrite"] = requested.iops
+    if requested.mb_per_s is not None:
+        properties["diskMBpsReadWrite"] = requested.mb_per_s
+    if requested.tier is not None:
+        properties["tier"] = requested.tier
+    if requested.bursting:
         properties["burstingEnabled"] = True
-    request: Request = {
-        "location": new.region,
-        "tags": tags(claim, new.lab),
-        "sku": {"name": new.spec.type},
+    zone = None if requested.type in ZONE_REDUNDANT else zone
+    request = {**_of_compute(order, zone, properties), "sku": {"name": requested.type}}
+    roles = [disk_kind(index, order.claim.turn) for index in range(requested.count)]
+    return [Part(DISKS, role, order.path(DISKS, role), request) for role in roles]
+
+
+def snapshot(order: AzureOrder) -> Part:
+    """The lease's snapshot of its first disk: incremental, which Premium SSD v2 requires."""
+    source = order.path(DISKS, disk_kind(0, order.claim.turn))
+    request = {
+        "location": order.details.region,
+        "tags": tags(order.claim),
+        "sku": {"name": "Standard_LRS"},
+        "properties": {
+            "creationData": {"createOption": "Copy", "sourceResourceId": source},
+            "incremental": True,
+            "networkAccessPolicy": "DenyAll",
+            "publicNetworkAccess": "Disabled",
+        },
+    }
+    kind = "Microsoft.Compute/snapshots"
+    return Part(kind, "snapshot", order.path(kind, "snapshot"), request)
+
+
+def _of_compute(order: AzureOrder, zone: str | None, properties: Request) -> Request:
+    request = {
+        "location": order.details.region,
+        "tags": tags(order.claim, order.lab),
         "properties": properties,
     }
-    return {**request, **_zones(new.zone)}
+    return request if zone is None else {**request, "zones": [zone]}
 
 
 def attachment(disk_id: str, lun: int, caching: str) -> Request:
@@ -279,11 +308,6 @@ def data_disks(attached: Sequence[Mapping[str, Any]]) -> Request:
     }
 
 
-def new_expiry(expires_at: float) -> Request:
-    """Set a new expiry in the tags of a resource; its other tags stay."""
-    return {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: str(int(expires_at))}}}
-
-
 def of_lease(lease_id: str) -> str:
     """The filter that finds the groups of one lease. Quotes in it are doubled, as OData has it."""
     quoted = lease_id.replace("'", "''")
@@ -293,7 +317,3 @@ def of_lease(lease_id: str) -> str:
 def of_any_lease() -> str:
     """The filter that finds the groups of all leases."""
     return f"tagName eq '{LEASE_TAG}'"
-
-
-def _zones(zone: str | None) -> Request:
-    return {} if zone is None else {"zones": [zone]}

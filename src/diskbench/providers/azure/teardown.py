@@ -19,41 +19,73 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import DiskbenchError, Interrupted
-from diskbench.model.rental import Claim, Found, LeaseEnd, Scope, Which
-from diskbench.ports import Host
+from diskbench.model.rental import Claim, LeaseEnd, Which
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item
+from diskbench.providers.azure.client import DISKS, MACHINES, SCHEDULES, TAGS, AzureClient, Item
 from diskbench.providers.azure.errors import is_missing
-from diskbench.providers.azure.inventory import (
-    DISKS,
-    GROUPS,
-    MACHINES,
-    SHUTDOWN,
-    STOPPED,
-    expiry_of,
-    group_kind_and_name,
-    inside,
-    is_meant,
-    is_ours,
-    is_strange,
-    kind_and_name,
-    lease_of,
-    owner_of,
-    power_of,
-    read,
-    read_machine,
-    state_of,
-    tagged_groups,
-    why,
-)
 from diskbench.providers.azure.provision import delete
-from diskbench.providers.azure.requests import EXPIRES_TAG, Request, group_name, name_of, tags
-from diskbench.providers.guest import move_timer
+from diskbench.providers.azure.requests import (
+    EXPIRES_TAG,
+    LEASE_TAG,
+    Request,
+    group_name,
+    name_of,
+    tags,
+)
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
 
-_FORCED = MACHINES
-"""Machines are not shut down cleanly first: their data are not needed."""
+SHUTDOWN = "shutdown-computevm-"
+"""The portal's name for a machine's schedule, which diskbench uses too."""
+
+
+def is_ours(group: Item) -> bool:
+    """Whether a group was made for the lease in its tag, by its name."""
+    return str(group["name"]).lower() == group_name(str(lease_of(group))).lower()
+
+
+def group_kind_and_name(group: Item) -> str:
+    """`resource-group NAME`."""
+    return f"resource-group {group['name']}"
+
+
+def tagged_groups(edge: AzureClient, lease_id: str | None = None) -> list[Item]:
+    """The groups that carry the tag of a lease, or of any. Raises diskbench's errors."""
+    tag_filter = requests.of_lease(lease_id) if lease_id else requests.of_any_lease()
+    groups = edge.listed(f"{edge.path()}/resourceGroups", {"$filter": tag_filter})
+    # The filter is applied by Azure; the tags themselves decide.
+    return [group for group in groups if lease_of(group) and lease_id in {None, lease_of(group)}]
+
+
+def inside(edge: AzureClient, group: str) -> list[Item]:
+    """The resources in a group; none for a group that is gone. Raises diskbench's errors."""
+    try:
+        return edge.listed(f"{edge.path(group)}/resources")
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        return []
+
+
+def kind_and_name(item: Item) -> str:
+    """`virtualMachines NAME`."""
+    return f"{str(item.get('type', 'resource')).partition('/')[2] or 'resource'} {item['name']}"
+
+
+def is_strange(lease_id: str, item: Item) -> bool:
+    """Whether somebody else put a resource into a lease's group: by its name. Azure names a
+    machine's own resources (shutdown schedule, extensions) after the machine."""
+    ours = name_of(lease_id, "").lower()
+    return not str(item["name"]).lower().startswith((ours, f"{SHUTDOWN}{ours}"))
+
+
+def lease_of(item: Item) -> str | None:
+    """The lease in the resource's tags."""
+    return (item.get("tags") or {}).get(LEASE_TAG) or None
+
+
+def _is_kind(item: Item, kind: str) -> bool:
+    return str(item.get("type")).lower() == kind.lower()
 
 
 def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None:
@@ -66,7 +98,9 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
 
     def list_lease(_: Collection[str]) -> Listed[Item]:
         groups = {group_kind_and_name(group): group for group in _groups(edge, which)}
-        return parted(groups, lambda _, group: is_meant(group, which))
+        # A group's name is unique in the subscription.
+        copied = which.copied
+        return parted(groups, lambda name, group: name in copied if copied else is_ours(group))
 
     def unlisted_s(first: Listed[Item]) -> float | None:
         return edge.timing.settle_s if just_made and not first.meant else None
@@ -79,7 +113,7 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
     def tell(name: str) -> str:
         """Describe a group with its content: the content costs money."""
         try:
-            content = inside(edge, {"name": name.partition(" ")[2]})
+            content = inside(edge, name.partition(" ")[2])
         except DiskbenchError:
             content = []
         return ", ".join([name, *(kind_and_name(item) for item in content)])
@@ -95,28 +129,25 @@ def _groups(edge: AzureClient, which: Which) -> list[Item]:
     own = group_name(which.lease_id)
     if any(str(group["name"]).lower() == own.lower() for group in groups):
         return groups
-    own_group = read(edge, f"{GROUPS}/read", "resources", "resource_groups.get", own)
-    return (
-        groups
-        if own_group is None or lease_of(own_group) != which.lease_id
-        else [*groups, own_group]
-    )
+    own_group = edge.find(edge.path(own))
+    return groups if lease_of(own_group or {}) != which.lease_id else [*groups, own_group or {}]
 
 
 def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
     """Delete one group, or our resources in it; returns why it still exists, or an empty string."""
     name = str(group["name"])
     try:
-        items = [] if which.copied else inside(edge, group)
+        items = [] if which.copied else inside(edge, name)
     except DiskbenchError as error:
         return f"what is in it could not be listed: {error.message}"
     strange = [item for item in items if is_strange(which.lease_id, item)]
     if not strange:
         failures: Failures = {}
         with noting(failures, name, is_missing):
+            # Machines are not shut down cleanly first: their data are not needed.
             edge.finished(
-                f"resource-group {name}", edge.timing.delete_s, f"{GROUPS}/delete",
-                "resources", "resource_groups.begin_delete", name, force_deletion_types=_FORCED,
+                group_kind_and_name(group), edge.timing.delete_s, "DELETE", edge.path(name),
+                query={"forceDeletionTypes": MACHINES},
             )  # fmt: skip
         return failures.get(name, "")
     why = _delete_costly(edge, name, [item for item in items if item not in strange])
@@ -128,96 +159,41 @@ def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]
     """Delete machines and disks one by one, since they cost most; returns why any of them still
     exists."""
     failures: Failures = {}
-    for kind, more in ((MACHINES, {"force_deletion": True}), (DISKS, {})):
+    for kind, query in ((MACHINES, {"forceDeletion": "true"}), (DISKS, {})):
         for item in ours:
-            if str(item.get("type")).lower() == kind.lower():
+            if _is_kind(item, kind):
                 with noting(failures, kind_and_name(item), is_missing):
-                    delete(edge, kind, group, str(item["name"]), **more)
+                    delete(edge, edge.path(group, kind, str(item["name"])), query)
     return [f"{what}: {why}" for what, why in failures.items()]
 
 
-def found_leases(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequence[Found]:
-    """The leases at `scope`. One listing covers all regions of a subscription. A lease's group has
-    one name, so each group is either the lease's own or a copy of its tags."""
-    azure = sessions.of_scope(scope)
-    edge = azure.edge(timing)
-    leases: dict[str, Found] = {}
-    for group in tagged_groups(edge):
-        region = str(group.get("location", "")).lower()
-        if scope.region not in {None, region}:
-            continue
-        lease_id = str(lease_of(group))
-        here = scope.model_copy(update={"account": azure.subscription, "region": region})
-        before = leases.get(lease_id) or Found(lease_id=lease_id, scope=here)
-        leases[lease_id] = before.model_copy(update=_added(edge, before, group, here))
-    return [leases[lease_id] for lease_id in sorted(leases)]
-
-
-def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
-    """The lease's record, updated with one group that carries its tag."""
-    if not is_ours(group):
-        return {"not_ours": (*before.not_ours, group_kind_and_name(group))}
-    content = [item for item in inside(edge, group) if not is_strange(before.lease_id, item)]
-    return {
-        "scope": here,
-        "expires_at": expiry_of(group),
-        "owner": owner_of(group),
-        "resources": (group_kind_and_name(group), *(kind_and_name(item) for item in content)),
-    }
-
-
-def why_gone(
-    lease_id: str, sessions: AzureSessions, scope: Scope, timing: AzureTiming
-) -> str | None:
-    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
-    errors."""
-    machine = read_machine(sessions.of_scope(scope).edge(timing), lease_id)
-    if machine is None:
-        return f"Azure lists no machine of lease {lease_id}"
-    state = state_of(machine)
-    if state in {"Failed", "Deleting"}:
-        return f"{machine['name']} is {state.lower()}: {why(machine)}"
-    if (power := power_of(machine)) in STOPPED:
-        return f"{machine['name']} is {power}: {why(machine)}"
-    return None
-
-
-WRITE_TAGS = "Microsoft.Resources/tags/write"
-
-
-def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None:
-    """Move the end of a lease to `end`. Resources that somebody else put into the group keep
-    their tags."""
-    move_timer(guest, end)
-    for group in tagged_groups(edge, lease_id):
-        if not is_ours(group):
-            continue
-        content = [item for item in inside(edge, group) if not is_strange(lease_id, item)]
-        move(edge, lease_id, content, end)
-        for item in content:
-            if lease_of(item) == lease_id and not is_schedule(item):
-                _tag(edge, kind_and_name(item), item, end)
-        _tag(edge, group_kind_and_name(group), group, end)
+def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:
+    """Move the end of a lease in the schedule and the tags of a group. Resources that somebody else
+    put into it keep their tags."""
+    content = inside(edge, str(group["name"]))
+    content = [item for item in content if not is_strange(lease_id, item)]
+    _move_schedule(edge, lease_id, content, end)
+    for item in content:
+        if lease_of(item) == lease_id and not _is_kind(item, SCHEDULES):
+            _tag(edge, kind_and_name(item), item, end)
+    _tag(edge, group_kind_and_name(group), group, end)
 
 
 def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
     """Write the expiry into one resource's tags; its other tags stay."""
     edge.finished(
-        f"tags of {what}", edge.timing.network_s, WRITE_TAGS,
-        "resources", "tags.begin_update_at_scope",
-        str(item["id"]), requests.new_expiry(end.expires_at),
+        f"tags of {what}", edge.timing.network_s, "PATCH",
+        f"{item['id']}/providers/{TAGS}/default",
+        {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: str(int(end.expires_at))}}},
     )  # fmt: skip
 
 
-API_VERSION = "2018-09-15"
 LONGEST_S = 24 * 3600 - 3600
 """The longest lease that a daily time can express: a day less an hour for the grace."""
 _GRACE = timedelta(minutes=15)
 """Grace after the lease's end, so that a timely release comes first; our choice."""
 SCHEDULE_MADE = "schedule"
 """The result of `arm` where the schedule is made."""
-_KIND = "Microsoft.DevTestLab/schedules"
-_WRITE = f"{_KIND}/write"
 
 
 def schedule(
@@ -259,12 +235,9 @@ def message(machine: str, armed: str) -> str:
     )
 
 
-def is_schedule(item: Item) -> bool:
-    """Whether a resource of a group is its machine's shutdown schedule."""
-    return str(item.get("type")).lower() == _KIND.lower()
-
-
-def move(edge: AzureClient, lease_id: str, content: Sequence[Item], end: LeaseEnd) -> None:
+def _move_schedule(
+    edge: AzureClient, lease_id: str, content: Sequence[Item], end: LeaseEnd
+) -> None:
     """Move the shutdown schedule of the lease's machine to `end`, or disable it where `end` is more
     than a day away: a daily schedule would fire too early. `content` is the content of the lease's
     group.
@@ -273,9 +246,9 @@ def move(edge: AzureClient, lease_id: str, content: Sequence[Item], end: LeaseEn
     the lease was too long or Azure refused it, it is made as by `arm`.
     """
     name = name_of(lease_id, "machine").lower()
-    machines = (item for item in content if str(item.get("type")).lower() == MACHINES.lower())
+    machines = (item for item in content if _is_kind(item, MACHINES))
     machine = next((item for item in machines if str(item["name"]).lower() == name), None)
-    existing = next((item for item in content if is_schedule(item)), None)
+    existing = next((item for item in content if _is_kind(item, SCHEDULES)), None)
     if machine is None:  # no machine to shut down
         return
     fits = end.left_s <= LONGEST_S
@@ -304,9 +277,5 @@ def _put(edge: AzureClient, request: Request) -> None:
     machine_id = str(request["properties"]["targetResourceId"])
     group, *_, machine = machine_id.rsplit("/", 4)  # GROUP/providers/Microsoft.Compute/KIND/NAME
     name = f"{SHUTDOWN}{machine}"
-    edge.finished(
-        f"schedule {name}", edge.timing.network_s, _WRITE,
-        "resources", "resources.begin_create_or_update_by_id",
-        f"{group}/providers/{_KIND}/{name}", request,
-        api_version=API_VERSION,
-    )  # fmt: skip
+    path = f"{group}/providers/{SCHEDULES}/{name}"
+    edge.finished(f"schedule {name}", edge.timing.network_s, "PUT", path, request)

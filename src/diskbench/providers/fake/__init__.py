@@ -8,5 +8,7 @@ PLUGIN = Plugin(
     summary="A cloud in a directory of this machine, for trying and testing rentals.",
     provider="diskbench.providers.fake.cloud:FakeProvider",
     rents=True,
-    refuses=dict.fromkeys(("tag", "kms_key", "from_snapshot"), "nothing is really made here"),
+    refuses=dict.fromkeys(
+        ("tag", "kms_key", "from_snapshot", "snapshot_of_fill"), "nothing is really made here"
+    ),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.rental import Which
@@ -25,7 +25,7 @@ from diskbench.providers.gcp.inventory import (
     describe,
     inventory,
     place,
-    zone_of,
+    scope_of,
 )
 from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, ended, in_zone
 from diskbench.providers.gcp.teardown import give_back, lag_of
@@ -133,6 +133,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
             index,
             attempt,
             turn=order.claim.turn,
+            scope=scope_of(disk),
         )
         attempt += 1
         try:
@@ -169,7 +170,7 @@ def _attachment(instance: Item, disk_name: str, device_name: str) -> Item | None
 
 def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
     """Raise RentalFailed when another machine has the disk."""
-    disk = describe(order.compute, "disks", made.zone, name) or {}
+    disk = describe(order.compute, "disks", order.disk_scope(made.zone), name) or {}
     others = [last(str(user)) for user in disk.get("users", [])]
     if others and order.machine_name not in others:
         raise RentalFailed(
@@ -228,6 +229,42 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     return in_zone(order, zone)
 
 
+def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
+    """The path of the lease's snapshot of its first disk, made or found, complete. Raises
+    RentalFailed."""
+    name, project = requests.name_of(order.lease, requests.SNAPSHOT), order.details.project
+    what = f"snapshot {name}"
+    if _snapshot(order, name) is None:
+        fill()
+        zone = _zone(order, inventory(order.compute, Which(order.lease)))
+        request = requests.insert_snapshot(order.claim, project, zone)
+        try:
+            limit_s = order.timing.snapshot_s
+            change(order.compute, "snapshots", "insert", request, what, limit_s)
+        except DiskbenchError as error:
+            if not exists_already(error):
+                raise
+
+    def ask() -> bool | Still:
+        found = _snapshot(order, name) or {}
+        status = str(found.get("status", "not shown yet"))
+        if status == "FAILED":
+            raise RentalFailed(f"{what} failed", advice="Google gives no reason: try again")
+        return True if status == "READY" else Still(status.lower())
+
+    order.until(ask, what, order.timing.snapshot_s)
+    return f"projects/{project}/global/snapshots/{name}"
+
+
+def _snapshot(order: GcpOrder, name: str) -> Item | None:
+    try:
+        return order.compute.call("snapshots", "get", {"snapshot": name})
+    except DiskbenchError as error:
+        if is_missing(error):
+            return None
+        raise
+
+
 def _zone(order: GcpOrder, listing: GcpInventory) -> str:
     """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
     the disk."""
@@ -238,7 +275,7 @@ def _zone(order: GcpOrder, listing: GcpInventory) -> str:
             f"instance {order.machine_name} is not listed any more",
             advice="another program deleted it: start a new run",
         )
-    zone = zone_of(listing.live[0])
+    zone = scope_of(listing.live[0])
     if zone not in order.details.zones:
         raise RentalFailed(
             f"{order.machine_name} is in {zone}, where such a disk cannot be rented",

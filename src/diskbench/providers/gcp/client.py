@@ -35,6 +35,8 @@ class GceTiming(CloudTiming):
     call_s: float = ANSWER_S
     instance_s: float = 600.0
     disk_s: float = 300.0
+    snapshot_s: float = 14400.0
+    """A snapshot of terabytes takes hours; our choice."""
     attach_s: float = 180.0
     firewall_s: float = 180.0
 
@@ -44,7 +46,8 @@ _CLIENTS = {
     "disks": "Disks", "diskTypes": "DiskTypes", "firewalls": "Firewalls",
     "globalOperations": "GlobalOperations", "images": "Images", "instances": "Instances",
     "machineTypes": "MachineTypes", "networks": "Networks", "projects": "Projects",
-    "regions": "Regions", "snapshots": "Snapshots", "subnetworks": "Subnetworks",
+    "regionDisks": "RegionDisks", "regionOperations": "RegionOperations", "regions": "Regions",
+    "snapshots": "Snapshots", "subnetworks": "Subnetworks",
     "zoneOperations": "ZoneOperations",
 }  # fmt: skip
 """The API's name of a collection → the SDK's."""
@@ -291,9 +294,9 @@ def finish(compute: Compute, operation: Item, action: str, what: str, limit_s: f
 def _read_operation(compute: Compute, operation: Item) -> Item:
     """The operation's present state, from its zone, its region or the global collection."""
     name = {"operation": operation["name"]}
-    zone = last(operation.get("zone", ""))
-    if zone:
-        return compute.call("zoneOperations", "get", {"zone": zone, **name})
+    for scope in ("zone", "region"):
+        if where := last(operation.get(scope, "")):
+            return compute.call(f"{scope}Operations", "get", {scope: where, **name})
     return compute.call("globalOperations", "get", name)
 
 

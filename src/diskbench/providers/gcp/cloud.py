@@ -11,8 +11,8 @@ from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Acquired, Claim, Found, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import RentWatch
-from diskbench.providers.asked import check_shared_machine, provisioned_types
-from diskbench.providers.gcp.attach import swapped
+from diskbench.providers.asked import check_shared_machine, check_snapshot_kept, provisioned_types
+from diskbench.providers.gcp.attach import snapshot, swapped
 from diskbench.providers.gcp.client import GceTiming, GcpSessions
 from diskbench.providers.gcp.disk_request import GcpResolved, disk_request
 from diskbench.providers.gcp.doctor import examine, present, quotas, rehearse
@@ -47,6 +47,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
+        check_snapshot_kept(cell)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)
@@ -74,8 +75,15 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
+    def snapshot(
+        self, claim: Claim, rental: Rental, fill: Callable[[], None], watch: RentWatch
+    ) -> str:
+        return snapshot(self._order(claim, rental, watch), fill)
+
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:
         details = GcpResolved.model_validate(rental.details)
+        if rental.spec.snapshot_of_fill and rental.spec.snapshot:
+            details = details.model_copy(update={"snapshot": rental.spec.snapshot})
         return GcpOrder(
             compute=self.sessions.of_scope(rental.scope, self.timing).watched(watch),
             claim=claim,

@@ -132,7 +132,7 @@ def _whole(value: float | None) -> int | None:
 def _root(spec: RentSpec, root_type: str) -> GcpDiskRequest:
     check_one_root(spec)
     refuse_options(
-        {"--from-snapshot": spec.snapshot},
+        {"--from-snapshot": spec.snapshot, "--snapshot-of-fill": spec.snapshot_of_fill or None},
         f"cannot be used with --disk {ROOT}",
         advice="a root disk is made from its image: give one with --image",
     )
@@ -155,7 +155,7 @@ def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
         advice="its performance follows from the machine",
     )
     refuse_options(
-        {"--from-snapshot": spec.snapshot},
+        {"--from-snapshot": spec.snapshot, "--snapshot-of-fill": spec.snapshot_of_fill or None},
         f"cannot be used with --disk {LOCAL_SSD}",
         advice="a local SSD is always new: leave it out",
     )
@@ -413,7 +413,8 @@ class GcpNetwork(Frozen):
 class GcpResolved(RentalDetails):
     """A rental's details. `boot_type` is "" where Google chooses. `tag` is a network tag of the
     user, whose firewall rules admit SSH; without one, a rule for `ssh_cidr` is made. `snapshot`
-    is the path of the one that the measured disks are made from."""
+    is the path of the one that the measured disks are made from. `region_zones` are all zones of
+    the region, where such disks are in two of them."""
 
     project: str
     region: str
@@ -428,4 +429,5 @@ class GcpResolved(RentalDetails):
     tag: str | None = None
     ssh_cidr: str | None = None
     snapshot: str | None = None
+    region_zones: tuple[str, ...] = ()
     emulated: bool

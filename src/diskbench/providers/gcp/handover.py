@@ -11,7 +11,7 @@ from diskbench.model.rental import Acquired, Which
 from diskbench.providers.gcp import attach, requests
 from diskbench.providers.gcp.client import Item, last
 from diskbench.providers.gcp.disk_request import GcpResolved
-from diskbench.providers.gcp.inventory import inventory, place, zone_of
+from diskbench.providers.gcp.inventory import inventory, linked, place, scope_of
 from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, shown
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk, await_prepared
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
@@ -32,7 +32,8 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
         await_prepared(guest, order.machine_name, order.timing, order.watch)
     details = order.details
     instance = attach.alive(order, made)
-    volumes = [_disk(order, made, str(disk["name"])) for disk in made.disks]
+    scope = order.disk_scope(made.zone)
+    volumes = [shown(order, "disks", scope, str(disk["name"])) for disk in made.disks]
     if kind == "root":
         volumes = [_root_disk(order, made, instance)]
     check(details, made.zone, instance, volumes, order.spec.kms_key)
@@ -68,25 +69,18 @@ def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tup
 
 def _known(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> frozenset[str]:
     disks = [f"disk {place(volume)}" for volume in volumes]
-    attached = [
-        f"disk {made.zone}/{last(str(disk['source']))}"
-        for disk in made.instance.get("disks", [])
-        if disk.get("source")
-    ]
+    links = [str(disk.get("source", "")) for disk in made.instance.get("disks", [])]
+    attached = [target.kind_and_name for link in links if (target := linked(link))]
     instance = f"instance {made.zone}/{order.machine_name}"
     firewall = requests.name_of(order.lease, "ssh")
     rules = [] if order.details.tag is not None else [f"firewall {firewall}"]
     return frozenset({*rules, *disks, *attached, instance})
 
 
-def _disk(order: GcpOrder, made: GcpProvisioned, name: str) -> Item:
-    return shown(order, "disks", made.zone, name)
-
-
 def _root_disk(order: GcpOrder, made: GcpProvisioned, instance: Item) -> Item:
     for attached_disk in instance.get("disks", []):
         if attached_disk.get("boot") and attached_disk.get("source"):
-            return _disk(order, made, last(str(attached_disk["source"])))
+            return shown(order, "disks", made.zone, last(str(attached_disk["source"])))
     raise RentalFailed(f"instance {made.zone}/{order.machine_name} has no root disk")
 
 
@@ -115,7 +109,7 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
     scheduling = instance.get("scheduling", {})
     metadata = _metadata(instance)
     yield from differs(what, "machine type", details.machine.type, _name(instance, "machineType"))
-    yield from differs(what, "zone", zone, zone_of(instance))
+    yield from differs(what, "zone", zone, scope_of(instance))
     yield from differs(
         what, "what ends it", "DELETE", scheduling.get("instanceTerminationAction") or "nothing"
     )
@@ -154,9 +148,15 @@ def _of_disk(
 ) -> Iterator[str]:
     requested = details.requested.spec(details.size_gib)
     what = f"disk {place(disk)}"
-    yield from differs(what, "type", requested.type, _name(disk, "type"))
+    yield from differs(what, "type", requests.google_type(requested.type), _name(disk, "type"))
     yield from differs(what, "size in GiB", requested.size_gib, _int(disk, "sizeGb"))
-    yield from differs(what, "zone", zone, zone_of(disk))
+    if requests.is_regional(requested.type):
+        yield from differs(what, "region", details.region, scope_of(disk))
+        replicas = sorted(last(str(url)) for url in disk.get("replicaZones", []))
+        if replicas and (len(replicas) != 2 or zone not in replicas):
+            yield f"{what} is in {', '.join(replicas)}, requested was {zone} and another zone"
+    else:
+        yield from differs(what, "zone", zone, scope_of(disk))
     yield from differs(what, "IOPS", requested.iops, _int(disk, "provisionedIops"))
     throughput = requested.throughput_mib_per_s
     yield from differs(what, "throughput in MiB/s", throughput, _int(disk, "provisionedThroughput"))
@@ -231,7 +231,8 @@ def _disk_facts(disk: Item, instance: Item) -> dict[str, Any]:
         "throughput_mib_per_s": _int(disk, "provisionedThroughput"),
         "physical_block_bytes": _int(disk, "physicalBlockSizeBytes"),
         "snapshot": _name(disk, "sourceSnapshot"),
-        "zone": zone_of(disk),
+        "zone": scope_of(disk),
+        "replica_zones": [last(str(url)) for url in disk.get("replicaZones", [])] or None,
         "attached_as": attachment.get("deviceName"),
         "interface": attachment.get("interface"),
         "ends_with_machine": attachment.get("autoDelete"),

@@ -7,6 +7,7 @@ not show yet what it made. So a release and the choice of a zone use both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from diskbench.providers.gcp.requests import (
     EXPIRES_LABEL,
     LEASE_LABEL,
     OWNER_LABEL,
+    addressed,
     lease_of_rule,
     name_of,
     of_lease,
@@ -29,12 +31,14 @@ LIVE = STARTING | {"RUNNING"}
 
 @dataclass(frozen=True)
 class GcpInventory:
-    """Instances (stopped ones too: their disks cost money), disks and firewall rules. `others`
-    are kinds and names of resources that carry the lease's label but do not belong to it."""
+    """Instances (stopped ones too: their disks cost money), disks, firewall rules and snapshots.
+    `others` are kinds and names of resources that carry the lease's label but do not belong to
+    it."""
 
     instances: tuple[Item, ...]
     disks: tuple[Item, ...]
     rules: tuple[Item, ...]
+    snapshots: tuple[Item, ...] = ()
     others: tuple[str, ...] = ()
 
     def resources(self) -> Iterator[tuple[str, Item]]:
@@ -45,6 +49,8 @@ class GcpInventory:
             yield f"disk {place(item)}", item
         for item in self.rules:
             yield f"firewall {item['name']}", item
+        for item in self.snapshots:
+            yield f"snapshot {item['name']}", item
 
     def names(self) -> tuple[str, ...]:
         """Kinds and names of all resources."""
@@ -63,6 +69,7 @@ class GcpInventory:
             instances=(*self.instances, *of("instances")),
             disks=(*self.disks, *of("disks")),
             rules=(*self.rules, *of("firewalls")),
+            snapshots=(*self.snapshots, *of("snapshots")),
         )
 
     @property
@@ -71,9 +78,9 @@ class GcpInventory:
         going = [item for item in self.instances if item.get("status") in LIVE]
         return tuple(sorted(going, key=lambda item: str(item.get("creationTimestamp"))))
 
-    def disk(self, name: str, zone: str) -> Item | None:
-        """A disk by its name and zone."""
-        return next((d for d in self.disks if d["name"] == name and zone_of(d) == zone), None)
+    def disk(self, name: str, scope: str) -> Item | None:
+        """A disk by its name and its zone or region."""
+        return next((d for d in self.disks if d["name"] == name and scope_of(d) == scope), None)
 
 
 def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
@@ -87,6 +94,7 @@ def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
         instances=_of(compute.listed_everywhere("instances", request), lease_id),
         disks=_of(compute.listed_everywhere("disks", request), lease_id),
         rules=_of(compute.listed("firewalls", by_name), lease_id),
+        snapshots=_of(compute.listed("snapshots", request), lease_id),
     )
     return listed if which is None else _meant(listed, which)
 
@@ -103,6 +111,7 @@ def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
         instances=tuple(item for item in listed.instances if id(item) in ours),
         disks=tuple(item for item in listed.disks if id(item) in ours),
         rules=tuple(item for item in listed.rules if id(item) in ours),
+        snapshots=tuple(item for item in listed.snapshots if id(item) in ours),
         others=tuple(
             kind_and_name for kind_and_name, item in listed.resources() if id(item) not in ours
         ),
@@ -118,14 +127,14 @@ def _of(items: list[Item], lease_id: str | None) -> tuple[Item, ...]:
     )
 
 
-def zone_of(item: Item) -> str:
-    """The resource's zone; "" for a global resource."""
-    return last(str(item.get("zone", "")))
+def scope_of(item: Item) -> str:
+    """The resource's zone, or its region where it is in several; "" for a global resource."""
+    return last(str(item.get("zone") or item.get("region", "")))
 
 
 def place(item: Item) -> str:
-    """Zone and name, as shown to the user."""
-    return f"{zone_of(item)}/{item['name']}"
+    """Zone (or region) and name, as shown to the user."""
+    return f"{scope_of(item)}/{item['name']}"
 
 
 def lease_of(item: Item) -> str | None:
@@ -150,39 +159,41 @@ def expiry_of(item: Item) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def describe(compute: Compute, collection: str, zone: str, name: str) -> Item | None:
+def describe(compute: Compute, collection: str, scope: str, name: str) -> Item | None:
     """The present state of an instance or a disk; None when it does not exist."""
+    where, request = addressed(collection, scope, name)
     try:
-        key = collection.removesuffix("s")
-        return compute.call(collection, "get", {"zone": zone, key: name})
+        return compute.call(where, "get", request)
     except DiskbenchError as error:
         if is_missing(error):
             return None
         raise
 
 
-_MADE = ("instances", "disks", "firewalls")
+_MADE = ("instances", "disks", "firewalls", "snapshots")
 """The collections in which diskbench makes something itself."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A resource that a request made, or is making. `zone` is "" for a global one."""
+    """A resource that a request made, or is making. `scope` is its zone or its region, "" for a
+    global one."""
 
     collection: str
-    zone: str
+    scope: str
     name: str
 
     @property
     def kind_and_name(self) -> str:
         """Kind and name, as the inventory has them: `disk ZONE/NAME`."""
         kind = self.collection.removesuffix("s")
-        return f"{kind} {self.zone}/{self.name}" if self.zone else f"{kind} {self.name}"
+        return f"{kind} {self.scope}/{self.name}" if self.scope else f"{kind} {self.name}"
 
     @property
     def item(self) -> Item:
-        """The resource in the form of a listing, with name and zone only."""
-        return {"name": self.name, **({"zone": self.zone} if self.zone else {})}
+        """The resource in the form of a listing, with name and place only."""
+        _, request = addressed(self.collection, self.scope, self.name)
+        return {"name": self.name, **{k: v for k, v in request.items() if k in {"zone", "region"}}}
 
 
 def sent(compute: Compute, lease_id: str) -> tuple[Sent, ...]:
@@ -197,7 +208,7 @@ def still_made(operations: Iterable[Item]) -> tuple[Sent, ...]:
     """The resources that the last operation on each of them left: pure."""
     resources: dict[Sent, None] = {}
     for operation in sorted(operations, key=lambda operation: str(operation.get("insertTime", ""))):
-        target = _target(str(operation.get("targetLink", "")))
+        target = linked(str(operation.get("targetLink", "")))
         if target is None or of_operation(operation, "operations.list") is not None:
             continue
         kind = str(operation.get("operationType", ""))
@@ -208,7 +219,8 @@ def still_made(operations: Iterable[Item]) -> tuple[Sent, ...]:
     return tuple(resources)
 
 
-def _target(link: str) -> Sent | None:
+def linked(link: str) -> Sent | None:
+    """What a link names; None for what diskbench makes none of."""
     collection, name = last(link.rpartition("/")[0]), last(link)
-    zone = link.partition("/zones/")[2].partition("/")[0]
-    return Sent(collection, zone, name) if collection in _MADE else None
+    scope = re.search("/(?:zones|regions)/([^/]+)/", link)
+    return Sent(collection, scope[1] if scope else "", name) if collection in _MADE else None

@@ -37,6 +37,7 @@ from diskbench.providers.gcp.machines import (
     offered,
     typed_machine,
 )
+from diskbench.providers.gcp.requests import is_regional
 from diskbench.providers.networks import caller_cidr, ssh_cidr
 
 REGION = "us-central1"
@@ -53,7 +54,18 @@ class GcpLookup:
     spec: RentSpec
     requested: GcpDiskRequest
     region: str
-    zones: tuple[str, ...]
+    region_zones: tuple[str, ...]
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """The given zone, or all of the region. Raises UnknownName."""
+        if self.spec.zone is None:
+            return self.region_zones
+        if self.spec.zone not in self.region_zones:
+            raise UnknownName(
+                f"zone of {self.region}", self.spec.zone, self.region_zones, field="zone"
+            )
+        return (self.spec.zone,)
 
     @property
     def where(self) -> str:
@@ -70,7 +82,7 @@ def resolve_details(
     """Everything that must be known before renting. Raises UserError."""
     project = _project(compute)
     region = region_of(spec, project)
-    here = GcpLookup(compute, spec, requested, region, _zones(compute, spec, region))
+    here = GcpLookup(compute, spec, requested, region, _zones(compute, region))
     typed = spec.instance_type
     if typed is not None:
         machine, zones = typed_machine(compute, typed, here.zones, here.where)
@@ -110,6 +122,7 @@ def resolve_details(
         tag=spec.security_group,
         ssh_cidr=None if spec.security_group else _ssh_cidr(spec, reach, private, ask_caller),
         snapshot=snapshot,
+        region_zones=here.region_zones if is_regional(requested.type) else (),
         emulated=login.emulated,
     )
 
@@ -170,8 +183,8 @@ def region_of(spec: RentSpec, project: Item) -> str:
     return next((name for name in regions if name), REGION)
 
 
-def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
-    """The zones of the region, or the given one of them."""
+def _zones(compute: Compute, region: str) -> tuple[str, ...]:
+    """The zones of the region."""
     try:
         region_info = compute.call("regions", "get", {"region": region})
     except DiskbenchError as error:
@@ -179,12 +192,7 @@ def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
             raise
         known = [str(item["name"]) for item in compute.listed("regions")]
         raise UnknownName("Google Cloud region", region, known, field="region") from error
-    zones = tuple(sorted(last(str(url)) for url in region_info.get("zones", [])))
-    if spec.zone is None:
-        return zones
-    if spec.zone not in zones:
-        raise UnknownName(f"zone of {region}", spec.zone, zones, field="zone")
-    return (spec.zone,)
+    return tuple(sorted(last(str(url)) for url in region_info.get("zones", [])))
 
 
 def _size_gib(requested: GcpDiskRequest, image: GcpImage) -> int:

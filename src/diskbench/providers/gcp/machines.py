@@ -21,6 +21,7 @@ from diskbench.providers.gcp.disk_request import (
     check_series,
     local_ssd_gib,
 )
+from diskbench.providers.gcp.requests import google_type, is_regional
 from diskbench.providers.skeleton.offer import BOTTLENECK
 from diskbench.units import MIB
 
@@ -31,10 +32,11 @@ _HOLDS = 16
 
 
 def offered(compute: Compute, collection: str, name: str) -> dict[str, Item]:
-    """The machine type or disk type in each zone that offers it, in all regions."""
+    """The machine type or disk type in each zone that offers it, and the disk type of disks in two
+    zones in each region that does."""
     request = {"filter": f"name={name}"}
     return {
-        last(str(item.get("zone", ""))): item
+        last(str(item.get("zone") or item.get("region", ""))): item
         for item in compute.listed_everywhere(collection, request)
         if item.get("name") == name
     }
@@ -70,8 +72,12 @@ def disk_zones(
 ) -> tuple[str, ...]:
     """Those of the zones that offer a disk type. Raises InvalidValue naming the zones that offer
     it."""
-    everywhere = offered(compute, "diskTypes", disk_type)
-    here = tuple(zone for zone in zones if zone in everywhere)
+    everywhere = offered(compute, "diskTypes", google_type(disk_type))
+    if is_regional(disk_type):
+        everywhere = {name: item for name, item in everywhere.items() if "region" in item}
+        here = tuple(zone for zone in zones if zone.rpartition("-")[0] in everywhere)
+    else:
+        here = tuple(zone for zone in zones if zone in everywhere)
     if not here:
         raise InvalidValue(
             f"{disk_type} is not offered in {where} (where the machine is)",
@@ -225,7 +231,8 @@ def boot_type(machine_type: str, requested: GcpDiskRequest, offered: tuple[str, 
     if series is None:
         return ""
     fits = [name for name in offered if name in series.disks]
-    return next((name for name in fits if name != requested.type), fits[0] if fits else "")
+    measured = google_type(requested.type)
+    return next((name for name in fits if name != measured), fits[0] if fits else "")
 
 
 def too_small(

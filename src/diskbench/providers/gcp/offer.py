@@ -21,7 +21,13 @@ from diskbench.model.rental import (
 )
 from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, GcpResolved, reach_of
 from diskbench.providers.gcp.machines import boot_type, candidates, shares_limit, too_small
-from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words, price_parts
+from diskbench.providers.skeleton.offer import (
+    OF_FILL,
+    disk_words,
+    open_warnings,
+    place_words,
+    price_parts,
+)
 from diskbench.units import GIB
 
 
@@ -40,7 +46,7 @@ def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | N
         books, "gcp", machine.type, details.region,
         root=None if requested.kind == "root" else boot,
         disk=None if own else requested.spec(details.size_gib),
-        public=details.reach == "public",
+        public=details.reach == "public", snapshot=spec.snapshot_of_fill,
     )  # fmt: skip
     return Rental(
         scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
@@ -73,6 +79,8 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
     )
     if spec.snapshot is not None:
         disk += f", made from the snapshot {spec.snapshot.rpartition('/')[2]}"
+    if spec.snapshot_of_fill:
+        disk += OF_FILL
     spot, where = "spot " if spec.spot else "", place_words(details.zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
@@ -129,7 +137,7 @@ def foresee(books: Books, spec: RentSpec, requested: GcpDiskRequest) -> Rental:
         books, "gcp", machine or "", region or "",
         root=None if requested.kind == "root" else boot,
         disk=requested.spec(size_gib),
-        public=reach_of(spec) == "public",
+        public=reach_of(spec) == "public", snapshot=spec.snapshot_of_fill,
     )  # fmt: skip
     small = too_small(machine, vcpus, requested, size_gib) if machine and vcpus else None
     return Rental(

@@ -15,9 +15,13 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "images.get": ("images.get",),
     "images.getFromFamily": ("images.getFromFamily",),
     "snapshots.get": ("snapshots.get",),
+    "snapshots.list": ("snapshots.list",),
+    "snapshots.insert": ("snapshots.create", "snapshots.setLabels", "disks.createSnapshot"),
+    "snapshots.delete": ("snapshots.delete",),
     "networks.get": ("networks.get",),
     "subnetworks.get": ("subnetworks.get",),
     "zoneOperations.get": ("zoneOperations.get",),
+    "regionOperations.get": ("regionOperations.get",),
     "globalOperations.get": ("globalOperations.get",),
     "globalOperations.list": ("globalOperations.list",),
     "firewalls.list": ("firewalls.list",),
@@ -38,6 +42,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "disks.get": ("disks.get",),
     "disks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
     "disks.delete": ("disks.delete",),
+    "regionDisks.get": ("disks.get",),
+    "regionDisks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
+    "regionDisks.delete": ("disks.delete",),
 }  # fmt: skip
 """Call → the permissions that it needs, without the prefix `compute.`; lists are aggregated
 ones."""

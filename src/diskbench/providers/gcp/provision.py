@@ -20,8 +20,8 @@ from diskbench.providers.gcp.inventory import (
     describe,
     inventory,
     place,
+    scope_of,
     sent,
-    zone_of,
 )
 from diskbench.providers.gcp.machines import maintenance
 from diskbench.providers.gcp.teardown import give_back
@@ -71,6 +71,16 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
         """The device name of the disk."""
         return requests.device_name(index, self.claim.turn)
 
+    def replicas(self, zone: str) -> tuple[str, ...]:
+        """The two zones of the disks of a machine in `zone`; none where they are in one."""
+        if self.disk is None or not requests.is_regional(self.disk.type):
+            return ()
+        return (zone, next(other for other in self.details.region_zones if other != zone))
+
+    def disk_scope(self, zone: str) -> str:
+        """The region or the zone that the disks of a machine in `zone` belong to."""
+        return self.details.region if self.replicas(zone) else zone
+
     @property
     def machine_name(self) -> str:
         """The name of the lease's machine."""
@@ -107,13 +117,13 @@ def _held_zone(order: GcpOrder, listing: GcpInventory) -> str | None:
     """The zone in which the lease has a machine already, listed or not: in another one a second
     machine would be made."""
     if listing.live:
-        return zone_of(listing.live[0])
+        return scope_of(listing.live[0])
     made = [
         resource
         for resource in sent(order.compute, order.lease)
         if resource.name == order.machine_name
     ]
-    return made[-1].zone if made else None
+    return made[-1].scope if made else None
 
 
 def _firewall(order: GcpOrder, listing: GcpInventory) -> None:
@@ -138,13 +148,13 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
     listing = inventory(order.compute, Which(order.lease))
     _refuse_dead(listing, zone)
     under_way = []
-    if not any(zone_of(instance) == zone for instance in listing.live):
+    if not any(scope_of(instance) == zone for instance in listing.live):
         under_way.append(_launch(order, zone))
     names = []
     for disk in [order.disk] if order.disk else []:
         for index in range(disk.count):
             names.append(order.disk_name(index))
-            if listing.disk(names[-1], zone) is None:
+            if listing.disk(names[-1], order.disk_scope(zone)) is None:
                 under_way.append(_new_disk(order, disk, zone, index))
     for started in under_way:
         if started is not None:
@@ -152,24 +162,28 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
             kind = what.partition(" ")[0]
             finish(order.compute, operation, f"compute.{kind}s.insert", what, limit_s)
     for name in names:
-        shown(order, "disks", zone, name)
+        shown(order, "disks", order.disk_scope(zone), name)
     shown(order, "instances", zone, order.machine_name)
     running = order.until(
         lambda: _running(order, zone), f"instance {order.machine_name}", order.timing.instance_s
     )
     disks = tuple(
-        order.until(partial(_ready, order, zone, name), f"disk {name}", order.timing.disk_s)
+        order.until(
+            partial(_ready, order, order.disk_scope(zone), name),
+            f"disk {name}",
+            order.timing.disk_s,
+        )
         for name in names
     )
     return GcpProvisioned(running, disks, zone)
 
 
-def shown(order: GcpOrder, collection: str, zone: str, name: str) -> Item:
+def shown(order: GcpOrder, collection: str, scope: str, name: str) -> Item:
     """The state of a resource that was made, as soon as Google shows it: a read just after its
     creation may not know it yet. Raises RentalFailed."""
 
     def ask() -> Item | Still:
-        resource = describe(order.compute, collection, zone, name)
+        resource = describe(order.compute, collection, scope, name)
         return resource or Still("Google does not show it (yet)")
 
     kind = collection.removesuffix("s")
@@ -179,7 +193,7 @@ def shown(order: GcpOrder, collection: str, zone: str, name: str) -> Item:
 def _refuse_dead(listing: GcpInventory, zone: str) -> None:
     """Raise for a machine of the lease that was switched off: it is not started again."""
     for instance in listing.instances:
-        if instance not in listing.live and zone_of(instance) == zone:
+        if instance not in listing.live and scope_of(instance) == zone:
             raise ended(instance)
 
 
@@ -267,12 +281,13 @@ def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Starte
         order.claim,
         disk,
         order.details.project,
-        zone,
+        order.disk_scope(zone),
         index,
+        replicas=order.replicas(zone),
         kms_key=order.spec.kms_key,
         snapshot=order.details.snapshot,
     )
-    started = _insert(order, "disks", request)
+    started = _insert(order, "regionDisks" if "region" in request else "disks", request)
     name = request["diskResource"]["name"]
     order.watch.note(f"disk {name} is being made: {disk.type}, {disk.size_gib} GiB")
     return None if started is None else (started, f"disk {name}", order.timing.disk_s)
@@ -304,15 +319,15 @@ def _running(order: GcpOrder, zone: str) -> Item | Still:
     raise ended(instance)
 
 
-def _ready(order: GcpOrder, zone: str, name: str) -> Item | Still:
-    disk = describe(order.compute, "disks", zone, name)
+def _ready(order: GcpOrder, scope: str, name: str) -> Item | Still:
+    disk = describe(order.compute, "disks", scope, name)
     state = str(disk.get("status")) if disk else "not listed any more"
     if disk is not None and state == "READY":
         return disk
     if state == "CREATING":
         return Still("creating")
     raise RentalFailed(
-        f"disk {zone}/{name} is {state.lower()} in place of ready", advice="start a new run"
+        f"disk {scope}/{name} is {state.lower()} in place of ready", advice="start a new run"
     )
 
 

@@ -43,8 +43,17 @@ _DISKS = {
     "Hyperdisk Balanced Throughput": ("hyperdisk-balanced", "per_mib_per_s"),
     "Hyperdisk Extreme Capacity": ("hyperdisk-extreme", "per_gib"),
     "Hyperdisk Extreme IOPS": ("hyperdisk-extreme", "per_iops"),
+    "Hyperdisk Throughput Capacity": ("hyperdisk-throughput", "per_gib"),
+    "Hyperdisk Throughput Throughput": ("hyperdisk-throughput", "per_mib_per_s"),
+    "Hyperdisk Throughput Throughput Capacity": ("hyperdisk-throughput", "per_mib_per_s"),
+    "Hyperdisk ML Capacity": ("hyperdisk-ml", "per_gib"),
+    "Hyperdisk ML Throughput": ("hyperdisk-ml", "per_mib_per_s"),
+    "Regional Storage PD Capacity": ("pd-standard-regional", "per_gib"),
+    "Regional Balanced PD Capacity": ("pd-balanced-regional", "per_gib"),
+    "Regional SSD backed PD Capacity": ("pd-ssd-regional", "per_gib"),
 }
-"""Descriptions of SKUs, before ` in REGION` where there is one."""
+"""Descriptions of SKUs, before ` in REGION` where there is one, as public programs match them. Of
+Hyperdisk Balanced High Availability none was found: its price stays unknown."""
 Item = dict[str, Any]
 
 
@@ -115,21 +124,15 @@ def overlay(
         "sources": {
             _PRICES: {"title": f"Cloud Billing Catalog, Compute Engine, {region}", "as_of": today}
         },
-        "disks": {name: item for name, item in disks.items() if _is_whole(known, name, item)},
+        "disks": {name: item for name, item in disks.items() if _is_whole(name, item)},
         "machines": {_PRICES: machines},
     }
     return Overlay(cloud="gcp", region=region, made_on=today, patches={PRICES: patch})
 
 
-def _is_whole(book: PriceBook, name: str, entry: Item) -> bool:
-    """Whether every price in the catalogue has a new value: prices of two dates would look like
-    one date."""
-    known = book.disks.get(name)
-    if known is None:
-        return False
-    needed = {"per_gib"} | ({"per_iops"} if known.per_iops else set())
-    needed |= {"per_mib_per_s"} if known.per_mib_per_s else set()
-    return needed <= set(entry)
+def _is_whole(name: str, entry: Item) -> bool:
+    """Whether every part of the price was told: prices of two dates would look like one date."""
+    return {field for disk, field in _DISKS.values() if disk == name} <= set(entry)
 
 
 def _usd(sku: Item) -> float | None:

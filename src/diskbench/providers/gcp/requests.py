@@ -28,6 +28,10 @@ _TOKENS = uuid.UUID("0f7d8a2e-54a3-5d0e-9a53-8f4bdc1c7a11")
 _LABEL_VALUE = re.compile(r"[^a-z0-9_-]")
 """Characters that Google refuses in the value of a label (Instance.labels: RFC 1035)."""
 _MAX_LABEL_VALUE = 63
+_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
+_IN_TWO_ZONES = "-regional"
+_REGIONAL = frozenset({"hyperdisk-balanced-high-availability"})
+"""Types that are made of a region only; Google has no other name for a persistent disk of one."""
 _RULE = re.compile(r"diskbench lease=(?P<lease>[a-z0-9-]+) expires=(?P<expires>[0-9]+)\b")
 MIN_RUN_S, MAX_RUN_S = 30, 120 * 86_400
 """The range of max_run_duration (Google Cloud, "Limit the run time of a VM")."""
@@ -36,6 +40,36 @@ MIN_RUN_S, MAX_RUN_S = 30, 120 * 86_400
 def name_of(lease_id: str, kind: str) -> str:
     """`diskbench-LEASE-KIND`."""
     return f"diskbench-{lease_id}-{kind}"
+
+
+SNAPSHOT = "snapshot"
+"""The kind of a lease's own snapshot."""
+
+
+def is_regional(disk_type: str) -> bool:
+    """Whether a disk of this type of the catalogue is in two zones of a region."""
+    return disk_type.endswith(_IN_TWO_ZONES) or disk_type in _REGIONAL
+
+
+def google_type(disk_type: str) -> str:
+    """What Google calls a disk type of the catalogue."""
+    return disk_type.removesuffix(_IN_TWO_ZONES)
+
+
+def below(scope: str) -> str:
+    """The part of a path that names a zone or a region: `zones/us-central1-a`."""
+    return f"regions/{scope}" if _REGION.fullmatch(scope) else f"zones/{scope}"
+
+
+def addressed(collection: str, scope: str, name: str) -> tuple[str, Request]:
+    """The collection of the API that a resource of a scope (a zone, a region, or "" for a global
+    one) is in, and the request that names it. Disks of a region have a collection of their own."""
+    named = {collection.removesuffix("s"): name}
+    if not scope:
+        return collection, named
+    if _REGION.fullmatch(scope):
+        return f"region{collection.capitalize()}", {"region": scope, **named}
+    return collection, {"zone": scope, **named}
 
 
 def disk_kind(index: int, turn: int = 1) -> str:
@@ -216,28 +250,45 @@ def insert_disk(
     claim: Claim,
     disk: DiskSpec,
     project: str,
-    zone: str,
+    scope: str,
     index: int,
     *,
+    replicas: tuple[str, ...] = (),
     kms_key: str | None = None,
     snapshot: str | None = None,
 ) -> Request:
-    """Create one disk: encrypted with the user's key where one is given, empty or with the data of
-    a snapshot."""
+    """Create one disk of a zone, or of a region with the data in both zones of `replicas`:
+    encrypted with the user's key where one is given, empty or with the data of a snapshot."""
     kind = disk_kind(index, claim.turn)
+    where = below(scope)
     resource: Request = {
         "name": name_of(claim.lease_id, kind),
         "description": f"diskbench lease {claim.lease_id}",
-        "type": f"projects/{project}/zones/{zone}/diskTypes/{disk.type}",
+        "type": f"projects/{project}/{where}/diskTypes/{google_type(disk.type)}",
         "sizeGb": str(disk.size_gib),
         "labels": labels(claim),
         **_provisioned(disk),
         **_encrypted(kms_key),
     }
+    if replicas:
+        resource["replicaZones"] = [f"projects/{project}/zones/{zone}" for zone in replicas]
     if snapshot is not None:
         resource["sourceSnapshot"] = snapshot
-    request = {"zone": zone, "diskResource": resource}
+    request = {"region" if replicas else "zone": scope, "diskResource": resource}
     return {**request, "requestId": token(claim.lease_id, kind, request)}
+
+
+def insert_snapshot(claim: Claim, project: str, zone: str) -> Request:
+    """Make the lease's snapshot, of its first disk."""
+    source = name_of(claim.lease_id, disk_kind(0))
+    resource = {
+        "name": name_of(claim.lease_id, SNAPSHOT),
+        "description": f"diskbench lease {claim.lease_id}",
+        "sourceDisk": f"projects/{project}/zones/{zone}/disks/{source}",
+        "labels": labels(claim),
+    }
+    request = {"snapshotResource": resource}
+    return {**request, "requestId": token(claim.lease_id, SNAPSHOT, request)}
 
 
 def _encrypted(kms_key: str | None) -> Request:
@@ -254,10 +305,11 @@ def _provisioned(disk: DiskSpec) -> Request:
 
 
 def attach_disk(
-    lease_id: str, project: str, zone: str, index: int, attempt: int = 0, *, turn: int = 1
-) -> Request:
+    lease_id: str, project: str, zone: str, index: int, attempt: int = 0, *,
+    turn: int = 1, scope: str | None = None,
+) -> Request:  # fmt: skip
     """The disk number `index` on the lease's machine, under our device name, to be deleted with the
-    machine.
+    machine. `scope` is the disk's where it is not the machine's zone.
 
     `attempt` separates a second attempt from a repetition of the first: for the same requestId
     Google returns the first outcome.
@@ -267,7 +319,7 @@ def attach_disk(
         "zone": zone,
         "instance": name_of(lease_id, "machine"),
         "attachedDiskResource": {
-            "source": f"projects/{project}/zones/{zone}/disks/{disk}",
+            "source": f"projects/{project}/{below(scope or zone)}/disks/{disk}",
             "deviceName": device_name(index, turn),
             "autoDelete": True,
             "mode": "READ_WRITE",

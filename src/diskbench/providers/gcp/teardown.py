@@ -21,15 +21,20 @@ from diskbench.providers.gcp.inventory import (
     lease_of,
     owner_of,
     place,
+    scope_of,
     sent,
-    zone_of,
 )
 from diskbench.providers.gcp.requests import name_of
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, noting
 from diskbench.providers.waits import Still, until
 
-_ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
+_ORDER = (
+    ("instances", "instances"),
+    ("disks", "disks"),
+    ("firewalls", "rules"),
+    ("snapshots", "snapshots"),
+)
 """Collections in order of dependence, each with its field of Inventory."""
 
 
@@ -77,7 +82,7 @@ def give_back(
     kind = collection.removesuffix("s")
     started: list[tuple[str, Item, Item | None]] = []
     for item in items:
-        what = f"{kind} {place(item) if zone_of(item) else item['name']}"
+        what = f"{kind} {place(item) if scope_of(item) else item['name']}"
         try:
             started.append((what, item, _start(compute, lease_id, collection, item)))
         except DiskbenchError as error:
@@ -91,10 +96,8 @@ def give_back(
 
 
 def _start(compute: Compute, lease_id: str, collection: str, item: Item) -> Item:
-    kind = collection.removesuffix("s")
-    where = {"zone": zone_of(item)} if zone_of(item) else {}
-    request = requests.delete(lease_id, {**where, kind: item["name"]}, uuid.uuid4().hex)
-    return compute.call(collection, "delete", request)
+    where, named = requests.addressed(collection, scope_of(item), item["name"])
+    return compute.call(where, "delete", requests.delete(lease_id, named, uuid.uuid4().hex))
 
 
 def _end(
@@ -128,9 +131,9 @@ def _end(
 
 def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None:
     """The state of a resource that cannot be deleted yet; True when it is gone."""
-    if not zone_of(item):
+    if not scope_of(item):
         return None
-    now = describe(compute, collection, zone_of(item), item["name"])
+    now = describe(compute, collection, scope_of(item), item["name"])
     if now is None:
         return True
     users = ", ".join(last(str(user)) for user in now.get("users", []))
@@ -158,8 +161,8 @@ def found_leases(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequ
 
 
 def _is_in(region: str | None, items: Sequence[Item]) -> bool:
-    zones = {zone_of(item) for item in items} - {""}
-    return region is None or not zones or any(z.rpartition("-")[0] == region for z in zones)
+    scopes = {scope_of(item) for item in items} - {""}
+    return region is None or not scopes or any(f"{s}-".startswith(f"{region}-") for s in scopes)
 
 
 def why_gone(lease_id: str, sessions: GcpSessions, scope: Scope, timing: GceTiming) -> str | None:

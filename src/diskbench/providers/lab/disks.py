@@ -174,18 +174,27 @@ def remove_nodes(init: int, loop: LoopDevice) -> None:
 
 
 def attach_disk(
-    place: LeaseFolder, group: Path, request: LabRequest, index: int, volume: str, disk: DiskSpec
+    place: LeaseFolder,
+    group: Path,
+    request: LabRequest,
+    index: int,
+    volume: str,
+    disk: DiskSpec,
+    *,
+    load_per_s: float = 0.0,
 ) -> LabDisk:
-    """Make image and loop device of one disk; existing ones are kept."""
+    """Make image and loop device of one disk; existing ones are kept. Its parts are loaded at
+    `load_per_s` bytes a second when they are first read; 0: all of it is there."""
     check_volume(volume)
     limits = real_limits(request, disk)
     limits = replace(limits, accounting=cut_at(limits.accounting, LAB_CUT_BYTES))
     image = place.images / f"{volume}.img"
-    if not (request.latency_ms and mounted(image)):
+    is_slow = bool(request.latency_ms or load_per_s)
+    if not (is_slow and mounted(image)):
         with image.open("ab") as file:
             file.truncate(disk.size_gib * GIB)
-    if request.latency_ms:
-        slow_down(place, group, request, volume, image)
+    if is_slow:
+        slow_down(place, group, request, volume, image, load_per_s)
     loop = devices.attach(image)
     rule = limits.accounting
     cut_bytes = min(rule.max_io_bytes or LAB_CUT_BYTES, LAB_CUT_BYTES)
@@ -250,14 +259,19 @@ def check_fuse(field: str = "latency") -> None:
 
 
 def slow_down(
-    place: LeaseFolder, group: Path, request: LabRequest, volume: str, image: Path
+    place: LeaseFolder,
+    group: Path,
+    request: LabRequest,
+    volume: str,
+    image: Path,
+    load_per_s: float = 0.0,
 ) -> None:
-    """Add the request's latency to the image, by a process in `group`; returns when it is in force.
-    Idempotent.
+    """Add the request's latency to the image, and the loading of its parts, by a process in
+    `group`; returns when it is in force. Idempotent.
 
     Raises HostUnavailable with the process's output.
     """
-    arguments = (volume, request.seed, request.latency_ms, request.latency_jitter)
+    arguments = (volume, request.seed, request.latency_ms, request.latency_jitter, load_per_s)
     _serve(place, group, image, (_LATENCY, str(image), *map(str, arguments)), "latency")
 
 

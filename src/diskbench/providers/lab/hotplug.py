@@ -27,9 +27,11 @@ from diskbench.providers.lab.processes import find_groups, init_of
 from diskbench.providers.lab.request import LabRequest, check_lease_id
 
 
-def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
+def plug_in(
+    lease_id: str, volume: str, disk: DiskSpec, *, index: int, load_per_s: float = 0.0
+) -> str:
     """Attach one disk (`count` is ignored) to a running host as number `index`, with its limits in
-    force before it is visible; returns its path inside. Idempotent.
+    force before it is visible; returns its path inside. Idempotent. `load_per_s` as `attach_disk`.
 
     Raises HostUnavailable when there is no such host, and as `machines.check` for the disk.
     """
@@ -38,7 +40,8 @@ def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
         record = read_record(here)
         if record is None:
             raise _absent(lease_id)
-        return _plugged(here, init, record.request, index, volume, disk).names.best
+        made = _plugged(here, init, record.request, index, volume, disk, load_per_s)
+        return made.names.best
 
 
 def pull_out(lease_id: str, volume: str) -> None:
@@ -80,10 +83,17 @@ def swap(lease_id: str, request: LabRequest) -> Acquired:
 
 
 def _plugged(
-    here: LeaseFolder, init: int, request: LabRequest, index: int, volume: str, disk: DiskSpec
+    here: LeaseFolder,
+    init: int,
+    request: LabRequest,
+    index: int,
+    volume: str,
+    disk: DiskSpec,
+    load_per_s: float = 0.0,
 ) -> LabDisk:
     """Attach one disk, with its limits in force before it is visible."""
-    made = attach_disk(here, find_groups().of(here.lease_id), request, index, volume, disk)
+    group = find_groups().of(here.lease_id)
+    made = attach_disk(here, group, request, index, volume, disk, load_per_s=load_per_s)
     orders = read_orders(here)
     if all(known.kernel != made.loop.kernel for known in orders.disks):
         more = (*orders.disks, *ordered(made, request.time_scale))

@@ -1,6 +1,7 @@
-"""`python -S -m diskbench.providers.lab.latency IMAGE VOLUME SEED MEDIAN_MS SIGMA`: mount a FUSE
-file over the image and serve it until it is unmounted; each request waits for a latency drawn from
-a seed.
+"""`python -S -m diskbench.providers.lab.latency IMAGE VOLUME SEED MEDIAN_MS SIGMA LOAD_PER_S`:
+mount a FUSE file over the image and serve it until it is unmounted; each request waits for a
+latency drawn from a seed, and the first read of a part until it was loaded, at so many bytes a
+second (0: all of it is there), as of a disk that was made from a snapshot.
 
 It starts with the bare interpreter (`python -S`), so it imports the standard library and what of
 the lab does the same. It speaks the kernel's protocol itself: libraries call Python in a thread for
@@ -50,6 +51,30 @@ class _Due(NamedTuple):
     body: bytes
 
 
+LOADED_BYTES = 512 * 1024
+"""What is loaded at once: the blocks of which EBS makes snapshots (EBS direct APIs)."""
+
+
+@dataclass
+class Loading:
+    """The parts of a disk that were loaded, or will be, by the time at which they are there: one
+    after another, as they are first read."""
+
+    bytes_per_s: float
+    _there: dict[int, float] = field(default_factory=dict)
+    _free: float = 0.0
+
+    def read(self, offset: int, size: int, arrived: float) -> float:
+        """When all of an extent is there; `arrived` is the time of its request."""
+        ready = arrived
+        for part in range(offset // LOADED_BYTES, (offset + size - 1) // LOADED_BYTES + 1):
+            if part not in self._there:
+                self._free = max(self._free, arrived) + LOADED_BYTES / self.bytes_per_s
+                self._there[part] = self._free
+            ready = max(ready, self._there[part])
+        return ready
+
+
 @dataclass
 class FuseServer:
     """The file on `image` behind the FUSE connection `device` (both file descriptors), with one of
@@ -58,6 +83,7 @@ class FuseServer:
     device: int
     image: int
     latencies: Iterator[float]
+    loading: Loading | None = None
     _status: os.stat_result = field(init=False)
     _waiting: list[_Due] = field(default_factory=list)
     _count: int = 0
@@ -102,7 +128,8 @@ class FuseServer:
             if opcode == fuse_file.READ:
                 offset, size = fuse_file.extent(self._request)
                 os.posix_fadvise(self.image, offset, size, os.POSIX_FADV_WILLNEED)
-                self._later(arrived, unique, size, offset, b"")
+                there = self.loading.read(offset, size, arrived) if self.loading else arrived
+                self._later(there, unique, size, offset, b"")
             elif opcode == fuse_file.WRITE:
                 offset, size = fuse_file.extent(self._request)
                 data = self._request[fuse_file.WRITTEN : fuse_file.WRITTEN + size]
@@ -166,11 +193,14 @@ _PR_SET_IO_FLUSHER = 57
 _PRIORITY = -20
 
 
-def main(image: Path, volume: str, seed: int, median_s: float, sigma: float) -> None:
+def main(
+    image: Path, volume: str, seed: int, median_s: float, sigma: float, load_per_s: float
+) -> None:
     """Serve until the file is unmounted. Raises OSError when it cannot be mounted."""
     file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
     device = os.open("/dev/fuse", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-    server = FuseServer(device, file, draws(seed, volume, median_s, sigma))
+    loading = Loading(load_per_s) if load_per_s else None
+    server = FuseServer(device, file, draws(seed, volume, median_s, sigma), loading)
     _be_on_time()
     mount(device, image)
     server.serve()
@@ -195,4 +225,5 @@ if __name__ == "__main__":
         int(sys.argv[3]),
         float(sys.argv[4]) / 1000,
         float(sys.argv[5]),
+        float(sys.argv[6]),
     )

@@ -17,7 +17,8 @@ PLUGIN = Plugin(
     refuses=dict.fromkeys(
         (
             "region", "zone", "image", "subnet", "security_group", "placement",
-            "ssh_cidr", "tag", "kms_key", "from_snapshot", "account",
+            "ssh_cidr", "tag", "kms_key", "from_snapshot", "snapshot_of_fill",
+            "account",
             "endpoint_url", "spot",
         ),
         _NO_CLOUD,

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.cost import address_part, disk_part, machine_part
+from diskbench.catalog.cost import address_part, disk_part, machine_part, snapshot_part
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart
+
+OF_FILL = ", from a snapshot of a filled one"
 
 
 def disk_words(
@@ -56,10 +58,12 @@ def price_parts(
     public: bool,
     root_words: str = "root disk",
     tier: str | None = None,
+    snapshot: bool = False,
     more: Iterable[PricePart] = (),
 ) -> tuple[PricePart, ...]:
     """The prices of the machine, its root disk, the measured disk, `more`, and a public address.
-    `root` is None where it is the measured disk, `disk` where that comes with the machine."""
+    `root` is None where it is the measured disk, `disk` where that comes with the machine;
+    `snapshot`: the lease keeps one of the disk."""
     parts = [machine_part(books, cloud, machine, region)]
     if isinstance(root, PricePart):
         parts.append(root)
@@ -68,6 +72,8 @@ def price_parts(
     if disk is not None:
         what = root_words if root is None else "disk"
         parts.append(disk_part(books, cloud, disk, region, what=what, tier=tier))
+        if snapshot:
+            parts.append(snapshot_part(cloud, disk.size_gib, region))
     parts += more
     return (*parts, address_part(books, cloud, region)) if public else tuple(parts)
 

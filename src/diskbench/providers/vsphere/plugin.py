@@ -50,6 +50,7 @@ PLUGIN = Plugin(
         "kms_key": "name a --storage-policy that encrypts",
         "from_snapshot": "vSphere makes snapshots of machines, not of disks; the cost of a first "
         "touch shows with --provisioning thin",
+        "snapshot_of_fill": "vSphere makes snapshots of machines, not of disks",
         "ssh_cidr": "the network decides who reaches the machine",
         "account": "credentials are VSPHERE_USER and VSPHERE_PASSWORD",
     },

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.errors import DiskbenchError
@@ -22,7 +22,7 @@ from diskbench.report.assemble.latencies import (
     LatencyMap,
     LoadCurve,
     distributions,
-    latency_maps,
+    latency_map,
     load_curves,
 )
 from diskbench.report.assemble.report_view import Group, short_names
@@ -101,23 +101,26 @@ class ChartData:
         return next((course for course in self.courses if course.seconds >= LEAST_DETAIL_S), None)
 
     @cached_property
-    def latency_maps(self) -> tuple[LatencyMap, ...]:
-        """Latencies over time of the detailed step; empty without latency logs."""
+    def latency_map(self) -> LatencyMap | None:
+        """Latencies over time of the detailed step; None without latency logs."""
         if (detailed := self.detailed) is None:
-            return ()
+            return None
         return self._known(
             "latencies",
             self.run,
-            lambda store, run_id: latency_maps(latency_seconds(store, run_id, step=detailed.step)),
+            lambda store, run_id: latency_map(latency_seconds(store, run_id, step=detailed.step)),
         )
 
     @cached_property
     def distributions(self) -> tuple[Distribution, ...]:
         """The latency distribution of each measured step of the run."""
-        spreads = self._known(
-            "histogram",
-            self.run,
-            lambda store, run_id: distributions(histogram_frame(store, run_id)),
+        spreads: tuple[Distribution, ...] = (
+            self._known(
+                "histogram",
+                self.run,
+                lambda store, run_id: distributions(histogram_frame(store, run_id)),
+            )
+            or ()
         )
         filled = self._filled(self.run)
         return tuple(spread for spread in spreads if spread.step not in filled)
@@ -154,7 +157,7 @@ class ChartData:
         foreseen = {
             at: expected for (whose, at), expected in trial.foreseen.items() if whose == row.run_id
         }
-        return self._known(
+        found: tuple[StepCourse, ...] | None = self._known(
             "series",
             row,
             lambda store, run_id: courses(
@@ -166,6 +169,7 @@ class ChartData:
                 is_selected=lambda step: step not in filled,
             ),
         )
+        return found or ()
 
     def _filled(self, row: Run) -> frozenset[str]:
         """The steps of a run that only prepare the disk."""
@@ -173,45 +177,33 @@ class ChartData:
         return frozenset(step.name for step in (plan.steps if plan else ()) if step.role == "fill")
 
     def _known(
-        self, part: str, row: Run, read: Callable[[EvidenceStore, str], tuple[Part, ...]]
-    ) -> tuple[Part, ...]:
-        """What `read` finds of a run; nothing without its evidence. What a report lacks is logged:
+        self, part: str, row: Run, read: Callable[[EvidenceStore, str], Part]
+    ) -> Part | None:
+        """What `read` finds of a run; None without its evidence. What a report lacks is logged:
         imported runs seldom have seconds, and a few of many runs may lack them."""
         store = self.evidence.store(row)
         try:
-            return () if store is None else read(store, row.run_id)
+            return None if store is None else read(store, row.run_id)
         except DiskbenchError as error:
             level = logging.INFO if row.imported or self.single is None else logging.WARNING
             message = "no %s of run %s in the page: %s"
             logging.getLogger(__name__).log(level, message, part, row.run_id, error.message)
-            return ()
+            return None
 
 
-@dataclass(frozen=True)
-class StepValue:
-    """The rate of one step of one trial, and of each run: bytes per second for large blocks, else
-    IOPS; `kind` is the kind of its level."""
-
-    step: str
-    direction: str
-    metric: Literal["iops", "bytes_per_s"]
-    values: tuple[float, ...]
-    run_ids: tuple[str, ...]
-    value: float
-    kind: str = ""
-
-
-def step_values(view: View) -> list[StepValue]:
-    """The steps of a trial: from their verdicts, else from the rows. If a step fell within a run,
-    its value is the lasting level: a mean over both levels describes neither (MR-3)."""
+def step_points(view: View) -> list[ChartPoint]:
+    """The steps of a trial: from their verdicts, else from the rows. The figure is in bytes per
+    second for large blocks, else IOPS; `step` ends in the kind of its level. If a step fell within
+    a run, its figure is the lasting level: a mean over both levels describes neither (MR-3)."""
     if not view.verdicts:
         ids = tuple(dict.fromkeys(row.run_id for row in view.measurements))
         return [
-            StepValue(line.step, line.direction, "iops", line.by_run, ids, line.iops.median)
+            _point(view, line.step, line.direction, "iops", by_run, line.iops.median)
             for line in view.lines
             if line.iops is not None and line.runs == len(ids) and min(line.by_run)
+            for by_run in [dict(zip(ids, line.by_run, strict=True))]
         ]
-    values = []
+    points = []
     for step, verdicts in verdicts_by_step(view.verdicts).items():
         main = shown([of for of in verdicts if of.stands_for.iops] or verdicts).stands_for
         metric = rate_metric(main.iops, main.bytes_per_s)
@@ -221,10 +213,37 @@ def step_values(view: View) -> list[StepValue]:
             if (rate := getattr(verdict.stands_for, metric))
         }
         if rates:
-            value, kind = getattr(main, metric), main.kind or ""
-            figures, ids = tuple(rates.values()), tuple(rates)
-            values.append(StepValue(step, "total", metric, figures, ids, value, kind))
-    return values
+            point = _point(view, step, "total", metric, rates, getattr(main, metric))
+            step_words = " ".join(filter(None, (step, main.kind)))
+            points.append(replace(point, step=step_words, doubt=_doubt(verdicts)))
+    return points
+
+
+def _point(
+    view: View, step: str, direction: str, metric: str, by_run: Mapping[str, float], value: float
+) -> ChartPoint:
+    region, _, _ = view.place.partition(",")
+    values = tuple(by_run.values())
+    several = len(values) > 1
+    return ChartPoint(
+        label=step,
+        metric=metric,
+        value=value,
+        direction=direction,
+        key=view.trial_id,
+        region=region,
+        step=step,
+        values=values,
+        run_ids=tuple(by_run),
+        low=min(values) if several else None,
+        high=max(values) if several else None,
+        n=len(values),
+        statistic="median",
+        when=view.runs[0].at,
+        href=row_href(view.trial_id),
+        marks=view.subject.marks,
+        machine=view.machine or view.trial_id,
+    )
 
 
 def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[ChartPoint]]:
@@ -233,9 +252,9 @@ def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[Ch
     steps: dict[tuple[str, str, str], list[ChartPoint]] = {}
     for group in groups:
         for view in group.trials:
-            for value in step_values(view):
-                key = value.step, value.direction, value.metric
-                steps.setdefault(key, []).append(_point(group, view, value))
+            for point in step_points(view):
+                key = point.label, point.direction, point.metric
+                steps.setdefault(key, []).append(replace(point, label=group.name))
     return {
         _heading(step, direction, metric, steps): _distinct_labels(of)
         for (step, direction, metric), of in steps.items()
@@ -256,34 +275,8 @@ def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
     return [replace(point, label=names[point.label]) for point in points]
 
 
-def _point(group: Group, view: View, value: StepValue) -> ChartPoint:
-    region, _, _ = view.place.partition(",")
-    several = len(value.values) > 1
-    return ChartPoint(
-        label=group.name,
-        metric=value.metric,
-        value=value.value,
-        direction=value.direction,
-        key=view.trial_id,
-        region=region,
-        step=" ".join(filter(None, (value.step, value.kind))),
-        values=value.values,
-        run_ids=view.subject.run_ids,
-        low=min(value.values) if several else None,
-        high=max(value.values) if several else None,
-        n=len(value.values),
-        statistic="median",
-        when=view.runs[0].at,
-        href=row_href(view.trial_id),
-        marks=view.subject.marks,
-        machine=view.machine or view.trial_id,
-        doubt=_doubt(view.verdicts, value),
-    )
-
-
-def _doubt(verdicts: Sequence[Verdict], value: StepValue) -> str:
-    """Why none of the runs behind the figure is trusted; empty if any is trusted."""
-    of_step = [verdict for verdict in verdicts if verdict.step == value.step]
-    if not of_step or any(verdict.trust != "no" for verdict in of_step):
+def _doubt(of_step: Sequence[Verdict]) -> str:
+    """Why none of the runs behind a figure is trusted; empty if any is trusted."""
+    if any(verdict.trust != "no" for verdict in of_step):
         return ""
     return trust_words("no", of_step[0].reasons).partition(": ")[2]

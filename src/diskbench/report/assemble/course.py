@@ -8,20 +8,15 @@ completes in it: it is left out for steps of ten seconds or more.
 
 A long series is thinned without losing its extremes and stalls: of each of n_out / 2 equal parts
 the lowest and the highest second are drawn (`tsdownsample`): with 600 points on 300 pixels those of
-each pixel, so that one second of a day that fell or rose beyond its neighbours is seen, and the
-band of noise is as wide as it was. To these are added
-
-    the first and the last second
-    of each stall its first and last second, and the seconds around it, or the line would lean
-    where the stalls are more than half of the points can show, the lowest second of each of
-    n_out / 4 equal parts, which is a second of a stall in each part that has one
+each pixel, so that one second of a day that fell or rose beyond its neighbours is seen, also a
+stall, and the band of noise is as wide as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -223,50 +218,26 @@ Places = NDArray[np.int64]
 
 MOST_POINTS = 600
 """Points for a line of 300 pixels at double pixel density. Our choice."""
-LEAST_POINTS = 16
 STALLED = 0.01
 """Share of the median of the active seconds: a second below it counts as stalled."""
 
 
 def kept(values: Floats, n_out: int = MOST_POINTS) -> Places:
-    """The indices of at most `n_out` values (at least 16) that represent the series, ascending.
+    """The indices of at most `n_out` values (four or more) that represent the series, ascending,
+    with the first and the last.
 
     NaN marks a second without data; NaNs are dropped when the series is thinned.
     """
-    n_out = max(n_out, LEAST_POINTS)
+    from tsdownsample import MinMaxDownsampler
+
     known = np.flatnonzero(~np.isnan(values))
     if known.size <= n_out:
         return known
-    inside = _thinned(values[known], n_out)
-    return np.asarray(known[inside], dtype=np.int64)
-
-
-def _thinned(values: Floats, n_out: int) -> Places:
-    from tsdownsample import MinMaxDownsampler
-
-    extremes = np.array([0, values.argmin(), values.argmax(), values.size - 1])
-    must = np.union1d(extremes, _stall_places(values, n_out // 2))
-    room = (n_out - must.size) // 2 * 2  # a lowest and a highest of each part
-    if room < 2:
-        return must
     sampler = MinMaxDownsampler()  # type: ignore[no-untyped-call]
-    shape = sampler.downsample(np.ascontiguousarray(values), n_out=room)
-    return np.union1d(must, shape.astype(np.int64))
-
-
-def _stall_places(values: Floats, most: int) -> Places:
-    """The indices of at most `most` seconds that show the stalls."""
-    still = stalled(values)
-    if not still.any():
-        return np.array([], dtype=np.int64)
-    edges = np.diff(np.concatenate(([0], still.astype(np.int8), [0])))
-    first, last = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
-    shown = np.unique(np.concatenate((first - 1, first, last, last + 1)))
-    shown = shown[(shown >= 0) & (shown < values.size)]
-    if shown.size <= most:
-        return shown
-    parts = np.array_split(np.arange(values.size), max(most // 2, 1))
-    return np.array([part[values[part].argmin()] for part in parts], dtype=np.int64)
+    room = (n_out - 2) // 2 * 2  # a lowest and a highest of each part
+    inside = sampler.downsample(np.ascontiguousarray(values[known]), n_out=room)
+    ends = np.array([0, known.size - 1])
+    return np.asarray(known[np.union1d(inside.astype(np.int64), ends)], dtype=np.int64)
 
 
 def stalled(values: Floats) -> NDArray[np.bool_]:
@@ -306,24 +277,6 @@ class Band:
         return int(self.values.size)
 
 
-@dataclass(frozen=True)
-class Span:
-    """Adjacent stretches of run `row` (from 0) with the same step of `heat`."""
-
-    row: int
-    start_s: float
-    end_s: float
-    heat: int
-
-
-@dataclass(frozen=True)
-class Telling:
-    """A run that stands out, and the reason as text."""
-
-    run_id: str
-    why: str
-
-
 def band(course: StepCourse) -> Band:
     """The band of a course."""
     figure: Literal["iops", "bytes_per_s"]
@@ -352,23 +305,24 @@ def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
 
 def spans(
     bands: Sequence[Band], bounds: Sequence[float], *, most: int = MOST_STRETCHES
-) -> tuple[Span, ...]:
-    """Each run in stretches of equal length; adjacent stretches of one step of heat are merged.
+) -> list[tuple[int, int, int, int]]:
+    """Each run in stretches of equal length: its row (from 0), start and end in seconds, and step
+    of heat; adjacent stretches of one step are merged.
 
     `bounds` are the upper bounds of the steps of heat. Stretches grow until the number of spans is
     within the limit.
     """
-    joined: list[Span] = []
+    joined: list[tuple[int, int, int, int]] = []
     count = most
     while count >= 1:
         width = stretch_s(bands, count)
         joined = [
-            span for row, band in enumerate(bands) for span in _spans(row, band, width, bounds)
+            (row, *span) for row, band in enumerate(bands) for span in _spans(band, width, bounds)
         ]
         if len(joined) <= MOST_CELLS:
             break
         count //= 2
-    return tuple(joined)
+    return joined
 
 
 def stretch_s(bands: Sequence[Band], count: int = MOST_STRETCHES) -> int:
@@ -384,39 +338,36 @@ def means(band: Band, width: int) -> NDArray[np.float64]:
     return np.asarray(sums / lengths)
 
 
-def _spans(row: int, band: Band, width: int, bounds: Sequence[float]) -> list[Span]:
+def _spans(band: Band, width: int, bounds: Sequence[float]) -> Iterator[tuple[int, int, int]]:
     heats = np.searchsorted(np.asarray(bounds), means(band, width), side="right").tolist()
-    joined, at = [], 0
+    at = 0
     for heat, same in groupby(heats):
         count = len(list(same))
-        end = min((at + count) * width, band.seconds)
-        joined.append(Span(row, at * width, end, heat))
+        yield at * width, min((at + count) * width, band.seconds), heat
         at += count
-    return joined
 
 
-def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, ...]:
-    """At most `most` representative runs: the median, the lowest, the highest, the first and the
-    last to fall, and the one that stalled longest. No run appears twice."""
+def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> dict[str, str]:
+    """At most `most` representative runs by their ids, each with why it is one: the median, the
+    lowest, the highest, the first and the last to fall, and the one that stalled longest."""
     if not bands:
-        return ()
+        return {}
     ordered = sorted(bands, key=lambda band: band.median)
     fell = sorted(
         (band for band in bands if band.fell_s is not None), key=lambda band: band.fell_s or 0.0
     )
-    stalled = [band for band in bands if band.stalled_s]
-    count = f"of {len(bands):,} runs"
+    longest = max(bands, key=lambda band: band.stalled_s)
     asked = [
-        (ordered[len(ordered) // 2], f"the middle {count}"),
-        (ordered[0], f"the lowest {count}"),
-        (ordered[-1], f"the highest {count}"),
+        (ordered[len(ordered) // 2], "the middle"),
+        (ordered[0], "the lowest"),
+        (ordered[-1], "the highest"),
+        *(
+            (band, f"the {which} to fall")
+            for band, which in zip((fell[:1] + fell[-1:]), ("first", "last"), strict=False)
+        ),
+        *([(longest, "the longest stall")] if longest.stalled_s else []),
     ]
-    if fell:
-        asked += [(fell[0], f"the first to fall {count}"), (fell[-1], f"the last to fall {count}")]
-    if stalled:
-        longest = max(stalled, key=lambda band: band.stalled_s)
-        asked.append((longest, f"the longest stall {count}"))
-    chosen: dict[str, Telling] = {}
-    for telling_run, why in asked:
-        chosen.setdefault(telling_run.run_id, Telling(telling_run.run_id, why))
-    return tuple(chosen.values())[:most]
+    chosen: dict[str, str] = {}
+    for band, why in asked:
+        chosen.setdefault(band.run_id, f"{why} of {len(bands):,} runs")
+    return dict(islice(chosen.items(), most))

@@ -39,7 +39,6 @@ from diskbench.fio.offered import references, share_of
 from diskbench.model.doubts import SATURATED
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
-from diskbench.report.assemble.course import frames_by_step
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,99 +133,49 @@ _DOUBLINGS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True)
-class MapCell:
-    """Seconds [start_s, end_s) and latencies [from_ns, to_ns): `per_s` I/Os a second."""
-
-    start_s: float
-    end_s: float
-    from_ns: float
-    to_ns: float
-    per_s: float
-
-
-@dataclass(frozen=True)
-class MapColumn:
-    """One column: I/Os, and the upper edges of the buckets of median, p99 and highest latency; p99
-    is None if too few I/Os support it."""
-
-    start_s: float
-    end_s: float
-    n: int
-    p50_ns: float
-    p99_ns: float | None
-    max_ns: float
-
-
-@dataclass(frozen=True)
 class LatencyMap:
-    """One step and direction of one run; n I/Os in `seconds` seconds."""
+    """One direction of one step of one run. `cells` are its I/Os: `start` to `end` in seconds,
+    `low` to `high` in ns, and `per_s` I/Os a second. `stretches` have `start`, `end`, their `n`
+    I/Os, and the upper edges of the buckets of `p50`, `p99` (null if too few I/Os support it) and
+    `highest`."""
 
     run_id: str
     step: str
     step_index: int
     direction: str
     seconds: int
-    n: int
-    cells: tuple[MapCell, ...]
-    stretches: tuple[MapColumn, ...]
+    cells: pl.DataFrame
+    stretches: pl.DataFrame
+
+    @property
+    def n(self) -> int:
+        return int(self.stretches["n"].sum())
 
 
-def latency_maps(
-    counted: pl.DataFrame, *, most_stretches: int = MOST_STRETCHES
-) -> tuple[LatencyMap, ...]:
-    """The maps of one run's steps in order (`store.stored_series.latency_seconds`); rounds of a
-    repeated step follow each other. Steps of fewer than two seconds have no map."""
+def latency_map(counted: pl.DataFrame, *, most: int = MOST_STRETCHES) -> LatencyMap | None:
+    """The map of one step (`store.stored_series.latency_seconds`), of reads if it has several
+    directions; rounds of a repeated step follow each other. None for fewer than two seconds."""
     import polars as pl
 
     if not counted.height:
-        return ()
-    maps = []
-    for frames in frames_by_step(counted):
-        rows = _after_each_other(frames)
-        seconds = int(rows["second"].max()) + 1  # type: ignore[arg-type]
-        if seconds < 2:
-            continue
-        for direction in rows["direction"].unique(maintain_order=True).sort().to_list():
-            mine = rows.filter(pl.col("direction") == direction)
-            maps.append(_map(mine, seconds, most_stretches))
-    return tuple(maps)
-
-
-def _after_each_other(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    import polars as pl
-
-    start, parts = 0, []
-    for frame in frames:
-        parts.append(frame.with_columns(second=pl.col("second") + start))
-        start += int(frame["second"].max()) + 1  # type: ignore[arg-type]
-    return pl.concat(parts)
-
-
-def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
-    import polars as pl
-
+        return None
+    rows = _after_each_other(counted)
+    seconds = int(rows["second"].max()) + 1  # type: ignore[arg-type]
+    if seconds < 2:
+        return None
+    rows = rows.filter(pl.col("direction") == pl.col("direction").min())
     width = math.ceil(seconds / most)
-    stretched = rows.with_columns(stretch=pl.col("second") // width)
-    stretched = stretched.with_columns(bucket=_bucket(stretched))
-    joined = (
-        stretched.group_by("stretch", "bucket")
-        .agg(pl.col("count").sum(), pl.col("from_ns").min(), pl.col("to_ns").max())
-        .sort("stretch", "bucket")
+    start = pl.col("second") // width * width
+    rows = rows.with_columns(
+        start=start, end=pl.min_horizontal(start + width, seconds), bucket=_bucket(rows)
     )
     # All buckets have equal width, even if a part of one is empty.
-    edges = joined.group_by("bucket").agg(pl.col("from_ns").min(), pl.col("to_ns").max())
-    joined = joined.drop("from_ns", "to_ns").join(edges, on="bucket").sort("stretch", "bucket")
-    cells = tuple(
-        MapCell(
-            start_s=stretch * width,
-            end_s=min((stretch + 1) * width, seconds),
-            from_ns=low,
-            to_ns=high,
-            per_s=count / (min((stretch + 1) * width, seconds) - stretch * width),
-        )
-        for stretch, count, low, high in joined.select(
-            "stretch", "count", "from_ns", "to_ns"
-        ).iter_rows()
+    edges = rows.group_by("bucket").agg(low=pl.col("from_ns").min(), high=pl.col("to_ns").max())
+    cells = (
+        rows.group_by("start", "end", "bucket")
+        .agg(per_s=pl.col("count").sum() / (pl.col("end").first() - pl.col("start").first()))
+        .join(edges, on="bucket")
+        .sort("low", "start")
     )
     first = rows.row(0, named=True)
     return LatencyMap(
@@ -235,10 +184,19 @@ def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
         step_index=first["step_index"],
         direction=first["direction"],
         seconds=seconds,
-        n=int(rows["count"].sum()),
         cells=cells,
-        stretches=_stretches(stretched, width, seconds),
+        stretches=_stretches(rows),
     )
+
+
+def _after_each_other(counted: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    start, parts = 0, []
+    for of_round in counted.sort("step_index", maintain_order=True).partition_by("step_index"):
+        parts.append(of_round.with_columns(second=pl.col("second") + start))
+        start += int(of_round["second"].max()) + 1  # type: ignore[arg-type]
+    return pl.concat(parts)
 
 
 def _bucket(rows: pl.DataFrame) -> pl.Series:
@@ -256,38 +214,22 @@ def _bucket(rows: pl.DataFrame) -> pl.Series:
     return rows.select((octave * parts + part).cast(pl.Int64).alias("bucket"))["bucket"]
 
 
-def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[MapColumn, ...]:
+def _stretches(rows: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
-    totals = (
-        rows.group_by("stretch", "to_ns")
-        .agg(pl.col("count").sum())
-        .sort("stretch", "to_ns")
-        .with_columns(
-            total=pl.col("count").sum().over("stretch"),
-            running=pl.col("count").cum_sum().over("stretch"),
-        )
-    )
-
     def reached(fraction: float) -> pl.Expr:
-        return pl.col("to_ns").filter(pl.col("running") >= fraction * pl.col("total")).min()
+        return pl.col("to_ns").filter(pl.col("running") >= fraction * pl.col("count").sum()).min()
 
-    columns = totals.group_by("stretch", maintain_order=True).agg(
-        pl.col("total").first(),
-        reached(0.5).alias("p50"),
-        reached(0.99).alias("p99"),
-        pl.col("to_ns").max().alias("highest"),
-    )
-    return tuple(
-        MapColumn(
-            start_s=stretch * width,
-            end_s=min((stretch + 1) * width, seconds),
-            n=total,
-            p50_ns=p50,
-            p99_ns=p99 if total >= needed(0.99) else None,
-            max_ns=highest,
+    return (
+        rows.sort("start", "to_ns")
+        .with_columns(running=pl.col("count").cum_sum().over("start"))
+        .group_by("start", "end", maintain_order=True)
+        .agg(
+            n=pl.col("count").sum(),
+            p50=reached(0.5),
+            p99=pl.when(pl.col("count").sum() >= needed(0.99)).then(reached(0.99)),
+            highest=pl.col("to_ns").max(),
         )
-        for stretch, total, p50, p99, highest in columns.iter_rows()
     )
 
 

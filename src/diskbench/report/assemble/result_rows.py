@@ -7,7 +7,8 @@
     price       a month of the disk over the measured rate: of blocks up to 64 KiB per 1,000 IOPS,
                 of larger ones per 100 MB/s; of what lasts, for a burst is not bought by the month
 
-A step with a cliff has a row per level: no figure spans a cliff (MR-3).
+A step with a cliff has a row per level: no figure spans a cliff (MR-3). Its trust is the judgement
+that holds over its runs (analysis/trust.py): one odd run of several does not decide.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from diskbench.analysis.repeats import MedianInterval, Sample, repeats
-from diskbench.analysis.shown import shown_stretch
+from diskbench.analysis.shown import limit_of, reasons_over, shown_stretch
+from diskbench.analysis.trust import over_runs
 from diskbench.model.verdict import Judged, Promised, Verdict, trust_words
 from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.lines import EMPTY, FigureCell, lines, span_words, spread_cell
@@ -25,14 +27,12 @@ from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import NO_INTERVAL, NONE, price_words, row_id
 from diskbench.units import format_iops, format_mb_per_s
 
-_WORST_FIRST = ("no", "with care", "yes")
-
 
 @dataclass(frozen=True)
 class ResultRow:
     """One step, or one level of it. `rate` are its IOPS, 0 if they are unknown; `stands` is the
     number of runs whose figure it is; `burst` says that it was measured on burst credit; `trust` is
-    the verdict's word, `doubt` its reasons."""
+    the judgement over its runs, `doubt` its reasons."""
 
     id: str
     step: str
@@ -106,9 +106,8 @@ def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
 def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow:
     verdicts = [of_run.verdict for of_run in of_runs]
     levels = [of_run.level for of_run in of_runs]
-    worst = min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.trust))
-    names = Counter(level.limiter.name for level in levels)
-    most = names.most_common(1)[0][0]
+    trust = over_runs([verdict.trust for verdict in verdicts])
+    most = limit_of(levels)
     common = shown_stretch([level for level in levels if level.limiter.name == most])
     promise = next((level.promised for level in levels if level.promised is not None), None)
     lasts = any(of_run.lasts for of_run in of_runs)
@@ -132,8 +131,8 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
         price=FigureCell(price or NONE),
         limiter=common.limiter.words(),
         evidence=common.limiter.evidence,
-        trust=worst.trust,
-        doubt=trust_words(worst.trust, worst.reasons).partition(": ")[2],
+        trust=trust,
+        doubt=trust_words(trust, reasons_over(verdicts)).partition(": ")[2],
     )
 
 

@@ -126,7 +126,7 @@ class View(Facts):
     @property
     def headline(self) -> str:
         """What was seen of burst and baseline."""
-        return headline(self.subject.promised, self.measurements, self.phases)
+        return headline(self.subject.promised, self.phases, self.verdicts)
 
     @property
     def fell(self) -> LastingFall | None:
@@ -225,12 +225,9 @@ class View(Facts):
 
     @property
     def missed(self) -> tuple[ThresholdLine, ...]:
-        """What `--fail-if` asked for and the figures do not show: missed, or not measured."""
-        return tuple(
-            line
-            for line in self.thresholds
-            if line.threshold in self.subject.fail_if and line.outcome != "passed"
-        )
+        """What the profile or `--fail-if` asks for and the figures do not show: missed, or not
+        measured."""
+        return tuple(line for line in self.thresholds if line.outcome != "passed")
 
     @property
     def phase_rows(self) -> tuple[PhaseRow, ...]:

@@ -13,6 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from diskbench.analysis.setting import in_large_blocks
 from diskbench.model.comparison import Difference
 from diskbench.model.expectation import DiskPrice
+from diskbench.model.history import History
 from diskbench.model.verdict import LIMITER_WORDS, LimiterName
 from diskbench.units import KIB, format_iops, format_latency_ns, format_mb_per_s, format_usd
 
@@ -31,6 +32,29 @@ def figure_text(metric: str) -> Callable[[float], str]:
     """The function that formats a value of `metric` with its unit."""
     show, unit = bare_text(metric), {"iops": " IOPS", "bytes_per_s": " MB/s"}.get(metric, "")
     return lambda value: f"{show(value)}{unit}"
+
+
+def change_text(change: float) -> str:
+    """`−12.3 %`."""
+    return f"{'−' if change < 0 else '+'}{abs(change) * 100:.1f} %"
+
+
+def nothing_text(history: History) -> str:
+    """`no change in 9 measurements; …`, or how many changes there were; too few measurements say
+    so."""
+    count, changes = len(history.points), len(history.changes)
+    if history.visible is None:
+        return f"measured {times(count)}; at least six measurements are needed to find a change"
+    words = counted(changes, "change") if changes else "no change"
+    return f"{words} in {count} measurements; {noise_text(history)}"
+
+
+def noise_text(history: History) -> str:
+    """`a change of 5 % or more would have been detected, noise 1.2 %`."""
+    noise = f"noise {history.noise * 100:.1f} %"
+    if history.visible is None:
+        return noise
+    return f"a change of {history.visible * 100:.0f} % or more would have been detected, {noise}"
 
 
 def difference_text(difference: Difference) -> str:

@@ -1,8 +1,8 @@
 """One figure of many disks, the fastest on top, with own runs below the published figures; and
 several figures of the same disks side by side, each on an axis of its own.
 
-Bars start at zero on a linear axis; the bar of a value that dwarfs the rest is cut and marked as
-cut. On a logarithmic axis the length of a bar has no meaning, so each value is a dot.
+Bars start at zero on a linear axis. On a logarithmic axis the length of a bar has no meaning, so
+each value is a dot.
 
 Panels replace a chart with two axes: rows are disks, panels are figures (IOPS, read, write), so
 that no lines cross and every number is beside its mark.
@@ -11,6 +11,7 @@ that no lines cross and every number is beside its mark.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, layer, layered
@@ -29,7 +30,6 @@ from diskbench.report.charts.palette import ACCENT, GRID, INK
 from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
-    Row,
     carried,
     is_own,
     lane_axis,
@@ -37,17 +37,15 @@ from diskbench.report.charts.point import (
     lanes_of,
     middle,
     provider_colour,
-    rest_and_outliers,
     subtitle,
 )
 
 WIDTH = 245
 ROW = 22
+DWARFS, _LEAST = 5.0, 6
+"""The highest of so many values or more dwarfs the others from this multiple of their median on.
+Our choices."""
 _BAR = 13
-_BROKEN = 1.25
-_CUT = (1.06, 1.10)
-"""Where a cut bar ends, where it is interrupted and where it continues, as multiples of the largest
-whole bar."""
 _ROOMY = 200
 """Narrower panels show n only in the subtitle."""
 
@@ -61,8 +59,7 @@ def bars_chart(
     """
     (metric,) = {point.metric for point in points}
     values = _extent(points)
-    _, broken = rest_and_outliers(values)
-    log = wants_log(values) and min(values) > 0
+    log = _suits_log(values)
     ends = any(point.low is not None for point in points if point.source == "published")
     extremes = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
     best = max(points, key=lambda point: point.value)
@@ -75,7 +72,7 @@ def bars_chart(
         id=name,
         alt=f"{heading}: {len({point.label for point in points})} disks, from {least.label} with "
         f"{with_unit(metric, least.value)} to {best.label} with {with_unit(metric, best.value)}.",
-        log=log if min(values) > 0 and (log or broken) else None,
+        log=log if min(values) > 0 else None,
     )
 
 
@@ -88,10 +85,7 @@ def _panel(
     """
     points = [point for of_lane in lanes.values() for point in of_lane]
     metric, values = points[0].metric, _extent(points)
-    highest, broken = rest_and_outliers(values)
-    whole = highest if broken and not log else max(values)
-    """The value up to which bars are whole."""
-    domain = log_domain(values) if log else [0.0, whole * (_BROKEN if broken else 1) or 1.0]
+    domain = log_domain(values) if log else [0.0, max(values) or 1.0]
     brief = width < _ROOMY
     y = lane_axis(lanes, labelled=labelled)
 
@@ -108,11 +102,7 @@ def _panel(
             [point for point in points if point.source == bars[0]["source"]], legend=labelled
         )
     }
-    spans = [
-        row
-        for row in bars
-        if row["low"] is not None and row["high"] <= whole and (row["low"] > 0 or not log)
-    ]
+    spans = [row for row in bars if row["low"] is not None and (row["low"] > 0 or not log)]
     words = [
         {
             "row": name,
@@ -129,12 +119,11 @@ def _panel(
             *dots(bars, at("value") | colour, size=80),
         ]  # fmt: skip
     else:
-        pieces = [piece for row in bars for piece in _pieces(row, whole)]
-        ends = at("from", "to") | colour | carried(bars)
+        ends = at("value") | colour | carried(bars)
         hollow = {"filled": False, "strokeWidth": 1.5, "strokeDash": [3, 2]}
         layers = [
-            layer("bar", [row for row in pieces if not row["doubted"]], ends, height=_BAR),
-            layer("bar", [row for row in pieces if row["doubted"]], ends, height=_BAR, **hollow),
+            layer("bar", [row for row in bars if not row["doubted"]], ends, height=_BAR),
+            layer("bar", [row for row in bars if row["doubted"]], ends, height=_BAR, **hollow),
         ]
     layers.append(layer("rule", spans, at("low", "high"), color=INK, strokeWidth=1.5))
     if published:
@@ -159,12 +148,11 @@ def _panel(
     return layered(layers, width, ROW * len(lanes), **more)
 
 
-def _pieces(bar: Row, whole: float) -> list[Row]:
-    """A whole bar, or both parts of a cut bar."""
-    if bar["value"] <= whole:
-        return [bar | {"from": 0.0, "to": bar["value"]}]
-    before, after = (whole * place for place in _CUT)
-    return [bar | {"from": 0.0, "to": before}, bar | {"from": after, "to": bar["value"]}]
+def _suits_log(values: Sequence[float]) -> bool:
+    """Whether values span two decades, or one dwarfs the others: whole bars of those would be too
+    short to compare."""
+    dwarfs = len(values) >= _LEAST and max(values) > DWARFS * median(values)
+    return min(values) > 0 and (wants_log(values) or dwarfs)
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:
@@ -210,7 +198,7 @@ def multiples_chart(
     if not panels:
         raise ValueError("no points to draw")
     lanes = lanes_of(points, ranked=False)
-    log = any(wants_log([point.value for point in points_of]) for points_of in panels.values())
+    log = any(_suits_log([point.value for point in of_panel]) for of_panel in panels.values())
     log = log and all(point.value > 0 for point in points)
     best = [
         f"most {panel}: {most.label} with {with_unit(most.metric, most.value)}"

@@ -273,9 +273,6 @@ def _latency_of_run(data: ChartData) -> Iterator[ChartFigure]:
         yield figure
 
 
-MOST_TELLING = 6
-
-
 @chart(
     "telling-runs",
     title="the runs of a step that differ most, second by second",
@@ -285,14 +282,14 @@ MOST_TELLING = 6
 def _telling_runs(data: ChartData) -> Iterator[ChartFigure]:
     by_id = {row.run_id: row for row in data.runs}
     for bands in data.bands[:1]:
-        for run in telling(bands, MOST_TELLING):
-            for course in data.courses_of(by_id[run.run_id]):
+        for run_id, why in telling(bands).items():
+            for course in data.courses_of(by_id[run_id]):
                 if course.step != bands[0].step:
                     continue
                 figure = course_chart(course, rate=bands[0].figure)
                 yield replace(
                     figure,
-                    title=f"{course.step}: {run.why}",
-                    subtitle=f"run {run.run_id}\n{figure.subtitle}",
-                    rows_href=row_href(run.run_id),
+                    title=f"{course.step}: {why}",
+                    subtitle=f"run {run_id}\n{figure.subtitle}",
+                    rows_href=row_href(run_id),
                 )

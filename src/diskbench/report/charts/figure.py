@@ -63,7 +63,7 @@ class ChartFigure:
     `title` says what is drawn; `subtitle` the unit, n, and the interval or `no interval (n = …)`;
     `alt` is the alternative text, one sentence. `id` is unique on a page. `drawing` draws with a
     logarithmic axis or a linear one; `log` is None where only the linear one suits, else it says
-    which of both suits better, and the reader chooses. `rows_href` links to the table rows with
+    which of both suits better. `rows_href` links to the table rows with
     the figures.
     """
 
@@ -80,18 +80,17 @@ class ChartFigure:
         return self.drawing(bool(self.log if log is None or self.log is None else log))
 
 
-def svg(figure: ChartFigure, *, log: bool | None = None) -> str:
+def svg(figure: ChartFigure) -> str:
     """The drawing alone as SVG, for a page that writes title and subtitle itself.
 
     Vega escapes every text in it. Names inside are made the figure's own, so that several may stand
     on one page, and are counted anew: Vega goes on counting from drawing to drawing of a process.
     """
-    drawn = _svg(_visible(figure.on(log=log), _PAGE))
-    own = f"{figure.id}-log-" if log else f"{figure.id}-"
+    drawn = _svg(_visible(figure.on(), _PAGE))
     numbers: dict[str, int] = {}
 
     def named(match: re.Match[str]) -> str:
-        return f"{match[1]}{own}{match[2]}{numbers.setdefault(match[3], len(numbers))}"
+        return f"{match[1]}{figure.id}-{match[2]}{numbers.setdefault(match[3], len(numbers))}"
 
     drawn = re.sub(r'(\bid="|url\(#)(clip|gradient_?)(\d+)', named, drawn)
     return _PLACES.sub(lambda match: _LONG.sub(_two_digits, match[0]), drawn)

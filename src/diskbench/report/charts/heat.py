@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.course import Band, means, spans, stretch_s
-from diskbench.report.assemble.latencies import LatencyMap, MapColumn
+from diskbench.report.assemble.latencies import LatencyMap
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.figure import ChartFigure
@@ -56,7 +57,7 @@ def words_of(bounds: Sequence[float], metric: str = "ios") -> list[str]:
     return [f"<{texts[0]}", *(f"≥{text}" for text in texts)]
 
 
-def _heat(bounds: Sequence[float], metric: str = "ios") -> Channel:
+def _heat(bounds: Sequence[float], metric: str = "ios") -> dict[str, Channel]:
     """The colour of a step in field `heat`, with a legend of the steps below the picture."""
     words = words_of(bounds, metric)
     legend = {
@@ -73,7 +74,7 @@ def _heat(bounds: Sequence[float], metric: str = "ios") -> Channel:
         "columnPadding": 14,
     }
     scale = {"domain": list(range(len(words))), "range": list(HEAT[: len(words)])}
-    return {"field": "heat", "type": "ordinal", "scale": scale, "legend": legend}
+    return {"color": {"field": "heat", "type": "ordinal", "scale": scale, "legend": legend}}
 
 
 _ROW_PX = 14
@@ -111,10 +112,9 @@ def overview_chart(
     tall = {"x": x, "y": y, "y2": {"field": "low"}}
     cell = tall | {"x2": {"field": "end"}}
     cells = [
-        {"start": span.start_s, "end": span.end_s, "top": span.row, "low": span.row + 1,
-         "heat": span.heat}
-        for span in spans(bands, bounds)
-    ]  # fmt: skip
+        {"start": start, "end": end, "top": row, "low": row + 1, "heat": heat}
+        for row, start, end, heat in spans(bands, bounds)
+    ]
     rows = [_row(band, place, hrefs or {}) for place, band in enumerate(bands)]
     # The mean of a stretch does not show a stall of three seconds: the longest have marks.
     stalls = sorted(
@@ -125,7 +125,7 @@ def overview_chart(
         {"start": start, "top": row, "low": row + 1} for _, start, row in stalls[:_MOST_STALLS]
     ]
     layers = [
-        layer("rect", cells, cell | {"color": _heat(bounds, metric)}),
+        layer("rect", cells, cell | _heat(bounds, metric)),
         layer("rule", marks, tall, color=ACCENT, strokeWidth=2),
         columns(rows, cell | ({"href": named("href")} if hrefs else {})),
     ]
@@ -210,21 +210,18 @@ def latency_map_chart(latency_map: LatencyMap) -> ChartFigure:
     Colours are seven steps, equal factors apart, so that a few very slow I/Os stay visible beside
     many fast ones.
     """
-    bounds = bounds_of([cell.per_s for cell in latency_map.cells])
-    domain = [
-        min((cell.from_ns for cell in latency_map.cells), default=1e3) or _LEAST_NS,
-        max((cell.to_ns for cell in latency_map.cells), default=1e6),
-    ]
+    cells, stretches = latency_map.cells, latency_map.stretches.to_dicts()
+    bounds = bounds_of(cells["per_s"].to_list())
+    domain = [min(cells["low"].to_list()) or _LEAST_NS, max(cells["high"].to_list())]
     x = {"x": time_axis(latency_map.seconds, "start"), "x2": {"field": "end"}}
     y = {"y": latency_axis("low", domain, grid=False), "y2": {"field": "high"}}
     tall = {"y": {"value": 0}, "y2": {"value": MAP_HEIGHT}}
-    stretches = latency_map.stretches
-    words = [_map_row(latency_map, column) for column in stretches]
+    words = [row | {"words": _map_words(latency_map, row)} for row in stretches]
     layers = [
-        layer("rect", _joined(latency_map, bounds), x | y | {"color": _heat(bounds)}),
+        layer("rect", _joined(cells.to_dicts(), bounds), x | y | _heat(bounds)),
         columns(words, x | tall),
     ]
-    width = max((column.end_s - column.start_s for column in stretches), default=1)
+    width = max(row["end"] - row["start"] for row in stretches)
     per = "second" if width <= 1 else f"{width:g} s"
     return ChartFigure(
         title=f"{latency_map.step}: {latency_map.direction} latency over time",
@@ -232,50 +229,45 @@ def latency_map_chart(latency_map: LatencyMap) -> ChartFigure:
         f"n = {latency_map.n:,} I/Os, no interval (n = 1 run)",
         drawing=lambda _: layered(layers, TIME_WIDTH, MAP_HEIGHT),
         id=f"map-{latency_map.step_index}-{latency_map.direction}",
-        alt=_map_sentence(latency_map),
+        alt=_map_sentence(latency_map, stretches),
     )
 
 
-def _joined(latency_map: LatencyMap, bounds: list[float]) -> list[Row]:
-    """The cells, with adjacent cells of one colour merged."""
+def _joined(cells: Sequence[Row], bounds: Sequence[float]) -> list[Row]:
+    """The cells, with adjacent cells of one colour merged: of a thousand cells a hundred."""
     rows: list[Row] = []
-    for cell in sorted(latency_map.cells, key=lambda cell: (cell.from_ns, cell.start_s)):
-        heat = place_of(cell.per_s, bounds)
-        last = rows[-1] if rows else None
-        low = cell.from_ns or _LEAST_NS
-        if last and (last["low"], last["heat"], last["end"]) == (low, heat, cell.start_s):
-            last["end"] = cell.end_s
+    for cell in cells:
+        heat, low, last = place_of(cell["per_s"], bounds), cell["low"] or _LEAST_NS, rows[-1:]
+        if last and (last[0]["low"], last[0]["heat"], last[0]["end"]) == (low, heat, cell["start"]):
+            last[0]["end"] = cell["end"]
             continue
-        rows.append(
-            {"start": cell.start_s, "end": cell.end_s, "low": low, "high": cell.to_ns, "heat": heat}
-        )
+        of = {key: cell[key] for key in ("start", "end", "high")}
+        rows.append(of | {"low": low, "heat": heat})
     return rows
 
 
-def _map_row(latency_map: LatencyMap, column: MapColumn) -> Row:
-    until = f"–{clock(column.end_s)}" if column.end_s - column.start_s > 1 else ""
+def _map_words(latency_map: LatencyMap, stretch: Row) -> str:
+    start, end = stretch["start"], stretch["end"]
     parts = [
         f"run {latency_map.run_id}",
         f"{latency_map.step} {latency_map.direction}",
-        f"{clock(column.start_s)}{until}",
-        f"n = {column.n:,} I/Os",
-        f"p50 ≤ {bare('lat_ns', column.p50_ns)}",
-        f"p99 ≤ {bare('lat_ns', column.p99_ns)}" if column.p99_ns is not None else "",
-        f"highest ≤ {bare('lat_ns', column.max_ns)}",
+        f"{clock(start)}{f'–{clock(end)}' if end - start > 1 else ''}",
+        f"n = {stretch['n']:,} I/Os",
+        *(
+            f"{name} ≤ {bare('lat_ns', stretch[name])}"
+            for name in ("p50", "p99", "highest")
+            if stretch[name] is not None
+        ),
     ]
-    words = " · ".join(word for word in parts if word)
-    return {"start": column.start_s, "end": column.end_s, "words": words}
+    return " · ".join(parts)
 
 
-def _map_sentence(latency_map: LatencyMap) -> str:
-    ordered = sorted(latency_map.stretches, key=lambda column: column.p50_ns)
-    if not ordered:
-        return f"No latencies of {latency_map.step}."
+def _map_sentence(latency_map: LatencyMap, stretches: Sequence[Row]) -> str:
     best, worst = (
-        f"{bare('lat_ns', column.p50_ns)} (at {clock(column.start_s)})"
-        for column in (ordered[0], max(ordered, key=lambda column: column.p50_ns))
+        f"{bare('lat_ns', row['p50'])} (at {clock(row['start'])})"
+        for row in (pick(stretches, key=itemgetter("p50")) for pick in (min, max))
     )
-    highest = bare("lat_ns", max(column.max_ns for column in ordered))
+    highest = bare("lat_ns", max(row["highest"] for row in stretches))
     return (
         f"{latency_map.step} {latency_map.direction} over {clock(latency_map.seconds)}: "
         f"the median lay between {best} and {worst}; the highest was {highest}."
@@ -289,4 +281,5 @@ def _map_sentence(latency_map: LatencyMap) -> str:
     rank=30,
 )
 def _map_of_run(data: ChartData) -> Iterator[ChartFigure]:
-    yield from map(latency_map_chart, data.latency_maps[:1])
+    if data.latency_map is not None:
+        yield latency_map_chart(data.latency_map)

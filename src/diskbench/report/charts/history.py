@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from diskbench.model.history import MetricHistory
+from diskbench.report.assemble.words import change_text
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
@@ -77,11 +78,6 @@ def _axes(track: MetricHistory) -> tuple[Channel, Channel]:
     utc = {"type": "utc", "padding": 8}
     x = {"field": "at", "type": "temporal", "title": None, "axis": x_axis, "scale": utc}
     return x, amount("value", axis=y_axis | labels, scale={"type": "log"} if log else scale)
-
-
-def change_text(change: float) -> str:
-    """`−12.3 %`."""
-    return f"{'−' if change < 0 else '+'}{abs(change) * 100:.1f} %"
 
 
 def _domain(track: MetricHistory) -> list[float]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from diskbench.report.assemble.phases import clock
-from diskbench.units import format_iops, format_latency_ns, format_mb_per_s, format_usd
+from diskbench.report.assemble.words import bare_text, figure_text
+from diskbench.units import format_usd
 
 Spec = dict[str, Any]
 """A Vega-Lite document, or a part of one."""
@@ -146,17 +146,6 @@ def time_axis(seconds: float, field: str = "second") -> Channel:
     return amount(field, axis=axis, scale={"domain": [0, seconds], "nice": False})
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """What an axis shows: its unit as a title, its labels as a Vega expression, and the words of a
-    value at a mark, to which its `unit` is added where no axis gives one."""
-
-    title: str
-    labels: str
-    words: Callable[[float], str]
-    unit: str = ""
-
-
 def _short(value: float) -> str:
     """`0.25`, `12`, `1.5k`, `12k`: of a step of a legend."""
     if value >= 1000:
@@ -164,39 +153,35 @@ def _short(value: float) -> str:
     return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
-_LATENCY = Quantity("time of one operation", LATENCY_LABELS, format_latency_ns)
-_QUANTITIES = {
-    "iops": Quantity(
-        "IOPS",
-        "datum.value < 1e3 ? format(datum.value, '~r') : format(datum.value, '~s')",
-        format_iops,
-        " IOPS",
-    ),
-    "bytes_per_s": Quantity("MB/s", "format(datum.value / 1e6, ',~r')", format_mb_per_s, " MB/s"),
-    "ios": Quantity("I/Os a second", "datum.value", _short),
-    "usd": Quantity("US dollars a month", "'$' + format(datum.value, ',~r')", format_usd),
+_TITLES = {
+    "iops": "IOPS",
+    "bytes_per_s": "MB/s",
+    "ios": "I/Os a second",
+    "usd": "US dollars a month",
 }
-
-
-def _quantity(metric: str) -> Quantity:
-    """The quantity of a metric: columns of latencies end in `_ns`."""
-    return _LATENCY if metric.endswith("_ns") else _QUANTITIES[metric]
+_LABELS = {
+    "iops": "datum.value < 1e3 ? format(datum.value, '~r') : format(datum.value, '~s')",
+    "bytes_per_s": "format(datum.value / 1e6, ',~r')",
+    "ios": "datum.value",
+    "usd": "'$' + format(datum.value, ',~r')",
+}
+"""Metric → its unit as a title, and the labels of its axis; all others are latencies."""
 
 
 def title(metric: str, direction: str = "total") -> str:
     """The unit, for an axis or a panel: `IOPS`, `read MB/s`."""
-    name = _quantity(metric).title
+    name = _TITLES.get(metric, "time of one operation")
     return name if direction == "total" else f"{direction} {name}"
 
 
 def bare(metric: str, value: float) -> str:
     """A value for a mark on an axis with a unit: `3,634`, `92.0`, `18.1 ms`."""
-    return _quantity(metric).words(value)
+    return {"ios": _short, "usd": format_usd}.get(metric, bare_text(metric))(value)
 
 
 def with_unit(metric: str, value: float) -> str:
     """A value with its unit: `3,634 IOPS`, `92.0 MB/s`."""
-    return bare(metric, value) + _quantity(metric).unit
+    return figure_text(metric)(value)
 
 
 def value_axis(
@@ -214,7 +199,7 @@ def value_axis(
     marks = {"values": powers_within(domain)} if log else {"tickCount": ticks}
     axis = {
         "title": title(metric) + (", logarithmic" if log else ""),
-        "labelExpr": _quantity(metric).labels,
+        "labelExpr": _LABELS.get(metric, LATENCY_LABELS),
         "domain": False,
         "ticks": False,
         "labelOverlap": "greedy",

@@ -192,10 +192,6 @@ def _intervals(points: Sequence[ChartPoint]) -> str:
 
 
 Row = dict[str, Any]
-DWARFS = 3.0
-"""Values are cut on a linear axis if the lowest of them exceeds the largest of the rest by this
-factor, and if they are at most a third of six or more values. Our choice."""
-_LEAST = 6
 
 
 def row(point: ChartPoint) -> Row:
@@ -212,17 +208,6 @@ def row(point: ChartPoint) -> Row:
         "description": point.description,
     }
     return fields | ({"href": point.href} if point.href else {})
-
-
-def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
-    """The largest value that does not dwarf the others, and the number of values that do."""
-    ordered = sorted(values)
-    most = len(ordered) // 3 if len(ordered) >= _LEAST else 0
-    for count in range(most, 0, -1):
-        usual, beyond = ordered[: len(ordered) - count], ordered[len(ordered) - count :]
-        if len(usual) >= 2 and usual[-1] > 0 and beyond[0] >= DWARFS * usual[-1]:
-            return usual[-1], count
-    return (ordered[-1] if ordered else 1.0), 0
 
 
 def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Channel:

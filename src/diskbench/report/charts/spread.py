@@ -1,7 +1,6 @@
 """The spread of one figure's values by group: by region, by hour of the day, by disk.
 
-    20 values or more   the density of the values or their logarithms as a violin, with a box in it
-    5 to 19             a box, and every value as a dot
+    5 values or more    a box, and every value as a dot
     fewer               every value as a dot, and the median: four values are too few for a box
 
 A box holds the middle half (quartiles by linear interpolation, Hyndman & Fan 1996, type 7), its
@@ -35,11 +34,11 @@ from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
 
 WIDTH = 320
 ROW = 40
-VIOLIN_FROM = 20
+_HALF = 0.24
+"""Half the height of a box, as a share of its row."""
 BOX_FROM = 5
 LEAST_MACHINES = 6
-"""Minimum numbers of values. Our choices; the third is the least for a 95 % interval (MR-6)."""
-_STEPS = 64
+"""Minimum numbers of values. Our choice; the second is the least for a 95 % interval (MR-6)."""
 By = Literal["region", "hour", "label"]
 Groups = Mapping[str, Sequence[ChartPoint]]
 """The points of each row by its name: one per machine, or samples of one machine, which give no
@@ -109,10 +108,9 @@ def _box(points: Sequence[ChartPoint], name: str, place: int, *, samples: bool) 
 
     values = [point.value for point in points]
     low, q1, centre, q3, high = map(float, np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
-    half = 0.24 if len(values) < VIOLIN_FROM else 0.1
     box: Row = {
         "name": name, "n": len(values), "low": low, "q1": q1, "median": centre, "q3": q3,
-        "high": high, "middle": place, "top": place - half, "bottom": place + half,
+        "high": high, "middle": place, "top": place - _HALF, "bottom": place + _HALF,
         "interval": None if samples else middle(points).interval,
     }  # fmt: skip
     text = {
@@ -137,11 +135,8 @@ def _subtitle(groups: Groups, boxes: Sequence[Row], *, samples: bool) -> str:
             words.append(f"no interval of fewer than {LEAST_MACHINES}")
     else:
         words.append(f"no interval (n = {span(machines)} machines)")
-    shown = ["dot: one value"] if min(counts) < VIOLIN_FROM else []
-    shown.append("line: median")
-    shown += ["box: middle half"] if max(counts) >= BOX_FROM else []
-    shown += ["outline: density"] if max(counts) >= VIOLIN_FROM else []
-    return "; ".join([*words, ", ".join(shown)])
+    box = ", box: middle half" if max(counts) >= BOX_FROM else ""
+    return "; ".join([*words, f"dot: one value, line: median{box}"])
 
 
 def _drawing(groups: Groups, boxes: Sequence[Row], metric: str, *, log: bool) -> Spec:
@@ -171,15 +166,7 @@ def _drawing(groups: Groups, boxes: Sequence[Row], metric: str, *, log: bool) ->
             place["y2"] = {"field": "bottom"}
         return place | ({"description": named("description")} if told else {})
 
-    many = [box for box in boxes if box["n"] >= VIOLIN_FROM]
     boxed = [box for box in boxes if box["n"] >= BOX_FROM]
-    of_boxes = list(zip(boxes, groups.values(), strict=True))
-    outlines = [
-        row
-        for box, of in of_boxes
-        if box in many and box["low"] < box["high"]
-        for row in _density([point.value for point in of], box["middle"], log=log)
-    ]
     brackets = [
         {
             "low": box["interval"][0],
@@ -195,18 +182,12 @@ def _drawing(groups: Groups, boxes: Sequence[Row], metric: str, *, log: bool) ->
     single = [
         # Slightly aside from the middle, different for each dot, but reproducible.
         row(point) | {"y": box["middle"] + ((number * 7) % 11 - 5) * 0.032}
-        for box, of in of_boxes
-        if box not in many
+        for box, of in zip(boxes, groups.values(), strict=True)
         for number, point in enumerate(of)
     ]
-    order = {"detail": named("of"), "order": amount("order")}
     layers = [
-        layer("line", outlines, at("value", "y") | order, color=SERIES[0], strokeWidth=1,
-              fill=SERIES[0], fillOpacity=0.18),
         layer("rule", boxed, at("low", "middle", "high"), color=MUTED, strokeWidth=1.2),
-        layer("bar", [box for box in boxed if box not in many], at("q1", "top", "q3", told=True),
-              color=SERIES[0], opacity=0.35),
-        layer("bar", many, at("q1", "top", "q3", told=True), color=SERIES[0], opacity=0.55),
+        layer("bar", boxed, at("q1", "top", "q3", told=True), color=SERIES[0], opacity=0.35),
         layer("rule", boxes, at("median", "top", told=True), color=INK, strokeWidth=2.2),
         interval_rule(brackets, at("low", "y", "high", told=True)),
         layer("tick", ends, at("end", "y"), color=ACCENT, thickness=2, size=8,
@@ -215,27 +196,3 @@ def _drawing(groups: Groups, boxes: Sequence[Row], metric: str, *, log: bool) ->
               color=INK, opacity=0.75),
     ]  # fmt: skip
     return layered(layers, WIDTH, ROW * len(names))
-
-
-def _density(values: Sequence[float], place: int, *, log: bool) -> list[Row]:
-    """The outline of a violin, both sides: Gaussian kernels between the extremes, n^(-1/5) standard
-    deviations wide (Scott 1992). Equal to that of `scipy.stats`, which takes long to import.
-
-    On a logarithmic axis it is the density of the logarithms, which matches the axis.
-    """
-    import numpy as np
-
-    taken = np.log(values) if log else np.asarray(values)
-    grid = np.linspace(taken.min(), taken.max(), _STEPS)
-    width = float(taken.std(ddof=1)) * len(taken) ** -0.2
-    height = np.exp(-0.5 * ((grid[:, None] - taken) / width) ** 2).sum(axis=1)
-    side = 0.42 * height / height.max()
-    places = np.exp(grid) if log else grid
-    outline = [
-        *zip(places, place - side, strict=True),
-        *zip(places[::-1], (place + side)[::-1], strict=True),
-    ]
-    return [
-        {"of": place, "value": float(x), "y": float(y), "order": number}
-        for number, (x, y) in enumerate([*outline, outline[0]])
-    ]

@@ -16,7 +16,6 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     Channel,
-    Spec,
     amount,
     bare,
     by_name,
@@ -57,47 +56,24 @@ def percentile_chart(spread: Sequence[Distribution]) -> ChartFigure:
         "x": amount("x", scale={"domain": [0, furthest * 1.02], "nice": False}, axis=axis),
         "y": latency_axis("ns", log_domain(row["ns"] for row in lines)),
     }
-    drawing = _drawing(shown, lines, _marks(shown), at)
-    return ChartFigure(
-        title="Latency percentiles",
-        subtitle="time of one I/O up to each percentile, both axes logarithmic; "
-        f"{_counts(shown, len(spread))}",
-        drawing=lambda _: drawing,
-        id=_id("percentiles", shown),
-        alt=_sentence(shown),
-    )
+    of_io = "time of one I/O up to each percentile, both axes logarithmic"
+    return _figure(spread, "percentiles", "Latency percentiles", of_io, lines, _marks(shown), at)
 
 
 def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
     """The share of I/Os up to each latency, at most six lines."""
     shown = _named(spread)
-    lines = [
-        row
-        for name, of in shown.items()
-        for row in _fewer(
-            [
-                {"ns": float(ns), "share": float(p), "line": name}
-                for ns, p in zip(of.latency_ns, of.shares(), strict=True)
-            ],
-            "share",
-        )
-    ]
-    domain = log_domain(row["ns"] for row in lines)
+    lines = [row for name, of in shown.items() for row in _shares(of, name)]
     share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "domain": False,
              "ticks": False, "minExtent": 34}  # fmt: skip
+    domain = log_domain(row["ns"] for row in lines)
     at = {
         "x": value_axis("ns", "lat_ns", domain, log=True, title=None),
         "y": amount("share", scale={"domain": [0, 1]}, axis=share),
     }
     marks = [mark for mark in _marks(shown) if mark["share"] < 0.9999]
-    drawing = _drawing(shown, lines, marks, at, "step-after")
-    return ChartFigure(
-        title="Latency distribution",
-        subtitle=f"share of I/Os that took at most a given time; {_counts(shown, len(spread))}",
-        drawing=lambda _: drawing,
-        id=_id("cdf", shown),
-        alt=_sentence(shown),
-    )
+    of_io = "share of I/Os that took at most a given time"
+    return _figure(spread, "cdf", "Latency distribution", of_io, lines, marks, at, "step-after")
 
 
 Shown = dict[str, Distribution]
@@ -124,13 +100,17 @@ def _named(spread: Sequence[Distribution]) -> Shown:
     return names
 
 
-def _drawing(
-    shown: Shown,
+def _figure(
+    spread: Sequence[Distribution],
+    kind: str,
+    title: str,
+    shows: str,
     lines: Sequence[Row],
     marks: Sequence[Row],
     at: dict[str, Channel],
     interpolate: str = "linear",
-) -> Spec:
+) -> ChartFigure:
+    shown = _named(spread)
     legend = {
         "orient": "top",
         "title": None,
@@ -153,7 +133,14 @@ def _drawing(
               interpolate=interpolate, strokeJoin="round"),
         layer("point", marks, at | told, filled=True, size=42, opacity=1),
     ]  # fmt: skip
-    return layered(layers, WIDTH, HEIGHT)
+    places = sorted({distribution.step_index for distribution in shown.values()})
+    return ChartFigure(
+        title=title,
+        subtitle=f"{shows}; {_counts(shown, len(spread))}",
+        drawing=lambda _: layered(layers, WIDTH, HEIGHT),
+        id=f"{kind}-{'-'.join(map(str, places))}",
+        alt=_sentence(shown),
+    )
 
 
 def _x(share: float) -> float:
@@ -170,6 +157,12 @@ def _tail(distribution: Distribution, name: str) -> list[Row]:
     if last is not None:
         corners.append((_x(distribution.highest), last))
     return _fewer([{"x": x, "ns": ns, "line": name} for x, ns in first + corners], "x")
+
+
+def _shares(distribution: Distribution, name: str) -> list[Row]:
+    """The line of a distribution: the share of I/Os up to each bucket."""
+    shares = zip(distribution.latency_ns, distribution.shares(), strict=True)
+    return _fewer([{"ns": float(ns), "share": float(p), "line": name} for ns, p in shares], "share")
 
 
 def _fewer(corners: list[Row], along: str) -> list[Row]:
@@ -210,8 +203,6 @@ def _marks(shown: Shown) -> list[Row]:
 
 def _counts(shown: Shown, of: int) -> str:
     """`n = 581,985 I/Os; no interval (n = 1 run)`."""
-    if not shown:
-        return "n = 0 I/Os; no interval (n = 0 runs)"
     runs = len({distribution.run_id for distribution in shown.values()})
     words = [
         f"n = {span(distribution.n for distribution in shown.values())} I/Os",
@@ -230,11 +221,6 @@ def _sentence(shown: Shown) -> str:
         for name, of in shown.items()
     ]
     return f"Latency of {'; '.join(parts)}."
-
-
-def _id(kind: str, shown: Shown) -> str:
-    places = sorted({distribution.step_index for distribution in shown.values()})
-    return f"{kind}-{'-'.join(map(str, places))}"
 
 
 @chart(

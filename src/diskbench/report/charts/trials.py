@@ -11,7 +11,7 @@ from itertools import islice
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import Verdict
-from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData, points_by_step, step_values
+from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData, points_by_step, step_points
 from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.bars import bars_chart
@@ -154,24 +154,17 @@ def _by_run(data: ChartData) -> Iterator[ChartFigure]:
     numbers = {row.run_id: row.number for row in data.runs}
     if data.single is None or len(numbers) < LEAST_RUNS:
         return
-    values = step_values(data.single)
-    values.sort(key=lambda value: min(value.values) / max(value.values))
-    for number, of_step in enumerate(values[:MOST_RUN_STEPS]):
-        line = ChartPoint(
-            label=of_step.step,
-            metric=of_step.metric,
-            value=of_step.value,
-            direction=of_step.direction,
-            values=of_step.values,
-            run_ids=of_step.run_ids,
-            numbers=tuple(numbers[run_id] for run_id in of_step.run_ids),
-        )
+    points = step_points(data.single)
+    points.sort(key=lambda point: min(point.values) / max(point.values))
+    for number, point in enumerate(points[:MOST_RUN_STEPS]):
+        step = point.label
+        of_runs = tuple(numbers[run_id] for run_id in point.run_ids)
         yield runs_chart(
-            [line],
+            [replace(point, numbers=of_runs, marks=())],
             name=f"runs-{number}",
-            heading=f"{of_step.step}, run after run",
-            cliffs=_cliffs(data, of_step.step, numbers),
-            hrefs={run_id: row_href(run_id) for run_id in of_step.run_ids},
+            heading=f"{step}, run after run",
+            cliffs=_cliffs(data, step, numbers),
+            hrefs={run_id: row_href(run_id) for run_id in point.run_ids},
         )
 
 

@@ -30,11 +30,10 @@ other have room for narrower ones."""
 
 @dataclass(frozen=True)
 class PageChart:
-    """A figure with its drawing; `log` is the second drawing where the axis can be switched."""
+    """A figure with its drawing."""
 
     figure: ChartFigure
     svg: Markup
-    log: Markup | None = None
 
     @property
     def alt(self) -> str:
@@ -56,17 +55,13 @@ class PageChart:
 def drawn(
     figures: Sequence[ChartFigure], *, first: int = 1, paper: bool = False
 ) -> list[PageChart]:
-    """The figures as drawings; those without an id are numbered from `first`. On paper colours are
-    fixed, and only the axis that suits the data is drawn."""
+    """The figures as drawings on the axis that suits their data; those without an id are numbered
+    from `first`. On paper colours are fixed."""
     charts = []
     for number, one in enumerate(figures, first):
         figure = one if one.id else replace(one, id=f"chart-{number}")
-        # Vega escapes every text that it draws.
-        if paper:
-            charts.append(PageChart(figure, Markup(in_light(svg(figure)))))  # noqa: S704
-            continue
-        log = Markup(svg(figure, log=True)) if figure.log is not None else None  # noqa: S704
-        charts.append(PageChart(figure, Markup(svg(figure, log=False)), log))  # noqa: S704
+        drawing = in_light(svg(figure)) if paper else svg(figure)
+        charts.append(PageChart(figure, Markup(drawing)))  # noqa: S704 - Vega escapes every text
     return charts
 
 

@@ -8,7 +8,6 @@ from typing import Literal
 
 from sqlalchemy.engine import Engine
 
-from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
 from diskbench.catalog.differences import differences
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import (
@@ -23,16 +22,15 @@ from diskbench.catalog.published import (
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.ids import LAST
-from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.run import Run
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
 from diskbench.report.assemble.subject import marks_of
 from diskbench.report.published.points import at_one_level
+from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import Selection, chosen
+from diskbench.results.trial import Trial, read_trials
 from diskbench.store.query import find_runs
-from diskbench.store.rows import find_plan
-from diskbench.store.step_rows import load_results
 from diskbench.store.where import Filter
 
 
@@ -45,7 +43,7 @@ class FigureBeside(Frozen):
     ratio: float
 
 
-class TrialBeside(Frozen):
+class RunsBeside(Frozen):
     """One trial's runs beside the figures of the same disk and workload.
 
     `marks` qualify our figures: emulated, imported, unverified. `differences` say why figures may
@@ -67,40 +65,39 @@ class ComparePublishedDocument(Frozen):
     nothing about a cloud's disk and were not selected explicitly."""
 
     format: Literal[1] = 1
-    trials: tuple[TrialBeside, ...]
+    trials: tuple[RunsBeside, ...]
     left_out: tuple[str, ...] = ()
 
 
 def trial_beside(
     asked: RunSubject,
-    measured: Sequence[Measurement],
+    trial: Trial,
     figures: Sequence[Published],
     *,
-    trial_id: str,
-    run_ids: Sequence[str],
-    marks: Sequence[str] = (),
-    warnings: Sequence[Warning] = (),
-    year: int | None = None,
     named: bool = False,
-    gobonniego_file: bool = False,
-) -> TrialBeside:
+) -> RunsBeside:
     """A trial beside the figures that match it; with `named`, beside every given figure of the same
     workload, whatever its disk."""
+    first, run_ids = trial.runs[0], tuple(run.run_id for run in trial.runs)
+    marks, when = marks_of(trial.runs), first.started_at or first.measured_at
     matched = match(asked, figures)
     taken, why_not, nearest = matched.figures, matched.why_not, matched.nearest
     if named:
         parted = [(figure, part(asked, figure)) for figure in figures]
         taken = tuple(f for f, at in parted if at is None or at.criterion != "workload")
         why_not = f"none that is named was measured as profile {asked.profile} does"
-    ours = (at_one_level(figure, measured, gobonniego_file=gobonniego_file) for figure in taken)
+    theirs = first.provider == GOBONNIEGO_FILE
+    ours = (at_one_level(one, trial.measurements, gobonniego_file=theirs) for one in taken)
     pairs = tuple(pair for pair in ours if pair is not None)
     if taken and not pairs:
         why_not, nearest = "the runs finished no step of that workload", ()
-    return TrialBeside(
-        trial_id=trial_id,
-        run_ids=tuple(run_ids),
+    warnings = [doubt for of in trial.steps.values() for step in of for doubt in step.warnings]
+    year = int(when[:4]) if when else None
+    return RunsBeside(
+        trial_id=trial.trial_id,
+        run_ids=run_ids,
         subject=_subject(asked),
-        marks=tuple(marks),
+        marks=marks,
         figures=tuple(
             FigureBeside(figure=pair.figure, ours=pair.ours, runs=pair.runs, ratio=pair.ratio)
             for pair in pairs
@@ -149,8 +146,17 @@ def compared(
             f"run {first[0].run_id} is {words}: it is not a figure of a cloud's disk",
             advice="to compare it with published figures anyway, add --include-emulated",
         )
+    read = read_trials(engine, {runs[0].trial_id: runs for runs in taken}, evidence, open_books())
     return ComparePublishedDocument(
-        trials=tuple(_beside(engine, runs, figures, evidence) for runs in taken),
+        trials=tuple(
+            trial_beside(
+                asked_of(trial.runs[0], trial.plan),
+                trial,
+                figures or load_published(),
+                named=bool(figures),
+            )
+            for trial in read.values()
+        ),
         left_out=() if include_emulated else tuple(run.run_id for m in marked for run in m),
     )
 
@@ -167,30 +173,3 @@ def _trials(engine: Engine, asked: Selection, *, alone: bool) -> list[tuple[Run,
     if not trials:
         raise InvalidValue(f"{asked.words!r} names no run", advice="see 'diskbench results list'")
     return [tuple(sorted(of, key=lambda run: int(run.run_index))) for of in trials.values()]
-
-
-def _beside(
-    engine: Engine,
-    runs: Sequence[Run],
-    named: Sequence[Published],
-    evidence: EvidenceOfRuns,
-) -> TrialBeside:
-    first = runs[0]
-    run_ids = [str(run.run_id) for run in runs]
-    results = load_results(engine, *run_ids)
-    steps = [step for run_id in run_ids for step in results[run_id]]
-    when = first.started_at or first.measured_at
-    plan = find_plan(engine, first.trial_id)
-    courses = courses_by_step([phase for run in runs for phase in evidence.phases(run, plan)])
-    return trial_beside(
-        asked_of(first, plan),
-        cliff_safe_rows([row for step in steps for row in step.measurements], courses),
-        named or load_published(),
-        trial_id=first.trial_id,
-        run_ids=run_ids,
-        marks=marks_of(runs),
-        warnings=[warning for step in steps for warning in step.warnings],
-        year=int(when[:4]) if when else None,
-        named=bool(named),
-        gobonniego_file=first.provider == GOBONNIEGO_FILE,
-    )

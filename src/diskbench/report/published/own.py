@@ -26,7 +26,6 @@ from diskbench.report.published.points import (
     at_one_level,
     of_outlook,
     predicted_cliffs,
-    run_values,
     short_label,
 )
 from diskbench.results.run_evidence import EvidenceOfRuns
@@ -125,8 +124,7 @@ def _point(trial: Trial, figure: Published, marks: tuple[str, ...]) -> ChartPoin
     joined = at_one_level(figure, trial.measurements, gobonniego_file=theirs)
     if joined is None:
         return None
-    by_run = run_values(figure, trial.measurements, gobonniego_file=theirs)
-    values = tuple(by_run.values())
+    by_run, values = joined.by_run, tuple(joined.by_run.values())
     numbers = {run.run_id: run.number for run in trial.runs}
     rental = trial.plan.rental if trial.plan else None
     point = ChartPoint(

@@ -170,24 +170,18 @@ def _step(outlook: PlanExpectation | None, name: str) -> StepExpectation | None:
     return next((step for step in outlook.steps if step.name == name), None) if outlook else None
 
 
-def run_values(
-    figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
-) -> dict[str, float]:
-    """Our value by run id, for each run that has the figure, in the order of the runs."""
-    values = {}
-    for run_id in dict.fromkeys(row.run_id for row in measured):
-        of_run = [row for row in measured if row.run_id == run_id]
-        for pair in beside([figure], of_run, gobonniego_file=gobonniego_file):
-            values[run_id] = pair.ours
-    return values
-
-
 def at_one_level(
     figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
 ) -> Beside | None:
-    """The figure beside ours, over the runs at the lasting level; None if no row has the figure."""
-    values = run_values(figure, measured, gobonniego_file=gobonniego_file)
-    fall = fall_of(tuple(values.values())) if figure.metric in _RATES else None
-    run_ids = set(list(values)[fall.index :] if fall is not None else values)
-    rows = [row for row in measured if row.run_id in run_ids]
-    return next(iter(beside([figure], rows, gobonniego_file=gobonniego_file)), None)
+    """The figure beside ours, over the runs at the lasting level, with the values of all runs; None
+    if no row has the figure."""
+    for pair in beside([figure], measured, gobonniego_file=gobonniego_file):
+        values = pair.by_run
+        fall = fall_of(tuple(values.values())) if figure.metric in _RATES else None
+        if fall is None:
+            return pair
+        lasting = set(list(values)[fall.index :])
+        rows = [row for row in measured if row.run_id in lasting]
+        (last,) = beside([figure], rows, gobonniego_file=gobonniego_file)
+        return replace(last, by_run=values)
+    return None

@@ -11,7 +11,7 @@ from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import group
 from diskbench.plan.published import published_verdict
 from diskbench.report.assemble.words import cut, figure_text, rate_words
-from diskbench.report.published.document import ComparePublishedDocument, FigureBeside, TrialBeside
+from diskbench.report.published.document import ComparePublishedDocument, FigureBeside, RunsBeside
 from diskbench.report.terminal.screen import wrapped
 
 WIDTH = 80
@@ -154,7 +154,7 @@ def beside_lines(document: ComparePublishedDocument) -> Iterator[str]:
         yield from _trial_lines(trial)
 
 
-def _trial_lines(trial: TrialBeside) -> Iterator[str]:
+def _trial_lines(trial: RunsBeside) -> Iterator[str]:
     runs = f"run {trial.run_ids[0]}"
     if len(trial.run_ids) > 1:
         runs += f" and {len(trial.run_ids) - 1} more of its trial"
@@ -176,7 +176,7 @@ def _trial_lines(trial: TrialBeside) -> Iterator[str]:
         yield from wrapped("  - ", words, WIDTH)
 
 
-def _nearest(trial: TrialBeside) -> Iterator[str]:
+def _nearest(trial: RunsBeside) -> Iterator[str]:
     if trial.nearest:
         yield "  nearest:"
     for near in trial.nearest:

@@ -14,12 +14,14 @@ from diskbench.analysis.time_share import share_of_runs
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
+    change_text,
     counted,
     difference_text,
     figure_text,
+    nothing_text,
     times,
 )
-from diskbench.report.charts.history import change_text, history_chart
+from diskbench.report.charts.history import history_chart
 from diskbench.report.page.page import PageChart, drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
 from diskbench.report.site.table import runs_table
@@ -101,7 +103,7 @@ def _line(track: MetricHistory, place: int) -> dict[str, Any]:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
     since = f"since {day(changes[-1].at)}, " if changes else ""
     left_out = f"; {track.left_out} trials left out: their facts differ" if track.left_out else ""
-    history = f"{since}{_history(track)}" if times > 1 else "measured once"
+    history = f"{since}{nothing_text(track.history)}" if times > 1 else "measured once"
     return {
         "id": f"{track.metric}-{place}",
         "step": track.history.step,
@@ -121,20 +123,6 @@ def _job(track: MetricHistory) -> str:
     block = format_bytes(track.block_bytes) if track.block_bytes else None
     depth = f"depth {track.iodepth}" if track.iodepth else None
     return ", ".join(filter(None, (track.rw, block, depth)))
-
-
-def _history(track: MetricHistory) -> str:
-    """The changes that were found, and the smallest change that could be detected."""
-    history = track.history
-    measured = len(history.points)
-    if history.visible is None:
-        return f"measured {times(measured)}; at least six measurements are needed to find a change"
-    count = len(history.changes)
-    text = f"{count} change{'s'[: count != 1]}" if count else "no change"
-    return (
-        f"{text} in {measured} measurements; a change of {history.visible * 100:.0f} % or more "
-        f"would have been detected, noise {history.noise * 100:.1f} %"
-    )
 
 
 def _drawn(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import diskbench
 from diskbench.report.assemble.words import NO_DATE, row_href
 from diskbench.report.templates import asset, environment, styled
 
@@ -24,35 +25,17 @@ METRIC_TITLES = {
 
 @dataclass(frozen=True)
 class Site:
-    """The values that all pages of a site share. `url` is its public address, with a `/` at its
-    end; empty where it is not known."""
-
-    title: str
-    version: str
-    url: str = ""
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """The options of the site. `evidence_base` is the readers' URL of the evidence store (without a
-    trailing `/`), `evidence_url` the store given on the command line, `site_url` the public address
-    of the site (with a trailing `/`; empty: not known)."""
+    """The options of a site, which all its pages share. `url` is its public address (with a
+    trailing `/`; empty: not known), `evidence_base` the readers' URL of the evidence store (without
+    one), `evidence_url` the store given on the command line."""
 
     title: str = "Disk benchmarks"
+    url: str = ""
     anonymous: bool = False
     with_evidence: bool = False
     evidence_base: str | None = None
     evidence_url: str | None = None
-    site_url: str = ""
     full: bool = False
-
-
-@dataclass(frozen=True)
-class Around:
-    """The configuration of a trial: the key of its page, and its words."""
-
-    key: str
-    words: str
 
 
 def trial_name(trial_id: str) -> str:
@@ -99,7 +82,7 @@ def render(
         .get_template(template)
         .render(
             site_title=site.title,
-            version=site.version,
+            version=diskbench.__version__,
             here=here,
             up=up,
             charts=charts,

@@ -16,8 +16,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from diskbench.model.history import ConfigurationLine, NewLevel, SiteRunLine
-from diskbench.report.assemble.words import NO_DATE, figure_text
-from diskbench.report.charts.history import change_text
+from diskbench.report.assemble.words import NO_DATE, change_text, figure_text
 from diskbench.report.site.frame import Site, configuration_name, day, moment, render, run_href
 from diskbench.report.site.table import configurations_table, runs_table
 from diskbench.visible import visible

@@ -16,7 +16,6 @@ from diskbench.model.run import AskedRun, Run
 from diskbench.model.verdict import Verdict
 from diskbench.plugins import known_plugin
 from diskbench.report.assemble.view import View
-from diskbench.report.site.frame import Around
 from diskbench.results.history import by_subject, key_of
 from diskbench.results.trial_figures import Fields
 from diskbench.results.trial_figures import words as words_of
@@ -240,10 +239,10 @@ class ShownRuns:
     machines: Mapping[str, str] = field(default_factory=dict)
     _subjects: Mapping[str, Fields] = field(default_factory=dict)
 
-    def around(self, row: AskedRun) -> Around:
-        """The links of the page of a run's trial."""
+    def around(self, row: AskedRun) -> dict[str, str]:
+        """The configuration of a run: the key of its page, and its words."""
         subject = self._subjects[row.run.run_id]
-        return Around(key=self.keys[subject], words=words_of(self.fields[subject]))
+        return {"key": self.keys[subject], "words": words_of(self.fields[subject])}
 
     def asked(self, row: AskedRun) -> dict[str, str]:
         """The fields of a run's subject that the site shows."""

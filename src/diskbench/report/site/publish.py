@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,13 +19,13 @@ from sqlalchemy.engine import Engine
 import diskbench
 from diskbench.model.history import ConfigurationLine, SiteRunLine
 from diskbench.parallel import few_at_a_time
-from diskbench.report.assemble.stored_report import RUNS_AT_ONCE
+from diskbench.report.assemble.stored_report import RUNS_AT_ONCE, ReportReader
 from diskbench.report.site.configuration import configuration_page
-from diskbench.report.site.frame import Site, Wishes, configuration_name, trial_name
+from diskbench.report.site.frame import Site, configuration_name, trial_name
 from diskbench.report.site.lines import configuration_line
 from diskbench.report.site.listings import FEED, index_page, regressions_feed, runs_page
 from diskbench.report.site.private import ShownRuns, shown_runs_of
-from diskbench.report.site.trial_page import TrialPages, evidence_folder
+from diskbench.report.site.trial_page import copy_evidence, evidence_folder, trial_page
 from diskbench.report.terminal.screen import screen
 from diskbench.results.history import configurations
 from diskbench.results.run_evidence import OpenStore
@@ -57,7 +57,7 @@ class _Build:
     are digests of the rows of each run; `wanted` are the names of all files of the site, which are
     known when it is built."""
 
-    database: Engine
+    reader: ReportReader
     folder: SiteFolder
     filters: Sequence[Filter]
     site: Site
@@ -71,26 +71,26 @@ def publish_site(
     database: Engine,
     path: Path,
     filters: Sequence[Filter],
-    wishes: Wishes,
+    site: Site,
     open_store: OpenStore,
 ) -> Done:
     """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
     with open_site(path) as folder:
-        site = Site(wishes.title, diskbench.__version__, wishes.site_url)
+        reader = ReportReader(database, open_store, site.evidence_url)
         rows = load_asked(database, filters)
-        shown = shown_runs_of(rows, anonymous=wishes.anonymous)
+        shown = shown_runs_of(rows, anonymous=site.anonymous)
         digests = run_digests(database, [row.run.run_id for row in rows])
-        build = _Build(database, folder, filters, site, common_digest(wishes), shown, digests)
-        evidence = [evidence_folder(row.run.run_id) for row in rows if wishes.with_evidence]
+        build = _Build(reader, folder, filters, site, common_digest(site), shown, digests)
+        evidence = [evidence_folder(row.run.run_id) for row in rows if site.with_evidence]
         folder.claim([
             *LISTINGS,
             *map(trial_name, shown.trials),
             *map(configuration_name, shown.keys.values()),
             *evidence,
         ])  # fmt: skip
-        if wishes.full:
+        if site.full:
             folder.forget_digests()
-        trials = _trials(build, TrialPages(database, site, wishes, shown, open_store))
+        trials = _trials(build)
         lines = _configurations(build, trials)
         of_runs = {line["run_id"]: line for trial in trials.values() for line in trial.lines}
         _listings(build, lines, [of_runs[row.run.run_id] for row in rows[:MOST_LISTED]])
@@ -105,50 +105,50 @@ def publish_site(
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _Made:
     """What other pages depend on of a trial: the digest of its inputs, and its runs' lines."""
 
     digest: str
     lines: Sequence[dict[str, Any]]
 
 
-def _trials(build: _Build, pages: TrialPages) -> dict[str, _Trial]:
+def _trials(build: _Build) -> dict[str, _Made]:
     """Write the pages of trials that are out of date; all trials by id, the newest first."""
-    folder, shown = build.folder, build.shown
-    trials, stale = dict[str, _Trial](), dict[str, str]()
+    reader, site, folder, shown = build.reader, build.site, build.folder, build.shown
+    trials, stale = dict[str, _Made](), dict[str, str]()
     for trial_id, rows in shown.trials.items():
         of_rows = [build.rows[row.run.run_id] for row in rows]
         # An anonymous page depends on other trials too: on how the site calls its configuration.
-        digest = digest_of(build.common, of_rows, asdict(shown.around(rows[0])))
+        digest = digest_of(build.common, of_rows, shown.around(rows[0]))
         entry = folder.fresh(trial_name(trial_id), digest)
         if entry is None or not all(map(folder.has, entry.quoted["evidence"])):
             stale[trial_id] = digest
         else:
-            trials[trial_id] = _Trial(digest, entry.quoted["lines"])
+            trials[trial_id] = _Made(digest, entry.quoted["lines"])
             build.wanted.update((trial_name(trial_id), *entry.quoted["evidence"]))
     with _progress("trials", len(stale)) as advance:
         rows_of = ((trial_id, shown.trials[trial_id]) for trial_id in stale)
         for few in few_at_a_time(rows_of, RUNS_AT_ONCE):
-            pages.prepare(few)
+            reader.prepare({name: [row.run for row in rows] for name, rows in few.items()})
             for trial_id, rows in few.items():
                 digest = stale[trial_id]
-                copied = pages.copy_evidence(folder, rows)
-                page = pages.page(rows, shown.around(rows[0]), copied)
-                lines = [line.model_dump(mode="json", exclude_defaults=True) for line in page.lines]
+                copied = [name for row in rows for name in copy_evidence(reader, site, folder, row)]
+                html, of_runs, complete = trial_page(reader, site, shown, rows, copied)
+                lines = [line.model_dump(mode="json", exclude_defaults=True) for line in of_runs]
                 folder.write(
                     trial_name(trial_id),
-                    page.html.encode(),
+                    html.encode(),
                     # Evidence that could not be read may be available next time.
-                    digest if page.complete else "",
+                    digest if complete else "",
                     {"evidence": copied, "lines": lines},
                 )
-                trials[trial_id] = _Trial(digest, lines)
+                trials[trial_id] = _Made(digest, lines)
                 build.wanted.update((trial_name(trial_id), *copied))
                 advance()
     return trials
 
 
-def _configurations(build: _Build, trials: Mapping[str, _Trial]) -> list[ConfigurationLine]:
+def _configurations(build: _Build, trials: Mapping[str, _Made]) -> list[ConfigurationLine]:
     """Write the pages of configurations that are out of date; the lines of all, that of the newest
     run first."""
     folder, shown = build.folder, build.shown
@@ -166,7 +166,7 @@ def _configurations(build: _Build, trials: Mapping[str, _Trial]) -> list[Configu
         subject: rows for subject, rows in shown.groups.items() if shown.keys[subject] in stale
     }
     with _progress("configurations", len(stale)) as advance:
-        for named in configurations(build.database, build.filters, groups):
+        for named in configurations(build.reader.database, build.filters, groups):
             one = shown.configuration(named)
             of_runs = {
                 line["run_id"]: line
@@ -210,11 +210,9 @@ def digest_of(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def common_digest(wishes: Wishes) -> str:
+def common_digest(site: Site) -> str:
     """A digest of what all pages depend on: the program and the options."""
-    return digest_of(
-        _program(), wishes.title, wishes.anonymous, wishes.with_evidence, wishes.evidence_base
-    )
+    return digest_of(_program(), site.title, site.anonymous, site.with_evidence, site.evidence_base)
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.history import Best, ConfigurationLine, SiteRunLine
 from diskbench.model.verdict import Trust
-from diskbench.report.charts.history import change_text
+from diskbench.report.assemble.words import change_text
 from diskbench.report.site.frame import configuration_name, day, moment, run_href
 from diskbench.units import format_iops, format_usd
 

@@ -15,17 +15,21 @@ from diskbench.analysis.compare_sentence import percent
 from diskbench.model.campaign import ReplicateLine, Replicates
 from diskbench.model.comparison import Compared, Comparison, Finding, Metric, Replicated
 from diskbench.model.doubts import doubt_words
-from diskbench.model.history import History
+from diskbench.model.history import History, LevelChange
 from diskbench.model.ids import short
 from diskbench.model.verdict import StepVerdict
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
     bare_text,
+    change_text,
     counted,
     difference_text,
     figure_text,
     local_time,
+    noise_text,
+    nothing_text,
     times,
+    utc_moment,
 )
 from diskbench.report.terminal.screen import aligned, sparkline, wrapped
 
@@ -207,7 +211,8 @@ def regression_lines(
             largest = max(abs(change.change) for change in history.changes)
             changed.append((-largest, [*_history(history, width), ""]))
         else:
-            steady += wrapped("", f"{_name(history)}: {_nothing(history)}", width)
+            limits = "" if history.visible is None else f", {_limits(history)}"
+            steady += wrapped("", f"{_name(history)}: {nothing_text(history)}{limits}", width)
     for _, lines in sorted(changed, key=itemgetter(0)):
         yield from lines
     yield from steady
@@ -216,46 +221,52 @@ def regression_lines(
         yield from wrapped("", f"left out, because they have no date: {text}", width)
 
 
-def _history(history: History, width: int) -> Iterator[str]:
+def notice(histories: Sequence[History]) -> str:
+    """What to tell a team of the changes for the worse that the newest time showed, a line each;
+    empty where there is none. Plain text, which Slack and Mattermost show as it is."""
+    lines = [
+        f"• {_name(history)}: {_level(history, change)}, since {utc_moment(change.at)}"
+        + "".join(f"; {difference_text(difference)}" for difference in change.differences)
+        for history in histories
+        for change in history.changes
+        if change.new and change.regression
+    ]
+    if not lines:
+        return ""
+    return "\n".join([f"diskbench: {counted(len(lines), 'figure')} became worse", *lines])
+
+
+def _level(history: History, change: LevelChange) -> str:
+    """`3,039 IOPS → 2,674 IOPS (−12.0 %)`."""
     show = figure_text(history.metric)
+    before, after = show(change.median_before), show(change.median_after)
+    return f"{before} → {after} ({change_text(change.change)})"
+
+
+def _history(history: History, width: int) -> Iterator[str]:
     yield from wrapped("", f"{_name(history)}: measured {times(len(history.points))}", width)
     yield f"  {sparkline([point.value for point in history.points][-_SPARK:])}"
     for change in history.changes:
         yield from wrapped(
             "  ",
             f"{local_time(change.at)}  {'worse' if change.regression else 'better'}: "
-            f"{show(change.median_before)} → {show(change.median_after)} "
-            f"({'−' if change.change < 0 else '+'}{abs(change.change) * 100:.1f} %), "
-            f"measured {times(change.since)} since, "
+            f"{_level(history, change)}, measured {times(change.since)} since, "
             f"the last before it was {local_time(change.before)}",
             width,
         )
         if change.differences:
             text = "; ".join(difference_text(difference) for difference in change.differences)
             yield from wrapped("    what changed with it: ", text, width)
-    yield from wrapped("  ", _limits(history), width)
+    yield from wrapped("  ", f"{noise_text(history)}, {_limits(history)}", width)
 
 
 def _name(history: History) -> str:
     return f"{history.block}, {history.step} {history.direction}"
 
 
-def _nothing(history: History) -> str:
-    count = len(history.points)
-    if history.visible is None:
-        return f"measured {times(count)}; at least six measurements are needed to find a change"
-    return f"no change in {count} measurements; {_limits(history)}"
-
-
 def _limits(history: History) -> str:
-    step = (
-        ""
-        if history.visible is None
-        else f"a change of {history.visible * 100:.0f} % or more would have been detected, "
-    )
-    parts = [
-        f"{step}noise {history.noise * 100:.1f} %, (max − min) / median {history.span * 100:.0f} %"
-    ]
+    """How far its figures lie apart, and what was left out."""
+    parts = [f"(max − min) / median {history.span * 100:.0f} %"]
     if history.after_cliff:
         parts.append(f"of {history.after_cliff} trials the level after a cliff counts")
     if out := sum(point.left_out for point in history.points):

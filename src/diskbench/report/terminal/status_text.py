@@ -17,15 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 from diskbench.model.campaign import (
-    CellSeen,
     CellState,
     CellStatus,
     FleetDocument,
-    LeaseSeen,
     MatrixStatus,
-    QueueSeen,
     UntilStatus,
-    WorkerSeen,
 )
 from diskbench.model.finding import Finding
 from diskbench.model.ids import short
@@ -41,21 +37,63 @@ _NO_WORKER = "no worker is running; start one with: diskbench worker"
 
 def fleet_table(fleet: FleetDocument) -> RenderableType:
     """Workers, queues, running cells and rented resources; a line replaces each empty table."""
-    parts: list[RenderableType] = []
-    for title, empty, table in (
+    workers = [
         (
-            "Workers",
-            "no worker is running; start one with: diskbench worker",
-            _workers(fleet.workers),
+            worker.name,
+            f"{worker.hostname}:{worker.pid}",
+            "–" if worker.queues is None else " ".join(worker.queues),
+            f"{worker.running}" + (f" of {worker.concurrency}" if worker.concurrency else ""),
+            f"{format_duration_s(worker.beat_age_s)} ago",
+            "dead" if not worker.alive else "draining" if worker.draining else "alive",
+        )
+        for worker in fleet.workers
+    ]
+    queues = [
+        (
+            queue.route,
+            queue.partition,
+            *map(str, (queue.waiting, queue.queued, queue.running, queue.workers)),
+        )
+        for queue in fleet.queues
+    ]
+    cells = [
+        (
+            cell.name,
+            cell.state,
+            cell.doing or "–",
+            "–" if cell.age_s is None else format_duration_s(cell.age_s),
+            cell.worker or "gone",
+        )
+        for cell in fleet.cells
+    ]
+    leases = [
+        (
+            short(lease.lease_id),
+            f"{lease.provider} {lease.region or ''}".rstrip(),
+            format_duration_s(lease.age_s),
+            "unknown" if lease.usd is None else f"${lease.usd:,.2f}",
+            "in use" if lease.in_use else lease.error or "nobody's",
+        )
+        for lease in fleet.leases
+    ]
+    tables: tuple[tuple[str, str, str, Sequence[Sequence[str]], Sequence[int]], ...] = (
+        ("Workers", _NO_WORKER, "name host:pid serves runs beat state", workers, (0, 1, 2)),
+        (
+            "Queues",
+            "no cell waits for a worker",
+            "route partition waiting queued running workers",
+            queues,
+            (0, 1),
         ),
-        ("Queues", "no cell waits for a worker", _queues(fleet.queues)),
-        ("Running", "nothing runs", _cells(fleet.cells)),
-        (_title(fleet), "nothing is rented", _leases(fleet.leases)),
-    ):
-        parts += [Text(title, style="bold"), table if table.row_count else Text(f"  {empty}")]
-        parts.append(Text(""))
-    parts += [Text(f"! {line}", style="yellow") for line in _worries(fleet)]
-    return Group(*(parts if _worries(fleet) else parts[:-1]))
+        ("Running", "nothing runs", "cell state step age worker", cells, (0, 2, 4)),
+        (_title(fleet), "nothing is rented", "lease where age cost state", leases, (1, 4)),
+    )
+    parts: list[RenderableType] = []
+    for title, empty, titles, rows, wide in tables:
+        table = _table(titles.split(), rows, wide=wide) if rows else Text(f"  {empty}")
+        parts += [Text(title, style="bold"), table, Text("")]
+    worries = [Text(f"! {line}", style="yellow") for line in _worries(fleet)]
+    return Group(*(parts if worries else parts[:-1]), *worries)
 
 
 def _title(fleet: FleetDocument) -> str:
@@ -65,86 +103,19 @@ def _title(fleet: FleetDocument) -> str:
     return f"Open leases: {len(fleet.leases)}{unpriced}, ${fleet.usd:,.2f} so far"
 
 
-def _that_wait(count: int) -> str:
-    return "1 cell waits" if count == 1 else f"{count} cells wait"
-
-
 def _worries(fleet: FleetDocument) -> list[str]:
     """Queues that no worker serves, and leases that no process uses."""
     lines = [
-        f"{_that_wait(queue.waiting + queue.queued)} for a worker that serves {queue.route}: "
-        f"diskbench worker --queues {queue.route}"
+        f"{counted(waiting, 'cell')} wait{'s' if waiting == 1 else ''} for a worker that serves "
+        f"{queue.route}: diskbench worker --queues {queue.route}"
         for queue in fleet.queues
-        if not queue.workers and queue.waiting + queue.queued
+        if not queue.workers and (waiting := queue.waiting + queue.queued)
     ]
     unused = [lease.lease_id for lease in fleet.leases if not lease.in_use]
     if unused:
         which = f"lease {short(unused[0])}" if len(unused) == 1 else f"{len(unused)} leases"
         lines.append(f"no process uses {which}: see 'diskbench gc --dry-run'")
     return lines
-
-
-def _workers(workers: Sequence[WorkerSeen]) -> Table:
-    rows = (
-        (
-            worker.name,
-            f"{worker.hostname}:{worker.pid}",
-            "–" if worker.queues is None else " ".join(worker.queues),
-            f"{worker.running}" + (f" of {worker.concurrency}" if worker.concurrency else ""),
-            f"{format_duration_s(worker.beat_age_s)} ago",
-            _state(worker),
-        )
-        for worker in workers
-    )
-    return _table(("name", "host:pid", "serves", "runs", "beat", "state"), rows, wide=(0, 1, 2))
-
-
-def _state(worker: WorkerSeen) -> str:
-    if not worker.alive:
-        return "dead"
-    return "draining" if worker.draining else "alive"
-
-
-def _queues(queues: Sequence[QueueSeen]) -> Table:
-    rows = (
-        (
-            queue.route,
-            queue.partition,
-            *map(str, (queue.waiting, queue.queued, queue.running, queue.workers)),
-        )
-        for queue in queues
-    )
-    return _table(
-        ("route", "partition", "waiting", "queued", "running", "workers"), rows, wide=(0, 1)
-    )
-
-
-def _cells(cells: Sequence[CellSeen]) -> Table:
-    rows = (
-        (
-            cell.name,
-            cell.state,
-            cell.doing or "–",
-            "–" if cell.age_s is None else format_duration_s(cell.age_s),
-            cell.worker or "gone",
-        )
-        for cell in cells
-    )
-    return _table(("cell", "state", "step", "age", "worker"), rows, wide=(0, 2, 4))
-
-
-def _leases(leases: Sequence[LeaseSeen]) -> Table:
-    rows = (
-        (
-            short(lease.lease_id),
-            f"{lease.provider} {lease.region or ''}".rstrip(),
-            format_duration_s(lease.age_s),
-            "unknown" if lease.usd is None else f"${lease.usd:,.2f}",
-            "in use" if lease.in_use else lease.error or "nobody's",
-        )
-        for lease in leases
-    )
-    return _table(("lease", "where", "age", "cost", "state"), rows, wide=(1, 4))
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, wide: Sequence[int]) -> Table:

@@ -17,7 +17,7 @@ from diskbench.engine.session import Session
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Scope
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
-from diskbench.store import claims, leases
+from diskbench.store import leases, rows
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 
 FAKE = Scope(provider="fake")
@@ -130,7 +130,7 @@ class TestByDatabase:
 
             replace_everywhere(monkeypatch, module, name, looked)
 
-        meanwhile(claims, "unfinished_trials")
+        meanwhile(rows, "unfinished_trials")
         meanwhile(leases, "list_leases")
         assert sweep(session, [], dry_run=False) == []
         assert asked != []

@@ -60,23 +60,6 @@ def test_a_step_that_begins_is_in_its_row_at_once(database, clock):
     assert list(progress_of_trials(database, [PLAN.trial_id])) == [PLAN.trial_id]
 
 
-def test_all_hosts_are_one_write_a_second(database, clock, monkeypatch):
-    plans = [PLAN, *(make_plan((f"{n:026}",), trial_id=f"{n + 50:026}") for n in range(8))]
-    save_plans(database, plans[1:], "file:///evidence")
-    rows = ProgressRows(database)
-    steps = [step_of(rows, plan) for plan in plans]
-    for step in steps:
-        step.note(None)
-    writes = []
-    monkeypatch.setattr(watch, "save_progress", lambda _, *new: writes.append(len(new)))
-    for second in range(1, 4):
-        for step in steps:
-            clock[0] += 1.0 / len(steps)
-            step.note(Tick(elapsed_s=second))
-    assert sum(writes) in range(2 * len(plans), 3 * len(plans) + 1)  # each host, each second
-    assert len(writes) in (2, 3)
-
-
 def test_many_rows_are_written_with_the_database_s_time(database, clock):
     other = make_plan(("c" * 26,), trial_id="d" * 26)
     save_plans(database, [other], "file:///evidence")

@@ -3,11 +3,15 @@
 from typing import Any
 
 import pytest
+from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental
 from diskbench.providers.aws.disk_request import disk_request
+from diskbench.providers.aws.offer import foresee
 from diskbench.providers.options import EmulationOptions
+from diskbench.units import MIB
 
 GP2 = {"disk": "gp2", "size_gib": 20}
 SNAPSHOT = {**GP2, "snapshot": "snap-0123456789abcdef0"}
@@ -132,3 +136,43 @@ def test_a_misspelt_type_lists_what_there_is() -> None:
 )
 def test_every_form_that_ec2_takes_names_a_key(key: str) -> None:
     disk_request(RentSpec(**GP2, kms_key=key))
+
+
+def offered(**more: Any) -> Rental:
+    """What is expected for 100 GiB of gp3 in us-east-1."""
+    spec = RentSpec(disk="gp3", size_gib=100, region="us-east-1", **more)
+    return foresee(SHIPPED, spec, disk_request(spec))
+
+
+def test_a_snapshot_and_its_fast_restore_cost_and_a_rate_without_a_price_is_named() -> None:
+    plain = offered().hourly_usd
+    filled = offered(snapshot_of_fill=True)
+    assert plain is not None
+    assert filled.hourly_usd == pytest.approx(plain + 0.05 * 100 / 730)
+    restored = offered(snapshot_of_fill=True, aws={"fast_snapshot_restore": True})
+    (fast,) = [part for part in restored.prices if part.name.startswith("fast restore")]
+    assert (fast.hourly_usd, fast.minimum_s) == (0.75, 3600)
+    rated = offered(snapshot_of_fill=True, aws={"initialization_rate": 200})
+    assert [part.name for part in rated.prices if part.hourly_usd is None] == [
+        "loading at 200 MiB/s"
+    ]
+    loads = [one.loads_bytes_per_s for one in (offered(), filled, restored, rated)]
+    assert loads == [None, 0.0, None, 200 * MIB]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"snapshot": "snap-0123"}, "--from-snapshot snap-0123 names one"),
+        ({"disk": "instance-store", "size_gib": None}, "cannot be used with --disk instance-store"),
+        ({"stripe": True, "count": 2}, "--snapshot-of-fill cannot be used with --stripe"),
+        (
+            {"aws": {"fast_snapshot_restore": True, "initialization_rate": 200}},
+            "--fast-snapshot-restore is for",
+        ),
+    ],
+)
+def test_a_snapshot_that_cannot_be_filled_is_refused(more: dict[str, Any], says: str) -> None:
+    asked = {"disk": "gp3", "size_gib": 100, "snapshot_of_fill": True, **more}
+    with pytest.raises(InvalidValue, match=says):
+        disk_request(RentSpec(**asked))

@@ -237,3 +237,27 @@ def test_the_message_of_a_state_decides_over_its_code() -> None:
     assert not isinstance(error, NoCapacity)
     assert "UseTheKeyOfTheVolumes" in error.advice
     assert "somebody" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("why", "kind"),
+    [
+        ("with an explicit deny in a service control policy", "service control policy"),
+        ("because no service control policy allows the ec2:RunInstances action", "service control"),
+        ("with an explicit deny in a resource control policy", "resource control policy"),
+        ("because no permissions boundary allows the action", "permissions boundary"),
+    ],
+)
+def test_what_denies_beside_the_users_own_policies_is_named(why: str, kind: str) -> None:
+    text = f"User: arn is not authorized to perform: ec2:RunInstances on resource: * {why}"
+    error = of_code("UnauthorizedOperation", text, "ec2:RunInstances", status=403)
+    assert f"a policy denies ec2:RunInstances, a {kind}" in error.message
+    assert "and not your own rights" in error.message
+    assert "to allow ec2:RunInstances" in error.advice
+
+
+def test_an_explicit_deny_that_only_the_decoded_message_tells_is_told_as_one() -> None:
+    decoded = '{"explicitDeny": true, "matchedStatements": {"items": []}, "context": {}}'
+    text = "You are not authorized. Encoded authorization failure message: abc"
+    error = of_code("UnauthorizedOperation", text, "ec2:RunInstances", decode=lambda _: decoded)
+    assert error.message.startswith("a policy denies ec2:RunInstances: You are not authorized.")

@@ -14,7 +14,7 @@ from diskbench.providers.aws import policy
 PARTITION_DATA = create_loader().load_data("partitions")["partitions"]
 ROOT = Path(__file__).parents[4]
 SERVICES = {
-    "ec2": "ec2", "iam": "iam", "kms": "kms", "pricing": "pricing",
+    "cloudwatch": "cloudwatch", "ec2": "ec2", "iam": "iam", "kms": "kms", "pricing": "pricing",
     "service-quotas": "servicequotas", "ssm": "ssm", "sts": "sts",
 }  # fmt: skip
 """The SDK's name of a service, and IAM's."""
@@ -76,7 +76,8 @@ def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
         if statement["Sid"].startswith("Change"):
             assert statement["Condition"] == {"Null": {"aws:ResourceTag/diskbench-lease": "false"}}
     words = (
-        "Attach", "Authorize", "Delete", "Deregister", "Detach", "Modify", "Release", "Terminate",
+        "Attach", "Authorize", "Delete", "Deregister", "Detach", "Disable", "Enable", "Modify",
+        "Release", "Terminate",
     )  # fmt: skip
     changing = {one for one in allowed() if one.partition(":")[2].startswith(words)}
     assert changing == set(policy.CHANGE)

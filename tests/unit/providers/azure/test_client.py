@@ -1,10 +1,19 @@
 """Where Azure is, and what a token is asked for there."""
 
+import importlib
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
-from diskbench.providers.azure.client import AzureSessions, region_of, token_scope
+from diskbench.providers.azure.client import (
+    AzureSessions,
+    kind_of,
+    region_of,
+    token_scope,
+    version_of,
+)
 from diskbench.providers.azure.disk_request import is_azure
 
 
@@ -52,3 +61,38 @@ def test_without_a_subscription_or_region_it_says_where_they_may_stand(monkeypat
     monkeypatch.setenv("AZURE_DEFAULTS_LOCATION", "westeurope")
     assert AzureSessions().at(None, None).subscription == "abc"
     assert region_of(RentSpec(disk="Premium_LRS")) == "westeurope"
+
+
+GROUP = ("g", "n", "s")
+SENT = {
+    "Microsoft.Compute/virtualMachines": ("compute", "virtual_machines_get", GROUP),
+    "Microsoft.Compute/disks": ("compute", "disks_get", GROUP),
+    "Microsoft.Compute/snapshots": ("compute", "snapshots_get", GROUP),
+    "Microsoft.Compute/diskEncryptionSets": ("compute", "disk_encryption_sets_get", GROUP),
+    "Microsoft.Compute/galleries/images": ("compute", "gallery_images_get", ("g", "a", "i", "s")),
+    "Microsoft.Compute/images": ("compute", "images_get", GROUP),
+    "Microsoft.Compute/skus": ("compute", "resource_skus_list", ("s",)),
+    "Microsoft.Compute/locations/usages": ("compute", "usage_list", ("r", "s")),
+    "Microsoft.Network/networkInterfaces": ("network", "network_interfaces_get", GROUP),
+    "Microsoft.Network/locations/usages": ("network", "usages_list", ("r", "s")),
+    "Microsoft.Resources/subscriptions/providers": (
+        "resource.resources", "providers_get", ("Microsoft.Compute", "s"),
+    ),
+    "Microsoft.Resources/tags": ("resource.resources", "tags_update_at_scope", ("scope",)),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SENT)
+def test_a_request_has_the_path_and_the_version_of_the_sdks_own(kind: str) -> None:
+    package, name, arguments = SENT[kind]
+    operations = importlib.import_module(f"azure.mgmt.{package}.operations._operations")
+    url = urlsplit(getattr(operations, f"build_{name}_request")(*arguments).url)
+    assert kind_of(url.path).lower() == kind.lower()
+    assert parse_qs(url.query)["api-version"] == [version_of(kind)]
+
+
+def test_the_right_to_read_what_is_in_a_group_is_another_than_that_to_read_the_group() -> None:
+    group = "/subscriptions/0/resourceGroups/g"
+    assert kind_of(group) == "Microsoft.Resources/subscriptions/resourceGroups"
+    assert kind_of(f"{group}/resources") == f"{kind_of(group)}/resources"

@@ -45,10 +45,7 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
         (asked(bursting=True), "bursting on 256 GiB"),
         (asked("StandardSSD_LRS", 1024, bursting=True), "cannot be used with StandardSSD_LRS"),
         (asked(performance_plus=True), "performance-plus on 256 GiB"),
-        (
-            asked("StandardSSD_LRS", 1024, performance_plus=True),
-            "plus cannot be used with Standard",
-        ),
+        (asked("PremiumV2_LRS", 1024, performance_plus=True), "plus cannot be used with Premium"),
         (asked("root", 1024, performance_plus=True), "plus cannot be used with --disk root"),
         (asked(size=1024, performance_plus=True, performance_tier="P40"), "--performance-tier"),
         (
@@ -128,14 +125,23 @@ def test_bursting_on_demand_has_no_bucket() -> None:
     assert pool.bytes_per_s.ceiling == 1000e6
 
 
-@pytest.mark.parametrize("disk", ["Premium_LRS", "Premium_ZRS"])
-def test_performance_plus_raises_the_limits_of_a_size(disk: str) -> None:
+@pytest.mark.parametrize(
+    ("disk", "limits"),
+    [
+        ("Premium_LRS", (16_000, 600e6)),
+        ("Premium_ZRS", (16_000, 600e6)),
+        ("StandardSSD_LRS", (3000, 300e6)),
+        ("StandardSSD_ZRS", (3000, 300e6)),
+        ("Standard_LRS", (3000, 300e6)),
+    ],
+)
+def test_performance_plus_raises_the_limits_of_a_size(disk: str, limits: tuple[int, float]) -> None:
     found = disk_request(asked(disk, size=2048, performance_plus=True)).limits(2048)
     assert found is not None
     (pool,) = found.pools
     assert pool.iops is not None
     assert pool.bytes_per_s is not None
-    assert (pool.iops.ceiling, pool.bytes_per_s.ceiling) == (16_000, 600e6)
+    assert (pool.iops.ceiling, pool.bytes_per_s.ceiling) == limits
 
 
 class TestTheCatalogueOfSizes:

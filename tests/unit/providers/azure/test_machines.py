@@ -9,7 +9,12 @@ from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.providers.azure.disk_request import AzureDiskRequest, AzureMachine, disk_request
+from diskbench.providers.azure.disk_request import (
+    AzureDiskRequest,
+    AzureMachine,
+    DiskPath,
+    disk_request,
+)
 from diskbench.providers.azure.machines import (
     Offer,
     candidates,
@@ -202,6 +207,16 @@ def test_a_cached_disk_gets_a_machine_with_a_host_cache() -> None:
     book = SHIPPED.of("azure").machines.types
     assert found
     assert all({"interface", "cacheable"}.isdisjoint(book[one.size].traits) for one in found)
+
+
+def test_a_cached_disk_gets_a_machine_whose_cached_limit_is_known() -> None:
+    asked = of("Standard_LRS", 20, cache="readwrite")
+    told = {"vCPUs": "4"}
+    known = machine(sku("Standard_D8ds_v5", told=told), SHIPPED.of("azure"))
+    unknown = machine(sku("Standard_D8s_v5", told=told), SHIPPED.of("azure"))
+    unknown = unknown.model_copy(update={"cached": DiskPath(), "vcpus": 2})
+    found = candidates(SHIPPED.of("azure"), [unknown, known], needs(asked.limits(20)), asked)
+    assert [one.size for one in found] == [known.size, unknown.size]
 
 
 def test_a_machine_that_is_too_small_is_told_of_with_both_figures() -> None:

@@ -1,104 +1,131 @@
 """What Azure is sent: each request is a file, and the SDK's own models know all of it."""
 
+from __future__ import annotations
+
 import base64
 import json
 from typing import Any
 
 import pytest
 from emulators.azure import schema
+from pydantic import SecretStr
 from tests.rigs.golden import PLACE, Golden
 
-from diskbench.model.rental import Claim, DiskSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Claim
 from diskbench.providers.azure import requests, teardown
+from diskbench.providers.azure.client import Azure, AzureTiming
+from diskbench.providers.azure.disk_request import (
+    AzureImage,
+    AzureMachine,
+    AzureResolved,
+    DiskPath,
+    disk_request,
+)
+from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.requests import AzureOrder
+from diskbench.providers.keys import LeaseKeys
 from diskbench.providers.options import EmulationOptions
+from diskbench.providers.skeleton.doctor import Bystander
 
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
 BELOW = "/subscriptions/0/resourceGroups/diskbench-01jlease/providers"
-IMAGE = {"publisher": "Canonical", "offer": "ubuntu", "sku": "server", "version": "24.04.1"}
-LAUNCH = requests.AzureLaunch(
-    region="westeurope",
-    size="Standard_D4s_v5",
-    zone="1",
-    image=IMAGE,
-    interface=f"{BELOW}/Microsoft.Network/networkInterfaces/i",
-    public_key="ssh-ed25519 AAAA",
-    user_data="#cloud-config\n",
+KEYS = LeaseKeys(
+    user_private=SecretStr("user's"), user_public="ssh-ed25519 AAAA",
+    host_private=SecretStr("host's"), host_public="ssh-ed25519 BBBB",
+)  # fmt: skip
+IMAGE = AzureImage(
+    name="ubuntu",
+    reference={"publisher": "Canonical", "offer": "ubuntu", "sku": "server", "version": "24.04.1"},
 )
-EVERYTHING = requests.AzureLaunch(
-    region="westeurope",
-    size="Standard_D4s_v5",
-    zone=None,
-    image={"id": f"{BELOW}/Microsoft.Compute/images/mine"},
-    interface=f"{BELOW}/Microsoft.Network/networkInterfaces/i",
-    public_key="ssh-ed25519 AAAA",
-    user_data="#cloud-config\n",
-    os_disk=DiskSpec(type="StandardSSD_LRS", size_gib=64),
-    os_type="StandardSSD_LRS",
-    os_caching="ReadOnly",
-    ultra=True,
-    spot=True,
-    placement=f"{BELOW}/Microsoft.Compute/proximityPlacementGroups/near",
-    lab="time_scale=60.0",
-    encryption_set=f"{BELOW}/Microsoft.Compute/diskEncryptionSets/k",
-)
-V2 = DiskSpec(type="PremiumV2_LRS", size_gib=20, iops=4000, throughput_mib_per_s=200)
-P15 = DiskSpec(type="Premium_LRS", size_gib=256)
-LARGE = DiskSpec(type="Premium_LRS", size_gib=1024)
+OWN = AzureImage(name="mine", reference={"id": f"{BELOW}/Microsoft.Compute/images/mine"})
+MACHINE = AzureMachine(
+    size="Standard_D4s_v5", arch="x86_64", vcpus=4, memory_bytes=2**34, premium=True,
+    interface="scsi", uncached=DiskPath(), cached=DiskPath(), cacheable=True, max_disks=8,
+)  # fmt: skip
+KEY = f"{BELOW}/Microsoft.Compute/diskEncryptionSets/k"
+SNAPSHOT = f"{BELOW}/Microsoft.Compute/snapshots/s"
+
+
+def order(spec: RentSpec, *, emulated: bool = False, image: AzureImage = IMAGE) -> AzureOrder:
+    """The order for a disk, as it is resolved."""
+    asked = disk_request(spec)
+    details = AzureResolved(
+        region="westeurope", requested=asked, size_gib=asked.size_gib or 30, machine=MACHINE,
+        image=image, os_type=asked.type if asked.kind == "root" else "Premium_LRS", zones=(),
+        subnet=spec.subnet, ssh_cidr="203.0.113.7/32", emulated=emulated,
+    )  # fmt: skip
+    edge = Azure("0", None).edge(AzureTiming())
+    return AzureOrder(
+        claim=CLAIM, spec=spec, details=details, keys=KEYS, watch=Bystander(),
+        timing=edge.timing, edge=edge,
+    )  # fmt: skip
+
+
+def disk(size: int = 256, *, kind: str = "Premium_LRS", **more: Any) -> RentSpec:
+    azure = {
+        name: more.pop(name) for name in ("performance_tier", "bursting", "cache") if name in more
+    }
+    return RentSpec(disk=kind, size_gib=size, azure=AzureOptions(**azure), **more)
+
+
+PLAIN = order(disk())
+OF_THE_USERS = order(disk(subnet=f"{BELOW}/Microsoft.Network/virtualNetworks/v/subnets/s"))
+EVERYTHING = order(
+    disk(
+        64, kind="root:StandardSSD_LRS", cache="readonly", spot=True, kms_key=KEY,
+        placement=f"{BELOW}/Microsoft.Compute/proximityPlacementGroups/near",
+        endpoint_url="https://127.0.0.1:1", lab=EmulationOptions(time_scale=60),
+    ),
+    emulated=True,
+    image=OWN,
+)  # fmt: skip
+ULTRA = order(disk(64, kind="UltraSSD_LRS", iops=500, throughput_mib_per_s=9))
+V2 = disk(20, kind="PremiumV2_LRS", iops=4000, throughput_mib_per_s=200)
+
+
+def network(order: AzureOrder) -> dict[str, dict[str, Any]]:
+    return {part.role: part.request for part in requests.network(order)}
+
+
+def machine(order: AzureOrder) -> dict[str, Any]:
+    """The request for a machine, without what is said to its guest."""
+    request = requests.machine(order, "1" if order is PLAIN else None).request
+    told = base64.b64decode(request["properties"]["osProfile"]["customData"]).decode()
+    assert told.startswith("#cloud-config")
+    request["properties"]["osProfile"]["customData"] = "what the guest is told"
+    return request
+
+
+def of_disk(spec: RentSpec, zone: str | None = "2") -> dict[str, Any]:
+    (part,) = requests.disks(order(spec), zone)
+    return part.request
+
+
 ATTACHED = requests.attachment(f"{BELOW}/Microsoft.Compute/disks/d", 0, "ReadWrite")
 SCHEDULE = teardown.schedule(requests.tags(CLAIM), "westeurope", "/vm", CLAIM.expires_at)
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "resource_group": (
-        "resource.resources", "ResourceGroup", requests.resource_group(CLAIM, "westeurope"),
-    ),
-    "security_group": (
-        "network", "NetworkSecurityGroup",
-        requests.security_group(CLAIM, "westeurope", "203.0.113.7/32"),
-    ),
-    "virtual_network": (
-        "network", "VirtualNetwork", requests.virtual_network(CLAIM, "westeurope"),
-    ),
-    "public_address": ("network", "PublicIPAddress", requests.public_address(CLAIM, "westeurope")),
-    "interface": (
-        "network", "NetworkInterface",
-        requests.interface(CLAIM, "westeurope", subnet="s", group="g", address="a"),
-    ),
+    "resource_group": ("resource.resources", "ResourceGroup", requests.resource_group(PLAIN)),
+    "security_group": ("network", "NetworkSecurityGroup", network(PLAIN)["group"]),
+    "virtual_network": ("network", "VirtualNetwork", network(PLAIN)["network"]),
+    "public_address": ("network", "PublicIPAddress", network(PLAIN)["address"]),
+    "interface": ("network", "NetworkInterface", network(PLAIN)["interface"]),
     "interface_without_address": (
-        "network", "NetworkInterface",
-        requests.interface(CLAIM, "westeurope", subnet="s", group="g", address=None),
+        "network", "NetworkInterface", network(OF_THE_USERS)["interface"],
     ),
-    "virtual_machine": ("compute", "VirtualMachine", requests.virtual_machine(CLAIM, LAUNCH)),
-    "virtual_machine_everything": (
-        "compute", "VirtualMachine", requests.virtual_machine(CLAIM, EVERYTHING),
-    ),
-    "disk_premium": (
-        "compute", "Disk", requests.disk(CLAIM, requests.NewDisk("westeurope", "2", P15)),
-    ),
-    "disk_premium_v2": (
-        "compute", "Disk", requests.disk(CLAIM, requests.NewDisk("westeurope", "2", V2)),
-    ),
-    "disk_tier": (
-        "compute", "Disk",
-        requests.disk(CLAIM, requests.NewDisk("westeurope", None, P15, tier="P30")),
-    ),
-    "disk_bursting": (
-        "compute", "Disk",
-        requests.disk(CLAIM, requests.NewDisk("westeurope", None, LARGE, bursting=True)),
-    ),
+    "virtual_machine": ("compute", "VirtualMachine", machine(PLAIN)),
+    "virtual_machine_everything": ("compute", "VirtualMachine", machine(EVERYTHING)),
+    "virtual_machine_ultra": ("compute", "VirtualMachine", machine(ULTRA)),
+    "disk_premium": ("compute", "Disk", of_disk(disk())),
+    "disk_premium_v2": ("compute", "Disk", of_disk(V2)),
+    "disk_tier": ("compute", "Disk", of_disk(disk(performance_tier="P30"), None)),
+    "disk_bursting": ("compute", "Disk", of_disk(disk(1024, bursting=True), None)),
     "disk_copied_and_encrypted": (
-        "compute", "Disk",
-        requests.disk(
-            CLAIM,
-            requests.NewDisk(
-                "westeurope", "2", P15,
-                encryption_set=f"{BELOW}/Microsoft.Compute/diskEncryptionSets/k",
-                snapshot=f"{BELOW}/Microsoft.Compute/snapshots/s",
-            ),
-        ),
+        "compute", "Disk", of_disk(disk(kms_key=KEY, snapshot=SNAPSHOT)),
     ),
+    "snapshot": ("compute", "Snapshot", requests.snapshot(PLAIN).request),
     "data_disks": ("compute", "VirtualMachineUpdate", requests.data_disks([ATTACHED])),
-    "schedule": (
-        "resource.resources", "GenericResource", SCHEDULE,
-    ),
+    "schedule": ("resource.resources", "GenericResource", SCHEDULE),
 }  # fmt: skip
 
 
@@ -120,10 +147,12 @@ def test_the_sdk_knows_every_member_of_a_request(name: str) -> None:
     schema.check(module, model, request)
 
 
-def test_the_user_data_is_in_no_text_of_a_launch() -> None:
-    assert "cloud-config" not in repr(LAUNCH)
-    sent = requests.virtual_machine(CLAIM, LAUNCH)["properties"]["osProfile"]["customData"]
-    assert base64.b64decode(sent) == b"#cloud-config\n"
+def test_what_the_guest_is_told_is_in_no_text_of_a_rental() -> None:
+    assert "customData" not in repr(requests.parts(PLAIN, None))
+
+
+def test_a_disk_in_three_zones_is_made_in_none() -> None:
+    assert "zones" not in of_disk(disk(kind="Premium_ZRS"))
 
 
 def test_a_tag_holds_what_azure_takes_of_it() -> None:

@@ -67,6 +67,17 @@ def test_a_disk_is_priced_anew_if_every_part_of_it_is_told():
     assert both.disks["pd-extreme"].per_iops[0].usd == 0.07
 
 
+def test_a_type_without_a_shipped_price_gets_one_where_all_of_it_is_told():
+    skus = [
+        sku("Hyperdisk Throughput Capacity in Iowa", 0.005),
+        sku("Hyperdisk Throughput Throughput Capacity in Iowa", 0.25),
+        sku("Hyperdisk ML Capacity in Iowa", 0.08),
+    ]
+    disks = Books((overlay(KNOWN, [], skus, TODAY),)).of("gcp").prices.disks
+    assert disks["hyperdisk-throughput"].month_usd(2048, 0, 100) == 2048 * 0.005 + 100 * 0.25
+    assert "hyperdisk-ml" not in disks
+
+
 @dataclass
 class Answer:
     status_code: int

@@ -76,6 +76,16 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
             CLAIM, BALANCED, *WHERE, kms_key=KEY, snapshot="projects/p/global/snapshots/filled"
         ),
     ),
+    "insert_disk_of_a_region": (
+        "regionDisks", "insert",
+        requests.insert_disk(
+            CLAIM, DiskSpec(type="pd-ssd-regional", size_gib=20), "my-project", "us-central1", 0,
+            replicas=("us-central1-a", "us-central1-b"),
+        ),
+    ),
+    "attach_disk_of_a_region": (
+        "instances", "attachDisk", requests.attach_disk("01jlease", *WHERE, scope="us-central1"),
+    ),
     "attach_disk": ("instances", "attachDisk", requests.attach_disk("01jlease", *WHERE)),
     "set_auto_delete": (
         "instances", "setDiskAutoDelete", requests.set_auto_delete("01jlease", "us-central1-a", 0),
@@ -123,6 +133,7 @@ def test_the_sdk_has_every_field_of_a_request(name: str) -> None:
         "firewalls insert": compute_v1.InsertFirewallRequest,
         "instances insert": compute_v1.InsertInstanceRequest,
         "disks insert": compute_v1.InsertDiskRequest,
+        "regionDisks insert": compute_v1.InsertRegionDiskRequest,
         "instances attachDisk": compute_v1.AttachDiskInstanceRequest,
         "instances setDiskAutoDelete": compute_v1.SetDiskAutoDeleteInstanceRequest,
         "disks delete": compute_v1.DeleteDiskRequest,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import words
 from diskbench.providers.lab import fuse_file
-from diskbench.providers.lab.latency import draws
+from diskbench.providers.lab.latency import LOADED_BYTES, Loading, draws
 from diskbench.providers.options import EmulationOptions
 
 
@@ -98,3 +98,11 @@ def test_the_answers_are_as_long_as_the_kernels_structures(tmp_path: Path) -> No
     assert len(fuse_file.space(1 << 30)) == 80
     head = memoryview(bytes(104))
     assert len(fuse_file.initiated(head)) == 64
+
+
+def test_a_part_waits_until_it_was_loaded_and_never_again() -> None:
+    loading = Loading(bytes_per_s=LOADED_BYTES)  # a part a second
+    assert loading.read(0, 4096, 10.0) == 11.0
+    assert loading.read(4096, 4096, 10.5) == 11.0, "the same part, on its way"
+    assert loading.read(LOADED_BYTES - 1, 2, 10.5) == 12.0, "one part after another"
+    assert loading.read(0, 2 * LOADED_BYTES, 20.0) == 20.0

@@ -1,18 +1,23 @@
 """What a cloud gave, against what was asked for; and which of the guest's disks is ours, in each
 cloud: in doubt none is, and nothing is written."""
 
+from __future__ import annotations
+
+import contextlib
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from diskbench.errors import RentalFailed
+from diskbench.errors import HostUnavailable, RentalFailed
 from diskbench.providers.aws.attach import Volume, find_volume
 from diskbench.providers.azure.attach import find_lun
 from diskbench.providers.gcp.attach import find_disk
 from diskbench.providers.guest import GuestDisk
-from diskbench.providers.skeleton.handover import differs, refuse
+from diskbench.providers.skeleton.handover import Machine, differs, reached, refuse
 from diskbench.providers.vsphere.attach import VirtualDisk, find_disks
+from diskbench.providers.waits import CloudTiming
 
 SIZE = 20 * 2**30
 ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**35, identity="naa.1", wwn="naa.1")
@@ -87,3 +92,46 @@ def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked() -> None:
 
 def test_what_is_not_reported_or_not_asked_for_is_no_difference() -> None:
     refuse("Sky", [*differs("disk a", "IOPS", 100, None), *differs("disk a", "IOPS", None, 100)])
+
+
+class Silent:
+    """A machine that nobody reaches, and who watches the attempts."""
+
+    def connect(self) -> None:
+        raise HostUnavailable("no route to host")
+
+    def close(self) -> None:
+        pass
+
+    def host(self, *_: object) -> Silent:
+        return self
+
+    def note(self, text: str) -> None:
+        pass
+
+    def stopping(self) -> bool:
+        return False
+
+    def span(self, _: str) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+
+@pytest.mark.parametrize(
+    ("admitted", "says"),
+    [
+        ("203.0.113.7/32", "SSH was admitted from 203.0.113.7/32 only"),
+        (None, "look whether your own group, rules or network"),
+    ],
+)
+def test_a_machine_that_never_answers_says_which_network_was_admitted(
+    admitted: str | None, says: str
+) -> None:
+    timing = CloudTiming(ssh_s=0.0)
+    order: Any = SimpleNamespace(
+        details=SimpleNamespace(ssh_cidr=admitted), watch=Silent(), timing=timing, bare_metal=False
+    )
+    access: Any = None
+    machine = Machine("machine one", "198.51.100.1", access, alive=lambda: None)
+    with pytest.raises(RentalFailed, match="no route to host") as late, reached(order, machine):
+        pass
+    assert says in late.value.advice

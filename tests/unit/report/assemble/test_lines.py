@@ -94,6 +94,16 @@ def test_a_write_with_syncs_has_the_latency_of_the_sync():
     assert (sync.p99_ns.median, sync.latency_of_sync) == (4.05e6, False)
 
 
+def test_writes_with_a_sync_now_and_then_keep_their_own_latency():
+    write, _ = lines(
+        [
+            row("append", direction="write", iops=36_000.0, p99_ns=90e3),
+            row("append", direction="sync", iops=36.0, p99_ns=31e6),
+        ]
+    )
+    assert (write.p99_ns.median, write.latency_of_sync) == (90e3, False)
+
+
 def test_a_write_whose_syncs_were_not_timed_keeps_its_own_latency():
     untimed = dict.fromkeys(("lat_mean_ns", "clat_mean_ns", "p50_ns", "p99_ns"))
     write, _ = lines(

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import pytest
 from tests.unit.report.made import row
 from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, trial, verdict
 
@@ -61,13 +62,21 @@ def test_a_price_is_of_what_lasts_and_of_what_the_block_size_is_bought_for():
     assert result_rows([large])[0].price.text == "$1.91 per 100 MB/s"
 
 
-def test_the_worst_verdict_of_several_runs_counts():
-    runs = (
-        verdict(judged(1.0), run_id="a"),
-        verdict(judged(1.0), run_id="b", trust="no", reasons=(DOUBT,)),
-    )
-    (one,) = result_rows([trial(count=2, verdicts=runs)])
-    assert (one.trust, one.doubt) == ("no", "served from cache")
+@pytest.mark.parametrize(
+    ("doubted", "runs", "trust", "doubt"),
+    [(1, 2, "no", "served from cache"), (1, 3, "yes", ""), (2, 6, "no", "served from cache")],
+)
+def test_the_judgement_over_the_runs_of_a_level_counts_and_one_odd_run_does_not(
+    doubted, runs, trust, doubt
+):
+    found = [
+        verdict(judged(1.0), run_id=str(n), trust="no", reasons=(DOUBT,))
+        if n < doubted
+        else verdict(judged(1.0), run_id=str(n))
+        for n in range(runs)
+    ]
+    (one,) = result_rows([trial(count=runs, verdicts=tuple(found))])
+    assert (one.trust, one.doubt) == (trust, doubt)
 
 
 def test_without_verdicts_the_rows_still_tell_their_figures():

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from tests.unit.report import made
+import pytest
 from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
@@ -35,61 +35,40 @@ def headline_of(disk_type="gp2", size_gib=20, *, cloud="aws", time_scale=1.0, **
     )
 
 
-def row(iops, seconds=30.0, *, block=4096, role="measure", index=1, direction="read"):
-    of = {"ios": int(iops * seconds), "bytes": int(iops * seconds) * block, "role": role}
-    rates = {"runtime_ns": int(seconds * 1e9), "iops": iops, "bytes_per_s": iops * block}
-    return made.row(f"s{index}", step_index=index, direction=direction, **of, **rates)
+def at(kind, iops, limiter="disk-iops", step="s"):
+    return verdict(judged(iops, limiter=limiter, kind=kind), step=step)
 
 
-def test_a_burst_that_was_not_used_up_says_nothing_of_the_baseline():
-    assert (
-        headline(headline_of(), [row(3000)])
-        == "burst of 3,000 IOPS; baseline not measured (promised: 100 IOPS)"
-    )
+BURST, LASTED = at("burst", 3000.0, step="s1"), at("baseline", 100.0, "credit", step="s2")
+MIXED = at(None, 1132.0, "credit", step="s2")
 
 
-def test_a_credit_that_ran_out_is_said_to_have_run_out():
-    # 5.4 million credits last 1,862 s at 3,000 IOPS over a baseline of 100.
-    steps = [row(3000, 1862), row(100, 300, index=2)]
-    assert headline(headline_of(), steps) == (
-        "burst of 3,000 IOPS; credit used up in s1; baseline of at most 100 IOPS "
-        "(promised: 100 IOPS)"
-    )
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        ([BURST], "burst of 3,000 IOPS; baseline not measured"),
+        (
+            [BURST, LASTED],
+            "burst of 3,000 IOPS; credit used up in s1; baseline of at most 100 IOPS",
+        ),
+        (
+            [BURST, MIXED],
+            "burst of 3,000 IOPS; credit used up in s2, whose figures mix burst and baseline",
+        ),
+        ([MIXED], "credit used up in s2, whose figures mix burst and baseline"),
+        ([LASTED], ""),
+        ([at(None, 90.0)], ""),
+    ],
+)
+def test_what_was_seen_of_burst_and_baseline(verdicts, words):
+    assert headline(headline_of(), (), verdicts) == (words and f"{words} (promised: 100 IOPS)")
 
 
-def test_a_step_that_spans_the_cliff_is_given_no_one_figure():
-    steps = [row(3000, 900), row(1132, 6000, index=2)]
-    assert headline(headline_of(), steps) == (
-        "burst of 3,000 IOPS; credit used up in s2, whose figures mix burst and baseline "
-        "(promised: 100 IOPS)"
-    )
-    assert headline(headline_of(), steps[1:]) == (
-        "credit used up in s2, whose figures mix burst and baseline (promised: 100 IOPS)"
-    )
-
-
-def test_a_scaled_credit_runs_out_sooner():
-    assert "credit used up in s1" in headline(headline_of(time_scale=100), [row(3000, 19)])
-    assert "not measured" in headline(headline_of(time_scale=100), [row(3000, 10)])
-
-
-def test_filling_is_not_counted_and_a_large_request_counts_as_several():
-    fill = row(128, 1862, block=2**20, role="fill", index=0)
-    assert "not measured" in headline(headline_of(), [fill, row(3000)])
-    # 500 requests of 1 MiB are 2,000 of 256 KiB.
-    assert headline(headline_of(), [row(500, block=2**20)]).startswith("burst of 2,000 IOPS;")
-
-
-def test_reads_and_writes_of_a_mix_spend_one_credit():
-    mix = [row(2100, 1862), row(900, 1862, direction="write")]
-    assert headline(headline_of(), mix).startswith("burst of 3,000 IOPS; credit used up in s1")
-
-
-def test_a_disk_without_a_bucket_or_below_its_baseline_has_no_headline():
-    assert headline(headline_of("io1", iops=400), [row(400)]) == ""
-    assert headline(headline_of(), [row(90)]) == ""
-    assert headline(headline_of("nothing of the kind"), [row(90)]) == ""
-    assert headline(headline_of(cloud=None), [row(90)]) == ""
+@pytest.mark.parametrize(
+    "disk", [{"disk_type": "io1", "iops": 400}, {"disk_type": "no such type"}, {"cloud": None}]
+)
+def test_a_disk_without_a_bucket_has_no_headline(disk):
+    assert headline(headline_of(**disk), (), [BURST]) == ""
 
 
 GP2 = HeadlinePromise(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from tests.unit.report.made import plan
-from tests.unit.report.reported import PRICE, fallen, report, trial
+from tests.unit.report.reported import PRICE, fallen, judged, report, trial, verdict
 
 from diskbench.catalog.lookup import limits
 from diskbench.model.result import Warning as Doubt
@@ -99,8 +99,9 @@ def test_facts_doubts_promise_and_words_are_the_same_on_every_surface():
 def test_what_was_seen_of_burst_and_baseline_stands_on_every_surface():
     promise = HeadlinePromise("m5 with gp2", "100 IOPS", limits("aws", "gp2", 20))
     made = full()
-    view = replace(made, subject=replace(made.subject, promised=promise))
-    assert view.headline == "burst of 12,000 IOPS; baseline not measured (promised: 100 IOPS)"
+    burst = (verdict(judged(3000.0, 3000.0, kind="burst")),)
+    view = replace(made, subject=replace(made.subject, promised=promise), verdicts=burst)
+    assert view.headline == "burst of 3,000 IOPS; baseline not measured (promised: 100 IOPS)"
     assert view.headline in terminal(view)
     assert view.headline in seen(page(report(view)))
     assert view.headline in markdown(report(view))

@@ -12,7 +12,7 @@ from tests.unit.report.inside import counted, expectation, histogram, lognormal,
 
 from diskbench.analysis.phases import step_phases
 from diskbench.report.assemble.course import Predicted, courses
-from diskbench.report.assemble.latencies import distributions, latency_maps, load_curves
+from diskbench.report.assemble.latencies import distributions, latency_map, load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
 from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
@@ -54,7 +54,7 @@ def swept():
 
 def mapped():
     rows = [(s, 2.0**k, 2.0 ** (k + 1), s + k) for s in range(300) for k in (18, 20)]
-    return latency_maps(counted(rows))[0]
+    return latency_map(counted(rows))
 
 
 def mixed():
@@ -139,10 +139,10 @@ def test_a_day_is_drawn_with_its_stall_and_few_points():
     assert "12:00 h" in texts(drawn)
 
 
-def test_levels_far_apart_are_drawn_on_both_axes_and_the_logarithmic_one_first():
+def test_levels_far_apart_are_drawn_on_a_logarithmic_axis_if_nothing_else_is_asked_for():
     figure = course_chart(course(bucket(900_000, 3000, 10, 900, Noise(sd=0.02), seed=1)))
     assert figure.log is True
-    assert svg(figure, log=True) != svg(figure, log=False)
+    assert figure.on() == figure.on(log=True) != figure.on(log=False)
     assert course_chart(burst()).log is None
 
 

@@ -1,1 +1,0 @@
-"""Alembic migrations of our tables; run by store.database, never by hand."""

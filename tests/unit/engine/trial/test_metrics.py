@@ -1,0 +1,107 @@
+"""What a cloud counted of a trial is kept, and nothing waits for it longer than the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import repeat
+from typing import Any
+
+import pytest
+from tests.rigs.plans import make_plan, save_plan
+
+from diskbench.engine.session import Session
+from diskbench.engine.trial import metrics
+from diskbench.errors import AccessDenied
+from diskbench.model.metrics import CloudMetric
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Rental, Scope
+from diskbench.model.result import StepResult
+from diskbench.providers.fake.cloud import FakeProvider
+from diskbench.store.archive import read_metrics
+from diskbench.store.moments import iso
+from diskbench.store.step_rows import save_step
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+class Monitored(FakeProvider):
+    """A cloud that answers each look with the next of `told`."""
+
+    def __init__(self, told: Any) -> None:
+        super().__init__()
+        self.told, self.looks = iter(told), 0
+
+    def metrics(self, *_: object) -> Any:
+        self.looks += 1
+        answer = next(self.told)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def series(*begins: datetime) -> list[CloudMetric]:
+    points = tuple((int(begin.timestamp()), 1.0) for begin in begins)
+    return [CloudMetric(name="m", of="vol", statistic="Sum", period_s=60, points=points)]
+
+
+Kept = Callable[..., tuple[Monitored, list[int]]]
+
+
+@pytest.fixture
+def kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """Keep the metrics of a run of one step of ten minutes, the last of which ended now."""
+
+    def keep(told: Any, *, waits: bool = True, stops: bool = False, lasted_s: float = 600) -> Any:
+        cloud = Monitored(told)
+        rental = Rental(scope=Scope(provider="fake"), spec=RentSpec(disk="plain"), offer="a disk")
+        acquired = Acquired(address="192.0.2.1", directory="/tmp", size_bytes=1, emulated=True)
+        plan = make_plan(("r1",)).model_copy(update={"rental": rental, "acquired": acquired})
+        save_plan(session.database, plan, session.evidence.url)
+        step = StepResult(
+            step_index=0, step="read", role="measure", fio_exit=0, fio_version="3.33",
+            started_at=iso(NOW - timedelta(seconds=lasted_s)), finished_at=iso(NOW),
+            measurements=(),
+        )  # fmt: skip
+        save_step(session.database, "r1", step)
+        monkeypatch.setattr(Session, "renter", lambda *_: cloud)
+        monkeypatch.setattr(metrics, "_LOOK_S", 0.001)
+        monkeypatch.setattr(metrics, "_NAP_S", 0.001)
+        metrics.keep_metrics(session, plan, lambda: stops, waits=waits)
+        found = read_metrics(session.evidence, "r1")
+        begins = [begin for one in found.metrics for begin, _ in one.points] if found else []
+        return cloud, begins
+
+    return keep
+
+
+def test_the_cloud_is_asked_until_it_told_the_last_whole_minute(kept):
+    last = NOW - timedelta(seconds=60)
+    cloud, begins = kept([[], series(NOW - timedelta(seconds=300)), series(last)])
+    assert (cloud.looks, begins) == (3, [int(last.timestamp())])
+
+
+def test_only_points_of_the_run_are_kept(kept):
+    before, inside = NOW - timedelta(seconds=900), NOW - timedelta(seconds=60)
+    _, begins = kept([series(before, inside)])
+    assert begins == [int(inside.timestamp())]
+
+
+def test_the_wait_ends_at_the_bound(kept, monkeypatch):
+    monkeypatch.setattr(metrics, "WAIT_S", 1.0)
+    cloud, begins = kept(repeat([]))
+    assert cloud.looks >= 1
+    assert begins == []
+    assert datetime.now(UTC) < NOW + timedelta(seconds=30)
+
+
+@pytest.mark.parametrize("case", [{"waits": False}, {"stops": True}, {"lasted_s": 60.0}])
+def test_nobody_waits_for_a_paid_machine_a_stop_or_a_step_without_a_whole_minute(kept, case):
+    cloud, _ = kept([[]], **case)
+    assert cloud.looks == 1
+
+
+@pytest.mark.parametrize("fault", [AccessDenied("no right"), RuntimeError("a fault")])
+def test_a_cloud_that_does_not_tell_changes_nothing(kept, fault):
+    cloud, begins = kept([fault])
+    assert (cloud.looks, begins) == (1, [])

@@ -1,0 +1,51 @@
+"""What a cloud's monitoring says of a step: only of the periods that lie wholly in it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.model.expectation import LimitName
+from diskbench.model.metrics import CloudMetric, covers, exceeded_within
+
+
+def series(
+    *values: float, of: str = "vol-1", limit: LimitName | None = "disk-iops", begin: int = 0
+) -> CloudMetric:
+    points = tuple((begin + 60 * number, value) for number, value in enumerate(values))
+    return CloudMetric(
+        name="Check", of=of, statistic="Maximum", period_s=60, limit=limit,
+        reached_at=1.0 if limit else None, points=points,
+    )  # fmt: skip
+
+
+def test_periods_at_the_edges_of_a_step_are_left_out():
+    found = exceeded_within([series(1, 1, 0, 1, 1)], 30.0, 270.0)
+    assert found is not None
+    assert (found.seconds, found.counted_s) == ({"disk-iops": 120.0}, 180.0)
+
+
+def test_a_period_in_which_any_disk_was_at_its_limit_counts_once():
+    found = exceeded_within([series(1, 0, 0), series(1, 1, 0, of="vol-2")], 0.0, 180.0)
+    assert found is not None
+    assert found.seconds == {"disk-iops": 120.0}
+
+
+def test_a_step_without_a_whole_period_and_a_metric_without_a_limit_say_nothing():
+    assert exceeded_within([series(1, 1)], 1.0, 119.0) is None
+    assert exceeded_within([series(1, 1, limit=None)], 0.0, 120.0) is None
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=9), st.floats(0, 600))
+def test_no_more_is_counted_than_the_step_lasted(values, finished):
+    found = exceeded_within([series(*values)], 0.0, finished)
+    if found is not None:
+        assert found.counted_s is not None
+        assert found.seconds["disk-iops"] <= found.counted_s <= finished
+
+
+def test_waiting_ends_when_every_series_has_the_last_whole_period():
+    assert not covers([], 100.0)
+    assert not covers([series(), series(of="vol-2")], 100.0)
+    assert not covers([series(1), series(1, 1, of="vol-2")], 130.0)
+    assert covers([series(1, 1), series(1, 1, of="vol-2"), series(of="vol-3")], 130.0)

@@ -1643,6 +1643,7 @@ class Unit:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         beats = self._thread(self._beat)
+        self.keep(".oom", [str(self.oom_before)])
         tell_fifo(ready, b"\n")
         reason = ""
         try:
@@ -2193,8 +2194,7 @@ def follow(asked: Request, directory: str, was_there: bool) -> Lines:
         status, stopped, started, ended, rest = (first_line("exit") + "     ").split(" ", 4)
         yield f"= {status} {stopped} {started} {ended} {keys}{rest.strip()}"
     elif os.path.exists("pid"):
-        before = number_in(".oom")
-        kills = f"oom_kills={oom_kills() - before} " if os.path.exists(".oom") else ""
+        kills = f"oom_kills={oom_kills() - number_in('.oom')} " if os.path.exists(".oom") else ""
         broken = no_room(directory)
         yield f"= lost {keys}{kills}" + (f"broken: {broken}" if broken else "")
 

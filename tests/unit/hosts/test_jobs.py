@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from diskbench.hosts import jobs
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import start_script
 from diskbench.hosts.workspace import cleanup, directories, make_workspace
 
 pytestmark = pytest.mark.slow
@@ -177,6 +179,8 @@ def test_a_unit_that_is_killed_is_lost_at_once_and_its_files_can_be_had(make_uni
     assert {"job.fio", "live.tsv", "samples.txt"} <= names
     with pytest.raises(MeasurementFailed, match="without a result"):
         watch(LocalHost(), unit)
+    *_, last = LocalHost().stream(start_script(unit, 1))
+    assert re.match(rb"= lost oom_kills=\d+ *$", last), "whether memory was short is known"
 
 
 def test_fio_that_fails_is_told_by_its_exit_and_its_words(make_unit, tmp_path):

@@ -23,7 +23,7 @@ from diskbench.providers.lab.places import VARIABLE, locked, place
 from diskbench.providers.lab.processes import find_groups, init_of, members
 from diskbench.providers.lab.request import DeviceNames, LabKeys, LabRequest, disk_limits
 from diskbench.providers.lab.request import Style as Style  # for those who know no lab
-from diskbench.providers.lab.supervisor.orders import LabPool, ThrottledDisk
+from diskbench.providers.lab.supervisor.rates import LabPool, ThrottledDisk
 from diskbench.units import MIB
 from emulators import dead_man
 

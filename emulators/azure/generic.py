@@ -157,17 +157,18 @@ def _metrics(cloud: Cloud, call: Call) -> Answer:
         raise Refusal("BadRequest", "Too many metrics, or a filter that is not known here.")
     first, _, last = call.query["timespan"].partition("/")
     at, end = (datetime.fromisoformat(one) for one in (first, last))
-    minutes = []
+    interval = timedelta(minutes=float(call.query["interval"][2:-1]))  # PT1M
+    moments = []
     while at < end:
-        minutes.append(f"{at:%Y-%m-%dT%H:%M:%SZ}")
-        at += timedelta(minutes=1)
+        moments.append(f"{at:%Y-%m-%dT%H:%M:%SZ}")
+        at += interval
     disks = machine["properties"]["storageProfile"]["dataDisks"] if split else [{}]
 
     def series(name: str, disk: dict[str, Any]) -> dict[str, Any]:
         lun = {"name": {"value": "lun", "localizedValue": "lun"}, "value": str(disk.get("lun"))}
         given = cloud.faults.consumed.get(name)
         value = {} if given is None else {"average": given}
-        data = [{"timeStamp": one, **value} for one in minutes]
+        data = [{"timeStamp": one, **value} for one in moments]
         return {"metadatavalues": [lun] if split else [], "data": data}
 
     value = [
@@ -180,7 +181,12 @@ def _metrics(cloud: Cloud, call: Call) -> Answer:
         }
         for name in names
     ]
-    told = {"timespan": call.query["timespan"], "interval": "PT1M", "cost": 0, "value": value}
+    told = {
+        "timespan": call.query["timespan"],
+        "interval": call.query["interval"],
+        "cost": 0,
+        "value": value,
+    }
     return Answer(200, {**told, "namespace": call.query.get("metricnamespace")})
 
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from diskbench.providers.gcp.policy import permissions
+from diskbench.providers.gcp.doctor import permissions
 from emulators.gcp.call import Call, Refusal
 from emulators.gcp.cloud import Cloud
 

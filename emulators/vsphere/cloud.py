@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from diskbench.model.rental import DiskSpec
-from diskbench.providers.vsphere.policy import privileges
+from diskbench.providers.vsphere.doctor import privileges
 from diskbench.units import GIB, MIB
 from emulators import guests
 from emulators.guests import Guest, Reach, behaving, write_ssh_config

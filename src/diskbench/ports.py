@@ -452,7 +452,7 @@ class Monitors(Protocol):
     ) -> Sequence[CloudMetric]:
         """What the cloud has counted so far of the measured disks and their machine between two
         times (UTC), by few read-only calls and without waiting for what is not published yet:
-        the caller asks again. Also of resources that were given back. Empty where it counts nothing
-        of such a disk. Raises DiskbenchError where it cannot be asked; the caller then goes on
-        without."""
+        the caller asks again, also once the resources were given back. Empty where it counts
+        nothing of such a disk. Raises DiskbenchError where it cannot be asked; the caller then goes
+        on without."""
         ...

@@ -45,6 +45,18 @@ def parse_duration_s(text: str) -> float:
     return float(match.group(1)) * _SECONDS[match.group(2) or "s"]
 
 
+def parse_share(flag: str, text: str, *, least: float = 0) -> float:
+    """The share that `5%` or `0.05` says: `least` or more, below 1. Raises InvalidValue."""
+    number = text.strip()
+    try:
+        share = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not least <= share < 1:
+        raise InvalidValue(f"{flag} {text!r} is not a share", advice="write it like 5%")
+    return share
+
+
 def format_bytes(count: float) -> str:
     """`count` bytes with a binary unit: `20 GiB`, `1.5 MiB`, `512 B`."""
     value = float(count)

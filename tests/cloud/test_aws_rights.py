@@ -7,6 +7,7 @@ import copy
 import json
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -89,6 +90,9 @@ def demanded(aws_server: Aws, tmp_path_factory) -> Iterator[list[Demand]]:
         guest = guest_of(acquired)
         provider.extend(LEASE, scope, end, guest, acquired.made)
         guest.close()
+        snapshot(rig)
+        now = datetime.now(UTC)
+        provider.metrics(resolved(rig), acquired, now, now)
         swapped = swap(rig)
         leave_what_no_run_makes(aws_server, acquired)
         looked(rig, scope)
@@ -104,6 +108,15 @@ def demanded(aws_server: Aws, tmp_path_factory) -> Iterator[list[Demand]]:
         decoded = [one for one in aws_server.cloud.demanded if one.action.startswith("sts:")]
     yield [*demanded_there, *decoded]
     fresh(aws_server.cloud)
+
+
+def snapshot(rig: AwsCloud) -> None:
+    """The lease's own snapshot of its disk, restored fast."""
+    more = {"snapshot_of_fill": True, "aws": {"fast_snapshot_restore": True}}
+    spec = type(rig.spec).model_validate({**rig.spec.model_dump(), **more})
+    provider: Any = rig.provider
+    rental = provider.resolve(cell(rig, spec), Books())
+    provider.snapshot(claim(LEASE), rental, lambda: None, RigOnlooker())
 
 
 def swap(rig: AwsCloud) -> Acquired:

@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from emulators.azure import power
 from tests.cloud.azure_rig import PREMIUM, Rig
+from tests.cloud.eager import GIVES_UP
+from tests.cloud.measured import WRITE_THEN_READ, a_renter, document
+from tests.cloud.rented_azure import REGION, Azure
 
 from diskbench.errors import (
     AccessDenied,
@@ -241,6 +244,26 @@ class TestWhatAzureCounts:
         told = exceeded_within(found.values(), *self.STEP)
         assert told is not None
         assert (told.seconds, told.counted_s) == ({"disk-iops": 180.0}, 180.0)
+
+    def test_a_run_keeps_what_azure_counted_though_its_machine_is_gone(
+        self, azure: Azure, tmp_path: Path
+    ) -> None:
+        user = a_renter(tmp_path, {**azure.env, GIVES_UP: "metric_s=2"})
+        profile = user.home / "mine.fio"
+        profile.write_text(WRITE_THEN_READ.format(seconds=8, block="4k"))
+        azure.faults.consumed["Data Disk IOPS Consumed Percentage"] = 100.0
+        done = user.run(
+            "run", "--provider", "azure", "--endpoint-url", azure.endpoint, "--region", REGION,
+            "--disk", "UltraSSD_LRS", "--size", "4", "--iops", "400", "--throughput", "50",
+            "--profile", str(profile),
+        )  # fmt: skip
+        assert document(user, done)
+        (kept,) = user.home.rglob("metrics.json")
+        found = {one["name"]: one for one in json.loads(kept.read_bytes())["metrics"]}
+        assert list(found) == [self.COUNTED[0]], "series without points are not kept"
+        assert found[self.COUNTED[0]]["limit"] == "disk-iops"
+        assert len(found[self.COUNTED[0]]["points"]) >= 3
+        assert azure.left() == []
 
     def test_a_disk_that_bursts_passes_its_baseline_without_being_held_back(self, rig: Rig) -> None:
         found = self.counted(rig)

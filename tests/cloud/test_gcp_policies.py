@@ -16,7 +16,7 @@ from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired
-from diskbench.providers.gcp.options import GcpOptions
+from diskbench.providers.gcp.plugin import GcpOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.testing.rig import RigOnlooker, cell, claim, scope_of
 

@@ -15,7 +15,7 @@ from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.disk_request import VsphereResolved
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import VsphereOptions
 
 
 @pytest.fixture

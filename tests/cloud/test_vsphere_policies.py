@@ -14,8 +14,8 @@ from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental
-from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.policy import privileges
+from diskbench.providers.vsphere.doctor import privileges
+from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.testing.rig import RigOnlooker, cell, claim
 
 RIGHTS = [(kind, one) for kind, names in privileges().items() for one in names]

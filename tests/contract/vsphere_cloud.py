@@ -12,7 +12,7 @@ from diskbench.model.rental import Scope
 from diskbench.ports import Renter
 from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.inventory import VsphereMachine, machines
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.requests import mark
 
 NVME = VsphereOptions(datastore="nvme")

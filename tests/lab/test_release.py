@@ -16,7 +16,7 @@ from tests.lab.conftest import Lab, custom, fio, ssh, until
 
 from diskbench.providers.lab import devices, fuse_file, processes
 from diskbench.providers.lab.processes import find_groups, init_of, members
-from diskbench.providers.lab.supervisor.orders import read_report
+from diskbench.providers.lab.supervisor.rates import read_report
 
 CREATE = """
 import sys

@@ -16,7 +16,7 @@ from diskbench.catalog.lookup import limits
 from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import devices
 from diskbench.providers.lab.request import Cache, LabMachine, LabRequest
-from diskbench.providers.lab.supervisor.orders import read_report
+from diskbench.providers.lab.supervisor.rates import read_report
 from diskbench.units import MIB
 
 SHORT = ("--runtime=4", "--time_based", "--ramp_time=1")

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.method_statistics import intervals
 
 from diskbench.analysis.figure import middle
-from diskbench.analysis.repeats import Sample, median_interval, repeats
+from diskbench.analysis.repeats import Sample, median_interval, replicated
 from diskbench.model.comparison import Replicated
 from diskbench.report.assemble.words import figure_text
 from diskbench.report.terminal.compare_text import replicated_text
@@ -28,7 +28,7 @@ def test_seconds_taken_for_samples_give_an_interval_that_seldom_holds_the_truth(
         machines = [1000 * (1 + draw.gauss(0, 0.08)) for _ in range(8)]
         seconds = [seconds_of(machine, draw) for machine in machines]
         wrong = median_interval([value for each in seconds for value in each])
-        right = repeats([Sample(str(i), middle(s), i) for i, s in enumerate(seconds)]).interval
+        right = replicated([Sample(str(i), middle(s), i) for i, s in enumerate(seconds)]).interval
         assert wrong is not None
         assert right is not None
         pooled += wrong.low <= 1000 <= wrong.high

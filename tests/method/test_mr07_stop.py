@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from diskbench.analysis.repeats import median_interval, more_needed, width
+from diskbench.analysis.repeats import more_needed, width
 from diskbench.model.campaign import UntilStatus
 from diskbench.model.matrix import Limits
 from diskbench.plan.until import BlockStatus, turn_of
@@ -21,9 +21,7 @@ def drawn(seed, count, sd):
 def test_ten_are_enough_only_where_the_interval_is_narrow():
     for seed in range(30):
         values = drawn(seed, 10, 0.05)
-        found = median_interval(values)
-        assert found is not None
-        assert (more_needed(values) == 0) == (width(found) <= 0.05)
+        assert (more_needed(values) == 0) == (width(values) <= 0.05)
 
 
 def test_what_was_asked_for_brings_the_interval_under_five_percent_about_half_the_time():
@@ -33,8 +31,7 @@ def test_what_was_asked_for_brings_the_interval_under_five_percent_about_half_th
         more = more_needed(drawn(seed, 10, 0.08))
         if more:
             asked += 1
-            found = median_interval(drawn(seed + 1000, 10 + more, 0.08))
-            reached += found is not None and width(found) <= 0.05
+            reached += width(drawn(seed + 1000, 10 + more, 0.08)) <= 0.05
     assert asked > 40
     assert 0.25 <= reached / asked <= 0.9
 
@@ -55,10 +52,7 @@ def turn(block_status, **states):
     ],
 )
 def test_replicates_go_on_until_it_is_narrow_or_the_most_are_done(values, begin, spared):
-    found = median_interval(values)
-    block_status = BlockStatus(
-        len(values), "read", width(found) if found else None, more_needed(values)
-    )
+    block_status = BlockStatus(len(values), "read", width(values), more_needed(values))
     told = turn(block_status, done=len(values))
     assert (told.may_begin, told.spare) == (begin, spared)
 

@@ -20,8 +20,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from diskbench.analysis.repeats import MedianInterval, median_interval
-from diskbench.model.comparison import Finding
+from diskbench.analysis.repeats import median_interval
+from diskbench.model.comparison import Finding, Interval
 
 LEAST_DIFFERENCE = 0.05
 FALSE_DISCOVERIES = 0.05
@@ -45,7 +45,7 @@ class Ratio:
     n: int
     pairs: int
     ratio: float
-    interval: MedianInterval | None
+    interval: Interval | None
     p: float | None
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.run_course import courses_over
@@ -49,22 +49,6 @@ WHOLE = Share()
 
 
 @dataclass(frozen=True, slots=True)
-class FigureLevel:
-    """Seconds [start_s, end_s) of a step at one level, with their mean rates."""
-
-    kind: PhaseKind
-    start_s: float
-    end_s: float
-    iops: float | None
-    bytes_per_s: float | None
-
-    @property
-    def seconds(self) -> float:
-        """The duration in seconds."""
-        return self.end_s - self.start_s
-
-
-@dataclass(frozen=True, slots=True)
 class Figure:
     """The figure of a step. `level` is the stretch that it describes if the step has several levels
     or settled at one; None: the whole step. `kind` is the kind of that stretch. `crosses`: the
@@ -73,7 +57,7 @@ class Figure:
     iops: float | None
     bytes_per_s: float | None
     kind: PhaseKind | None = None
-    level: FigureLevel | None = None
+    level: Phase | None = None
     crosses: bool = False
 
 
@@ -109,7 +93,7 @@ def figure_of(
     levels = levels_of(course) if course is not None else ()
     if course is None or not levels:
         if counted is None and course is not None:
-            counted = _mean([_level(phase) for phase in course.phases])
+            counted = _mean(course.phases)
         if counted is None:
             return None
         return Figure(counted.iops, counted.bytes_per_s, _only_kind(course))
@@ -121,17 +105,17 @@ def figure_of(
     return Figure(rates.iops, rates.bytes_per_s, main.kind, main, crosses)
 
 
-def levels_of(course: StepPhases) -> tuple[FigureLevel, ...]:
+def levels_of(course: StepPhases) -> tuple[Phase, ...]:
     """Return the levels of a step in order of time; none if it kept one level throughout, so that
     fio's own rate is its figure. A single level is the one it settled at after a ramp."""
     levels = _joined(course.phases)
     if len(levels) < 2 and not course.cliffs:
         kinds = [phase.kind for phase in course.phases if phase.kind != "stall"]
         return levels if "ramp" in kinds[:-1] and kinds[-1] in LEVELS else ()
-    return levels or tuple(_level(phase) for phase in course.phases if phase.kind != "stall")
+    return levels or tuple(phase for phase in course.phases if phase.kind != "stall")
 
 
-def main_of(levels: Sequence[FigureLevel]) -> int:
+def main_of(levels: Sequence[Phase]) -> int:
     """Return the index of the level that gives the figure: the last baseline, else the longest."""
     baselines = [at for at, level in enumerate(levels) if level.kind == "baseline"]
     if baselines:
@@ -182,31 +166,30 @@ def _only_kind(course: StepPhases | None) -> PhaseKind | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _joined(phases: Sequence[Phase]) -> tuple[FigureLevel, ...]:
+def _joined(phases: Sequence[Phase]) -> tuple[Phase, ...]:
     """Return the phases that have a level. Phases of one level with only a stall between them are
     joined, including the stall; a stall at either end of the step is joined, too."""
-    joined: list[FigureLevel] = []
-    stalled: FigureLevel | None = None
+    joined: list[Phase] = []
+    stalled: Phase | None = None
     for at, phase in enumerate(phases):
-        own_level = _level(phase)
         if phase.kind == "stall":
-            stalled = own_level if stalled is None else _with(stalled, own_level)
+            stalled = phase if stalled is None else _with(stalled, phase)
             continue
         if phase.kind in LEVELS:
             beside = bool(joined) and stalled is not None and joined[-1].end_s == stalled.start_s
-            if stalled is not None and beside and _is_alike(joined[-1], own_level):
-                joined[-1] = _with(_with(joined[-1], stalled), own_level)
+            if stalled is not None and beside and _is_alike(joined[-1], phase):
+                joined[-1] = _with(_with(joined[-1], stalled), phase)
             elif stalled is not None and not joined and at == 1:
-                joined.append(_with(own_level, stalled))
+                joined.append(_with(phase, stalled))
             else:
-                joined.append(own_level)
+                joined.append(phase)
         stalled = None
     if stalled is not None and joined and joined[-1].end_s == stalled.start_s:
         joined[-1] = _with(joined[-1], stalled)
     return tuple(joined)
 
 
-def _is_alike(before: FigureLevel, after: FigureLevel) -> bool:
+def _is_alike(before: Phase, after: Phase) -> bool:
     if before.kind != after.kind:
         return False
     pairs = ((before.iops, after.iops), (before.bytes_per_s, after.bytes_per_s))
@@ -214,11 +197,11 @@ def _is_alike(before: FigureLevel, after: FigureLevel) -> bool:
     return all(min(pair) >= (1 - LEAST_CHANGE) * max(pair) for pair in known)
 
 
-def _with(first: FigureLevel, second: FigureLevel) -> FigureLevel:
+def _with(first: Phase, second: Phase) -> Phase:
     """Join two adjacent stretches into one of the first one's kind, with the mean of both."""
     mean = _mean((first, second))
-    return replace(
-        first,
+    return Phase(
+        kind=first.kind,
         start_s=min(first.start_s, second.start_s),
         end_s=max(first.end_s, second.end_s),
         iops=mean.iops if mean else None,
@@ -226,11 +209,7 @@ def _with(first: FigureLevel, second: FigureLevel) -> FigureLevel:
     )
 
 
-def _level(phase: Phase) -> FigureLevel:
-    return FigureLevel(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
-
-
-def _mean(parts: Sequence[FigureLevel]) -> Rate | None:
+def _mean(parts: Sequence[Phase]) -> Rate | None:
     """Return the mean over all seconds of the parts; None if none of them has a rate."""
 
     def of(values: Sequence[float | None]) -> float | None:

@@ -26,6 +26,8 @@ from statistics import fmean, median, stdev
 import numpy as np
 from numpy.typing import NDArray
 
+from diskbench.model.comparison import Interval, Replicated
+
 LEAST_FOR_INTERVAL = 6
 """Fewer replicates have no interval at 95 % (MR-6)."""
 FIRST = 10
@@ -48,51 +50,28 @@ class Sample:
     machine: Hashable
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """What `trials` trials on `n` machines say.
-
-    `low` and `high` are the extremes; `variation` is the standard deviation (n − 1) over the mean,
-    None for one value. `outliers` are names of trials. `width` is the larger half of the interval
-    over the median. `more` is how many more replicates would bring it under 5 %: 0 if it is under
-    5 % now, None if that cannot be estimated or is above MOST.
-    """
-
-    trials: int
-    n: int
-    median: float
-    low: float
-    high: float
-    interval: MedianInterval | None
-    variation: float | None
-    outliers: tuple[str, ...]
-    width: float | None
-    more: int | None
-
-
 def disagreement(runs: Sequence[float]) -> float:
     """Return (max − min) / median of the runs of a trial: the spread that its figure hides."""
     middle = median(runs)
     return (max(runs) - min(runs)) / middle if middle else 0.0
 
 
-def repeats(samples: Sequence[Sample]) -> Repeats:
+def replicated(samples: Iterable[Sample]) -> Replicated:
     """Return the statistics of the replicates. Raises ValueError without any."""
-    if not samples:
+    of_trials = list(samples)
+    if not of_trials:
         raise ValueError("no replicate, so there is nothing to say")
-    values = by_machine(samples)
-    interval = median_interval(values)
-    return Repeats(
-        trials=len(samples),
-        n=len(values),
+    values = by_machine(of_trials)
+    return Replicated(
+        trials=len(of_trials),
+        machines=len(values),
         median=median(values),
         low=min(values),
         high=max(values),
-        interval=interval,
+        interval=median_interval(values),
         variation=variation(values),
-        outliers=outliers(samples),
-        width=width(interval) if interval else None,
         more=more_needed(values),
+        outliers=outliers(of_trials),
     )
 
 
@@ -110,10 +89,14 @@ def variation(values: Sequence[float]) -> float | None:
     return stdev(values) / mean if len(values) > 1 and mean else None
 
 
-def width(interval: MedianInterval) -> float:
-    """max(U − m, m − L) / m, which MR-7 wants at 5 % or less; infinite where m is zero."""
-    reach = max(interval.high - interval.median, interval.median - interval.low)
-    return reach / interval.median if interval.median else math.inf
+def width(values: Sequence[float]) -> float | None:
+    """max(U − m, m − L) / m, which MR-7 wants at 5 % or less; infinite where m is zero, None where
+    there is no interval."""
+    interval = median_interval(values)
+    if interval is None:
+        return None
+    middle = median(values)
+    return max(interval.high - middle, middle - interval.low) / middle if middle else math.inf
 
 
 def outliers(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -137,13 +120,13 @@ def more_needed(values: Sequence[float], *, narrow: float = NARROW) -> int | Non
     n = len(values)
     if n < LEAST_FOR_INTERVAL:
         return FIRST - n
-    interval = median_interval(values)
-    assert interval is not None
-    if n >= FIRST and width(interval) <= narrow:
+    now = width(values)
+    if n >= FIRST and now is not None and now <= narrow:
         return 0
+    middle = median(values)
     for size in range(max(FIRST, n + 1), MOST + 1):
         low, high = expected_bounds(values, size)
-        if max(high - interval.median, interval.median - low) <= narrow * interval.median:
+        if max(high - middle, middle - low) <= narrow * middle:
             return size - n
     return None
 
@@ -178,20 +161,7 @@ def _chances(n: int, size: int) -> NDArray[np.float64]:
 CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class MedianInterval:
-    """The median of `n` replicates with [low, high] and the exact `coverage` of that interval."""
-
-    median: float
-    low: float
-    high: float
-    coverage: float
-    n: int
-
-
-def median_interval(
-    values: Sequence[float], *, confidence: float = CONFIDENCE
-) -> MedianInterval | None:
+def median_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Interval | None:
     """The narrowest interval [x(j), x(n+1−j)] of order statistics that covers the median.
 
         coverage(j) = 1 − 2·F(j−1; n, ½),   F(k; n, ½) = Σ_{i=0..k} C(n, i) / 2ⁿ
@@ -205,13 +175,7 @@ def median_interval(
     if rank == 0:
         return None
     ordered = sorted(values)
-    return MedianInterval(
-        median=median(ordered),
-        low=ordered[rank - 1],
-        high=ordered[n - rank],
-        coverage=_coverage(rank, n),
-        n=n,
-    )
+    return Interval(low=ordered[rank - 1], high=ordered[n - rank], coverage=_coverage(rank, n))
 
 
 @cache

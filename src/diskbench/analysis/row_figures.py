@@ -14,11 +14,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from operator import attrgetter, itemgetter
 from typing import Any
 
-from diskbench.analysis.figure import Figure, FigureLevel, Rate, Share, figure_of, of_share
+from diskbench.analysis.figure import Figure, Rate, Share, figure_of, of_share
 from diskbench.model.doubts import SAME_TIME
 from diskbench.model.phase import Phase, StepPhases
 from diskbench.model.result import Measurement
@@ -35,78 +33,42 @@ Courses = Mapping[tuple[str, str], "StepPhases"]
 """By run and the name of the step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The fields of a row that its figures depend on, named as in Measurement."""
-
-    run_id: str
-    step: str
-    step_index: int
-    round: int | None
-    scope: str
-    direction: str
-    ios: int | None
-    bytes: int | None
-    runtime_ns: int | None
-    iops: float | None
-    bytes_per_s: float | None
-
-    @property
-    def rate(self) -> Rate:
-        return Rate(self.iops, self.bytes_per_s)
-
-    @property
-    def place(self) -> tuple[object, ...]:
-        """The step of the run, or the round of it, that the row is of."""
-        return (self.run_id, self.step_index, self.round)
+Row = Measurement | MeasuredRow | MeasuredFigure
+"""A row with what its figures depend on: its step, its counts and its rates."""
 
 
-_FIELDS = tuple(field.name for field in fields(Counted))
-_OF_ROW, _OF_COLUMNS = attrgetter(*_FIELDS), itemgetter(*_FIELDS)
-
-
-def counted(rows: Iterable[Measurement | MeasuredRow | MeasuredFigure]) -> list[Counted]:
-    """Return the fields that the figures of rows depend on."""
-    return [Counted(*_OF_ROW(row)) for row in rows]
-
-
-def counted_columns(rows: Iterable[Mapping[str, Any]]) -> list[Counted]:
-    """Return the same as `counted`, for output rows with column names."""
-    return [Counted(*_OF_COLUMNS(row)) for row in rows]
-
-
-def row_figures(rows: Sequence[Counted], courses: Courses) -> list[Figure | None]:
+def row_figures(rows: Sequence[Row], courses: Courses) -> list[Figure | None]:
     """Return the figure of each row, or None if it equals what fio counted.
 
     `rows` are all rows of their steps; `courses` are the phases of those steps, where known.
     """
     begins = _begins(rows)
-    wholes: dict[tuple[object, ...], list[Counted]] = defaultdict(list)
+    wholes: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     for row in filter(_moves, rows):
-        wholes[row.place].append(row)
+        wholes[_place(row)].append(row)
     figures: list[Figure | None] = []
     for row in rows:
         course = courses.get((row.run_id, row.step))
         figure = None
         if course is not None:
-            share = _share([row], wholes[row.place])
+            share = _share([row], wholes[_place(row)])
             if course.rounds is None:
-                figure = figure_of([row.rate], course, share)
+                figure = figure_of([_rate(row)], course, share)
             else:
-                figure = _of_round(row, course, begins[row.place], share)
+                figure = _of_round(row, course, begins[_place(row)], share)
         figures.append(figure if figure is not None and figure.level is not None else None)
     return figures
 
 
 def step_figure(
-    rows: Sequence[Counted], course: StepPhases | None, *, direction: str | None = None
+    rows: Sequence[Row], course: StepPhases | None, *, direction: str | None = None
 ) -> Figure | None:
     """The figure of one step of one run from all its merged rows: of all directions together
     (without syncs), or of one."""
     of = [row for row in rows if row.direction == direction or (not direction and _moves(row))]
-    rounds: dict[tuple[object, ...], list[Counted]] = {}
+    rounds: dict[tuple[object, ...], list[Row]] = {}
     for row in sorted(of, key=lambda measured: measured.step_index):
-        rounds.setdefault(row.place, []).append(row)
+        rounds.setdefault(_place(row), []).append(row)
     rates = [_rate_of(of_round) for of_round in rounds.values()]
     moved = [row for row in rows if _moves(row)]
     return figure_of(rates, course, _share(of, moved))
@@ -115,7 +77,7 @@ def step_figure(
 def cliff_safe_rows(rows: Sequence[Measurement], courses: Courses) -> tuple[Measurement, ...]:
     """Return measurements with the figures of their steps: the rates of the level that gives a
     step's figure, and no latencies if the row spans a cliff."""
-    figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
+    figures = row_figures(rows, courses) if courses else [None] * len(rows)
     return tuple(
         row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
         for row, figure in zip(rows, figures, strict=True)
@@ -138,11 +100,20 @@ def courses_by_step(courses: Iterable[StepPhases]) -> dict[tuple[str, str], Step
     return {(course.run_id, course.step): course for course in courses}
 
 
-def _moves(row: Counted) -> bool:
+def _rate(row: Row) -> Rate:
+    return Rate(row.iops, row.bytes_per_s)
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    """The step of the run, or the round of it, that a row is of."""
+    return (row.run_id, row.step_index, row.round)
+
+
+def _moves(row: Row) -> bool:
     return row.scope == "step" and row.direction != "sync"
 
 
-def _share(part: Sequence[Counted], rows: Sequence[Counted]) -> Share:
+def _share(part: Sequence[Row], rows: Sequence[Row]) -> Share:
     ios, size = sum(row.ios or 0 for row in rows), sum(row.bytes or 0 for row in rows)
     return Share(
         sum(row.ios or 0 for row in part) / ios if ios else 0.0,
@@ -150,7 +121,7 @@ def _share(part: Sequence[Counted], rows: Sequence[Counted]) -> Share:
     )
 
 
-def _rate_of(of_round: Sequence[Counted]) -> Rate:
+def _rate_of(of_round: Sequence[Row]) -> Rate:
     """The rate of all directions of a round together: over the time that the longest of them ran
     where their times differ, since the sum of their rates would be of a load that never was."""
     longest = max((row.runtime_ns or 0 for row in of_round), default=0)
@@ -173,12 +144,12 @@ def _sum(rates: Iterable[float | None], shares: Iterable[float]) -> float | None
     return total
 
 
-def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
+def _begins(rows: Sequence[Row]) -> dict[tuple[object, ...], float]:
     """Return the second at which each round begins within its step."""
     lasted: dict[tuple[str, str], dict[tuple[object, ...], float]] = defaultdict(dict)
     for row in rows:
         of = lasted[row.run_id, row.step]
-        of[row.place] = max(of.get(row.place, 0.0), (row.runtime_ns or 0) / NS_PER_S)
+        of[_place(row)] = max(of.get(_place(row), 0.0), (row.runtime_ns or 0) / NS_PER_S)
     begins: dict[tuple[object, ...], float] = {}
     for rounds in lasted.values():
         at = 0.0
@@ -188,7 +159,7 @@ def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
     return begins
 
 
-def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> Figure | None:
+def _of_round(row: Row, course: StepPhases, begin: float, share: Share) -> Figure | None:
     """Return the level after the last cliff within this round; None if there is no cliff."""
     end = begin + (row.runtime_ns or 0) / NS_PER_S
     inside = [cliff.at_s for cliff in course.cliffs if begin + _NEAR_S < cliff.at_s < end - _NEAR_S]
@@ -200,7 +171,6 @@ def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> F
     return _at(after, row, share)
 
 
-def _at(phase: Phase, row: Counted, share: Share) -> Figure:
-    level = FigureLevel(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
-    rates = of_share(Rate(level.iops, level.bytes_per_s), share, row.rate)
-    return Figure(rates.iops, rates.bytes_per_s, level.kind, level, crosses=True)
+def _at(phase: Phase, row: Row, share: Share) -> Figure:
+    rates = of_share(Rate(phase.iops, phase.bytes_per_s), share, _rate(row))
+    return Figure(rates.iops, rates.bytes_per_s, phase.kind, phase, crosses=True)

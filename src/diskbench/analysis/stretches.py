@@ -13,12 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from diskbench.analysis.caps import NOT_CAPS
 from diskbench.analysis.changes import LEAST_CHANGE
-from diskbench.analysis.figure import FigureLevel as Seconds
 from diskbench.analysis.figure import Rate, figure_of, levels_of
 from diskbench.analysis.run_course import RunStretch
 from diskbench.analysis.setting import ABOVE, Stretch
 from diskbench.model.expectation import Expectation, ExpectedLevel, LimitName
-from diskbench.model.phase import PhaseKind, StepPhases
+from diskbench.model.phase import Phase, PhaseKind, StepPhases
 
 _FULL = 0.98
 _LITTLE = 0.5
@@ -163,7 +162,7 @@ def _stalled(phases: StepPhases | None, start_s: float, end_s: float) -> float:
     return stalled_s / (end_s - start_s)
 
 
-def _until_pause(levels: Sequence[Seconds]) -> list[Seconds]:
+def _until_pause(levels: Sequence[Phase]) -> list[Phase]:
     """Return the levels that follow the first one without a pause, in which a bucket refills."""
     following = list(levels[:1])
     for level in levels[1:]:
@@ -173,14 +172,14 @@ def _until_pause(levels: Sequence[Seconds]) -> list[Seconds]:
     return following[1:]
 
 
-def _rises_to(before: Seconds, now: Seconds) -> bool:
+def _rises_to(before: Phase, now: Phase) -> bool:
     """Whether a later level is a fifth higher."""
     pairs = ((before.iops, now.iops), (before.bytes_per_s, now.bytes_per_s))
     known = [(a, b) for a, b in pairs if a is not None and b is not None]
     return bool(known) and known[0][0] <= (1 - LEAST_CHANGE) * known[0][1]
 
 
-def _rises(before: Stretch, now: Seconds) -> bool:
+def _rises(before: Stretch, now: Phase) -> bool:
     if before.iops is not None and now.iops is not None:
         return now.iops > ABOVE * before.iops
     return (now.bytes_per_s or 0.0) > ABOVE * (before.bytes_per_s or 0.0)
@@ -270,7 +269,7 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
     )
 
 
-def _between(measured: Seconds, promise: StepPromise | None) -> ExpectedLevel | None:
+def _between(measured: Phase, promise: StepPromise | None) -> ExpectedLevel | None:
     """Return the level when one of two buckets is empty and the other is not: the next limit, if
     the rate agrees with it."""
     level = promise.expected.lasting if promise else None

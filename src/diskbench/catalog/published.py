@@ -22,7 +22,6 @@ are preferred. Where nothing matches, the nearest figures are those that part la
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 import math
@@ -34,7 +33,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from diskbench.catalog.post_file import Published, parse_post
-from diskbench.errors import UnknownName
+from diskbench.errors import UnknownName, did_you_mean
 from diskbench.model.base import Frozen
 from diskbench.model.verdict import Verdict
 
@@ -78,7 +77,7 @@ def find_published(name: str) -> tuple[Published, ...]:
             "published figure",
             name,
             known,
-            advice=_advice(figure_id, known, "diskbench published list"),
+            advice=f"{did_you_mean(figure_id, known)}'diskbench published list' shows all",
         )
     return matches
 
@@ -113,38 +112,23 @@ def filtered(
     return matching
 
 
-def rows(figures: Iterable[Published]) -> list[dict[str, object]]:
-    """Figures as flat rows: the post and the doubt in columns of their own."""
-    return [_row(figure.model_dump(mode="json")) for figure in figures]
-
-
-def _row(dumped: Mapping[str, object]) -> dict[str, object]:
-    row = dict(dumped)
-    post, doubt = row.pop("post"), row.pop("doubt")
-    assert isinstance(post, dict)
-    words = doubt if isinstance(doubt, dict) else {"code": None, "words": None}
-    row |= {key: post[key] for key in ("title", "author", "publisher", "date", "file")}
-    return row | {"doubt": words["code"], "doubt_words": words["words"]}
-
-
 def _known(kind: str, value: str, known: Iterable[str]) -> None:
     if value not in known:
         raise UnknownName(kind, value, known)
 
 
-def _advice(name: str, known: Iterable[str], command: str) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=3)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{hint}{command!r} shows all"
-
-
 def published_frame() -> pl.DataFrame:
-    """One row a figure, in the order of the posts and their tables."""
+    """One row a figure, in the order of the posts and their tables: the post and the doubt in
+    columns of their own."""
     import polars as pl
 
-    flat = rows(load_published())
-    for row in flat:
-        row["parameters"] = json.dumps(row["parameters"])
+    rows = []
+    for figure in load_published():
+        row = figure.model_dump(mode="json", exclude={"post", "doubt"})
+        post = figure.post.model_dump(include={"title", "author", "publisher", "date", "file"})
+        doubt = figure.doubt
+        told = {"doubt": doubt and doubt.code, "doubt_words": doubt and doubt.words}
+        rows.append(row | {"parameters": json.dumps(row["parameters"])} | post | told)
     numbers = {
         "memory_gib", "size_gib", "provisioned_iops", "runtime_s", "value", "stddev",
         "busiest_core",
@@ -157,7 +141,7 @@ def published_frame() -> pl.DataFrame:
         "notes": pl.List(pl.String()),
         "approximate": pl.Boolean(),
     }
-    return pl.DataFrame(flat, schema={name: special.get(name, pl.String()) for name in flat[0]})
+    return pl.DataFrame(rows, schema={name: special.get(name, pl.String()) for name in rows[0]})
 
 
 FACTOR = 2.0

@@ -43,7 +43,7 @@ from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-from diskbench.units import format_duration_s
+from diskbench.units import format_duration_s, parse_share
 
 _TAKEN = (
     "host", "path", "size", "profile", "parameters", "labels", "install_fio", "quiet",
@@ -129,7 +129,8 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     states. The interval covers this machine only.
     """
     series = _series(typed)
-    worse = _share(typed["fail_worse"])
+    share = typed["fail_worse"]
+    worse = None if share is None else parse_share("--fail-worse", share)
     request = asked_for(typed).request
     expected_s = _expected_s(request, install_fio=typed["install_fio"])
     engine = database(typed["database_url"])
@@ -185,21 +186,6 @@ def _series(typed: dict[str, Any]) -> _Series:
         None if before is None else (before, after),
         typed["blocks"],
     )
-
-
-def _share(text: str | None) -> float | None:
-    """The share of `--fail-worse`. Raises InvalidValue."""
-    if text is None:
-        return None
-    try:
-        share = float(text.strip().removesuffix("%")) / 100
-    except ValueError:
-        share = -1.0
-    if not text.strip().endswith("%") or not 0 <= share < 1:
-        raise InvalidValue(
-            f"--fail-worse {text!r} is not a share", advice="write it like --fail-worse 5%"
-        )
-    return share
 
 
 def _expected_s(request: Request, *, install_fio: bool) -> float:

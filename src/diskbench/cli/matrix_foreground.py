@@ -14,14 +14,13 @@ from diskbench.cli.matrix_display import (
     show_table_while,
 )
 from diskbench.cli.messages import emit_problem, report
-from diskbench.cli.run_results import read_ended, say_missed
+from diskbench.cli.run_results import judge, read_ended
 from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import StopThenLeave, on_signals
-from diskbench.files import write_whole
 from diskbench.model.campaign import MatrixStatus
 from diskbench.model.ids import short
 from diskbench.report.assemble.view import view_of
@@ -145,16 +144,12 @@ def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     for row in judged:
         runs = find_runs(database, [Filter("trial_id", "=", row.trial_id or "")])
         named += [(row.key, view_of(trial)) for trial in read_ended(session, runs).values()]
-    if junit is not None:
-        from diskbench.report.junit import junit_report  # imports an XML library
-
-        without = [
-            (row.key, row.state, row.error or "it has no result")
-            for row in cells
-            if row.state != "done"
-        ]
-        write_whole(junit, junit_report(named, without))
-    return say_missed((key, view.missed) for key, view in named)
+    without = [
+        (row.key, row.state, row.error or "it has no result")
+        for row in cells
+        if row.state != "done"
+    ]
+    return judge(named, junit, without)
 
 
 def continue_detached(session: Session, campaign: CampaignRow) -> None:

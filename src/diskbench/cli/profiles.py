@@ -17,12 +17,12 @@ from diskbench.engine.profile_jobs import (
     checked,
     difference,
     total_s,
-    typed_parameters,
     typed_target,
 )
 from diskbench.errors import InvalidValue
 from diskbench.fio.offered import STAND_IN_IOPS, stand_in
 from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
+from diskbench.plan.rent_options import key_values
 from diskbench.report.assemble.words import counted
 from diskbench.report.terminal.screen import hanging, print_trimmed, screen
 from diskbench.store.profile_file import find_profile
@@ -117,7 +117,7 @@ def render(
     """Print the exact job files that would run on this machine, one per step."""
     profile = find_profile(name)
     target = typed_target(profile, path, device or (), size, allow or ())
-    parameters = typed_parameters(settings)
+    parameters = dict(key_values("--set", settings or ()))
     steps, loop, _ = built(profile, parameters, target)
     if step is not None and not 0 <= step < len(steps):
         raise InvalidValue(
@@ -151,7 +151,8 @@ def validate(
     """Check a profile: template, parameters, safety, and each job file with fio --parse-only."""
     profile = find_profile(name)
     target = typed_target(profile, None, device or (), size, allow or ())
-    steps, version = checked(name, profile, typed_parameters(settings), target)
+    parameters = dict(key_values("--set", settings or ()))
+    steps, version = checked(name, profile, parameters, target)
     them = "it" if len(steps) == 1 else "them"
     typer.echo(f"{profile.name}: {counted(len(steps), 'step')}; fio {version} accepts {them}")
     if any(stand_in(step) is not step for step in steps):

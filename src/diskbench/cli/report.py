@@ -31,7 +31,7 @@ from diskbench.report.page.write_report import (
     write_chart,
     write_report,
 )
-from diskbench.report.published import charts as post_charts
+from diskbench.report.published import points as post_charts
 from diskbench.report.published.draw import NOBODY, draw, rows_of
 from diskbench.report.published.own import own_trials
 from diskbench.results.refreshed_catalogue import open_books

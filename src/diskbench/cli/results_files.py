@@ -26,7 +26,7 @@ from diskbench.store.imports import ReadImport, damaged_logs, imported
 from diskbench.store.manifest import Manifest
 from diskbench.store.rebuild import rebuild as make_again
 
-Exported = Literal["csv", "json", "parquet", "prometheus", "openmetrics"]
+Exported = Literal["csv", "json", "parquet", "prometheus", "openmetrics", "benchstat"]
 
 
 def export(
@@ -50,7 +50,8 @@ def export(
     """Write measurement rows as CSV or Parquet, each with its run's columns; JSON as in `show`.
 
     `prometheus` and `openmetrics` are the figures of steps as gauges, of the newest run of each
-    disk. The figures of a step with several levels are those of the level that lasts.
+    disk; `benchstat` has a line a run and step. The figures of a step with several levels are those
+    of the level that lasts.
     """
     kind = export_format(format_, to)
     typed = asked(selection, filter_, since, until)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from rich.text import Text
 
@@ -19,7 +20,6 @@ from diskbench.model.run import Run
 from diskbench.report.assemble.facts import AUDIT_FAILED, audit_line
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.subject import names_of
-from diskbench.report.assemble.threshold_lines import ThresholdLine
 from diskbench.report.assemble.view import View, view_of
 from diskbench.report.terminal.result_text import (
     audit_style,
@@ -79,7 +79,9 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
         _print_document([trials[ending.plan.trial_id] for ending in endings])
     for ending in endings:
         print_problems(ending)
-    missed = _judge(shown, show) if show.junit is not None or has_conditions else 0
+    names = names_of([ending.plan for ending, _ in shown])
+    named = [(name, view) for name, (_, view) in zip(names, shown, strict=True)]
+    missed = judge(named, show.junit)
     for ending in endings:
         if ending.plan.trial_id not in trials:
             judge_trial(session, ending.plan.trial_id)
@@ -116,26 +118,21 @@ def print_problems(ending: TrialEnding) -> None:
         print_error(ending.not_released, prefix=name)
 
 
-def _judge(shown: Sequence[tuple[TrialEnding, View]], show: Show) -> int:
-    """Say which thresholds the figures miss, and write the JUnit report; returns the exit code
-    that this means."""
-    views = [view for _, view in shown]
-    names = names_of([ending.plan for ending, _ in shown])
-    if show.junit is not None:
+def judge(
+    named: Sequence[tuple[str, View]],
+    junit: Path | None,
+    without: Sequence[tuple[str, str, str]] = (),
+) -> int:
+    """Write the JUnit report, and say on stderr which thresholds of the profile and of `--fail-if`
+    the figures of each subject miss; returns the exit code that this means. `without`: name, state
+    and reason of what has no figures."""
+    if junit is not None:
         from diskbench.report.junit import junit_report  # imports an XML library
 
-        named = zip(names, views, strict=True)
-        suites = [" ".join(filter(None, (view.subject.profile, name))) for name, view in named]
-        write_whole(show.junit, junit_report([*zip(suites, views, strict=True)]))
-    return say_missed(zip(names, (view.missed for view in views), strict=True))
-
-
-def say_missed(named: Iterable[tuple[str, Sequence[ThresholdLine]]]) -> int:
-    """Say on stderr which thresholds of the profile and of `--fail-if` the figures of each subject
-    miss; returns the exit code that this means."""
+        write_whole(junit, junit_report(named, without))
     code = 0
-    for name, missed in named:
-        for line in missed:
+    for name, view in named:
+        for line in view.missed:
             subject = f"{name} " if name else ""
             condition = line.threshold.source.removeprefix("--fail-if ")
             if condition == line.threshold.source:  # of the profile

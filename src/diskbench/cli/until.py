@@ -43,7 +43,7 @@ from diskbench.settings import load_settings
 from diskbench.store.campaigns import CampaignRow, find_campaign
 from diskbench.store.profile_file import find_profile
 from diskbench.store.where import Filter
-from diskbench.units import format_share, parse_duration_s
+from diskbench.units import format_share, parse_duration_s, parse_share
 from diskbench.visible import json_escaped
 
 
@@ -65,7 +65,7 @@ def check_until(typed: Mapping[str, Any]) -> Until:
                 f"{flag} judges the trials of one command, not replicates until an interval",
                 advice=f"leave out {flag} or --until-ci",
             )
-    share = _share(text)
+    share = parse_share("--until-ci", text, least=0.001)
     least = FIRST_REPLICATES if least == 1 else least
     most = Limits().max_replicates if most is None else most
     if least < FIRST_REPLICATES:
@@ -86,20 +86,6 @@ def check_until(typed: Mapping[str, Any]) -> Until:
             advice="give as many or more",
         )
     return Until(share, least, most)
-
-
-def _share(text: str) -> float:
-    number = text.strip().removesuffix("%").strip()
-    try:
-        share = float(number) / (100 if text.strip().endswith("%") else 1)
-    except ValueError:
-        share = 0.0
-    if not 0.001 <= share < 1:
-        raise InvalidValue(
-            f"--until-ci {text!r} is not a share of the median",
-            advice="write it like --until-ci 5%",
-        )
-    return share
 
 
 _LIMITS = {

@@ -160,21 +160,6 @@ def _is_for_a_device(profile: Profile) -> bool:
         return False
 
 
-def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:
-    """`KEY=VALUE` texts by key. Raises InvalidValue for one without a value."""
-    parameters = {}
-    for setting in settings or ():
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise InvalidValue(
-                f"--set {setting!r} has no value",
-                advice="write --set key=value",
-                field="parameters",
-            )
-        parameters[key.strip()] = value
-    return parameters
-
-
 def total_s(steps: Sequence[Step], loop: Loop | None) -> float:
     """Expected seconds of a run; a loop counts with its least number of rounds."""
     first = loop.first if loop else len(steps)

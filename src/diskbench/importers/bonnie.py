@@ -13,7 +13,7 @@ are not rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -76,7 +76,7 @@ class _Result:
     latencies: tuple[str, ...] = ()
 
 
-def read_bonnie(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_bonnie(data: bytes, name: str) -> Imported:
     """Each CSV line, or where there is none each table, as a run. Raises InvalidValue."""
     text = text_of(data, name)
     results = list(_csv(text, name)) or list(_tables(text, name))
@@ -84,7 +84,7 @@ def read_bonnie(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Impo
         raise InvalidValue(f"{name}: no line of bonnie++ figures in it")
     if len(results) > _MOST_RUNS:
         raise InvalidValue(f"{name}: it holds more than {_MOST_RUNS:,} results of bonnie++")
-    runs = tuple(_run(result, name, run_id_of(at)) for at, result in enumerate(results))
+    runs = tuple(_run(result, name) for at, result in enumerate(results))
     if not any(run.steps for run in runs):
         raise InvalidValue(f"{name}: bonnie++ measured no phase for half a second (+++++)")
     rates_alone = (
@@ -190,7 +190,7 @@ def _from_table(cells: Sequence[str], version: str, jobs: int, where: str) -> _R
     )
 
 
-def _run(result: _Result, where: str, run_id: str) -> ImportedRun:
+def _run(result: _Result, where: str) -> ImportedRun:
     steps: list[ImportedStep] = []
     for place, (phase, direction, rw, moves_all) in enumerate(_PHASES):
         text = result.rates[place].strip() if place < len(result.rates) else ""
@@ -201,9 +201,7 @@ def _run(result: _Result, where: str, run_id: str) -> ImportedRun:
         if not rate:
             continue
         at = f"{where}: {phase}"
-        made = _row(
-            result, step, rate, (direction, rw, moves_all), at, run_id, _longest(result, place)
-        )
+        made = _row(result, step, rate, (direction, rw, moves_all), at, _longest(result, place))
         steps.append(ImportedStep(step, (made,)))
     return ImportedRun(tuple(steps))
 
@@ -214,13 +212,11 @@ def _row(
     rate: float,
     how: tuple[Direction, str, bool],
     where: str,
-    run_id: str,
     latency: Mapping[str, float],
 ) -> Measurement:
     direction, rw, moves_all = how
     seeks = step.name == "seeks"
     return row(
-        run_id=run_id,
         step=step,
         direction=direction,
         ios=-(-result.size // result.chunk) if moves_all else None,

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.numbers import bytes_of
@@ -65,10 +65,10 @@ _IN_MEMORY = (
 )
 
 
-def read_dd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_dd(data: bytes, name: str) -> Imported:
     """Each dd in the text as a step of one run. Raises InvalidValue."""
     text = _with_lines(text_of(data, name))
-    steps = tuple(_dd_steps(text, name, run_id_of(0)))
+    steps = tuple(_dd_steps(text, name))
     if not steps:
         raise InvalidValue(f"{name}: no line of dd with bytes and seconds in it")
     notes = () if all(step.measurements[0].ios is not None for step in steps) else (
@@ -77,7 +77,7 @@ def read_dd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported
     return Imported("dd", "", (ImportedRun(steps),), {}, notes)
 
 
-def _dd_steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
+def _dd_steps(text: str, where: str) -> Iterator[ImportedStep]:
     index = before = 0
     results = list(itertools.islice(_LAST.finditer(text), _MOST_LINES + 1))
     if len(results) > _MOST_LINES:
@@ -94,7 +94,7 @@ def _dd_steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
         step = step_of(index, "dd" if index == 0 else f"dd-{index + 1}")
         at = f"{where}: dd line {index + 1}"
         asked = _asked(commands[-1]) if commands else {}
-        yield _dd_step(match, records, asked, step, at, run_id)
+        yield _dd_step(match, records, asked, step, at)
         before, index = match.end(), index + 1
 
 
@@ -115,7 +115,6 @@ def _dd_step(
     asked: Mapping[str, str],
     step: Step,
     where: str,
-    run_id: str,
 ) -> ImportedStep:
     size = int(match["size"])
     full, partial = (int(n) for n in records[-1]) if records else (0, 0)
@@ -128,7 +127,6 @@ def _dd_step(
         block = block or _dd_bytes(asked.get("bs") or asked.get(own) or "") or _DD_BLOCK
         ios = ios or -(-size // block)
     made = row(
-        run_id=run_id,
         step=step,
         direction=direction,
         ios=ios or None,
@@ -212,15 +210,15 @@ _ROUNDED = 0.03
 the seconds: both are rounded."""
 
 
-def read_hdparm(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_hdparm(data: bytes, name: str) -> Imported:
     """Each timing in the text as a step of one run. Raises InvalidValue."""
-    steps = tuple(_hdparm_steps(text_of(data, name), name, run_id_of(0)))
+    steps = tuple(_hdparm_steps(text_of(data, name), name))
     if not steps:
         raise InvalidValue(f"{name}: no timing of hdparm in it")
     return Imported("hdparm", "", (ImportedRun(steps),))
 
 
-def _hdparm_steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
+def _hdparm_steps(text: str, where: str) -> Iterator[ImportedStep]:
     used: dict[str, int] = {}
     for index, match in enumerate(_TIMING.finditer(text)):
         if index >= MOST_STEPS:
@@ -236,7 +234,6 @@ def _hdparm_steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
         if not rate or not seconds or abs(size / seconds / rate - 1) > off:
             raise InvalidValue(f"{at}: {match[0][-60:]!r}: amount, seconds and rate disagree")
         made = row(
-            run_id=run_id,
             step=step,
             direction="read",
             ios=-(-size // _BUFFER),

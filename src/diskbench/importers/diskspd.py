@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -46,7 +46,7 @@ _STARTED = re.compile(
 )
 
 
-def read_diskspd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_diskspd(data: bytes, name: str) -> Imported:
     """One run of a step for each timespan. Raises InvalidValue."""
     text = text_of(data, name)
     xml = "<Results" in text
@@ -56,7 +56,7 @@ def read_diskspd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
     steps = []
     for index, span in enumerate(spans):
         at = f"{name}: timespan {index + 1}"
-        rows = tuple(_rows(span, index, at, run_id_of(0)))
+        rows = tuple(_rows(span, index, at))
         if not rows:
             raise InvalidValue(f"{at}: diskspd counts no I/O")
         step = step_of(index, f"timespan-{index + 1}")
@@ -66,7 +66,7 @@ def read_diskspd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
     return Imported("diskspd", system.get("version", ""), (run,), facts)
 
 
-def _rows(span: Timespan, index: int, where: str, run_id: str) -> Iterator[Measurement]:
+def _rows(span: Timespan, index: int, where: str) -> Iterator[Measurement]:
     seconds = number(span.seconds, where)
     block = _block(span.profile.get("block", ""))
     for kind, direction in _DIRECTIONS:
@@ -79,7 +79,6 @@ def _rows(span: Timespan, index: int, where: str, run_id: str) -> Iterator[Measu
             )
         prefix = "rand" if span.profile.get("random") else ""
         yield row(
-            run_id=run_id,
             step=step_of(index, f"timespan-{index + 1}"),
             direction=direction,
             ios=ios,

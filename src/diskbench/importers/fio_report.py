@@ -6,7 +6,7 @@ their seconds by store/series.py.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -109,7 +109,6 @@ def read_report(
     kind: ImportKind,
     data: bytes,
     name: str,
-    run_id_of: Callable[[int], str],
     beside: JobFile = NO_JOB_FILE,
 ) -> Imported:
     """The runs in a report of fio, with what a job file beside it says. Raises InvalidValue,
@@ -117,12 +116,12 @@ def read_report(
     if kind == "fio-json":
         check_json(data, name)
     outputs = read_reports(kind, data, where=name, beside=beside)
-    runs = tuple(_run(parts, run_id_of(at)) for at, parts in enumerate(split_runs(outputs)))
+    runs = tuple(_run(parts) for at, parts in enumerate(split_runs(outputs)))
     return Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
 
 
-def _run(parts: Sequence[tuple[Step, FioOutput]], run_id: str) -> ImportedRun:
-    steps = tuple(_step(step, part, run_id) for step, part in parts)
+def _run(parts: Sequence[tuple[Step, FioOutput]]) -> ImportedRun:
+    steps = tuple(_step(step, part) for step, part in parts)
     outputs = [part for _, part in parts]
     for row in (row for step in steps for row in step.measurements):
         if max(row.bytes_per_s or 0, row.iops or 0) > FASTEST:
@@ -144,8 +143,8 @@ def _run(parts: Sequence[tuple[Step, FioOutput]], run_id: str) -> ImportedRun:
     )
 
 
-def _step(step: Step, part: FioOutput, run_id: str) -> ImportedStep:
-    rows = measurements(part, run_id=run_id, step=step)
+def _step(step: Step, part: FioOutput) -> ImportedStep:
+    rows = measurements(part, run_id="", step=step)
     told = step.model_copy(update={"job": job_text(part)})
     company = (doubt.model_copy(update={"step": step.name}) for doubt in counted_company(part, {}))
     doubts = (*step_warnings(told, rows, part, HostFacts(), None), *company)
@@ -221,7 +220,7 @@ def check_log(data: bytes, *, name: str) -> None:
     )
 
 
-def read_log(data: bytes, name: str, _: Callable[[int], str]) -> Imported:
+def read_log(data: bytes, name: str) -> Imported:
     """A log as a run of one step without rows: fio's logs hold no totals."""
     log = log_name(name.rpartition("/")[2])
     assert log is not None

@@ -86,13 +86,13 @@ class Imported:
 @dataclass(frozen=True, slots=True)
 class Format:
     """One format. `recognises` says whether a file (its bytes, its name) looks like it, `read`
-    makes its runs (bytes, name, run index → run id) and raises InvalidValue or
+    makes its runs (bytes, name) and raises InvalidValue or
     FioOutputUnreadable where it is damaged. `words` name the format in messages."""
 
     kind: ImportKind
     words: str
     recognises: Callable[[bytes, str], bool]
-    read: Callable[[bytes, str, Callable[[int], str]], Imported]
+    read: Callable[[bytes, str], Imported]
 
 
 def text_of(data: bytes, name: str) -> str:
@@ -170,7 +170,6 @@ def head_of(data: bytes) -> str:
 
 def row(
     *,
-    run_id: str,
     step: Step,
     direction: Direction,
     where: str,
@@ -186,11 +185,11 @@ def row(
     latency: Mapping[str, float] | None = None,
     percentiles: Mapping[float, float] | None = None,
 ) -> Measurement:
-    """The merged row of one direction of a step, `size` in bytes. What the tool does not print is
-    None; a rate that is not given follows from its count and `seconds`, where both are known.
-    `latency` holds fields of Measurement in ns, `percentiles` ns by fraction (0.5); those of
-    too few I/Os are left out (MR-10). Where I/Os are not counted, they are taken to be at least
-    those of one second: every tool that prints rates alone runs for longer.
+    """The merged row of one direction of a step, `size` in bytes, without the id of its run. What
+    the tool does not print is None; a rate that is not given follows from its count and `seconds`,
+    where both are known. `latency` holds fields of Measurement in ns, `percentiles` ns by fraction
+    (0.5); those of too few I/Os are left out (MR-10). Where I/Os are not counted, they are taken to
+    be at least those of one second: every tool that prints rates alone runs for longer.
 
     Raises InvalidValue naming `where` for a figure that no disk gives: negative, not a number, a
     run of more than a year, more than 10^15 I/Os or bytes per second, more jobs than one output
@@ -221,7 +220,7 @@ def row(
         if not math.isfinite(value) or not 0 <= value <= _LONGEST_RUN_S * NS_PER_S:
             raise InvalidValue(f"{where}: {name} of {value!r} ns is not a latency")
     return Measurement(
-        run_id=run_id,
+        run_id="",
         step_index=step.index,
         step=step.name,
         role="measure",

@@ -1,6 +1,6 @@
 """GoBonnieGo's JSON (`gobonniego -json`), 1.0.5 and later."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +26,7 @@ _RANDOM_BLOCK = 512
 _LONGEST_NAME = 80
 
 
-def read_gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_gobonniego(data: bytes, name: str) -> Imported:
     """The runs in a file of GoBonnieGo 1.0.5 or later; each result is a run of three steps. Raises
     InvalidValue."""
     check_json(data, name)
@@ -46,7 +46,7 @@ def read_gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> 
         where = f"{name}: results[{index}]"
         if not isinstance(result, dict):
             raise InvalidValue(f"{where} is not an object")
-        runs.append(_gobonniego_run(result, where, run_id_of(index), jobs))
+        runs.append(_gobonniego_run(result, where, jobs))
     known = {"disk_space_used_gib", "physical_memory_bytes", "iops_duration_seconds"}
     facts = {
         key: value
@@ -56,7 +56,7 @@ def read_gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> 
     return Imported("gobonniego", str(root.get("version", "unknown")), tuple(runs), facts)
 
 
-def _gobonniego_run(result: Mapping[str, Any], where: str, run_id: str, jobs: int) -> ImportedRun:
+def _gobonniego_run(result: Mapping[str, Any], where: str, jobs: int) -> ImportedRun:
     phases: tuple[tuple[str, str, Direction, str, int], ...] = (
         ("seqwrite", "write", "write", "write", _SEQUENTIAL_BLOCK),
         ("seqread", "read", "read", "read", _SEQUENTIAL_BLOCK),
@@ -76,7 +76,6 @@ def _gobonniego_run(result: Mapping[str, Any], where: str, run_id: str, jobs: in
             ios = -(-size // block)
         step = step_of(index, name)
         measured = row(
-            run_id=run_id,
             step=step,
             direction=direction,
             where=f"{where}: {name}",

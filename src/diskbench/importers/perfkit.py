@@ -10,7 +10,7 @@ files made one list of the samples; it is read as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from diskbench.errors import InvalidValue
@@ -52,7 +52,7 @@ _Sample = Mapping[str, Any]
 _Samples = dict[tuple[str, Direction], dict[str, _Sample]]
 
 
-def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_perfkit(data: bytes, name: str) -> Imported:
     """Each run_uri in the file as a run, and each machine and repetition in it; its fio jobs are
     steps. Raises InvalidValue."""
     by_run: dict[tuple[str, ...], _Samples] = {}
@@ -84,10 +84,7 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
         for label, fact in (("fio_version", "fio_version"), ("vm_names", "hosts")):
             if labels.get(label):
                 facts[fact] = labels[label][:80]
-    runs: list[ImportedRun] = []
-    for samples in by_run.values():
-        if (made := _run(samples, name, run_id_of(len(runs)))).steps:
-            runs.append(made)
+    runs = [made for samples in by_run.values() if (made := _run(samples, name)).steps]
     if not runs:
         tests = f" (its samples are of {', '.join(sorted(other_tests)[:5])})" if other_tests else ""
         raise InvalidValue(f"{name}: no sample of fio with bandwidth and IOPS in it{tests}")
@@ -123,7 +120,7 @@ def _documents(text: str, where: str) -> Iterator[tuple[str, str]]:
         yield f"{where}: line {count}", line
 
 
-def _run(samples: _Samples, where: str, run_id: str) -> ImportedRun:
+def _run(samples: _Samples, where: str) -> ImportedRun:
     steps: dict[str, ImportedStep] = {}
     stamps = []
     for (job, direction), by_metric in samples.items():
@@ -143,7 +140,6 @@ def _run(samples: _Samples, where: str, run_id: str) -> ImportedRun:
         if block and not _agree(rate, iops, block):
             block = None  # several block sizes, or a label of another job
         made = row(
-            run_id=run_id,
             step=step,
             direction=direction,
             iops=iops,

@@ -12,7 +12,7 @@ they are left out. (PostgreSQL, src/bin/pg_test_fsync/pg_test_fsync.c.)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from diskbench.errors import InvalidValue
@@ -43,12 +43,12 @@ _BLOCK: Final = 8 * KIB
 _NOT_SYNCED: Final = "Non-sync'ed"
 
 
-def read_pg_test_fsync(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_pg_test_fsync(data: bytes, name: str) -> Imported:
     """The tests in the text as steps of one run. Raises InvalidValue."""
     text = text_of(data, name)
     match = _SECONDS.search(text)
     seconds = float(match["seconds"]) if match else None
-    steps = tuple(_steps(text, name, run_id_of(0), seconds))
+    steps = tuple(_steps(text, name, seconds))
     if not steps:
         raise InvalidValue(f"{name}: no test of pg_test_fsync in it")
     left = "its writes without a sync stay in memory and are left out"
@@ -56,7 +56,7 @@ def read_pg_test_fsync(data: bytes, name: str, run_id_of: Callable[[int], str]) 
     return Imported("pg_test_fsync", "", (ImportedRun(steps, notes=notes, reports=left),))
 
 
-def _steps(text: str, where: str, run_id: str, seconds: float | None) -> Iterator[ImportedStep]:
+def _steps(text: str, where: str, seconds: float | None) -> Iterator[ImportedStep]:
     writes, index = 0, 0
     for line in text.splitlines():
         heading = next((count for words, count in _TESTS if line.startswith(words)), None)
@@ -81,7 +81,7 @@ def _steps(text: str, where: str, run_id: str, seconds: float | None) -> Iterato
         step = step_of(index, f"{method}-{times}{block // KIB}k{each}")
         iops = number(match["ops"], at) * count
         made = row(
-            run_id=run_id, step=step, direction="write", where=at, seconds=seconds, iops=iops,
+            step=step, direction="write", where=at, seconds=seconds, iops=iops,
             bytes_per_s=iops * block, rw="write", block=block, depth=1,
             latency={"lat_mean_ns": number(match["us"], at) * 1000} if count == 1 else None,
         )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -90,14 +89,13 @@ def read_imported(
     data: bytes,
     *,
     name: str,
-    run_id_of: Callable[[int], str],
     beside: JobFile = NO_JOB_FILE,
     kind: str | None = None,
 ) -> Imported:
     """The runs and rows in a file; `beside` says what a report of fio leaves out, `kind` which tool
     is read of a file of several (default: the first that is recognised).
 
-    A file may hold several runs; `run_id_of` gives the id of each, counted from 0. A log file has
+    A file may hold several runs, whose rows name none. A log file has
     one run with one step and no rows. Raises InvalidValue naming file and cause.
     """
     try:
@@ -105,8 +103,8 @@ def read_imported(
         named = (form for form in FORMATS if form.kind == kind)
         form = next(named, None) or format_of(data, name=name)
         if form.kind in FIO_REPORTS:
-            return read_report(form.kind, data, name, run_id_of, beside)
-        return _doubted(form.read(data, name, run_id_of))
+            return read_report(form.kind, data, name, beside)
+        return _doubted(form.read(data, name))
     except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
     except OverflowError as error:
@@ -153,7 +151,7 @@ def _buffered(step: ImportedStep) -> tuple[Warning, ...]:
 
 
 def others_in(
-    data: bytes, first: Imported, *, name: str, run_id_of: Callable[[int], str]
+    data: bytes, first: Imported, *, name: str
 ) -> tuple[tuple[Imported, ...], tuple[str, ...]]:
     """What a file holds of other tools than the one that was read of it `first`; and what cannot be
     read, in words. fio may print one result in several forms, which is one tool."""
@@ -166,7 +164,7 @@ def others_in(
     tools.pop(_tool(chosen), None)
     for form in tools.values():
         try:
-            found.append(read_imported(data, name=name, run_id_of=run_id_of, kind=form.kind))
+            found.append(read_imported(data, name=name, kind=form.kind))
         except InvalidValue as error:
             left.append(f"results of {form.words} in it are left out: {error.message}")
     return tuple(found), tuple(left)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from diskbench.errors import InvalidValue
@@ -39,7 +39,7 @@ _OPERATIONS: Final[Mapping[str, Direction]] = {"READ": "read", "WRITE": "write"}
 _LATENCIES: Final = {"min": "lat_min_ns", "avg": "lat_mean_ns", "max": "lat_max_ns"}
 
 
-def read_elbencho(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_elbencho(data: bytes, name: str) -> Imported:
     """Each line of a read or write as a run. Raises InvalidValue."""
     lines = [line for line in text_of(data, name).splitlines() if line.strip()]
     at = next((n for n, line in enumerate(lines) if line.startswith("ISO date,")), None)
@@ -49,14 +49,11 @@ def read_elbencho(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Im
     kept = [line for line in table if (line.get("operation") or "") in _OPERATIONS]
     if not kept or len(kept) > MOST_STEPS:
         raise InvalidValue(f"{name}: {len(kept):,} lines of elbencho that read or write")
-    runs = tuple(
-        _line(line, f"{name}: {line['operation']} {n + 1}", run_id_of(n))
-        for n, line in enumerate(kept)
-    )
+    runs = tuple(_line(line, f"{name}: {line['operation']} {n + 1}") for n, line in enumerate(kept))
     return Imported("elbencho", "", runs)
 
 
-def _line(line: Mapping[str, str], where: str, run_id: str) -> ImportedRun:
+def _line(line: Mapping[str, str], where: str) -> ImportedRun:
     def of(column: str) -> float:
         return number(line.get(column) or "0", f"{where}: {column}")
 
@@ -76,7 +73,7 @@ def _line(line: Mapping[str, str], where: str, run_id: str) -> ImportedRun:
         if line.get(f"IO lat us [{which}]")
     }
     made = row(
-        run_id=run_id, step=step, direction=way, where=where, iops=of("IOPS [last]"),
+        step=step, direction=way, where=where, iops=of("IOPS [last]"),
         size=round(of("MiB [last]") * MIB) or None, seconds=of("time ms [last]") / 1000 or None,
         bytes_per_s=of("MiB/s [last]") * MIB, rw=rw, block=block or None, jobs=jobs * hosts,
         depth=depth, latency=latency,
@@ -92,7 +89,7 @@ def _is_elbencho(data: bytes, _: str) -> bool:
 ELBENCHO = Format("elbencho", "elbencho --csvfile", _is_elbencho, read_elbencho)
 
 
-def read_yabs(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_yabs(data: bytes, name: str) -> Imported:
     """The blocks of YABS's fio as steps of one run. Raises InvalidValue."""
     check_json(data, name)
     text = data.decode(errors="replace")
@@ -100,7 +97,7 @@ def read_yabs(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Import
         root, _ = DECODER.raw_decode(text, text.index("{"))
     except (ValueError, RecursionError) as error:
         raise InvalidValue(f"{name}: not readable as JSON of YABS: {error}") from error
-    steps = tuple(_blocks(root, name, run_id_of(0)))
+    steps = tuple(_blocks(root, name))
     if not steps:
         raise InvalidValue(f"{name}: YABS's JSON without results of fio")
     time = root.get("time")
@@ -108,7 +105,7 @@ def read_yabs(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Import
     return Imported("yabs", str(root.get("version", ""))[:40], (run,))
 
 
-def _blocks(root: Mapping[str, Any], where: str, run_id: str) -> Iterator[ImportedStep]:
+def _blocks(root: Mapping[str, Any], where: str) -> Iterator[ImportedStep]:
     results = root.get("fio")
     for index, result in enumerate(results if isinstance(results, list) else ()):
         if not isinstance(result, dict) or result.get("speed_units") != "KBps":
@@ -125,7 +122,7 @@ def _blocks(root: Mapping[str, Any], where: str, run_id: str) -> Iterator[Import
             )
             rows.append(
                 row(
-                    run_id=run_id, step=step, direction=way, where=at, iops=iops, seconds=30.0,
+                    step=step, direction=way, where=at, iops=iops, seconds=30.0,
                     bytes_per_s=speed * KIB, rw="randrw", block=block, jobs=2, depth=64,
                 )
             )  # fmt: skip

@@ -11,7 +11,7 @@ latency is shown where all events are of one direction: sysbench counts its fsyn
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from diskbench.errors import InvalidValue
@@ -63,7 +63,7 @@ _NS_PER_MS = NS_PER_S / 1000
 _FIELDS: Final = {"min": "lat_min_ns", "avg": "lat_mean_ns", "max": "lat_max_ns"}
 
 
-def read_sysbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_sysbench(data: bytes, name: str) -> Imported:
     """Each output of sysbench in the text as a run. Raises InvalidValue."""
     text = text_of(data, name)
     version = next((m["version"] for m in _BEGIN.finditer(text) if m["version"]), "unknown")
@@ -71,8 +71,7 @@ def read_sysbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Im
     if not parts or len(parts) > MOST_STEPS:
         raise InvalidValue(f"{name}: {len(parts):,} results of sysbench fileio in it")
     runs = tuple(
-        ImportedRun((_step(part, f"{name}: result {at + 1}", run_id_of(at)),))
-        for at, part in enumerate(parts)
+        ImportedRun((_step(part, f"{name}: result {at + 1}"),)) for at, part in enumerate(parts)
     )
     return Imported("sysbench", version, runs)
 
@@ -88,7 +87,7 @@ def _mode(part: str) -> str | None:
     return next((rw for words, rw in _MODES if doing and doing["mode"].startswith(words)), None)
 
 
-def _step(part: str, where: str, run_id: str) -> ImportedStep:
+def _step(part: str, where: str) -> ImportedStep:
     rw, block = _mode(part) or "", _block(part, where)
     found = _THREADS.search(part)
     threads = int(found["threads"]) if found else 1
@@ -127,7 +126,7 @@ def _step(part: str, where: str, run_id: str) -> ImportedStep:
             )
         rows.append(
             row(
-                run_id=run_id, step=step, direction=way, where=where, ios=ios, seconds=seconds,
+                step=step, direction=way, where=where, ios=ios, seconds=seconds,
                 iops=iops, bytes_per_s=iops * block, rw=rw, block=block, jobs=threads, depth=1,
                 latency=latency if len(rows) == 0 and "rw" not in rw[-2:] else None,
             )

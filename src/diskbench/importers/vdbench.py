@@ -8,7 +8,7 @@ the last interval. The clock of the log has no time zone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from diskbench.errors import InvalidValue
@@ -42,7 +42,7 @@ MB/s, bytes, read %, response (all, read, write), longest (read, write), deviati
 twice; 5.04.06 has one longest response for reads and writes."""
 
 
-def read_vdbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+def read_vdbench(data: bytes, name: str) -> Imported:
     """Each run definition (RD) with I/O as a step. Raises InvalidValue."""
     text = text_of(data, name)
     if _FILES.search(text):
@@ -61,7 +61,7 @@ def read_vdbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
         if number(cells[0], where):
             index = len(steps)
             seconds = _seconds(match, elapsed, where)
-            steps.append(_step(cells, rd or f"rd{index + 1}", index, seconds, where, run_id_of(0)))
+            steps.append(_step(cells, rd or f"rd{index + 1}", index, seconds, where))
     if not steps:
         raise InvalidValue(f"{name}: no avg_ line of vdbench with I/O in it")
     version = re.search(r"Vdbench distribution: vdbench(\d{3,8})", text)
@@ -102,7 +102,7 @@ def _seconds(match: re.Match[str], elapsed: int | None, where: str) -> float | N
 
 
 def _step(
-    cells: Sequence[str], name: str, index: int, seconds: float | None, where: str, run_id: str
+    cells: Sequence[str], name: str, index: int, seconds: float | None, where: str
 ) -> ImportedStep:
     rate, mb_per_s, block, read, response = (number(cell, where) for cell in cells[:5])
     if abs(mb_per_s * MIB - rate * block) > 0.01 * MIB + 0.1 * block + 0.01 * rate * block:
@@ -119,7 +119,6 @@ def _step(
         latency["lat_stddev_ns"] = number(cells[longest[-1] + 1], where) * 1e6
     step = step_of(index, name)
     made = row(
-        run_id=run_id,
         step=step,
         direction=direction,
         iops=rate,

@@ -53,12 +53,13 @@ class Exceeded:
 
 
 def covers(metrics: Iterable[CloudMetric], until: float) -> bool:
-    """Whether every series that has points has the last whole period before the Unix time
-    `until`, so that waiting brings no more; False where none has any."""
+    """Whether every series of a limit that has points has the last whole period before the Unix
+    time `until`, so that waiting brings no more; False where none has any. Others may come less
+    often than they are asked for."""
     newest = [
         (max(begin for begin, _ in metric.points) + 2 * metric.period_s)
         for metric in metrics
-        if metric.points
+        if metric.points and metric.limit is not None
     ]
     return bool(newest) and min(newest) > until
 

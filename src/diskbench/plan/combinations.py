@@ -25,7 +25,7 @@ MAX_COMBINATIONS = 10_000
 
 
 HOW_TO_MEASURE = frozenset(
-    {"profile", "parameters", "runs", "replicates", "labels", "filesystem", "if_busy"}
+    {"profile", "parameters", "runs", "replicates", "labels", "filesystem", "if_busy", "fail_if"}
 )
 """Fields that have the same meaning for every provider."""
 

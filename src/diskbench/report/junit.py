@@ -18,7 +18,8 @@ from diskbench.visible import visible
 def junit_report(
     named: Sequence[tuple[str, View]], without: Sequence[tuple[str, str, str]] = ()
 ) -> bytes:
-    """The XML of a JUnit report on trials, UTF-8; each with the name of its suite.
+    """The XML of a JUnit report on trials, UTF-8; each with the name of its suite (else its
+    profile).
 
     A step without a figure is a case with an error; so is a trial that ended before its last step.
     A condition that no step answers is a case of its own. `without` are trials that have no
@@ -42,7 +43,7 @@ def _suite_without(name: str, state: str, why: str) -> ET.Element:
 
 def _suite(name: str, view: View) -> ET.Element:
     subject = view.subject
-    suite = ET.Element("testsuite", {"name": visible(f"diskbench {name}")})
+    suite = ET.Element("testsuite", {"name": visible(f"diskbench {name or subject.profile}")})
     facts = ET.SubElement(suite, "properties")
     for name, values in view.facts:
         value = visible("; ".join(text for text in values if text))

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.analysis.compare import adjusted, compare, judge
 from diskbench.analysis.compare_sentence import sentence
+from diskbench.analysis.repeats import replicated
 from diskbench.catalog.fidelity import Fidelity
 from diskbench.errors import FactsDiffer, InvalidValue, NoFigure
 from diskbench.model.comparison import (
@@ -35,7 +36,7 @@ from diskbench.results.compare_draft import (
     paired,
     values_of_fields,
 )
-from diskbench.results.pool import apart, check_alike, interval_of, off_trials, replicated
+from diskbench.results.pool import apart, check_alike, off_trials
 from diskbench.results.selection import selected
 from diskbench.results.trial_figures import REGIME, FigureLine, LineFigure, figures_by_metric
 from diskbench.store.where import Filter
@@ -219,7 +220,7 @@ def _compared(
         unpaired=draft.unpaired,
         in_turn=draft.in_turn,
         ratio=draft.ratio.ratio,
-        interval=interval_of(draft.ratio.interval),
+        interval=draft.ratio.interval,
         p=draft.ratio.p,
         q=q,
         finding=judge(draft.ratio, q),

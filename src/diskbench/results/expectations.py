@@ -97,6 +97,8 @@ def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int],
         foreseen = promises.get(key)
         if step is None:
             break  # what it did to the credit is not known
+        if key[1] == 0 and plan.rental and plan.rental.loads_bytes_per_s is not None:
+            continue  # it is bound by its snapshot
         if foreseen is not None and _differs(foreseen.expected, step.expected, seconds):
             promises[key] = replace(foreseen, expected=step.expected, credit=step.credit)
     return promises

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy.engine import Engine
 
-from diskbench.analysis.row_figures import changed, counted, row_figures
+from diskbench.analysis.row_figures import changed, row_figures
 from diskbench.model.run import (
     AFTER_CLIFF,
     MEASURED_FIELDS,
@@ -29,6 +29,7 @@ from diskbench.results.verdicts import trial_verdicts
 from diskbench.store.document import results_document
 from diskbench.store.export import (
     INDENTED_RUNS,
+    benchstat_lines,
     csv_lines,
     json_lines,
     json_text,
@@ -44,7 +45,7 @@ from diskbench.store.where import Filter
 if TYPE_CHECKING:
     import polars as pl
 
-ExportFormat = Literal["csv", "json", "parquet", "prometheus", "openmetrics"]
+ExportFormat = Literal["csv", "json", "parquet", "prometheus", "openmetrics", "benchstat"]
 
 
 def rows_as_csv(
@@ -62,7 +63,7 @@ def rows_as_csv(
 
 def exported(
     database: Engine,
-    kind: Literal["json", "parquet", "prometheus", "openmetrics"],
+    kind: Literal["json", "parquet", "prometheus", "openmetrics", "benchstat"],
     filters: Sequence[Filter] = (),
     evidence: EvidenceStore | None = None,
     *,
@@ -74,6 +75,10 @@ def exported(
         yield from _document(database, filters, evidence)
     elif kind == "parquet":
         yield from parquet_pieces(_columns(database, filters, evidence, run_ids))
+    elif kind == "benchstat":
+        yield from (
+            line.encode() for line in benchstat_lines(_columns(database, filters, evidence))
+        )
     else:
         yield metrics_text(_columns(database, filters, evidence), kind).encode()
 
@@ -136,7 +141,7 @@ def cliff_safe_rows(
         yield from ((row, _AS_COUNTED) for row in rows)
         return
     courses = courses_of(database, long, evidence)
-    figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
+    figures = row_figures(rows, courses) if courses else [None] * len(rows)
     for row, figure in zip(rows, figures, strict=True):
         if figure is None:
             yield row, _AS_COUNTED

@@ -19,7 +19,7 @@ from typing import Any, get_args
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.drift import Drift, drift
-from diskbench.analysis.repeats import by_machine
+from diskbench.analysis.repeats import by_machine, replicated
 from diskbench.model.comparison import Metric
 from diskbench.model.history import (
     Configuration,
@@ -33,7 +33,7 @@ from diskbench.model.history import (
 from diskbench.model.run import AskedRun, Mark
 from diskbench.parallel import few_at_a_time
 from diskbench.results.compare_runs import differences
-from diskbench.results.pool import alike, replicated
+from diskbench.results.pool import alike
 from diskbench.results.trial_figures import (
     FACTS,
     Fields,

@@ -1,5 +1,5 @@
-"""Which figures may be pooled as replicates of each other (MR-14), their statistics (MR-5 to MR-7),
-and which trials ran on a machine with an abnormal canary (MR-13).
+"""Which figures may be pooled as replicates of each other (MR-14), and which trials ran on a
+machine with an abnormal canary (MR-13).
 
 Figures are pooled only where all checked facts are the same: CPU, zone, kernel, fio, disk and
 regime are facts; instance type and job belong to the subject. The user may name facts across which
@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from diskbench.analysis.canary import Off, Reading, off
-from diskbench.analysis.repeats import MedianInterval, Sample, repeats
 from diskbench.errors import DiskbenchError, FactsDiffer, UnknownName
 from diskbench.fio.recorded import CHECKSUM_MIB, Canary, parse_canary
-from diskbench.model.comparison import Interval, Replicated
 from diskbench.model.run import Run
 from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore
@@ -83,32 +81,6 @@ def alike(figures: Sequence[LineFigure], *, pool: Collection[str] = ()) -> list[
     for figure in usable:
         groups[tuple((name, value) for name, value in figure.facts if name in names)].append(figure)
     return sorted(groups.values(), key=len, reverse=True)
-
-
-def replicated(samples: Iterable[Sample]) -> Replicated:
-    """The median of the samples with the interval, variation and outliers that MR-6 and MR-7 ask
-    for."""
-    statistics = repeats(list(samples))
-    return Replicated(
-        trials=statistics.trials,
-        machines=statistics.n,
-        median=statistics.median,
-        low=statistics.low,
-        high=statistics.high,
-        interval=interval_of(statistics.interval),
-        variation=statistics.variation,
-        more=statistics.more,
-        outliers=statistics.outliers,
-    )
-
-
-def interval_of(interval: MedianInterval | None) -> Interval | None:
-    """An interval with its coverage; None where there are too few samples for an interval."""
-    return (
-        Interval(low=interval.low, high=interval.high, coverage=interval.coverage)
-        if interval
-        else None
-    )
 
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from functools import lru_cache
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
-from diskbench.analysis.repeats import by_machine, median_interval, more_needed, width
+from diskbench.analysis.repeats import by_machine, more_needed, replicated, width
 from diskbench.errors import DiskbenchError
 from diskbench.model.campaign import FlaggedTrial, ReplicateLine, Replicates, UntilStatus
 from diskbench.model.comparison import Metric
@@ -25,7 +25,7 @@ from diskbench.model.run import MeasuredFigure
 from diskbench.model.verdict import StepVerdict
 from diskbench.plan.until import BlockStatus
 from diskbench.ports import EvidenceStore
-from diskbench.results.pool import alike, apart, off_trials, replicated
+from diskbench.results.pool import alike, apart, off_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_verdicts import step_verdicts
@@ -217,11 +217,10 @@ def _of_line(n: int, line: FigureLine, figures: Sequence[LineFigure], share: flo
     if not groups:
         return BlockStatus(n, step)
     values = by_machine(figure.sample for figure in groups[0])
-    interval = median_interval(values)
     return BlockStatus(
         n,
         step,
-        width=width(interval) if interval else None,
+        width=width(values),
         more=more_needed(values, narrow=share),
     )
 

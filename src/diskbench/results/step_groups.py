@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from diskbench.analysis.row_figures import counted, step_figure
+from diskbench.analysis.row_figures import step_figure
 from diskbench.errors import DiskbenchError
 from diskbench.fio.declared import options_of
 from diskbench.fio.device import device_counts
@@ -104,7 +104,7 @@ def _group(parts: _Parts, plan: Plan | None, provider: str) -> StepGroup:
         if row.scope == "step" and row.direction != "sync" and row.did_io:
             by_index.setdefault(row.step_index, []).append(row)
     rounds = tuple(tuple(by_index[index]) for index in sorted(by_index))
-    figure = step_figure(counted(row for of_round in rounds for row in of_round), None)
+    figure = step_figure([row for of_round in rounds for row in of_round], None)
     ran_s = sum(max(row.runtime_ns or 0 for row in of_round) / NS_PER_S for of_round in rounds)
     return StepGroup(
         results=tuple(parts.results),

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from sqlalchemy.engine import Engine
 
-from diskbench.analysis.repeats import Sample
+from diskbench.analysis.repeats import Sample, replicated
 from diskbench.analysis.shown import (
     at_one_level,
     limit_of,
@@ -22,7 +22,6 @@ from diskbench.catalog.books import Books
 from diskbench.model.run import Run
 from diskbench.model.verdict import Judged, Kept, RunLevel, StepVerdict, Verdict, trust_words
 from diskbench.ports import EvidenceStore
-from diskbench.results.pool import replicated
 from diskbench.results.verdicts import trial_verdicts
 
 _THERE_BEFORE = frozenset({"local", "ssh"})

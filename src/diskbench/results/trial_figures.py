@@ -19,7 +19,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.analysis.figure import Figure, middle, of_one_level, of_rounds
 from diskbench.analysis.repeats import Sample, disagreement
-from diskbench.analysis.row_figures import Counted, counted, step_figure
+from diskbench.analysis.row_figures import step_figure
 from diskbench.analysis.run_course import joint_courses
 from diskbench.model.comparison import Metric, block_of
 from diskbench.model.options import access_fields
@@ -136,9 +136,9 @@ class _Steps:
 
 
 def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
-    of_steps: dict[tuple[str, str], list[Counted]] = {}
-    for counts in counted(rows):
-        of_steps.setdefault((counts.run_id, counts.step), []).append(counts)
+    of_steps: dict[tuple[str, str], list[MeasuredFigure]] = {}
+    for row in rows:
+        of_steps.setdefault((row.run_id, row.step), []).append(row)
 
     @cache
     def figure(run_id: str, step: str, direction: str) -> Figure | None:
@@ -159,7 +159,7 @@ def _of_metric(
 
 
 def _over_runs(
-    rows: Sequence[MeasuredFigure], of_steps: Mapping[tuple[str, str], Sequence[Counted]]
+    rows: Sequence[MeasuredFigure], of_steps: Mapping[tuple[str, str], Sequence[MeasuredFigure]]
 ) -> Mapping[tuple[str, str], PhaseKind]:
     """The level of each run of each step, as its course over the runs of its trial shows it."""
     series: dict[str, dict[str, dict[str, tuple[int, float]]]] = {}

@@ -64,31 +64,26 @@ class Executor:
         return gone.total_seconds()
 
 
-def progress_row(
+def save_progress(
+    database: Engine,
     run_id: str,
     *,
     step_index: int,
     step: str,
     round: int | None = None,  # noqa: A002 - the field's name in every row
     tick: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """The progress of a run: the step that runs, and its last second."""
-    return {
+) -> None:
+    """Save how far a run is: the step that runs, and its last second."""
+    row = {
         "run_id": run_id,
         "step_index": step_index,
         "step": step,
         "round": round,
         "tick": dict(tick) if tick else None,
+        "updated_at": present(),
     }
-
-
-def save_progress(database: Engine, *rows: Mapping[str, Any]) -> None:
-    """Save the progress of runs (`progress_row`); called at most once per second."""
-    is_one = len(rows) == 1
-    with one_statement(database) if is_one else transaction(database) as connection:
-        # Only one row alone may hold an expression.
-        moment = present() if is_one else connection.execute(sa.select(present())).scalar_one()
-        upsert(connection, schema.progress, [{**row, "updated_at": moment} for row in rows])
+    with one_statement(database) as connection:
+        upsert(connection, schema.progress, [row])
 
 
 def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, SavedProgress]:

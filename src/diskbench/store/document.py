@@ -19,7 +19,6 @@ from pydantic import BaseModel
 from diskbench.analysis.row_figures import (
     Courses,
     changed,
-    counted_columns,
     courses_by_step,
     row_figures,
 )
@@ -74,7 +73,8 @@ def _steps(results: Sequence[StepResult], courses: Courses) -> list[dict[str, An
     None: they are fio's totals."""
     steps = [step.model_dump(mode="json") for step in results]
     rows = [row for step in steps for row in step["measurements"]]
-    for row, figure in zip(rows, row_figures(counted_columns(rows), courses), strict=True):
+    measured = [row for step in results for row in step.measurements]
+    for row, figure in zip(rows, row_figures(measured, courses), strict=True):
         if figure is not None:
             row |= changed(row, figure)
         row[AFTER_CLIFF] = figure.kind if figure is not None else None

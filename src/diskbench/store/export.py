@@ -1,4 +1,4 @@
-"""Rows for other programs: as JSON, CSV, Parquet, and as text for Prometheus."""
+"""Rows for other programs: as JSON, CSV, Parquet, and as text for Prometheus and benchstat."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ INDENTED_RUNS = 20
 """Documents of so many runs are indented for a reader; our choice."""
 _ROW_GROUP = 5_000
 _PIECE_BYTES = 2**20
+_PARTED = re.compile(r"[\s/]")
 
 
 def json_text(document: Mapping[str, Any]) -> str:
@@ -220,6 +221,24 @@ def metrics_text(rows: Iterable[Mapping[str, Any]], form: MetricsFormat) -> str:
     ]
     lines += _info(infos, form)
     return "".join(f"{line}\n" for line in [*lines, *(["# EOF"] if form == "openmetrics" else [])])
+
+
+def benchstat_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The figures of steps as Go's benchmark format, which benchstat compares: a line a run and
+    step, named by what was measured. Mean latency is the time of an operation."""
+    yield "Unit iops better=higher\n"
+    for row in rows:
+        if row["scope"] != "step" or row["role"] in _NOT_SHOWN or row["iops"] is None:
+            continue
+        facts = {"step": row["step"], "direction": row["direction"], **_labels(row)}
+        # A space ends a name, a slash a part of it.
+        name = "/".join(f"{key}={_PARTED.sub('_', text)}" for key, text in facts.items())
+        latency = row["lat_mean_ns"]
+        figures = [f"{latency:.0f} ns/op"] if latency is not None else []
+        figures += [f"{row['iops']:.6g} iops"]
+        if row["bytes_per_s"]:  # a sync moves none
+            figures += [f"{row['bytes_per_s'] / 1e6:.6g} MB/s"]
+        yield f"BenchmarkDisk/{visible(name)} 1 {' '.join(figures)}\n"
 
 
 def _labels(row: Mapping[str, Any]) -> dict[str, str]:

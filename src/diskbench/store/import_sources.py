@@ -117,7 +117,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         source = _source(path, result, places, contents, several=several)
         if job_file := beside.get(path):
             source = replace(source, beside={job_file.name: job_files[job_file]})
-        others, left = others_in(contents[path], result, name=path.name, run_id_of=lambda _: "")
+        others, left = others_in(contents[path], result, name=path.name)
         sources.append(_with_left_out(source, left))
         sources += [
             ImportSource(path.name, contents[path], other, {}, is_further=True) for other in others
@@ -202,7 +202,7 @@ def _parsed(
     beside = NO_JOB_FILE
     if job_file is not None:
         beside = JobFile(job_file.name, job_files[job_file].decode(errors="replace"))
-    return read_imported(data, name=path.name, run_id_of=lambda _: "", beside=beside)
+    return read_imported(data, name=path.name, beside=beside)
 
 
 def _reports_of(parsed: Imported) -> str:

@@ -170,10 +170,7 @@ def _imported(
 
 def _original(evidence: EvidenceStore, manifest: Manifest, record: ImportRecord) -> Imported:
     data, beside = original(evidence, manifest.run_id, record, limit=IMPORT_BYTES)
-    run_id = manifest.run_id
-    return read_imported(
-        data, name=record.name, run_id_of=lambda _: run_id, beside=beside, kind=record.kind
-    )
+    return read_imported(data, name=record.name, beside=beside, kind=record.kind)
 
 
 def _imported_steps(

@@ -19,7 +19,8 @@ from diskbench.analysis.figure import (
     of_rounds,
 )
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.row_figures import Counted, step_figure
+from diskbench.analysis.row_figures import step_figure
+from diskbench.model.result import Measurement
 
 STILL = Noise(sd=0.0)
 QUIET = Noise(sd=0.03, phi=0.5)
@@ -59,9 +60,10 @@ def test_directions_that_ran_for_different_times_have_the_mean_over_all_of_it(re
     """1,500 IOPS each; together they are 3,000 only while both run."""
 
     def row(direction, seconds):
-        return Counted(
-            run_id="r", step="s", step_index=0, round=None, scope="step", direction=direction,
-            ios=1500 * seconds, bytes=1500 * seconds * 4096, runtime_ns=seconds * 10**9,
+        return Measurement(
+            run_id="r", step="s", step_index=0, role="measure", scope="step", job="all",
+            job_index=-1, jobs=1, direction=direction, clat_samples=0, ios=1500 * seconds,
+            bytes=1500 * seconds * 4096, runtime_ns=seconds * 10**9,
             iops=1500.0, bytes_per_s=1500.0 * 4096,
         )  # fmt: skip
 
@@ -165,6 +167,7 @@ MEDIANS = [
     "results/history.py",  # of the machines of a time
     "results/step_groups.py",  # of the block sizes of a log
     "results/verdicts.py",  # of runs, for how much they vary: no figure of a step
+    "report/charts/bars.py",  # of bars, for the one that dwarfs them
     "report/charts/history.py",  # of times
     "report/charts/point.py",  # of machines
     "report/terminal/screen.py",  # of what a character stands for

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-from contextlib import contextmanager
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,20 +12,19 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rigs.coursed import coursed
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
-from diskbench.store import archive, site_folder
+from diskbench.store import archive
 from diskbench.store.database import open_database, transaction
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.result_tables import measurement, trial
 from diskbench.store.rows import delete_runs
 from diskbench.store.schema import run
-from diskbench.store.site_folder import MANIFEST, SiteFolder
+from diskbench.store.site_folder import MANIFEST
 
 pytestmark = pytest.mark.slow
 
@@ -85,34 +82,6 @@ def contents(site):
         for path in Path(site).rglob("*")
         if path.is_file() and not path.name.startswith(MANIFEST)
     }
-
-
-@contextmanager
-def killed_after_each_write():
-    """Copies of a site as a kill after each written page would leave it: what is noted in the
-    manifest and not saved is lost. It is saved with each page, as in a build that takes long."""
-    copies: list[Path] = []
-    write = SiteFolder.write
-
-    def written(folder, *words, **named):
-        write(folder, *words, **named)
-        copies.append(folder.path.with_name(f"killed-{len(copies)}"))
-        shutil.copytree(folder.path, copies[-1])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(site_folder, "_SAVE_EVERY_S", -1.0)
-        patch.setattr(SiteFolder, "write", written)
-        yield copies
-
-
-def test_a_build_that_was_killed_after_any_page_is_whole_the_next_time(database):
-    coursed(database, open_evidence((Path.cwd() / "e").as_uri()), [100.0] * 3)
-    with killed_after_each_write() as copies:
-        assert publish() == 0
-    assert len(copies) == len(contents("site"))
-    for copy in copies:
-        assert publish(site=copy.name) == 0
-        assert contents(copy) == contents("site"), copy.name
 
 
 def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_trial(database, capsys):

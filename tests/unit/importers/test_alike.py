@@ -18,7 +18,7 @@ A, B, C = Told(pid=1), Told(rw="randwrite", pid=2), Told(pid=3, depth=1, iops=80
 
 
 def imported(data, name="x.txt"):
-    return read_imported(data.encode(), name=name, run_id_of=str)
+    return read_imported(data.encode(), name=name)
 
 
 def steps(found):
@@ -140,7 +140,7 @@ def test_fio_3_1_prints_one_rate_wrongly_and_the_other_rightly():
     for output in outputs:
         held = {check.name: check.holds for check in audit_output(output, {}, end_known=False)}
         assert (held["rate"], held["bytes"]) == (True, None), "a group may sum up several sections"
-    assert steps(read_imported(data, name="x", run_id_of=str)) == [["myjob-write", "myjob-read"]]
+    assert steps(read_imported(data, name="x")) == [["myjob-write", "myjob-read"]]
     assert direct_in(data.decode()) == [True, True]
 
 

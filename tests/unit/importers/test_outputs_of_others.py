@@ -19,7 +19,7 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 def rows(name, run=0):
     data = (CASES / "imports" / name).read_bytes()
-    found = read_imported(data, name=name, run_id_of=str)
+    found = read_imported(data, name=name)
     return {
         (row.step, row.direction): row
         for step in found.runs[run].steps
@@ -75,17 +75,6 @@ def test_bonnies_lines_of_others(name, size, write, rewrite, read, seeks, longes
     assert found["block-write", "write"].lat_max_ns == longest_ms * 1e6
 
 
-def test_bonnies_table_and_its_csv_say_the_same():
-    """50.6m = 51,776 KiB and 22.2m = 22,717 KiB, 39.4m = 40,308 KiB."""
-    text = (CASES / "imports/bonnie-2.00a-wsl.txt").read_text()
-    table = "".join(line for line in text.splitlines(keepends=True) if "," not in line)
-    found = read_imported(table.encode(), name="x", run_id_of=str).runs[0].steps
-    rates = {step.step.name: step.measurements[0].bytes_per_s for step in found}
-    assert rates["block-write"] == pytest.approx(51_776 * KIB, rel=0.001)
-    assert rates["rewrite"] == pytest.approx(22_717 * KIB, rel=0.003)
-    assert rates["block-read"] == pytest.approx(40_308 * KIB, rel=0.002)
-
-
 @pytest.mark.parametrize(
     ("name", "direction", "size", "ios", "block", "mb_per_s"),
     [
@@ -99,15 +88,6 @@ def test_last_lines_of_dd_of_others(name, direction, size, ios, block, mb_per_s)
     (row,) = rows(name).values()
     assert (row.direction, row.bytes, row.ios, row.block_bytes) == (direction, size, ios, block)
     assert row.bytes_per_s / 1e6 == pytest.approx(mb_per_s, rel=0.01)
-
-
-def test_hdparm_of_an_ssd():
-    """20266 MB in 2.00 s and 484 MB in 3.01 s, in pieces of 2 MiB."""
-    found = rows("hdparm-ssd.txt")
-    cached, disk = found["cached-reads", "read"], found["buffered-reads", "read"]
-    assert (cached.bytes, disk.bytes, disk.ios) == (20_266 * MIB, 484 * MIB, 242)
-    assert disk.bytes_per_s == pytest.approx(160.89 * MIB)
-    assert disk.runtime_ns / 1e9 == pytest.approx(3.01, abs=0.005)
 
 
 def test_diskspd_of_a_stick():
@@ -165,7 +145,7 @@ def test_a_folder_of_bench_fio_gives_each_json_its_logs():
     assert source.name == "read-1-1.json"
     assert list(source.logs) == ["read-iodepth-1-numjobs-1_iops.1.log"]
     assert [left.path.name for left in found.left_out] in ([], ["README.md"])
-    run = read_imported(source.data, name=source.name, run_id_of=str).runs[0]
+    run = read_imported(source.data, name=source.name).runs[0]
     (row,) = (r for s in run.steps for r in s.measurements if r.scope == "step")
     # 360 I/Os of 4 KiB are the 1,440 KiB of a floppy, in 114.153 s
     assert (row.ios, row.bytes, row.runtime_ns) == (360, 1440 * KIB, 114_153_000_000)
@@ -174,7 +154,7 @@ def test_a_folder_of_bench_fio_gives_each_json_its_logs():
 
 
 def imported(name):
-    return read_imported((CASES / "imports" / name).read_bytes(), name=name, run_id_of=str)
+    return read_imported((CASES / "imports" / name).read_bytes(), name=name)
 
 
 def row_of(name, direction):
@@ -228,7 +208,7 @@ def test_latencies_in_diskspds_xml():
 def test_diskspds_report_of_a_failed_run_is_refused_and_says_so():
     path = CASES / "imports" / "refused/diskspd-2.3.0-no-result.xml"
     with pytest.raises(InvalidValue) as refused:
-        read_imported(path.read_bytes(), name=path.name, run_id_of=str)
+        read_imported(path.read_bytes(), name=path.name)
     assert refused.value.exit_code == 2
     assert "measured nothing" in refused.value.message
 
@@ -272,8 +252,8 @@ def test_perfkits_samples(name, kib_s, iops, block, depth, pattern, mean_us, p50
 def test_a_list_of_perfkits_samples_is_read_as_its_lines_are():
     samples = json.loads((CASES / "imports" / "perfkit-t4g-small.json").read_text())
     lines = "\n".join(json.dumps(sample) for sample in samples)
-    assert read_imported(lines.encode(), name="x", run_id_of=str) == read_imported(
-        json.dumps(samples, indent=2).encode(), name="x", run_id_of=str
+    assert read_imported(lines.encode(), name="x") == read_imported(
+        json.dumps(samples, indent=2).encode(), name="x"
     )
 
 
@@ -285,22 +265,21 @@ def test_repetitions_and_machines_of_perfkit_are_runs_of_their_own():
         .replace("189.553043", "189.6")
         .replace("97051.0", "97075.0")
     )
-    found = read_imported(json.dumps(samples + again).encode(), name="x", run_id_of=str)
+    found = read_imported(json.dumps(samples + again).encode(), name="x")
     assert [run.steps[0].measurements[0].iops for run in found.runs] == [189.553043, 189.6]
-    assert [run.steps[0].measurements[0].run_id for run in found.runs] == ["0", "1"]
 
 
 def test_two_values_of_one_sample_of_perfkit_are_refused():
     samples = json.loads((CASES / "imports" / "perfkit-t4g-small.json").read_text())
     other = [{**samples[-1], "value": 200.0}]
     with pytest.raises(InvalidValue, match="sequential_write:write:iops"):
-        read_imported(json.dumps(samples + other).encode(), name="x", run_id_of=str)
+        read_imported(json.dumps(samples + other).encode(), name="x")
 
 
 def test_a_label_that_is_not_of_its_job_gives_no_block():
     text = (CASES / "imports" / "perfkit-t4g-small.json").read_text()
     other = text.replace("|blocksize:512k|", "|blocksize:4k|")
-    (run,) = read_imported(other.encode(), name="x", run_id_of=str).runs
+    (run,) = read_imported(other.encode(), name="x").runs
     assert run.steps[0].measurements[0].block_bytes is None
     assert not run.steps[0].compared
 
@@ -355,7 +334,7 @@ t: (groupid=0, jobs=1): err= 0: pid=4: Mon Feb 15 04:06:35 2021
 
 
 def text_of_fio(text):
-    (run,) = read_imported(text.encode(), name="x", run_id_of=str).runs
+    (run,) = read_imported(text.encode(), name="x").runs
     return run.steps[0]
 
 
@@ -382,17 +361,3 @@ def test_text_from_the_code_of_a_page_is_read_without_its_blanks():
 def test_the_depths_in_a_text_show_a_queue_that_was_not_filled():
     (doubt,) = text_of_fio(CUT.format(version=33)).warnings
     assert (doubt.code, "12 % of its I/Os" in doubt.message) == ("queue-not-filled", True)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("  WRITE: bw=2084MiB/s (2185MB/s), io=750GiB (806GB), run=300-300msec", "last lines of"),
-        ("fio Disk Speed Tests (Mixed R/W 50/50):\nRead | 12.79 MB/s (3.1k)", "YABS's table"),
-        ("FIO Benchmark Summary\nIOPS (Read/Write)\n Random: 28,832 / 5,730", "kbench's summary"),
-        ("OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n", "elbencho's table"),
-    ],
-)
-def test_a_refusal_says_what_a_summary_of_fio_is(text, words):
-    with pytest.raises(InvalidValue, match=words):
-        read_imported(text.encode(), name="x", run_id_of=str)

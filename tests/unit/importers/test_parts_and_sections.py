@@ -24,9 +24,7 @@ CASES = Path(__file__).parents[2] / "cases/imports"
 
 
 def rows(data, name="x"):
-    found = read_imported(
-        data if isinstance(data, bytes) else data.encode(), name=name, run_id_of=str
-    )
+    found = read_imported(data if isinstance(data, bytes) else data.encode(), name=name)
     return {
         row.direction: row
         for run in found.runs for step in run.steps for row in step.measurements
@@ -162,7 +160,7 @@ OF_2 = """    clat percentiles (usec):
 def test_text_of_fio_1_and_2_0_has_its_figures(version, direction, issued, percentiles):
     text = OLD.replace("VERSION", version).replace("DIRECTION", direction)
     text = text.replace("ISSUED", issued).replace("PERCENTILES", percentiles)
-    found = read_imported(text.encode() * 2, name="x", run_id_of=str)
+    found = read_imported(text.encode() * 2, name="x")
     assert len(found.runs) == 2, "appended: each version begins another"
     assert found.tool_version == f"fio-{version.removeprefix('fio').strip(' -')}"
     row = rows(text)["read"]

@@ -12,7 +12,7 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 
 def imported(name):
-    return read_imported((CASES / name).read_bytes(), name=name, run_id_of=str)
+    return read_imported((CASES / name).read_bytes(), name=name)
 
 
 def rows(run):
@@ -33,10 +33,7 @@ def test_two_servers_text_is_one_step_of_two_jobs(direction):
     assert row.runtime_ns == 2_560_000_000
     assert row.iops == pytest.approx(2048 / 2.560)
     assert (row.rw, row.block_bytes, row.iodepth) == ("randrw", 4096, 1)
-
-
-def test_the_version_in_a_clients_text_is_that_of_its_servers():
-    assert imported("fio-3.33-client.txt").tool_version == "fio-3.33"
+    assert imported("fio-3.33-client.txt").tool_version == "fio-3.33", "its servers' version"
 
 
 def test_two_servers_terse_lines_and_their_sum_are_counted_once():
@@ -118,7 +115,7 @@ def test_an_output_without_one_of_its_servers_is_refused(name):
     assert len(begins) == 2
     cut = "".join([*lines[: begins[0]], *lines[begins[1] :]])
     with pytest.raises(InvalidValue) as refused:
-        read_imported(cut.encode(), name=name, run_id_of=str)
+        read_imported(cut.encode(), name=name)
     assert isinstance(refused.value.__cause__, FioOutputUnreadable)
     assert "All clients" in refused.value.message
 
@@ -133,7 +130,7 @@ def test_servers_whose_jobs_of_one_name_differ_have_no_options_in_common():
     ):
         assert old in text
         text = text.replace(old, new, count)
-    (run,) = read_imported(text.encode(), name="x", run_id_of=str).runs
+    (run,) = read_imported(text.encode(), name="x").runs
     for row in rows(run).values():
         assert (row.ios, row.bytes) == (2048, 12 * MIB)
         assert (row.rw, row.block_bytes) == (None, None)
@@ -143,19 +140,7 @@ def test_a_text_that_was_cut_before_the_sum_of_its_servers_says_so():
     text = (CASES / "fio-3.33-client.txt").read_text()
     whole, cut = imported("fio-3.33-client.txt"), text[: text.index("All clients")]
     assert whole.runs[0].notes == ()
-    found = read_imported(cut.encode(), name="x", run_id_of=str)
+    found = read_imported(cut.encode(), name="x")
     assert [("2 servers" in note, "All clients" in note) for note in found.runs[0].notes] == [
         (True, True)
     ]
-
-
-def test_runs_whose_heads_were_left_out_are_no_interim_reports():
-    """Another process did the second run; a report of --status-interval has the same one."""
-    text = (CASES / "fio-3-without-head.txt").read_text()
-    assert text.count("err= 0: pid=9678:") == text.count("err= 0: pid=") == 1
-    tail = "\nRun status group 0 (all jobs):\n   READ: bw=1MiB/s\n"
-    other = text.replace("pid=9678:", "pid=99999:")
-    two = read_imported(f"{text}{tail}{other}{tail}".encode(), name="x", run_id_of=str)
-    assert len(two.runs) == 2
-    same = read_imported(f"{text}{tail}{text}{tail}".encode(), name="x", run_id_of=str)
-    assert len(same.runs) == 1

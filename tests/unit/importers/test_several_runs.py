@@ -24,7 +24,8 @@ def document(name="seq", *, at=1_790_000_000.0, seconds=LONG, rate=1000, age=Non
     latency = {"min": 90_000, "max": 5_000_000, "mean": 4.2e5, "stddev": 8e4, "N": ios}
     read = {
         "io_bytes": ios * 4096, "io_kbytes": ios * 4, "bw_bytes": rate * 4096,
-        "iops": float(rate), "short_ios": 0, "runtime": round(seconds * 1000), "total_ios": ios,
+        "iops": float(rate), "short_ios": 0, "drop_ios": 0, "total_ios": ios,
+        "runtime": round(seconds * 1000),
         "clat_ns": latency, "lat_ns": latency,
     }  # fmt: skip
     job = {
@@ -39,7 +40,7 @@ def document(name="seq", *, at=1_790_000_000.0, seconds=LONG, rate=1000, age=Non
 
 def imported(data, name="x.json"):
     data = data if isinstance(data, bytes) else data.encode()
-    return read_imported(data, name=name, run_id_of=lambda at: f"run{at}")
+    return read_imported(data, name=name)
 
 
 def iops(found):
@@ -108,15 +109,6 @@ def test_the_reports_of_one_fio_are_one_run(seconds, age, precision):
     assert iops(found) == [1000]
     assert found.runs[0].steps[0].measurements[-1].ios == round(seconds[-1] * 1000)
     assert f"{len(seconds)} documents (--status-interval)" in found.runs[0].reports
-
-
-def test_streams_of_several_runs_are_told_apart():
-    parts = [document(at=1_790_000_000 + s, seconds=s, rate=800) for s in (1, 2, 3)]
-    parts += [document(at=1_790_000_100 + s, seconds=s, rate=900) for s in (1, 2, 3)]
-    parts += [document("other", at=1_790_000_200, seconds=3, rate=70)]
-    found = imported(FORMS["one a line"](parts))
-    assert iops(found) == [800, 900, 70]
-    assert [bool(run.reports) for run in found.runs] == [True, True, False]
 
 
 def test_two_fios_that_report_into_one_file_in_turns_are_two_runs():
@@ -314,17 +306,8 @@ def test_groups_of_long_names_stay_apart():
 
 HOSTILE = ["9" * 5000, "-" + "9" * 5000, "1e400", "-1", "-1e400", "NaN", "Infinity", "-Infinity",
            "true", '"12"', "[]", "{}", "1e30", str(2**63), "0.5e999"]  # fmt: skip
-COUNTS = [
-    "total_ios",
-    "io_bytes",
-    "runtime",
-    "short_ios",
-    "groupid",
-    "error",
-    "elapsed",
-    "N",
-    "min",
-]
+COUNTS = ["total_ios", "io_bytes", "runtime", "short_ios", "drop_ios", "groupid", "error",
+          "elapsed", "N", "min"]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", HOSTILE, ids=lambda number: number[:12])

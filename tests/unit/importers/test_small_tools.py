@@ -13,7 +13,7 @@ CASES = Path(__file__).parents[2] / "cases" / "imports"
 def imported(name, change=None):
     text = (CASES / name).read_text()
     changed = change(text) if change else text
-    return read_imported(changed.encode(), name=name, run_id_of=str)
+    return read_imported(changed.encode(), name=name)
 
 
 def rows(found):
@@ -64,7 +64,7 @@ Test execution summary:
 
 
 def test_sysbench_0_4_counts_its_operations():
-    found = read_imported(OLD.encode(), name="x", run_id_of=str)
+    found = read_imported(OLD.encode(), name="x")
     row = rows(found)["randread", "read"]
     assert (row.ios, row.iops, row.lat_mean_ns, row.lat_max_ns) == (60_000, 2000, 2e6, 261_410_000)
     assert "direct=1" in found.runs[0].steps[0].step.job
@@ -133,8 +133,8 @@ def test_yabs_has_reads_and_writes_of_each_block():
 )
 def test_what_another_tool_printed_into_a_file_is_read_too(names, kinds):
     data = "\n".join((CASES / name).read_text() for name in names).encode()
-    first = read_imported(data, name="x", run_id_of=str)
-    others, left = others_in(data, first, name="x", run_id_of=str)
+    first = read_imported(data, name="x")
+    others, left = others_in(data, first, name="x")
     assert [one.kind for one in (first, *others)] == kinds
     assert left == ()
 
@@ -151,7 +151,7 @@ Disk stats (read/write):
 
 
 def test_fio_1_has_blanks_before_its_commas():
-    found = read_imported(FIO_1.encode(), name="x", run_id_of=str)
+    found = read_imported(FIO_1.encode(), name="x")
     row = rows(found)["t", "read"]
     assert (row.ios, row.bytes, row.iodepth) == (262_144, 2**30, 32)
     assert found.facts["disks"] == "sda"
@@ -186,7 +186,7 @@ def test_what_no_disk_does_is_no_disk_whatever_tool_printed_it():
 )
 def test_the_command_of_dd_says_whether_a_disk_took_part(command, codes, depth):
     said = f"{command}\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 5.3 s, 201 MB/s\n"
-    (run,) = read_imported(said.encode(), name="x", run_id_of=str).runs
+    (run,) = read_imported(said.encode(), name="x").runs
     assert [warning.code for warning in run.steps[0].warnings] == codes
     assert run.steps[0].measurements[0].iodepth == depth
 
@@ -199,7 +199,7 @@ def test_the_progress_of_dd_is_no_result_and_its_command_says_the_block(end):
         "9739173888 bytes (9.7 GB, 9.1 GiB) copied, 5 s, 1.9 GB/s",
         "10737418240 bytes (11 GB, 10 GiB) copied, 5.5149 s, 1.9 GB/s",
     ]
-    (run,) = read_imported(end.join(lines).encode(), name="x", run_id_of=str).runs
+    (run,) = read_imported(end.join(lines).encode(), name="x").runs
     (row,) = [row for step in run.steps for row in step.measurements]
     assert (row.bytes, row.ios, row.block_bytes) == (10_737_418_240, 2560, 4 * 2**20)
     assert (row.direction, row.iodepth) == ("write", 1)
@@ -211,7 +211,7 @@ def test_hdparm_rounds_its_seconds_and_reads_a_drives_own_cache_with_direct():
         " Timing O_DIRECT cached reads:   272 MB in  2.01 seconds = 135.20 MB/sec\n"
         " Timing O_DIRECT disk reads: 432 MB in  3.01 seconds = 143.71 MB/sec\n"
     )
-    (run,) = read_imported(said.encode(), name="x", run_id_of=str).runs
+    (run,) = read_imported(said.encode(), name="x").runs
     told = [[warning.code for warning in step.warnings] for step in run.steps]
     assert told == [["not-a-disk"], ["maybe-memory"], []]
 
@@ -232,5 +232,5 @@ def test_what_an_e_mail_quotes_is_read_without_its_marks():
         "$ dd if=f of=/dev/null\n1024+0 records out\n1073741824 bytes copied, 23.5 s, 45.6 MB/s\n"
     )
     quoted = "".join(f"> {line}\n" for line in [*plain.splitlines(), "", "SDR104 mode:"])
-    one, two = (read_imported(text.encode(), name="x", run_id_of=str) for text in (plain, quoted))
+    one, two = (read_imported(text.encode(), name="x") for text in (plain, quoted))
     assert one.runs == two.runs

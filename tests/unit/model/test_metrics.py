@@ -48,4 +48,5 @@ def test_waiting_ends_when_every_series_has_the_last_whole_period():
     assert not covers([], 100.0)
     assert not covers([series(), series(of="vol-2")], 100.0)
     assert not covers([series(1), series(1, 1, of="vol-2")], 130.0)
-    assert covers([series(1, 1), series(1, 1, of="vol-2"), series(of="vol-3")], 130.0)
+    seldom = series(1, limit=None)
+    assert covers([series(1, 1), series(1, 1, of="vol-2"), series(of="vol-3"), seldom], 130.0)

@@ -20,7 +20,7 @@ from diskbench.plan.limit_path import Hint, limit_path_of, limit_paths_of_words
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.options import EmulationOptions
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.units import GIB, KIB, MIB
 
 

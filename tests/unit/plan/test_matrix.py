@@ -77,12 +77,12 @@ LAB = {"provider": "lab"}
         ),
         (
             {
-                "defaults": {"provider": "aws", "size": 20, "profile": "burst", "runs": 3},
+                "defaults": {"provider": "aws", "size": 20, "runs": 3, "fail_if": ["iops < 1"]},
                 "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]},
             },
             [
-                {"provider": "aws", "size": 20, "profile": "burst", "runs": 3, "disk": "gp2"},
-                {"provider": "gcp", "disk": "pd-ssd", "profile": "burst", "runs": 3},
+                {"provider": "aws", "size": 20, "runs": 3, "fail_if": ("iops < 1",), "disk": "gp2"},
+                {"provider": "gcp", "disk": "pd-ssd", "runs": 3, "fail_if": ("iops < 1",)},
             ],
         ),
     ],

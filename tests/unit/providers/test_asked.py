@@ -9,7 +9,7 @@ from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_t
 from diskbench.providers.networks import ssh_cidr
 from diskbench.providers.options import EmulationOptions
 from diskbench.providers.registry import provider
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import VsphereOptions
 
 DISKS = {
     "aws": RentSpec(disk="gp2", size_gib=20),

@@ -15,7 +15,13 @@ from tests.rigs.runs import a_run
 
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store.document import results_document
-from diskbench.store.export import METRICS_FORMATS, csv_text, json_text, metrics_text
+from diskbench.store.export import (
+    METRICS_FORMATS,
+    benchstat_lines,
+    csv_text,
+    json_text,
+    metrics_text,
+)
 from diskbench.store.run_row import run_row
 
 
@@ -136,3 +142,19 @@ def test_jobs_fills_and_canaries_are_left_out_and_replicates_kept_apart():
 @pytest.mark.parametrize("form", METRICS_FORMATS)
 def test_nothing_measured_is_a_valid_document(form):
     assert metrics_text([], form) == ("# EOF\n" if form == "openmetrics" else "")
+
+
+def test_benchstat_gets_a_line_a_run_and_step_whose_name_has_neither_space_nor_slash():
+    rows = [
+        row(target_path="/mnt/a b", step="w", iops=3000.0, bytes_per_s=12.288e6, lat_mean_ns=333e3),
+        row(step="w", direction="sync", iops=300.0, bytes_per_s=0.0, lat_mean_ns=2e6),
+        row(step="w", role="fill"),
+        row(step="w", iops=None),
+    ]
+    unit, first, sync = benchstat_lines(rows)
+    assert unit == "Unit iops better=higher\n"
+    name, count, *figures = first.split()
+    assert name.startswith("BenchmarkDisk/step=w/direction=")
+    assert "target=_mnt_a_b" in name or "disk_type=" in name
+    assert (count, figures) == ("1", ["333000", "ns/op", "3000", "iops", "12.288", "MB/s"])
+    assert sync.endswith(" 1 2000000 ns/op 300 iops\n"), "a sync moves no bytes"

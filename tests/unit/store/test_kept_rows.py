@@ -166,15 +166,6 @@ def test_a_trial_says_where_its_evidence_lies(database, evidence, plan):
 KEY = kept_rows.matrix_key(CAMPAIGN)
 
 
-def test_a_second_worker_reads_no_rows_for_a_record_that_is_there(database, evidence):
-    save_campaign(database, campaign_row(), [cell_row(0)])
-    kept_rows.keep_begun_matrix(database, evidence, CAMPAIGN)
-    written, sent = evidence.get(KEY), []
-    sa.event.listen(database, "before_cursor_execute", lambda *given: sent.append(given[2]))
-    kept_rows.keep_begun_matrix(database, evidence, CAMPAIGN)
-    assert (evidence.get(KEY), sent) == (written, [])
-
-
 def test_the_end_that_another_process_wrote_meanwhile_stays(database, evidence, monkeypatch):
     save_campaign(database, campaign_row(), [cell_row(0)])
     late = evidence.list

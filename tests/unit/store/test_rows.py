@@ -208,10 +208,9 @@ def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
 
 def test_progress_is_one_row_that_goes_with_the_end(saved):
     for elapsed in (1.0, 2.0):
-        row = claims.progress_row(
-            RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
+        claims.save_progress(
+            saved, RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
         )
-        claims.save_progress(saved, row)
     assert claims.progress_of_trials(saved, [TRIAL_ID])[TRIAL_ID].tick == {"elapsed_s": 2.0}
     rows.end_run(saved, RUN_IDS[0], "done", None, started_at=None, finished_at=FINISHED)
     assert claims.progress_of_trials(saved, [TRIAL_ID]) == {}

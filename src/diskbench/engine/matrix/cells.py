@@ -216,11 +216,14 @@ class LiveCells:
             if plan.is_draft:
                 write_plan(self.session.evidence_of(trial_id), plan)
             handed_on = goes_on and _is_done(ending.end)
+            asked = self.stop.of(trial_id)
+            note = partial(self.watcher.note, trial_id)
+            # A cloud may answer no more for a machine that is gone; one look costs a moment.
+            keep_metrics(self.session, plan, asked.is_set, note, waits=False)
             failed = self._given_back(plan, handed_on=handed_on, keeps=campaign.is_run)
             ending = replace(ending, not_released=failed)
-            asked = self.stop.of(trial_id)
             # A machine that is handed on is being paid for.
-            keep_metrics(self.session, plan, asked.is_set, waits=not handed_on)
+            keep_metrics(self.session, plan, asked.is_set, note, waits=not handed_on)
             if self._ended(plan, ending.problem) and _is_done(ending.end):
                 ending = replace(ending, end=None, problem=_NOT_KEPT)
         if campaign.is_run:  # the command that waits for it judges it

@@ -32,10 +32,15 @@ _log = logging.getLogger(__name__)
 
 
 def keep_metrics(
-    session: Session, plan: Plan, stopping: Callable[[], bool], *, waits: bool
+    session: Session,
+    plan: Plan,
+    stopping: Callable[[], bool],
+    note: Callable[[str], None],
+    *,
+    waits: bool,
 ) -> None:
     """Write `metrics.json` of each run of which the cloud counted something. Without `waits` one
-    look is enough. Raises StoreUnavailable only."""
+    look is enough; `note` tells the user of a wait. Raises StoreUnavailable only."""
     renter: object = session.renter(plan)
     if not (isinstance(renter, Monitors) and plan.rental and plan.acquired):
         return
@@ -47,14 +52,19 @@ def keep_metrics(
     long_ends = [end for start, end in times if (end - start).total_seconds() >= _LONG_S]
     over = until + timedelta(seconds=WAIT_S if waits and long_ends else 0.0)
     metrics: Sequence[CloudMetric] = ()
+    is_noted = False
     try:
         with session.timing.span("cloud's metrics", plan.trial_id):
             while True:
                 metrics = renter.metrics(plan.rental, plan.acquired, since, until)
                 if not long_ends or covers(metrics, max(long_ends).timestamp()):
                     break
-                if not _slept(over, stopping):
+                if datetime.now(UTC) + timedelta(seconds=_LOOK_S) > over or stopping():
                     break
+                if not is_noted:
+                    note(f"waiting for the cloud's own metrics, {WAIT_S:.0f} s at most")
+                    is_noted = True
+                _sleep(stopping)
     except DiskbenchError as error:
         _log.info("no metrics of the cloud: %s", error.message, extra={"trial": plan.trial_id})
     except Exception as error:  # noqa: BLE001 - a provider's fault must not keep what was measured
@@ -74,16 +84,10 @@ def _times(steps: Sequence[StepResult]) -> list[tuple[datetime, datetime]]:
     ]
 
 
-def _slept(over: datetime, stopping: Callable[[], bool]) -> bool:
-    """Whether the next look is due before `over`, and nobody wants to stop."""
+def _sleep(stopping: Callable[[], bool]) -> None:
     due = time.monotonic() + _LOOK_S
-    if datetime.now(UTC) + timedelta(seconds=_LOOK_S) > over:
-        return False
-    while time.monotonic() < due:
-        if stopping():
-            return False
+    while time.monotonic() < due and not stopping():
         time.sleep(_NAP_S)
-    return True
 
 
 def _between(

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +23,6 @@ from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import RetryPolicy, Stop
 from diskbench.engine.trial.watch import (
     HostLost,
-    ProgressRows,
     Stages,
     StepProgress,
     Watcher,
@@ -68,10 +67,6 @@ class LiveTrialSteps:
     stop: Stop
     watcher: Watcher
     retry: RetryPolicy
-    progress: ProgressRows = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.progress = ProgressRows(self.session.database)
 
     def prepare(self, plan: Plan) -> Outcome:
         """Make the trial's directories, and its filesystem where it has one. Where directories are
@@ -164,7 +159,7 @@ class LiveTrialSteps:
         """Run fio and store its files, however it ended. Returns the files (None where the stop
         came before anything was started), and whether the step was stopped."""
         trial_id, run_id = plan.trial_id, plan.run_ids[run_index]
-        progress = StepProgress(self.watcher, self.progress, trial_id, run_id, step)
+        progress = StepProgress(self.watcher, self.session.database, trial_id, run_id, step)
         progress.note(None)
         host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
         asked, host_lost = self.stop.of(plan.trial_id), self._host_lost(plan)
@@ -195,8 +190,6 @@ class LiveTrialSteps:
                 kept = self._keep(plan, run_index, step, unit, (now, now), stopped=True)
             words = last_words(kept.files) if kept else ""
             raise type(error)(error.message + words, advice=error.advice) from error
-        finally:
-            self.progress.end(run_id)
         if not end.began:
             return None, True
         self.session.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)

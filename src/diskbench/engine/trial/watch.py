@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import sqlalchemy as sa
 
@@ -22,10 +22,10 @@ from diskbench.hosts.unit import Unit
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
 from diskbench.ports import Renter
-from diskbench.store.claims import progress_row, save_progress
+from diskbench.store.claims import save_progress
 
 PROGRESS_EVERY_S = 1.0
-"""Least seconds between two writes of progress rows, which limits SQLite's syncs."""
+"""Least seconds between two writes of a step's progress."""
 
 
 class Watcher(Protocol):
@@ -76,54 +76,32 @@ class Silent:
 
 
 @dataclass
-class ProgressRows:
-    """How far the running steps of this process are, for the rows of their runs: those of all hosts
-    are one write, at most once a second."""
-
-    database: sa.Engine
-    _unwritten: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _written_s: float = -math.inf
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def note(self, run_id: str, row: Mapping[str, Any], *, is_urgent: bool = False) -> None:
-        """Keep a row, and write all rows that are kept, unless the last write is less than a second
-        old; an urgent row is written in any case. Raises StoreUnavailable."""
-        with self._lock:
-            self._unwritten[run_id] = row
-            if not is_urgent and time.monotonic() - self._written_s < PROGRESS_EVERY_S:
-                return
-            self._written_s = time.monotonic()
-            rows, self._unwritten = self._unwritten, {}
-            save_progress(self.database, *rows.values())
-
-    def end(self, run_id: str) -> None:
-        """Write nothing more of the run's step: when this returns, its row may be deleted."""
-        with self._lock:
-            self._unwritten.pop(run_id, None)
-
-
-@dataclass(frozen=True)
 class StepProgress:
-    """How far a step is: for the `watcher`, and in the row of its run."""
+    """How far a step is: for the `watcher`, and at most once a second in the row of its run."""
 
     watcher: Watcher
-    rows: ProgressRows
+    database: sa.Engine
     trial_id: str
     run_id: str
     step: Step
+    _written_s: float = -math.inf
 
     def note(self, tick: Tick | None) -> None:
-        """Pass on a second of the step (None: it is about to start), and keep it for the row."""
+        """Pass on a second of the step (None: it is about to start), and write it. Raises
+        StoreUnavailable."""
         if tick is not None:
             self.watcher.tick(self.trial_id, tick)
-        row = progress_row(
+            if time.monotonic() - self._written_s < PROGRESS_EVERY_S:
+                return
+        self._written_s = time.monotonic()
+        save_progress(
+            self.database,
             self.run_id,
             step_index=self.step.index,
             step=self.step.name,
             round=self.step.round,
             tick=tick.model_dump(mode="json") if tick else None,
         )
-        self.rows.note(self.run_id, row, is_urgent=tick is None)
 
 
 @dataclass

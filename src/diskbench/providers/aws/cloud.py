@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
+from diskbench.errors import DiskbenchError, InvalidValue, ReleaseFailed
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_shared_machine, check_snapshot_kept, provisioned_types
+from diskbench.providers.aws import requests
 from diskbench.providers.aws.attach import snapshot, swapped
-from diskbench.providers.aws.client import AwsSessions, AwsTiming
+from diskbench.providers.aws.client import ANY_REGION, AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import (
     AwsResolved,
     disk_request,
     region_of,
 )
-from diskbench.providers.aws.doctor import examine, present, quotas, rehearse
-from diskbench.providers.aws.handover import hand_over
+from diskbench.providers.aws.doctor import date_of, examine, quotas, rehearse
+from diskbench.providers.aws.errors import error_code, is_missing
+from diskbench.providers.aws.handover import hand_over, metrics
+from diskbench.providers.aws.inventory import (
+    ENDED,
+    AwsInventory,
+    Item,
+    expiry_of,
+    inventory,
+    inventory_by_all,
+    kind_and_id,
+    lease_of,
+    owner_of,
+    resource_name,
+    restored_in,
+    tag,
+    unlisted_s,
+    why_ended,
+)
 from diskbench.providers.aws.lookup import resolve_details
-from diskbench.providers.aws.metrics import metrics
 from diskbench.providers.aws.offer import foresee, rental
 from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import AwsOrder, provision
 from diskbench.providers.aws.refresh import refreshed
-from diskbench.providers.aws.teardown import (
-    extend,
-    found_leases,
-    regions_of,
-    release_everywhere,
-    why_gone,
-)
+from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
+from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
-from diskbench.providers.waits import while_looking
+from diskbench.providers.skeleton.doctor import reported_time
+from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, giving_back, noting
+from diskbench.providers.waits import Still, until, while_looking
 
 _TIMING = AwsTiming()
+_AT_ONCE = 8
+"""Regions that are asked together."""
 
 
 class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
@@ -114,7 +134,43 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
-        return found_leases(self.sessions, scope, self.reading)
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            listed = pool.map(lambda region: self._in_region(scope, region), self.regions(scope))
+            return [lease for leases in listed for lease in leases]
+
+    def _in_region(self, scope: Scope, region: str) -> list[Found]:
+        ec2 = self.sessions.of_scope(scope, self.reading, region).edge("ec2", self.reading)
+        resources = inventory(ec2, copies=True).resources()
+        return by_lease(
+            scope.model_copy(update={"region": region}),
+            (
+                Tagged(
+                    lease_id,
+                    kind_and_id(kind, item),
+                    resource_name(kind, item),
+                    expiry_of(item),
+                    owner_of(item),
+                )
+                for kind, item in resources
+                if (lease_id := lease_of(item)) is not None
+            ),
+        )
+
+    @while_looking()
+    def regions(self, scope: Scope) -> Sequence[str]:
+        """The region of the scope, else all that its account has enabled."""
+        return self._regions(scope, self.reading)
+
+    def _regions(self, scope: Scope, timing: AwsTiming) -> Sequence[str]:
+        if scope.region is not None:
+            return (scope.region,)
+        try:
+            # Accounts of China or GovCloud do not exist in us-east-1.
+            aws = self.sessions.of_scope(scope, timing)
+        except InvalidValue:
+            aws = self.sessions.of_scope(scope, timing, ANY_REGION)
+        listed = aws.edge("ec2", timing).call("describe_regions")["Regions"]
+        return tuple(sorted(region["RegionName"] for region in listed))
 
     @while_looking()
     def metrics(
@@ -125,10 +181,25 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
-        return present(self.sessions, scope, self.reading)
+        try:
+            aws = self.sessions.of_scope(scope, self.reading)
+            answer = aws.edge("sts", self.reading).call("get_caller_identity")
+        except DiskbenchError as error:
+            cloud_time = date_of(getattr(error.__cause__, "response", None) or {})
+            if cloud_time is None:
+                raise
+            return cloud_time
+        return reported_time("aws", date_of(answer))
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
-        return why_gone(lease_id, self.sessions, scope, self.reading)
+        ec2 = self.sessions.of_scope(scope, self.reading).edge("ec2", self.reading)
+        listing = inventory(ec2, Which(lease_id))
+        if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
+            return None
+        last = max(listing.instances, key=lambda item: str(item.get("LaunchTime")), default=None)
+        if last is None:
+            return f"EC2 lists no instance of lease {lease_id}"
+        return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading, Books().of("aws"))
@@ -144,20 +215,34 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         made: Sequence[str] = (),
         copied: Sequence[str] = (),
     ) -> None:
-        release_everywhere(self.sessions, Which(lease_id, made, copied), scope, self.timing)
+        """In the region of the scope, or in all where it names none."""
+        which, failures = Which(lease_id, made, copied), list[ReleaseFailed]()
+        with giving_back(lease_id):
+            for region in self._regions(scope, self.timing):
+                try:
+                    aws = self.sessions.of_scope(scope, self.timing, region)
+                    release(aws.edge("ec2", self.timing), which, self.timing)
+                except ReleaseFailed as error:
+                    failures.append(error)
+        if failures:
+            raise ReleaseFailed(
+                "; ".join(error.message for error in failures), advice=failures[0].advice
+            ) from failures[0]
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
     ) -> None:
-        extend(self.sessions, Which(lease_id, made), scope, self.timing, end, guest)
+        """The guest's timer first, then all tags in one request: only the timer ends an instance by
+        itself. Between both, `gc` on another controller still uses the earlier end."""
+        move_timer(guest, end)
+        for region in self._regions(scope, self.timing):
+            ec2 = self.sessions.of_scope(scope, self.timing, region).edge("ec2", self.timing)
+            if ids := sorted(set(_ids(ec2, Which(lease_id, made)))):
+                ec2.call("create_tags", requests.new_expiry(ids, end.expires_at))
 
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         return quotas(self.sessions, scope, self.reading)
-
-    @while_looking()
-    def regions(self, scope: Scope) -> Sequence[str]:
-        return regions_of(self.sessions, scope, self.reading)
 
     def ends_by(self) -> str:
         return "AWS terminates a machine that shuts down, and a timer in the guest shuts it down"
@@ -167,3 +252,114 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
 
     def policy(self, region: str | None = None) -> str:
         return policy(region)
+
+
+LATER = frozenset(
+    {
+        "DependencyViolation", "VolumeInUse", "IncorrectState", "InvalidGroup.InUse",
+        "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse", "InvalidSnapshot.InUse",
+    }
+)  # fmt: skip
+"""EC2's codes while a resource just deleted still depends on this one."""
+_KINDS = (
+    ("volumes", "delete_volume", "VolumeId"),
+    # Addresses before their interfaces, and interfaces before their groups.
+    ("addresses", "release_address", "AllocationId"),
+    ("interfaces", "delete_network_interface", "NetworkInterfaceId"),
+    ("groups", "delete_security_group", "GroupId"),
+    ("keys", "delete_key_pair", "KeyName"),
+    # Images before their snapshots; only those that the user named.
+    ("images", "deregister_image", "ImageId"),
+    ("snapshots", "delete_snapshot", "SnapshotId"),
+)
+"""Resources deleted after the instances, in order of dependence: the field of Inventory, the
+call and its id parameter."""
+
+
+def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
+    """Release the resources of a lease in one region; see skeleton.leases.release."""
+
+    def list_lease(_: Collection[str]) -> AwsInventory:
+        return inventory_by_all(ec2, which)
+
+    def give_back(listing: AwsInventory, failures: Failures) -> None:
+        _instances(ec2, listing, timing, failures)
+        _restores(ec2, listing, failures)
+        for kind, operation, key in _KINDS:
+            for item in getattr(listing, kind):
+                what = kind_and_id(kind, item)
+                with noting(failures, what, is_missing):
+                    until(
+                        partial(_deleted, ec2, operation, {key: item[key]}),
+                        what,
+                        timing.delete_s,
+                        timing,
+                    )
+
+    lag = Lag(timing, partial(unlisted_s, which, timing), timing.delete_s, timing.settle_repeats)
+    skeleton.release(which, ec2.session.region, list_lease, give_back, lag=lag)
+
+
+def _instances(
+    ec2: AwsClient, listing: AwsInventory, timing: AwsTiming, failures: Failures
+) -> None:
+    """Terminate all of them, then wait for each."""
+    ids = [i["InstanceId"] for i in listing.instances if i["State"]["Name"] not in ENDED]
+    for instance_id in ids:
+        with noting(failures, f"instance {instance_id}", is_missing):
+            ec2.call("terminate_instances", {"InstanceIds": [instance_id]})
+    for what, instance_id in ((f"instance {identifier}", identifier) for identifier in ids):
+        if what not in failures:
+            with noting(failures, what, is_missing):
+                until(partial(_ended, ec2, instance_id), what, timing.terminate_s, timing)
+
+
+def _restores(ec2: AwsClient, listing: AwsInventory, failures: Failures) -> None:
+    """End Fast Snapshot Restore of the lease's snapshots, which is billed by the hour."""
+    for item in listing.snapshots:
+        name = item["SnapshotId"]
+        with noting(failures, kind_and_id("snapshots", item), is_missing):
+            for zone in restored_in(ec2, name) or ():
+                ec2.call("disable_fast_snapshot_restores", requests.restore_fast(name, zone))
+
+
+def _ended(ec2: AwsClient, instance_id: str) -> bool | Still:
+    try:
+        answer = ec2.listed("describe_instances", "Reservations", {"InstanceIds": [instance_id]})
+    except DiskbenchError as error:
+        if is_missing(error):
+            return True
+        raise
+    states = [item["State"]["Name"] for reservation in answer for item in reservation["Instances"]]
+    return True if all(state in ENDED for state in states) else Still(states[0])
+
+
+def _deleted(ec2: AwsClient, operation: str, request: dict[str, str]) -> bool | Still:
+    """Delete one resource; Still while a resource deleted just now still depends on it."""
+    try:
+        ec2.call(operation, request)
+    except DiskbenchError as error:
+        if is_missing(error):
+            return True
+        if error_code(error) in LATER:
+            return Still(error.message)
+        raise
+    return True
+
+
+def _ids(ec2: AwsClient, which: Which) -> Iterator[str]:
+    """The ids of all resources of the lease, including those that are deleted with the machine."""
+    listing = inventory_by_all(ec2, which)
+    for kind, item in listing.resources():
+        yield _id(kind, item)
+        if kind == "instances" and "SpotInstanceRequestId" in item:
+            yield str(item["SpotInstanceRequestId"])
+    request: dict[str, Any] = {"Filters": requests.of_lease(which.lease_id)}
+    for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request):
+        if which.takes(tag(item, "Name"), kind_and_id("interfaces", item)):
+            yield str(item["NetworkInterfaceId"])
+
+
+def _id(kind: str, item: Item) -> str:
+    """The id that tags need; a key pair is listed by name but tagged by its id."""
+    return str(item["KeyPairId"]) if kind == "keys" else kind_and_id(kind, item).partition(" ")[2]

@@ -39,7 +39,6 @@ from diskbench.providers.skeleton.doctor import (
     http_date,
     nobody,
     rehearsed,
-    reported_time,
     skew,
     unused_keys,
 )
@@ -68,30 +67,18 @@ def examine(
         where = f"aws {aws.region}"
         identity = aws.edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
-        cloud_time = _date(getattr(error.__cause__, "response", None) or {})
+        cloud_time = date_of(getattr(error.__cause__, "response", None) or {})
         clock = [] if cloud_time is None else [skew(where, cloud_time, before, datetime.now(UTC))]
         return [refusal("credentials", where, error), *clock]
     return [
         finding("credentials", where, "ok", str(identity["Arn"])),
-        skew(where, _date(identity), before, datetime.now(UTC)),
+        skew(where, date_of(identity), before, datetime.now(UTC)),
         *_permissions(aws, where, timing, known),
     ]
 
 
-def present(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> datetime:
-    """The time by the cloud's clock."""
-    try:
-        aws = sessions.of_scope(scope, timing)
-        identity = aws.edge("sts", timing).call("get_caller_identity")
-    except DiskbenchError as error:
-        cloud_time = _date(getattr(error.__cause__, "response", None) or {})
-        if cloud_time is None:
-            raise
-        return cloud_time
-    return reported_time("aws", _date(identity))
-
-
-def _date(answer: dict[str, Any]) -> datetime | None:
+def date_of(answer: dict[str, Any]) -> datetime | None:
+    """The cloud's time in the Date header of an answer; None where it has none."""
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     return http_date(headers.get("date"))
 

@@ -4,6 +4,7 @@ where AWS may answer otherwise. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import (
@@ -38,39 +39,57 @@ from diskbench.units import GIB, MIB
 
 def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | None) -> Rental:
     """The rental for the lookup's result; `endpoint` is an emulator's."""
-    requested, machine = details.requested, details.machine
-    limits = requested.limits(details.size_gib)
-    root = DiskSpec(type=details.root_type, size_gib=details.image.root_gib)
-    own = requested.kind == "instance-store"
-    prices = price_parts(
-        books, "aws", machine.type, details.region,
-        root=None if requested.kind == "root" else root,
-        disk=None if own else requested.spec(details.size_gib),
+    machine = details.machine
+    account = account_name(spec.account, details.account_id)
+    return _rental(
+        books, spec, details.requested,
+        Scope(provider="aws", account=account, region=details.region, endpoint=endpoint),
+        details.size_gib,
+        DiskSpec(type=details.root_type, size_gib=details.image.root_gib),
+        machine.type,
         # A subnet of the user may assign a public address or not: the price assumes that it does.
         public=details.places[0].public is not False,
-        snapshot=spec.snapshot_of_fill, more=_loading_parts(spec, details.region),
-    )  # fmt: skip
-    return Rental(
-        scope=Scope(
-            provider="aws",
-            account=account_name(spec.account, details.account_id),
-            region=details.region,
-            endpoint=endpoint,
-        ),
-        spec=spec,
         offer=_words(spec, details),
-        promise=promise(limits, spec.time_scale) if limits else "",
         zones=tuple(place.zone for place in details.places if place.machine is None),
-        instance_type=machine.type,
         image=details.image.id,
-        disk=requested.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
+        warnings=tuple(_warnings(books, spec, details)),
+        details=details.model_dump(mode="json"),
+    )  # fmt: skip
+
+
+def _rental(
+    books: Books,
+    spec: RentSpec,
+    requested: AwsDiskRequest,
+    scope: Scope,
+    size_gib: int,
+    root: DiskSpec,
+    machine: str | None,
+    *,
+    public: bool,
+    **more: Any,  # noqa: ANN401 - fields of Rental
+) -> Rental:
+    """The rental of disks of that size at a machine of that name, with what is known of it."""
+    limits, region = requested.limits(size_gib), scope.region or ""
+    own = requested.kind == "instance-store"
+    prices = price_parts(
+        books, "aws", machine or "", region,
+        root=None if requested.kind == "root" else root,
+        disk=None if own else requested.spec(size_gib),
+        public=public, snapshot=spec.snapshot_of_fill, more=_loading_parts(spec, region),
+    )  # fmt: skip
+    return Rental(
+        scope=scope,
+        spec=spec,
+        promise=promise(limits, spec.time_scale) if limits else "",
+        instance_type=machine,
+        disk=requested.spec(size_gib),
         hourly_usd=sum_usd(prices),
         prices=prices,
         loads_bytes_per_s=_loads_bytes_per_s(spec),
-        warnings=tuple(_warnings(books, spec, details)),
-        details=details.model_dump(mode="json"),
+        **more,
     )
 
 
@@ -167,8 +186,7 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     """The expected rental; a price or machine that the catalogue lacks is None."""
     book = books.of("aws")
     size_gib = requested.size_gib or IMAGE_GIB
-    limits = requested.limits(size_gib)
-    need = needs(limits, requested.count)
+    need = needs(requested.limits(size_gib), requested.count)
     local = requested.count if requested.kind == "instance-store" else 0
     fit = candidates(book, need, arch=_ARCH, disks=requested.count, local_disks=local)
     machine = spec.instance_type or (fit[0] if fit else None)
@@ -176,32 +194,22 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     if requested.kind == "instance-store" and entry is not None and entry.local is not None:
         size_gib = int(entry.local.size_gb * 1e9 / GIB)
     region = spec.region or (region_of(spec.zone) if spec.zone else None)
-    root = DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB)
-    prices = price_parts(
-        books, "aws", machine or "", region or "",
-        root=None if requested.kind == "root" else root,
-        disk=None if local else requested.spec(size_gib),
-        public=not NetworkOptions.of(spec).no_public_ip,
-        snapshot=spec.snapshot_of_fill, more=_loading_parts(spec, region or ""),
-    )  # fmt: skip
     small = (
         too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
     )
-    return Rental(
-        scope=Scope(provider="aws", account=spec.account, region=region),
-        spec=spec,
+    return _rental(
+        books, spec, requested,
+        Scope(provider="aws", account=spec.account, region=region),
+        size_gib,
+        DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB),
+        machine,
+        public=not NetworkOptions.of(spec).no_public_ip,
         offer=_expected_words(requested, size_gib, machine) + _origin_words(spec),
-        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
-        instance_type=machine,
-        disk=requested.spec(size_gib),
         cores=entry.vcpus if entry else None,
         memory_bytes=int(entry.memory_gib * GIB) if entry else None,
-        hourly_usd=sum_usd(prices),
-        prices=prices,
-        loads_bytes_per_s=_loads_bytes_per_s(spec),
         warnings=tuple(warning for warning in (small, _retired(machine, entry)) if warning),
-    )
+    )  # fmt: skip
 
 
 def _expected_words(requested: AwsDiskRequest, size_gib: int, machine: str | None) -> str:

@@ -163,7 +163,24 @@ def policy(region: str | None = None) -> str:
             ),
         ],
     }
-    return json.dumps(document, indent=2).replace("arn:aws:", f"arn:{partition}:")
+    return _written(document).replace("arn:aws:", f"arn:{partition}:")
+
+
+_WIDTH = 100
+
+
+def _written(value: object, indent: int = 0) -> str:
+    """JSON with what fits into a line in one."""
+    flat = json.dumps(value)
+    if indent + len(flat) <= _WIDTH or not isinstance(value, dict | list):
+        return flat
+    begin = " " * (indent + 2)
+    if isinstance(value, list):
+        inside = [f"{begin}{_written(one, indent + 2)}" for one in value]
+    else:
+        inside = [f"{begin}{json.dumps(k)}: {_written(v, indent + 2)}" for k, v in value.items()]
+    opened, closed = "[]" if isinstance(value, list) else "{}"
+    return "\n".join([opened, ",\n".join(inside), " " * indent + closed])
 
 
 def _statement(

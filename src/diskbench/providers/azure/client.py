@@ -53,6 +53,8 @@ class AzureTiming(CloudTiming):
     disk_s: float = 300.0
     attach_s: float = 300.0
     delete_s: float = 1800.0
+    metric_s: float = 60.0
+    """The period of Azure Monitor's metrics; burst credits have five of them."""
     settle_s: float = 30.0
     """How long a listing may lag behind what was made or deleted."""
     young_s: float = 900.0
@@ -274,7 +276,7 @@ class AzureClient:
         client = self.azure.client
         if not url:
             asked = {"api-version": version_of(kind_of(path)), **(query or {})}
-            url = client.format_url(f"{path}?{urlencode(asked, quote_via=quote)}")
+            url = client.format_url(f"{quote(path)}?{urlencode(asked, quote_via=quote)}")
         answer = client.send_request(
             HttpRequest(verb, url, json=body), _return_pipeline_response=True
         )

@@ -5,7 +5,7 @@ later is kept as well."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -284,7 +284,6 @@ def _region(item: Item) -> str | None:
 # 2022-10-12) and the supported metrics of Microsoft.Compute/virtualMachines (2023-11-09): one value
 # a minute, of credits one in five, and only for machines that take premium storage. Azure answers
 # for another metric where it does not know a name (cloud-custodian 2792): names are compared.
-_MINUTE = timedelta(minutes=1)
 _REACHED = 99.0
 """"If this value reaches 100%, your application is I/O capped" (disks-metrics.md); the average of a
 minute at the limit may be a little less: our choice."""
@@ -328,9 +327,9 @@ def metrics(
         for volume in facts["volumes"]
     }
     machine = str(facts["resource_id"])
-    first, last = (
-        f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:00Z}" for moment in (since, until + _MINUTE)
-    )
+    begin = int(since.timestamp() // edge.timing.metric_s * edge.timing.metric_s)
+    end = until.timestamp() + edge.timing.metric_s
+    first, last = (f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}" for at in (begin, end))
     series = partial(_series, edge, machine, f"{first}/{last}")
     return [*series(names, disks), *series(dict.fromkeys(_OF_MACHINE), {"": machine})]
 
@@ -343,11 +342,12 @@ def _series(
     resources: Mapping[str, str],
 ) -> Iterator[CloudMetric]:
     """The series of these metrics, of resources by LUN ("": without that dimension)."""
+    period_s = int(edge.timing.metric_s)
     asked = {
         "metricnamespace": "Microsoft.Compute/virtualMachines",
         "metricnames": ",".join(names),
         "timespan": timespan,
-        "interval": "PT1M",
+        "interval": f"PT{period_s / 60:g}M",
         "aggregation": "Average",
         **({} if "" in resources else {"$filter": "LUN eq '*'"}),
     }
@@ -366,7 +366,7 @@ def _series(
                 name=name,
                 of=resource,
                 statistic="Average",
-                period_s=300 if "Credits" in name else 60,
+                period_s=5 * period_s if "Credits" in name else period_s,
                 limit=names[name],
                 reached_at=None if names[name] is None else _REACHED,
                 points=tuple(

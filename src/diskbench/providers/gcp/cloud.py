@@ -15,11 +15,10 @@ from diskbench.providers.asked import check_shared_machine, check_snapshot_kept,
 from diskbench.providers.gcp.attach import snapshot, swapped
 from diskbench.providers.gcp.client import GceTiming, GcpSessions
 from diskbench.providers.gcp.disk_request import GcpResolved, disk_request
-from diskbench.providers.gcp.doctor import examine, present, quotas, rehearse
+from diskbench.providers.gcp.doctor import examine, policy, present, quotas, rehearse
 from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.lookup import resolve_details
 from diskbench.providers.gcp.offer import foresee, rental
-from diskbench.providers.gcp.policy import policy
 from diskbench.providers.gcp.provision import GcpOrder, provision
 from diskbench.providers.gcp.refresh import refreshed
 from diskbench.providers.gcp.teardown import found_leases, release, why_gone

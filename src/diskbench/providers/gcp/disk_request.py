@@ -33,8 +33,7 @@ from diskbench.providers.asked import (
     whole_throughput,
     with_disk,
 )
-from diskbench.providers.gcp.options import GcpOptions
-from diskbench.providers.gcp.plugin import PLUGIN
+from diskbench.providers.gcp.plugin import PLUGIN, GcpOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk

@@ -30,13 +30,11 @@ from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.gcp import policy
 from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, record
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.login import Login
 from diskbench.providers.gcp.lookup import region_of
-from diskbench.providers.gcp.policy import OPTIONAL
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, reported_time, skew
 
 _SERVICE = "cloudresourcemanager"
@@ -73,7 +71,7 @@ def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
 
 
 def _permissions(where: str, granted: set[str]) -> list[Finding]:
-    needed = policy.permissions()
+    needed = permissions()
     missing = [permission for permission in needed if permission not in granted]
     spared = {**OPTIONAL, "compute.subnetworks.useExternalIp": "only for public addresses"}
     denied = [
@@ -88,7 +86,7 @@ def _permissions(where: str, granted: set[str]) -> list[Finding]:
 
 def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
     path = f"/v3/projects/{login.project}:testIamPermissions"
-    body = {"permissions": list(policy.permissions())}
+    body = {"permissions": list(permissions())}
     return ask_service(login, _SERVICE, path, timing, body)
 
 
@@ -283,3 +281,69 @@ def _quotas(
             )
     later = tuple(sorted(set(machine_book("gcp").series) - _METERED - own))
     yield Quota(kind="vcpus", of=later, name=_PER_FAMILY, region=region, limit=None)
+
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "projects.get": ("projects.get",),
+    "regions.get": ("regions.get",),
+    "regions.list": ("regions.list",),
+    "machineTypes.list": ("machineTypes.list",),
+    "diskTypes.list": ("diskTypes.list",),
+    "images.get": ("images.get",),
+    "images.getFromFamily": ("images.getFromFamily",),
+    "snapshots.get": ("snapshots.get",),
+    "snapshots.list": ("snapshots.list",),
+    "snapshots.insert": ("snapshots.create", "snapshots.setLabels", "disks.createSnapshot"),
+    "snapshots.delete": ("snapshots.delete",),
+    "networks.get": ("networks.get",),
+    "subnetworks.get": ("subnetworks.get",),
+    "zoneOperations.get": ("zoneOperations.get",),
+    "regionOperations.get": ("regionOperations.get",),
+    "globalOperations.get": ("globalOperations.get",),
+    "globalOperations.list": ("globalOperations.list",),
+    "firewalls.list": ("firewalls.list",),
+    "firewalls.insert": ("firewalls.create", "networks.updatePolicy"),
+    "firewalls.delete": ("firewalls.delete", "networks.updatePolicy"),
+    "instances.list": ("instances.list",),
+    "instances.get": ("instances.get",),
+    "instances.insert": (
+        "instances.create", "instances.setLabels", "instances.setMetadata", "instances.setTags",
+        "disks.create", "disks.setLabels", "images.useReadOnly", "subnetworks.use",
+        "subnetworks.useExternalIp", "resourcePolicies.use",
+    ),
+    "instances.delete": ("instances.delete",),
+    "instances.attachDisk": ("instances.attachDisk", "instances.use", "disks.use"),
+    "instances.detachDisk": ("instances.detachDisk", "disks.use"),
+    "instances.setDiskAutoDelete": ("instances.setDiskAutoDelete",),
+    "disks.list": ("disks.list",),
+    "disks.get": ("disks.get",),
+    "disks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
+    "disks.delete": ("disks.delete",),
+    "regionDisks.get": ("disks.get",),
+    "regionDisks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
+    "regionDisks.delete": ("disks.delete",),
+}  # fmt: skip
+"""Call → the permissions that it needs, without the prefix `compute.`; lists are aggregated
+ones."""
+
+
+OPTIONAL = {
+    "iap.tunnelInstances.accessViaIAP": "only for --iap",
+    "orgpolicy.policy.get": "for doctor, which reads the organisation's constraints",
+}
+"""Permissions of other services → what they are for; renting works without."""
+
+
+def permissions() -> tuple[str, ...]:
+    """All permissions, sorted."""
+    needed = {f"compute.{name}" for names in NEEDS.values() for name in names}
+    return tuple(sorted(needed | OPTIONAL.keys()))
+
+
+def policy() -> str:
+    """The role in the form of `gcloud iam roles create --file`."""
+    lines = ["title: diskbench", "stage: GA", "includedPermissions:"]
+    for name in permissions():
+        why = f" # {OPTIONAL[name]}" if name in OPTIONAL else ""
+        lines.append(f"  - {name}{why}")
+    return "\n".join(lines)

@@ -1,6 +1,31 @@
-"""The Google Cloud plugin of diskbench, and how a guest shows that it is Google's."""
+"""The Google Cloud plugin of diskbench, its options, and how a guest shows that it is Google's."""
 
+from typing import ClassVar
+
+from diskbench.model.options import Options, option
 from diskbench.plugin import GuestIdentity, Plugin, Redaction
+
+
+class GcpOptions(Options):
+    """Who pays, and how a machine without a public address is reached."""
+
+    group: ClassVar[str] = "gcp"
+    panel: ClassVar[str] = "Google Cloud"
+
+    project: str | None = option(
+        None,
+        "Project (default: that of the credentials).",
+        metavar="ID",
+        in_key="no",
+        scopes=True,
+    )
+    iap: bool = option(
+        default=False,
+        about="Reach the machine by IAP TCP forwarding, without a public address; needs gcloud.",
+        flag="--iap",
+        in_key="no",
+    )
+
 
 _ASK = """
 curl=$(command -v curl) || exit 0
@@ -33,7 +58,7 @@ PLUGIN = Plugin(
     provider="diskbench.providers.gcp.cloud:GCPProvider",
     rents=True,
     options=(
-        "diskbench.providers.gcp.options:GcpOptions",
+        "diskbench.providers.gcp.plugin:GcpOptions",
         "diskbench.providers.options:NetworkOptions",
         "diskbench.providers.options:EmulationOptions",
     ),

@@ -36,8 +36,7 @@ from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own, size_asked
 from diskbench.providers.lab import hotplug, machines
-from diskbench.providers.lab.options import LabOptions
-from diskbench.providers.lab.plugin import PLUGIN
+from diskbench.providers.lab.plugin import PLUGIN, LabOptions
 from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import (
     Cache,

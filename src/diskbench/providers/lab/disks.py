@@ -43,7 +43,7 @@ from diskbench.providers.lab.request import (
     made_up_volume,
     real_limits,
 )
-from diskbench.providers.lab.supervisor.orders import (
+from diskbench.providers.lab.supervisor.rates import (
     LabPool,
     MachineGate,
     Orders,

@@ -1,6 +1,40 @@
-"""The lab plugin of diskbench."""
+"""The lab plugin of diskbench, and its options: a host cache and an undocumented burst."""
 
+from typing import ClassVar
+
+from diskbench.model.options import Options, option
 from diskbench.plugin import Plugin
+
+
+class LabOptions(Options):
+    """What a lab host does beyond its disks' limits: a host cache, and a burst that no catalogue
+    knows."""
+
+    group: ClassVar[str] = "lab_host"
+    panel: ClassVar[str] = "Lab"
+
+    cache: str | None = option(
+        None,
+        "Host cache of the machine before the disk (default: none); of Azure's disks.",
+        values=("none", "readonly", "readwrite"),
+        in_key="value",
+        of_disk=True,
+    )
+    hidden_burst: float = option(
+        0.0,
+        "How many times its limits the disk reaches at first, undocumented (0: no such burst).",
+        ge=0,
+        of_disk=True,
+    )
+    hidden_burst_for_s: float = option(
+        0.0,
+        "Seconds that an undocumented burst lasts from a full bucket.",
+        flag="--hidden-burst-for",
+        metavar="SECONDS",
+        ge=0,
+        of_disk=True,
+    )
+
 
 _NO_CLOUD = "leave it out: the lab is this machine"
 
@@ -12,7 +46,7 @@ PLUGIN = Plugin(
     rents=True,
     options=(
         "diskbench.providers.options:EmulationOptions",
-        "diskbench.providers.lab.options:LabOptions",
+        "diskbench.providers.lab.plugin:LabOptions",
     ),
     refuses=dict.fromkeys(
         (

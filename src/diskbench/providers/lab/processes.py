@@ -23,7 +23,7 @@ from pathlib import Path
 import diskbench
 from diskbench.errors import HostUnavailable, ReleaseFailed
 from diskbench.providers.lab.places import LeaseFolder, base_directory, listens
-from diskbench.providers.lab.supervisor.orders import parse_orders, read_report
+from diskbench.providers.lab.supervisor.rates import parse_orders, read_report
 
 READY_WITHIN_S = 30.0
 """Seconds that a host may take to answer: hundreds of times its usual time; our choice."""

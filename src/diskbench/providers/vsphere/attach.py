@@ -28,6 +28,7 @@ from diskbench.providers.skeleton.handover import (
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import Controller
+from diskbench.providers.vsphere.errors import vim
 from diskbench.providers.vsphere.inventory import option
 from diskbench.providers.vsphere.provision import (
     GUEST_USER,
@@ -37,7 +38,6 @@ from diskbench.providers.vsphere.provision import (
     existing,
     gone_missing,
 )
-from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import Still
 
 
@@ -170,8 +170,6 @@ def _our_controller(order: VsphereOrder, vm: Ref, devices: Sequence[Any]) -> Any
 
 
 def _disks(devices: Sequence[Any]) -> list[Any]:
-    vim = sdk("vim")
-
     return [device for device in devices if isinstance(device, vim.vm.device.VirtualDisk)]
 
 

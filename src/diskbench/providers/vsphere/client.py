@@ -15,7 +15,15 @@ from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers.skeleton.cloud import Sessions
-from diskbench.providers.vsphere.errors import NO_ANSWER, is_missing, of_fault, translate
+from diskbench.providers.vsphere.errors import (
+    NO_ANSWER,
+    is_missing,
+    of_fault,
+    sdk,
+    translate,
+    vim,
+    vmodl,
+)
 from diskbench.providers.vsphere.login import (
     VsphereServer,
     connect,
@@ -24,7 +32,6 @@ from diskbench.providers.vsphere.login import (
     server_in,
     trust_in,
 )
-from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import CloudTiming, Still, repeated, until
 
 
@@ -192,9 +199,6 @@ class Vsphere:
                 manager.Login(user, password, None)
 
     def _listed(self, kind: str, paths: Sequence[str], root: Ref | None) -> tuple[Item, ...]:
-        vim = sdk("vim")
-        vmodl = sdk("vmodl")
-
         managed_type, recursive = getattr(vim, kind), True
         view = self.content.viewManager.CreateContainerView(
             root or self.content.rootFolder, [managed_type], recursive
@@ -215,8 +219,6 @@ class Vsphere:
                 view.Destroy()
 
     def _properties(self, ref: Ref, paths: Sequence[str]) -> Item:
-        vmodl = sdk("vmodl")
-
         query = vmodl.query.PropertyCollector
         spec = query.FilterSpec(
             objectSet=[query.ObjectSpec(obj=ref)],
@@ -226,8 +228,6 @@ class Vsphere:
         return items[0] if items else Item(ref, {})
 
     def _pages(self, spec: Any) -> tuple[Item, ...]:  # noqa: ANN401 - as Ref
-        vmodl = sdk("vmodl")
-
         collector = self.content.propertyCollector
         options = vmodl.query.PropertyCollector.RetrieveOptions(maxObjects=_PAGE)
         page = collector.RetrievePropertiesEx([spec], options)
@@ -248,8 +248,6 @@ def moid(ref: Ref) -> str:
 
 def reference(vsphere: Vsphere, kind: str, name: str) -> Ref:
     """The managed object of a kind with that id, without any call."""
-    vim = sdk("vim")
-
     made: Ref = getattr(vim, kind)(name, vsphere.stub)
     return made
 

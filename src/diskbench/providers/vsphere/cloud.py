@@ -19,14 +19,13 @@ from diskbench.providers.vsphere.disk_request import (
     VsphereResolved,
     disk_request,
 )
-from diskbench.providers.vsphere.doctor import examine, present, rehearse
+from diskbench.providers.vsphere.doctor import examine, policy, present, rehearse
 from diskbench.providers.vsphere.handover import hand_over
 from diskbench.providers.vsphere.inventory import attribute_keys, found_leases, why_gone
 from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import foresee, rental
-from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.policy import policy
+from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.provision import VsphereOrder, provision
 from diskbench.providers.vsphere.teardown import extend, release
 from diskbench.providers.waits import while_looking

@@ -17,8 +17,7 @@ from diskbench.plan.rent_options import check_endpoint, field_of
 from diskbench.providers.asked import TagForm, check_count, check_lab, check_own, check_tags
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.skeleton.cloud import RentalDetails
-from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.plugin import PLUGIN
+from diskbench.providers.vsphere.plugin import PLUGIN, VsphereOptions
 
 Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
 Controller = Literal["pvscsi", "nvme", "lsi"]

@@ -6,7 +6,7 @@ moves nothing)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,6 @@ from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
 from diskbench.model.finding import Finding, finding, refusal
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.skeleton.doctor import DryRun, rehearsed, reported_time, skew
-from diskbench.providers.vsphere import policy
 from diskbench.providers.vsphere.client import (
     Ref,
     Vsphere,
@@ -23,7 +22,7 @@ from diskbench.providers.vsphere.client import (
     reference,
 )
 from diskbench.providers.vsphere.disk_request import Template, VspherePlace, VsphereResolved
-from diskbench.providers.vsphere.sdk import sdk
+from diskbench.providers.vsphere.errors import vim
 
 WHERE = "vsphere"
 _VAPP = "VApp.ApplicationConfig"
@@ -70,10 +69,10 @@ def _examined(vsphere: Vsphere) -> list[Finding]:
 
 def _rights(vsphere: Vsphere, session: str) -> list[Finding]:
     findings = []
-    for kind, privileges in policy.privileges().items():
+    for kind, names in privileges().items():
         objects = _objects(vsphere, kind)
-        granted = _granted(vsphere, objects, session, privileges) if objects else []
-        findings += judged(kind, privileges, granted)
+        granted = _granted(vsphere, objects, session, names) if objects else []
+        findings += judged(kind, names, granted)
     return findings
 
 
@@ -95,9 +94,9 @@ def judged(
     return [
         finding(
             "permissions", WHERE, "warning",
-            f"{kind}: {name} is missing, which {policy.OPTIONAL[name]} needs", _ADVICE,
+            f"{kind}: {name} is missing, which {OPTIONAL[name]} needs", _ADVICE,
         )
-        if name in policy.OPTIONAL
+        if name in OPTIONAL
         else finding("permissions", WHERE, "problem", f"{kind}: {name} is missing", _ADVICE)
         for name in missing
     ]  # fmt: skip
@@ -142,7 +141,7 @@ def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -
     )
     used = _used(vsphere, details)
     needless = set() if rental.spec.tags else {"Global.SetCustomField"}
-    needed = policy.privileges(needless if details.template.vapp else {*needless, _VAPP})
+    needed = privileges(needless if details.template.vapp else {*needless, _VAPP})
     runs = [
         _permitted(vsphere, session, kind, name, ref, needed[kind])
         for kind, (name, ref) in used.items()
@@ -153,7 +152,7 @@ def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -
 
 
 def _used(vsphere: Vsphere, details: VsphereResolved) -> dict[str, tuple[str, Ref]]:
-    """The objects that the rental would use, by the kinds of `rights.NEEDS`."""
+    """The objects that the rental would use, by the kinds of `NEEDS`."""
     places: dict[str, tuple[str, Template | VspherePlace]] = {
         "template": ("VirtualMachine", details.template),
         "folder": ("Folder", details.folder),
@@ -183,7 +182,6 @@ def _permitted(
 
 def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
     def send() -> None:
-        vim = sdk("vim")
         place: dict[str, Any] = {
             "datastore": reference(vsphere, "Datastore", details.datastore.id),
             "pool": reference(vsphere, "ResourcePool", details.pool.id),
@@ -208,3 +206,60 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
     return DryRun(
         f"the template {details.template.name} on the datastore {details.datastore.name}", send
     )
+
+
+NEEDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "CloneVM_Task": {
+        "template": ("VirtualMachine.Provisioning.DeployTemplate",),
+        "folder": (
+            "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.AdvancedConfig",
+            "VirtualMachine.Config.Annotation", "VirtualMachine.Config.CPUCount",
+            "VirtualMachine.Config.EditDevice", "VirtualMachine.Config.Memory",
+            "VirtualMachine.Config.Resource", "VirtualMachine.Inventory.CreateFromExisting",
+        ),
+        "datastore": ("Datastore.AllocateSpace",),
+        "resource pool": ("Resource.AssignVMToPool",),
+        "network": ("Network.Assign",),
+    },
+    "ReconfigVM_Task": {
+        "folder": (
+            "VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice",
+            "VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Annotation",
+            "VirtualMachine.Config.RemoveDisk", "VApp.ApplicationConfig",
+        ),
+        "datastore": ("Datastore.AllocateSpace", "Datastore.Browse"),
+    },
+    "SetField": {"folder": ("Global.SetCustomField",)},
+    "PowerOnVM_Task": {"folder": ("VirtualMachine.Interact.PowerOn",)},
+    "PowerOffVM_Task": {"folder": ("VirtualMachine.Interact.PowerOff",)},
+    "Destroy_Task": {"folder": ("VirtualMachine.Inventory.Delete",)},
+    "PbmQueryProfile": {"vCenter": ("StorageProfile.View",)},
+}  # fmt: skip
+"""Method → kind of object → privileges on it. Read-only methods need the role "Read-only"."""
+OPTIONAL = {
+    "Global.SetCustomField": "--tag",
+    "StorageProfile.View": "--storage-policy",
+    "VApp.ApplicationConfig": "a template with vApp properties",
+}
+"""Privileges that not every rental needs, and what needs them."""
+
+
+def privileges(without: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    """The needed privileges by kind of object, sorted, except those in `without`."""
+    by_kind: dict[str, set[str]] = {}
+    for kinds in NEEDS.values():
+        for kind, names in kinds.items():
+            by_kind.setdefault(kind, set()).update(set(names) - set(without))
+    return {kind: tuple(sorted(names)) for kind, names in by_kind.items()}
+
+
+def policy() -> str:
+    """The privileges, one per line, below the kind of object that needs them."""
+    lines = []
+    for kind, names in privileges().items():
+        always = [name for name in names if name not in OPTIONAL]
+        lines += [f"# on the {kind}", *always] if always else []
+        for name in names:
+            if name in OPTIONAL:
+                lines += [f"# on the {kind}, for {OPTIONAL[name]}", name]
+    return "\n".join(lines)

@@ -7,6 +7,7 @@ vmodl.fault).
 from __future__ import annotations
 
 import http.client
+import importlib
 import re
 import ssl
 from typing import Any
@@ -25,7 +26,6 @@ from diskbench.errors import (
     Unanswered,
 )
 from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
-from diskbench.providers.vsphere.sdk import sdk
 
 TABLE: ErrorTable = (
     ErrorRow(
@@ -104,8 +104,6 @@ NO_ANSWER = (OSError, http.client.HTTPException, ExpatError)
 
 def fault_name(error: BaseException | None) -> str:
     """vSphere's name of an error, diskbench's or the SDK's (`NoDiskSpace`); "" for none."""
-    vmodl = sdk("vmodl")
-
     while error is not None:
         if isinstance(error, vmodl.MethodFault):
             return str(type(error)._wsdlName)  # noqa: SLF001 - its name in VMware's API
@@ -123,8 +121,6 @@ def translate(error: Exception, action: str) -> DiskbenchError:
 
     Programming errors and diskbench's own errors are raised unchanged.
     """
-    vmodl = sdk("vmodl")
-
     if isinstance(error, vmodl.MethodFault):
         return of_fault(error, action)
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -179,3 +175,21 @@ def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above
     if argument:
         words.append(f"at {argument}")
     return "; ".join(dict.fromkeys(words)) or "no reason given"
+
+
+def sdk(name: str, module: str = "pyVmomi") -> Any:  # noqa: ANN401 - see above
+    """`vim`, `vmodl`, `pbm` or another name of the SDK; raises ImportError without it."""
+    return getattr(importlib.import_module(module), name)
+
+
+class _Lazily:
+    """A namespace of the SDK, which is imported when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - see above
+        return getattr(sdk(self._name), name)
+
+
+pbm, vim, vmodl = _Lazily("pbm"), _Lazily("vim"), _Lazily("vmodl")

@@ -22,8 +22,8 @@ from diskbench.providers.vsphere.client import (
     moid,
 )
 from diskbench.providers.vsphere.disk_request import Template
+from diskbench.providers.vsphere.errors import vim
 from diskbench.providers.vsphere.requests import Mark, mark
-from diskbench.providers.vsphere.sdk import sdk
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 
@@ -250,8 +250,6 @@ def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
 
 
 def _described(vsphere: Vsphere, item: Item) -> Template:
-    vim = sdk("vim")
-
     config = vsphere.properties(
         item.ref, ("config.hardware.device", "config.keyId", "config.vAppConfig")
     )
@@ -302,7 +300,7 @@ def attribute_keys(vsphere: Vsphere, tags: Sequence[tuple[str, str]]) -> dict[st
         return {}
     manager = vsphere.content.customFieldsManager
     fields = vsphere.call("CustomFieldsManager", lambda: manager.field) if manager else ()
-    of_machines = {None, sdk("vim").VirtualMachine, sdk("vim").ManagedEntity}
+    of_machines = {None, vim.VirtualMachine, vim.ManagedEntity}
     keys = {
         str(field.name): int(field.key)
         for field in fields or ()

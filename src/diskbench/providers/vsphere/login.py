@@ -20,8 +20,8 @@ from diskbench.model.rental import Scope
 from diskbench.providers import recorder, waits
 from diskbench.providers.networks import proxy_for
 from diskbench.providers.vsphere.disk_request import server_url
-from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.sdk import sdk
+from diskbench.providers.vsphere.errors import sdk
+from diskbench.providers.vsphere.plugin import VsphereOptions
 
 SERVER_VARIABLE = "VSPHERE_SERVER"
 USER_VARIABLE = "VSPHERE_USER"

@@ -25,6 +25,7 @@ from diskbench.providers.vsphere.disk_request import (
     VspherePlace,
     VsphereResolved,
 )
+from diskbench.providers.vsphere.errors import pbm, sdk
 from diskbench.providers.vsphere.inventory import (
     DATASTORE,
     datastore_facts,
@@ -32,9 +33,8 @@ from diskbench.providers.vsphere.inventory import (
     named_or_only,
 )
 from diskbench.providers.vsphere.login import VsphereServer, record
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.requests import bus_number
-from diskbench.providers.vsphere.sdk import sdk
 from diskbench.units import GIB, format_bytes
 
 _RESERVE = 0.02
@@ -273,7 +273,7 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
         manager = content.profileManager
 
         def ask() -> list[Any]:
-            kind = sdk("pbm").profile.ResourceType(resourceType="STORAGE")
+            kind = pbm.profile.ResourceType(resourceType="STORAGE")
             ids = manager.PbmQueryProfile(resourceType=kind, profileCategory="REQUIREMENT")
             return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
 
@@ -288,8 +288,8 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
 
 def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
     """The ids of those datastores that match the policy."""
-    placement = sdk("pbm").placement
-    profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
+    placement = pbm.placement
+    profile = pbm.profile.ProfileId(uniqueId=policy.id)
     hubs = [
         placement.PlacementHub(hubType="Datastore", hubId=datastore) for datastore in datastores
     ]
@@ -314,7 +314,7 @@ def _service(vsphere: Vsphere) -> Iterator[Any]:
         sslContext=ours.schemeArgs.get("context"),
     )  # fmt: skip
     record(stub)
-    instance = sdk("pbm").ServiceInstance("ServiceInstance", stub)
+    instance = pbm.ServiceInstance("ServiceInstance", stub)
     try:
         yield vsphere.call("Pbm.RetrieveServiceContent", instance.RetrieveContent)
     finally:

@@ -11,7 +11,7 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, VsphereResolved
 from diskbench.providers.vsphere.inventory import hardware_version
 from diskbench.providers.vsphere.login import VsphereServer
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.units import GIB
 
 _NVME_HARDWARE = 13

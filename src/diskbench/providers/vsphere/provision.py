@@ -14,10 +14,9 @@ from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
-from diskbench.providers.vsphere.errors import fault_name
+from diskbench.providers.vsphere.errors import fault_name, vim
 from diskbench.providers.vsphere.inventory import attribute_keys, machines
 from diskbench.providers.vsphere.requests import machine_name, mark
-from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import Still
 
 GUEST_USER = "diskbench"
@@ -139,8 +138,6 @@ def _named(order: VsphereOrder, name: str) -> Ref | Still:
 
 def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
     """The managed objects that a clone needs."""
-    vim = sdk("vim")
-
     details, vsphere = order.details, order.vsphere
     references = {
         "pool": reference(vsphere, "ResourcePool", details.pool.id),

@@ -22,7 +22,7 @@ from diskbench.providers.vsphere.disk_request import (
     VsphereNetwork,
     VsphereResolved,
 )
-from diskbench.providers.vsphere.sdk import sdk
+from diskbench.providers.vsphere.errors import vim
 from diskbench.units import GIB
 
 Spec = Any
@@ -54,8 +54,6 @@ def clone(
     cloud-init reads its user data from guestinfo (cloud-init, "VMware" data source: base64, with
     the encoding in a second key).
     """
-    vim = sdk("vim")
-
     location = vim.vm.RelocateSpec(
         pool=refs["pool"], host=refs.get("host"), datastore=refs["datastore"]
     )
@@ -117,8 +115,6 @@ def add_disks(
     disks: a limit counts only where every disk of the machine has one (VMware, "vSphere Resource
     Management", Storage I/O Control). ESXi's scheduler enforces it, and counts ceil(bytes / 32
     KiB) for a request (Broadcom KB 385258, as stored 2026)."""
-    vim = sdk("vim")
-
     changes = [
         _disk(details, controller_key, datastore, index) for index in range(details.requested.count)
     ]
@@ -137,20 +133,16 @@ def without_vapp() -> Spec:
     """Take away the vApp properties of a machine that was never on. With them cloud-init takes its
     data source OVF and never reads our user data. Not a part of the clone: what a clone's
     configuration says of vApps was seen ignored (govmomi, issue 2201)."""
-    return sdk("vim").vm.ConfigSpec(vAppConfigRemoved=True)
+    return vim.vm.ConfigSpec(vAppConfigRemoved=True)
 
 
 def new_expiry(annotation: str, expires_at: float) -> Spec:
     """Set a new expiry in the machine's notes, whose present text is `annotation`."""
-    vim = sdk("vim")
-
     return vim.vm.ConfigSpec(annotation=moved(annotation, expires_at))
 
 
 def remove_disks(devices: Sequence[Spec]) -> Spec:
     """Remove these disks from the machine and their files from the datastore."""
-    vim = sdk("vim")
-
     change = vim.vm.device.VirtualDeviceSpec
     return vim.vm.ConfigSpec(
         deviceChange=[
@@ -170,8 +162,6 @@ def unit_number(controller: Controller, index: int) -> int:
 
 
 def _disk(details: VsphereResolved, controller_key: int, datastore: Any, index: int) -> Spec:  # noqa: ANN401 - as Spec
-    vim = sdk("vim")
-
     requested = details.requested
     backing = vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
         fileName=f"[{details.datastore.name}]",
@@ -203,15 +193,11 @@ def _disk(details: VsphereResolved, controller_key: int, datastore: Any, index: 
 
 
 def _allocation(requested: VsphereDiskRequest) -> Spec:
-    vim = sdk("vim")
-
     shares = vim.SharesInfo(level=vim.SharesInfo.Level.normal, shares=1000)
     return vim.StorageResourceManager.IOAllocationInfo(limit=requested.iops_limit, shares=shares)
 
 
 def _controller(details: VsphereResolved) -> Spec:
-    vim = sdk("vim")
-
     kind = getattr(vim.vm.device, _KINDS[details.requested.controller])
     device = kind(key=_CONTROLLER_KEY, busNumber=bus_number(details))
     if details.requested.controller != "nvme":
@@ -224,8 +210,6 @@ def _controller(details: VsphereResolved) -> Spec:
 def _network_card(details: VsphereResolved, card: Any, network: Any) -> Spec:  # noqa: ANN401 - as Spec
     """The template's card, on another network, with a MAC address that vCenter generates: the
     template's own, sent back, would be every clone's (VirtualEthernetCard.addressType)."""
-    vim = sdk("vim")
-
     chosen = details.network
     assert chosen is not None
     card.addressType, card.macAddress = "generated", None
@@ -239,8 +223,6 @@ def _network_card(details: VsphereResolved, card: Any, network: Any) -> Spec:  #
 
 
 def _network_backing(chosen: VsphereNetwork, network: Any) -> Spec:  # noqa: ANN401 - as Spec
-    vim = sdk("vim")
-
     card = vim.vm.device.VirtualEthernetCard
     if chosen.portgroup is not None:
         port = vim.dvs.PortConnection(portgroupKey=chosen.portgroup, switchUuid=chosen.switch)
@@ -249,8 +231,6 @@ def _network_backing(chosen: VsphereNetwork, network: Any) -> Spec:  # noqa: ANN
 
 
 def _profile(policy: Policy) -> Spec:
-    vim = sdk("vim")
-
     return vim.vm.DefinedProfileSpec(profileId=policy.id)
 
 

@@ -20,11 +20,10 @@ from diskbench.report.assemble.course import Band, StepCourse, band, by_step, co
 from diskbench.report.assemble.latencies import (
     Distribution,
     LatencyMap,
-    LoadCurve,
     distributions,
     latency_map,
-    load_curves,
 )
+from diskbench.report.assemble.loads import LoadCurve, load_curves
 from diskbench.report.assemble.report_view import Group, short_names
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import rate_metric, row_href

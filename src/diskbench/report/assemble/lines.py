@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from diskbench.analysis.figure import Figure, middle, of_one_level, of_rounds
-from diskbench.analysis.row_figures import Courses, counted, courses_by_step, step_figure
+from diskbench.analysis.row_figures import Courses, courses_by_step, step_figure
 from diskbench.analysis.steady import ROUNDS
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
@@ -263,7 +263,7 @@ def _run(
     kinds: Mapping[tuple[str, str], PhaseKind | None],
 ) -> _Run:
     of = sorted((row for row in rows if row.direction == direction), key=lambda row: row.round or 0)
-    figure = step_figure(counted(rows), course, direction=direction)
+    figure = step_figure(rows, course, direction=direction)
     assert figure is not None, "it did something"
     kind = kinds.get((of[0].run_id, of[0].step), figure.kind)
     return _Run(tuple(of[-ROUNDS:]), figure, kind)

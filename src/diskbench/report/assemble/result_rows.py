@@ -17,9 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from diskbench.analysis.repeats import MedianInterval, Sample, repeats
+from diskbench.analysis.repeats import Sample, replicated
 from diskbench.analysis.shown import limit_of, reasons_over, shown_stretch
 from diskbench.analysis.trust import over_runs
+from diskbench.model.comparison import Interval
 from diskbench.model.verdict import Judged, Promised, Verdict, trust_words
 from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.lines import EMPTY, FigureCell, lines, span_words, spread_cell
@@ -185,7 +186,7 @@ def _figure(
     samples = _samples(of_runs, pick)
     if not samples:
         return EMPTY, 0.0
-    together = repeats(samples)
+    together = replicated(samples)
     if together.interval is not None:
         words = _interval(together.interval, show)
     else:
@@ -198,13 +199,13 @@ def _ratio(of_runs: Sequence[_Found]) -> FigureCell:
     samples = _samples(of_runs, lambda level: level.ratio)
     if not samples:
         return EMPTY
-    together = repeats(samples)
-    none = NO_INTERVAL.format(n=together.n)
+    together = replicated(samples)
+    none = NO_INTERVAL.format(n=together.machines)
     words = _interval(together.interval, _percent) if together.interval else none
     return FigureCell(_percent(together.median), words)
 
 
-def _interval(interval: MedianInterval, show: Callable[[float], str]) -> str:
+def _interval(interval: Interval, show: Callable[[float], str]) -> str:
     return f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
 
 

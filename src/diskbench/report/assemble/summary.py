@@ -104,7 +104,6 @@ BECAUSE: dict[LimiterName, str] = {
     "unknown": "what limits it is unknown",
 }
 """The meaning of each limiter, as the end of a sentence."""
-_UNKNOWN_LIMITS = "The limits of this disk are unknown."
 
 
 @dataclass(frozen=True)

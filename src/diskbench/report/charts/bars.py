@@ -120,6 +120,7 @@ def _panel(
         ]  # fmt: skip
     else:
         ends = at("value") | colour | carried(bars)
+        ends["x"]["stack"] = None  # bars of one disk lie over each other
         hollow = {"filled": False, "strokeWidth": 1.5, "strokeDash": [3, 2]}
         layers = [
             layer("bar", [row for row in bars if not row["doubted"]], ends, height=_BAR),

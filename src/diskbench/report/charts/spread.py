@@ -9,13 +9,12 @@ line is the median, and its whiskers reach the extremes, so that nothing is left
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import interval_rule, layer, layered
+from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     Channel,
     Spec,
@@ -34,8 +33,8 @@ from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
 
 WIDTH = 320
 ROW = 40
-_HALF = 0.24
-"""Half the height of a box, as a share of its row."""
+_BOX, _BELOW = 19, 14
+"""The height of a box, and how far below its middle the interval stands, in pixels."""
 BOX_FROM = 5
 LEAST_MACHINES = 6
 """Minimum numbers of values. Our choice; the second is the least for a 95 % interval (MR-6)."""
@@ -84,10 +83,7 @@ def spread_chart(
     (metric,) = {point.metric for of in groups.values() for point in of}
     values = [point.value for of in groups.values() for point in of]
     log = wants_log(values) and min(values) > 0
-    boxes = [
-        _box(of, of_name, place, samples=samples)
-        for place, (of_name, of) in enumerate(groups.items())
-    ]
+    boxes = [_box(of, of_name, samples=samples) for of_name, of in groups.items()]
     best = max(boxes, key=lambda box: float(box["median"]))
     least = min(boxes, key=lambda box: float(box["median"]))
     return ChartFigure(
@@ -102,15 +98,15 @@ def spread_chart(
     )
 
 
-def _box(points: Sequence[ChartPoint], name: str, place: int, *, samples: bool) -> Row:
-    """The box of a group in its row, and the interval of its median, slightly below."""
+def _box(points: Sequence[ChartPoint], name: str, *, samples: bool) -> Row:
+    """The box of a group, and the interval of its median."""
     import numpy as np
 
     values = [point.value for point in points]
     low, q1, centre, q3, high = map(float, np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
     box: Row = {
-        "name": name, "n": len(values), "low": low, "q1": q1, "median": centre, "q3": q3,
-        "high": high, "middle": place, "top": place - _HALF, "bottom": place + _HALF,
+        "name": name, "n": len(values), "group": f"{name} (n = {len(values)})", "low": low,
+        "q1": q1, "median": centre, "q3": q3, "high": high,
         "interval": None if samples else middle(points).interval,
     }  # fmt: skip
     text = {
@@ -148,22 +144,12 @@ def _drawing(groups: Groups, boxes: Sequence[Row], metric: str, *, log: bool) ->
         # From zero, unless that would push all to one side: then the axis shows its bounds.
         edge = (high - low) * 0.06 or high * 0.05 or 1.0
         domain = [0.0 if low <= high / 2 else low - edge, high + edge]
-    names = [f"{name} (n = {len(of)})" for name, of in groups.items()]
-    labels = bare_labels(names) | {
-        "values": list(range(len(names))),
-        "labelExpr": f"{json.dumps(names)}[datum.value]",
-        "grid": False,
-    }
-    rows = {"domain": [len(names) - 0.45, -0.55], "nice": False, "zero": False}
+    names = [box["group"] for box in boxes]
+    y = named("group", scale={"domain": names}, axis=bare_labels(names) | {"grid": False})
 
-    def at(field: str, y: str, end: str = "", *, told: bool = False) -> dict[str, Channel]:
-        """From `field` to `end`, or on the line of `field` from `top` to `bottom`."""
-        place = {"x": value_axis(field, metric, domain, log=log)}
-        place["y"] = amount(y, scale=rows, axis=labels)
-        if end:
-            place["x2"] = {"field": end}
-        if y == "top":
-            place["y2"] = {"field": "bottom"}
+    def at(field: str, end: str = "", *, told: bool = False) -> dict[str, Channel]:
+        place = {"x": value_axis(field, metric, domain, log=log), "y": y}
+        place |= {"x2": {"field": end}} if end else {}
         return place | ({"description": named("description")} if told else {})
 
     boxed = [box for box in boxes if box["n"] >= BOX_FROM]
@@ -171,28 +157,33 @@ def _drawing(groups: Groups, boxes: Sequence[Row], metric: str, *, log: bool) ->
         {
             "low": box["interval"][0],
             "high": box["interval"][1],
-            "y": box["middle"] + 0.36,
+            "group": box["group"],
             "description": f"{box['name']}: 95 % interval of the median "
             f"{with_unit(metric, box['interval'][0])} to {with_unit(metric, box['interval'][1])}",
         }
         for box in boxes
         if box["interval"]
     ]
-    ends = [{"end": each[end], "y": each["y"]} for each in brackets for end in ("low", "high")]
+    ends = [
+        {"end": each[end], "group": each["group"]} for each in brackets for end in ("low", "high")
+    ]
     single = [
         # Slightly aside from the middle, different for each dot, but reproducible.
-        row(point) | {"y": box["middle"] + ((number * 7) % 11 - 5) * 0.032}
+        row(point) | {"group": box["group"], "aside": (number * 7) % 11 - 5}
         for box, of in zip(boxes, groups.values(), strict=True)
         for number, point in enumerate(of)
     ]
+    aside = {"yOffset": amount("aside", scale={"domain": [-16, 16]})}
     layers = [
-        layer("rule", boxed, at("low", "middle", "high"), color=MUTED, strokeWidth=1.2),
-        layer("bar", boxed, at("q1", "top", "q3", told=True), color=SERIES[0], opacity=0.35),
-        layer("rule", boxes, at("median", "top", told=True), color=INK, strokeWidth=2.2),
-        interval_rule(brackets, at("low", "y", "high", told=True)),
-        layer("tick", ends, at("end", "y"), color=ACCENT, thickness=2, size=8,
-              orient="vertical"),
-        layer("point", single, at("value", "y") | carried(single), filled=True, size=30,
+        layer("rule", boxed, at("low", "high"), color=MUTED, strokeWidth=1.2),
+        layer("bar", boxed, at("q1", "q3", told=True), height=_BOX, color=SERIES[0], opacity=0.35),
+        layer("tick", boxes, at("median", told=True), color=INK, opacity=1, thickness=2.2,
+              size=_BOX, orient="vertical"),
+        layer("rule", brackets, at("low", "high", told=True), color=ACCENT, strokeWidth=2,
+              yOffset=_BELOW),
+        layer("tick", ends, at("end"), color=ACCENT, thickness=2, size=8, orient="vertical",
+              yOffset=_BELOW),
+        layer("point", single, at("value") | aside | carried(single), filled=True, size=30,
               color=INK, opacity=0.75),
     ]  # fmt: skip
     return layered(layers, WIDTH, ROW * len(names))

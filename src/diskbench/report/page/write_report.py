@@ -83,27 +83,6 @@ def _summary(view: View, format_: Literal["svg", "png"]) -> bytes:
 _HEAD = ("disk", "value", "lowest – highest", "n", "where", "source")
 
 
-def chart_bytes(
-    figure: ChartFigure,
-    points: Sequence[ChartPoint],
-    format_: Format,
-    *,
-    log: bool | None = None,
-    made: str = "",
-    drawing: str = "",
-) -> bytes:
-    """The chart in a format. `log` selects the axis of a picture; a page has both.
-
-    `drawing` is the name of the picture that Markdown shows above its table; without a name it has
-    only the sentence that describes the picture.
-    """
-    if format_ == "html":
-        return _page(figure, points, made).encode()
-    if format_ == "md":
-        return chart_markdown(figure, points, drawing=drawing, made=made).encode()
-    return picture(figure, format_, log=log)
-
-
 def write_chart(
     path: Path,
     figure: ChartFigure,
@@ -113,25 +92,26 @@ def write_chart(
     log: bool | None = None,
     made: str = "",
 ) -> tuple[Path, ...]:
-    """Write the chart, and for Markdown also its picture. Returns the paths of the written files.
-
-    Raises InvalidValue if a file cannot be written.
-    """
-    files: list[tuple[Path, Format]] = [(path, format_)]
-    if format_ == "md":
-        files.append((path.with_suffix(".svg"), "svg"))
-    for file, kind in files:
-        data = chart_bytes(
-            figure, points, kind, log=log, made=made, drawing=path.with_suffix(".svg").name
-        )
+    """Write the chart, and for Markdown also its picture; `log` selects the axis of a picture.
+    Returns the paths of the written files. Raises InvalidValue if a file cannot be written."""
+    if format_ == "html":
+        files = {path: chart_page(figure, points, made=made).encode()}
+    elif format_ == "md":
+        drawing = path.with_suffix(".svg")
+        text = chart_markdown(figure, points, drawing=drawing.name, made=made)
+        files = {path: text.encode(), drawing: picture(figure, "svg", log=log)}
+    else:
+        files = {path: picture(figure, format_, log=log)}
+    for file, data in files.items():
         _write(file, data)
-    return tuple(file for file, _ in files)
+    return tuple(files)
 
 
 def chart_markdown(
     figure: ChartFigure, points: Sequence[ChartPoint], *, drawing: str = "", made: str = ""
 ) -> str:
-    """Title, picture with its description, unit and n, and the figures as a table."""
+    """Title, the picture of that name with its description, unit and n, and the figures as a
+    table."""
     shown = f"![{escaped(figure.alt)}]({drawing})" if drawing else escaped(figure.alt)
     parts = [f"# {escaped(figure.title)}", shown, escaped(figure.subtitle)]
     parts.append(table(_HEAD, map(_row, points)))
@@ -140,7 +120,8 @@ def chart_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _page(figure: ChartFigure, points: Sequence[ChartPoint], made: str) -> str:
+def chart_page(figure: ChartFigure, points: Sequence[ChartPoint], *, made: str = "") -> str:
+    """The chart and its figures as HTML."""
     (chart,) = drawn([figure])
     return (
         environment()

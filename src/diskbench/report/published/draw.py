@@ -15,8 +15,8 @@ from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import CliffMark, runs_chart
 from diskbench.report.charts.spread import spread_chart
-from diskbench.report.published.charts import PostChart
 from diskbench.report.published.points import (
+    PostChart,
     of_outlook,
     predicted_cliffs,
     predicted_lines,

@@ -20,9 +20,9 @@ from diskbench.report.assemble.subject import marks_of
 from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.runs_line import CliffMark
-from diskbench.report.published.charts import PostChart
 from diskbench.report.published.draw import OwnRuns
 from diskbench.report.published.points import (
+    PostChart,
     at_one_level,
     of_outlook,
     predicted_cliffs,

@@ -1,9 +1,11 @@
-"""Points of charts: published figures with a short name for each disk and its doubts, what a plan
-expects (promises, prices, predicted runs), and own runs beside them.
+"""Charts of published figures, by the name that `report --chart` takes (charts.yaml), and their
+points: published figures with a short name for each disk and its doubts, what a plan expects
+(promises, prices, predicted runs), and own runs beside them.
 
-Own runs are those at one level: no figure spans a cliff (MR-3). A published figure is a mean over
-runs, so ours is a mean as well; but if the disk fell between two runs and stayed low
-(analysis/drift.py), only the runs after the fall are used.
+The text of each chart says what it shows and which drawing of the post it redraws. Own runs are
+those at one level: no figure spans a cliff (MR-3). A published figure is a mean over runs, so ours
+is a mean as well; but if the disk fell between two runs and stayed low (analysis/drift.py), only
+the runs after the fall are used.
 """
 
 from __future__ import annotations
@@ -11,16 +13,96 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from typing import Any, Literal, cast
 
 from diskbench.analysis.drift import fall_of
 from diskbench.catalog.differences import Beside, beside
 from diskbench.catalog.post_file import Published
+from diskbench.catalog.published import SEEDS
+from diskbench.catalog.yaml_loader import read_yaml
+from diskbench.errors import UnknownName
+from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation, StepExpectation
 from diskbench.model.result import Measurement
 from diskbench.plugins import known_plugin
 from diskbench.report.charts.point import ChartPoint, Promise, Source, provider_label
 from diskbench.report.charts.runs_line import CliffMark
-from diskbench.report.published.charts import PublishedFall
+
+Kind = Literal["bars", "multiples", "instances", "latency", "samples", "runs", "promised", "price"]
+Named = Literal["disk", "disk and step", "disk and direction", "workload"]
+
+
+class PublishedFall(Frozen):
+    """A fall that a post reports: the run in which it happened, and how many runs are drawn."""
+
+    run: int
+    runs: int
+    words: str
+
+
+class PostChart(Frozen):
+    """One chart of one post. `figures` are patterns of the ids to draw, without the post, in
+    order; `metric` and `direction` filter them (None: all)."""
+
+    post: str
+    name: str
+    kind: Kind
+    heading: str
+    words: str
+    figures: tuple[str, ...]
+    metric: str | None = None
+    direction: str | None = None
+    named: Named = "disk"
+    fall: PublishedFall | None = None
+
+    def of(self, figures: Iterable[Published]) -> tuple[Published, ...]:
+        """The figures that the chart draws, pattern by pattern."""
+        of_post = [figure for figure in figures if figure.seed == self.post]
+        return tuple(
+            figure
+            for pattern in self.figures
+            for figure in of_post
+            if fnmatchcase(figure.id, f"{self.post}/{pattern}")
+            and self.metric in (None, figure.metric)
+            and self.direction in (None, figure.direction)
+        )
+
+
+def _shipped() -> tuple[PostChart, ...]:
+    text = files("diskbench.report.published").joinpath("charts.yaml").read_text(encoding="utf-8")
+    posts = cast("dict[str, Any]", read_yaml(text))["charts"]
+    return tuple(
+        PostChart.model_validate({"post": post, **chart})
+        for post, charts in posts.items()
+        for chart in charts
+    )
+
+
+POST_CHARTS = _shipped()
+
+
+def charts_of(post: str) -> tuple[PostChart, ...]:
+    """The charts of one post. Raises UnknownName."""
+    if post not in SEEDS:
+        raise UnknownName("post", post, SEEDS)
+    return tuple(chart for chart in POST_CHARTS if chart.post == post)
+
+
+def find_chart(post: str, name: str) -> PostChart:
+    """One chart of a post by its name. Raises UnknownName for an unknown post or chart."""
+    charts = charts_of(post)
+    for chart in charts:
+        if chart.name == name:
+            return chart
+    raise UnknownName(
+        "chart",
+        name,
+        [chart.name for chart in charts],
+        advice=f"`diskbench report --post {post} --chart list` shows all",
+    )
+
 
 _SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
 _CACHES = {"readonly": ", read cache", "readwrite": ", rw cache"}

@@ -51,10 +51,7 @@ def what(figure: Published) -> str:
 
 def labelled(label: str, text: str, *, indent: int = 2) -> list[str]:
     """A label and its text, wrapped with a hanging indent."""
-    lead = " " * indent + f"{label:<{_LABEL}}"
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
-    )
+    return wrapped(" " * indent + f"{label:<{_LABEL}}", text, WIDTH)
 
 
 def _disk_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:

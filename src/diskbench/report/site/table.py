@@ -54,11 +54,10 @@ class SiteCell:
 
 @dataclass(frozen=True)
 class SiteTable:
-    """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for descending
-    order; `step` rows are shown at once. `example` is a view worth trying: its words, and its
-    address within the page."""
+    """Rows of cells in the order of `columns`; `what` names them. `sorted_by` is a column's key,
+    with − for descending order; `step` rows are shown at once. `example` is a view worth trying:
+    its words, and its address within the page."""
 
-    id: str
     what: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[SiteCell, ...], ...]
@@ -250,7 +249,6 @@ def _table(
         if column.key not in without and (not rows or any(row[place].text for row in rows))
     ]
     return SiteTable(
-        id=what,
         what=what,
         columns=tuple(columns[place] for place in filled),
         rows=tuple(tuple(row[place] for place in filled) for row in rows),

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from diskbench.analysis.row_figures import changed, counted, row_figures
+from diskbench.analysis.row_figures import changed, row_figures
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
@@ -148,7 +148,7 @@ def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
     words = []
     rows = [row for row in result.measurements if row.scope == "step" and row.did_io]
     courses = {(row.run_id, row.step): course for row in rows} if course is not None else {}
-    figures = row_figures(counted(rows), courses)
+    figures = row_figures(rows, courses)
     for row, level in zip(rows, figures, strict=True):
         shown = row if level is None else row.model_copy(update=changed(row.model_dump(), level))
         mean = shown.lat_mean_ns if shown.lat_mean_ns is not None else shown.clat_mean_ns

@@ -15,7 +15,7 @@ from diskbench.engine.processes import enrol
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.status_text import fleet_table, matrix_line
 from diskbench.store.campaigns import find_campaign, load_campaign, save_campaign
-from diskbench.store.claims import describe_executor, progress_row, register_executor, save_progress
+from diskbench.store.claims import describe_executor, register_executor, save_progress
 from diskbench.store.leases import Lease, create_lease
 from diskbench.store.moments import iso
 
@@ -48,7 +48,7 @@ def busy(database):
     plan = make_plan()
     save_plan(database, plan, "file:///evidence", owner="e1")
     tick = {"elapsed_s": 12.0, "read_iops": 0.0, "write_iops": 3000.0}
-    save_progress(database, progress_row(plan.run_ids[0], step_index=0, step="write", tick=tick))
+    save_progress(database, plan.run_ids[0], step_index=0, step="write", tick=tick)
     create_lease(
         database,
         Lease(

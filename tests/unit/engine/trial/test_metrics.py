@@ -42,7 +42,12 @@ class Monitored(FakeProvider):
 
 def series(*begins: datetime) -> list[CloudMetric]:
     points = tuple((int(begin.timestamp()), 1.0) for begin in begins)
-    return [CloudMetric(name="m", of="vol", statistic="Sum", period_s=60, points=points)]
+    return [
+        CloudMetric(
+            name="m", of="vol", statistic="Maximum", period_s=60, limit="disk-iops",
+            reached_at=1.0, points=points,
+        )
+    ]  # fmt: skip
 
 
 Kept = Callable[..., tuple[Monitored, list[int]]]
@@ -67,7 +72,9 @@ def kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> Kept:
         monkeypatch.setattr(Session, "renter", lambda *_: cloud)
         monkeypatch.setattr(metrics, "_LOOK_S", 0.001)
         monkeypatch.setattr(metrics, "_NAP_S", 0.001)
-        metrics.keep_metrics(session, plan, lambda: stops, waits=waits)
+        noted: list[str] = []
+        metrics.keep_metrics(session, plan, lambda: stops, noted.append, waits=waits)
+        assert len(noted) == (cloud.looks > 1)
         found = read_metrics(session.evidence, "r1")
         begins = [begin for one in found.metrics for begin, _ in one.points] if found else []
         return cloud, begins

@@ -6,13 +6,12 @@ import pytest
 from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.engine.trial import watch
-from diskbench.engine.trial.watch import HostLost, ProgressRows, Silent, StepProgress
+from diskbench.engine.trial.watch import HostLost, Silent, StepProgress
 from diskbench.errors import AccessDenied, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.model.result import Tick
 from diskbench.store.claims import progress_of_trials
-from diskbench.store.rows import save_plans
 
 PLAN = make_plan()
 
@@ -37,54 +36,27 @@ def tick_of(database, plan):
     return progress and progress.tick and progress.tick["elapsed_s"]
 
 
-def step_of(rows, plan):
+def step_of(database):
     return StepProgress(
-        Silent(lambda *_: None), rows, plan.trial_id, plan.run_ids[0], plan.steps[0]
+        Silent(lambda *_: None), database, PLAN.trial_id, PLAN.run_ids[0], PLAN.steps[0]
     )
 
 
 def test_progress_is_kept_every_second(database, clock):
-    step = step_of(ProgressRows(database), PLAN)
+    step = step_of(database)
     step.note(None)
     for second in range(1, 6):
+        step.note(Tick(elapsed_s=second - 0.5))  # not written
         clock[0] += 1.0
         step.note(Tick(elapsed_s=second))
         assert tick_of(database, PLAN) == second
 
 
 def test_a_step_that_begins_is_in_its_row_at_once(database, clock):
-    step = step_of(ProgressRows(database), PLAN)
-    step.note(None)
+    step_of(database).note(None)
     clock[0] += 0.1
-    step_of(ProgressRows(database), PLAN).note(None)
+    step_of(database).note(None)
     assert list(progress_of_trials(database, [PLAN.trial_id])) == [PLAN.trial_id]
-
-
-def test_many_rows_are_written_with_the_database_s_time(database, clock):
-    other = make_plan(("c" * 26,), trial_id="d" * 26)
-    save_plans(database, [other], "file:///evidence")
-    rows = ProgressRows(database)
-    steps = [step_of(rows, plan) for plan in (PLAN, other)]
-    for step in steps:
-        step.note(None)
-    for step in steps:
-        clock[0] += 0.6
-        step.note(Tick(elapsed_s=1))
-    assert [tick_of(database, plan) for plan in (PLAN, other)] == [1, 1]
-
-
-def test_nothing_is_written_of_a_step_that_ended(database, clock):
-    other = make_plan(("c" * 26,), trial_id="d" * 26)
-    save_plans(database, [other], "file:///evidence")
-    rows = ProgressRows(database)
-    ended, runs = step_of(rows, PLAN), step_of(rows, other)
-    ended.note(None)
-    runs.note(None)
-    ended.note(Tick(elapsed_s=1))  # not written yet
-    rows.end(PLAN.run_ids[0])
-    clock[0] += 1.0
-    runs.note(Tick(elapsed_s=1))
-    assert [tick_of(database, plan) for plan in (PLAN, other)] == [None, 1]
 
 
 RENTED = make_plan(rental=Rental(scope=Scope(provider="x"), spec=RentSpec(), offer="a machine"))

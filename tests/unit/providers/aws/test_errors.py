@@ -22,7 +22,7 @@ from diskbench.errors import (
     NoCapacity,
     Unanswered,
 )
-from diskbench.providers.aws import attach, provision, teardown
+from diskbench.providers.aws import attach, cloud, provision
 from diskbench.providers.aws.errors import error_code, is_missing, of_code, of_state, translate
 
 RUN = "ec2:RunInstances"
@@ -180,7 +180,7 @@ def again(code: str, error: DiskbenchError) -> str:
         return "for 3 min"
     waits = {
         "launch: until listed": provision.NEW_THINGS,
-        "delete: until free": teardown.LATER,
+        "delete: until free": cloud.LATER,
         "detach: until free": attach.GOING,
         "attach: until listed": attach.NOT_YET,
     }

@@ -1,14 +1,18 @@
 """Where Azure is, and what a token is asked for there."""
 
 import importlib
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from azure.core.exceptions import ServiceRequestError
 
-from diskbench.errors import InvalidValue
+from diskbench.errors import InvalidValue, Throttled
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.client import (
+    Azure,
     AzureSessions,
+    AzureTiming,
     kind_of,
     region_of,
     token_scope,
@@ -96,3 +100,21 @@ def test_the_right_to_read_what_is_in_a_group_is_another_than_that_to_read_the_g
     group = "/subscriptions/0/resourceGroups/g"
     assert kind_of(group) == "Microsoft.Resources/subscriptions/resourceGroups"
     assert kind_of(f"{group}/resources") == f"{kind_of(group)}/resources"
+
+
+def test_what_a_user_types_is_no_part_of_a_query() -> None:
+    seen: list[str] = []
+
+    class Client:
+        format_url = staticmethod(str)
+
+        def send_request(self, request: Any, **_: object) -> Any:
+            seen.append(request.url)
+            raise ServiceRequestError("nobody is there")
+
+    azure = Azure("0", None)
+    azure.__dict__["client"] = Client()
+    with pytest.raises(Throttled):
+        azure.edge(AzureTiming(retry_s=0)).get("/subscriptions/0/resourceGroups/a?b c/resources")
+    (url,) = seen
+    assert url.startswith("/subscriptions/0/resourceGroups/a%3Fb%20c/resources?api-version=")

@@ -13,8 +13,13 @@ from pathlib import Path
 import yaml
 
 import diskbench.providers.gcp as package
-from diskbench.providers.gcp.doctor import _quotas
-from diskbench.providers.gcp.policy import NEEDS, OPTIONAL, permissions, policy
+from diskbench.providers.gcp.doctor import (
+    NEEDS,
+    OPTIONAL,
+    _quotas,
+    permissions,
+    policy,
+)
 
 ROOT = Path(__file__).parents[4]
 BY_FUNCTION = {

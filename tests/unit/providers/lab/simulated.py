@@ -10,7 +10,7 @@ from diskbench.catalog.bucket import LAB_CUT_BYTES
 from diskbench.providers.lab.devices import NO_LIMITS, Counters, ThrottleLimits
 from diskbench.providers.lab.supervisor.__main__ import Hold
 from diskbench.providers.lab.supervisor.governor import Governor
-from diskbench.providers.lab.supervisor.orders import Orders, ThrottledDisk
+from diskbench.providers.lab.supervisor.rates import Orders, ThrottledDisk
 
 TICK_S = 0.1
 """As the supervisor's own (providers/lab/supervisor/__main__.py)."""

@@ -14,7 +14,7 @@ from diskbench.providers.lab.devices import Counters
 from diskbench.providers.lab.hostcache import BLOCK, CacheBlocks
 from diskbench.providers.lab.request import LabRequest, real_limits
 from diskbench.providers.lab.supervisor.governor import Governor
-from diskbench.providers.lab.supervisor.orders import MachineGate, ThrottledDisk
+from diskbench.providers.lab.supervisor.rates import MachineGate, ThrottledDisk
 
 SOLD = DiskSpec(type="Standard_LRS", size_gib=32)
 

@@ -33,7 +33,7 @@ from diskbench.plan.limit_path import limit_path_of
 from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.disks import LabDisk, ordered
 from diskbench.providers.lab.request import DeviceNames
-from diskbench.providers.lab.supervisor.orders import LabPool, ThrottledDisk
+from diskbench.providers.lab.supervisor.rates import LabPool, ThrottledDisk
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import KIB, MIB
 

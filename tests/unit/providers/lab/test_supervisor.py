@@ -9,14 +9,16 @@ from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.devices import Counters, ThrottleLimits, io_max
 from diskbench.providers.lab.supervisor.__main__ import Hold
 from diskbench.providers.lab.supervisor.governor import Governor
-from diskbench.providers.lab.supervisor.orders import (
+from diskbench.providers.lab.supervisor.rates import (
     LabPool,
     MachineGate,
     Orders,
     ThrottledDisk,
+    Weather,
+    allowed,
     parse_orders,
+    share,
 )
-from diskbench.providers.lab.supervisor.rates import Weather, allowed, share
 from diskbench.units import KIB, MIB
 
 TICK = 0.1

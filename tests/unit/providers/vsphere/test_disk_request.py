@@ -10,7 +10,7 @@ from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import RentSpec
 from diskbench.providers.options import EmulationOptions
 from diskbench.providers.vsphere.disk_request import MAX_COUNT, disk_request, server_url
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.requests import unit_number
 
 NVME = VsphereOptions(datastore="nvme")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from diskbench.providers.vsphere.doctor import judged
-from diskbench.providers.vsphere.policy import privileges
+from diskbench.providers.vsphere.doctor import judged, privileges
 
 ROOT = Path(__file__).parents[4]
 BOTH = ("Datastore.AllocateSpace", "Datastore.Browse")

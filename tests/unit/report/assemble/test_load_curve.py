@@ -3,7 +3,7 @@ from tests.unit.report.inside import row
 from tests.unit.report.made import plan, step
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.report.assemble.latencies import load_curves
+from diskbench.report.assemble.loads import load_curves
 
 
 def sweep(*pairs, **more):

@@ -1,8 +1,10 @@
+import re
+
 import pytest
 from tests.rigs.drawn import marks_in, rows_in
 from tests.unit.report.charts.points import own, point
 
-from diskbench.report.charts.bars import bars_chart, multiples_chart
+from diskbench.report.charts.bars import WIDTH, bars_chart, multiples_chart
 from diskbench.report.charts.figure import picture
 
 
@@ -49,6 +51,16 @@ def test_a_logarithmic_axis_suits_beyond_two_decades_and_outliers_and_may_be_ask
     figure = chart(points)
     kinds = {log: axis_kind(figure, log=log) for log in (None, False, True)}
     assert kinds == {None: suits, False: "linear", True: asked}
+
+
+@pytest.mark.slow
+def test_bars_of_one_disk_begin_at_zero_and_lie_over_each_other():
+    of_one = [own("a", 100.0, run=f"r{n}") for n in range(3)]
+    svg = picture(chart([*of_one, own("b", 300.0, run="z")]), "svg").decode()
+    bars = re.findall(r'<path aria-label="run (\w+) [^>]* d="M0,[\d.]+h([\d.]+)', svg)
+    assert {run: float(length) for run, length in bars} == pytest.approx(
+        {"z": WIDTH, **{f"r{n}": WIDTH / 3 for n in range(3)}}
+    )
 
 
 def test_a_doubted_figure_is_hollow_whatever_its_colour():

@@ -12,11 +12,12 @@ from tests.unit.report.inside import counted, expectation, histogram, lognormal,
 
 from diskbench.analysis.phases import step_phases
 from diskbench.report.assemble.course import Predicted, courses
-from diskbench.report.assemble.latencies import distributions, latency_map, load_curves
+from diskbench.report.assemble.latencies import distributions, latency_map
+from diskbench.report.assemble.loads import load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
 from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
-from diskbench.report.charts.load_curve import load_chart
+from diskbench.report.charts.loads import load_chart
 from diskbench.report.charts.measure import tick_words, ticks
 from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
 

@@ -10,10 +10,12 @@ from tests.rigs.drawn import rows_in
 from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import UnknownName
-from diskbench.report.page.write_report import chart_bytes, chart_markdown
-from diskbench.report.published.charts import POST_CHARTS, charts_of, find_chart
+from diskbench.report.page.write_report import chart_markdown, chart_page
 from diskbench.report.published.draw import draw, rows_of
 from diskbench.report.published.points import (
+    POST_CHARTS,
+    charts_of,
+    find_chart,
     of_outlook,
     predicted_cliffs,
     predicted_lines,
@@ -130,7 +132,7 @@ def test_nothing_is_promised_of_a_disk_of_no_catalogue_or_of_unknown_size():
 def test_a_page_has_the_drawing_the_rows_and_follows_the_readers_colours():
     chart = find_chart("iaas-2018", "iops")
     points = rows_of(chart, load_published(), linked=True)
-    html = chart_bytes(drawn(chart, linked=True), points, "html").decode()
+    html = chart_page(drawn(chart, linked=True), points)
     assert html.count("<svg") == 1
     assert 'id="row-12"' in html
     assert 'xlink:href="#row-12"' in html

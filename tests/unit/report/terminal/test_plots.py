@@ -1,5 +1,3 @@
-""""""
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

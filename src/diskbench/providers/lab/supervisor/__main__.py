@@ -22,7 +22,7 @@ from pathlib import Path
 
 from diskbench.providers.lab.devices import Counters, ThrottleLimits, read_counters, write_limits
 from diskbench.providers.lab.supervisor.governor import Governor
-from diskbench.providers.lab.supervisor.orders import Orders, parse_orders, read_report
+from diskbench.providers.lab.supervisor.rates import Orders, parse_orders, read_report
 
 RIPPLE = 0.08
 """Smaller changes are written only when the limit has settled; our choice."""

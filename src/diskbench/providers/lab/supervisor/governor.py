@@ -13,10 +13,13 @@ from diskbench.catalog.bucket import (
     rate,
 )
 from diskbench.providers.lab.devices import Counters, ThrottleLimits
-from diskbench.providers.lab.supervisor.orders import LabPool, MachineGate, Orders, ThrottledDisk
 from diskbench.providers.lab.supervisor.rates import (
     SMALL,
     Cost,
+    LabPool,
+    MachineGate,
+    Orders,
+    ThrottledDisk,
     Weather,
     allowed,
     cost_of,

@@ -1,0 +1,247 @@
+"""Steps of one trial that vary one or two things of a load, data for charts.
+
+    closed loop   steps of one pattern and block size at three queue depths or more: latency against
+                  throughput. A point is saturated where no deeper queue brings 5 % more IOPS, from
+                  the second such point on: the first is the knee itself
+    offered       the same of steps at given rates (MR-11). A point is saturated where the disk
+                  could not follow: what the run warned of
+    block size    the rate over the block size
+    mix           reads beside writes, each offered as a share of what the disk does of it alone
+
+What varies is read from the rows and the plan, not from names, so a job file of the user's own is
+drawn as the shipped profiles are. With several runs, each figure is the median run's
+(analysis/figure.py). Thresholds are our choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from diskbench.analysis.figure import middle
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.offered import share_of
+from diskbench.model.doubts import SATURATED
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Plan
+
+LEAST_POINTS = 3
+NO_MORE = 1.05
+_DIRECTIONS = ("read", "write", "trim")
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """One step: its load (`QD 8`, `75 %`) and its result. `load` orders the points: I/Os in flight,
+    or the offered share; latencies in ns, None if too few I/Os support them."""
+
+    step: str
+    words: str
+    load: float
+    iops: float
+    p50_ns: float | None
+    p99_ns: float | None
+    saturated: bool = False
+
+
+@dataclass(frozen=True)
+class LoadCurve:
+    """The points of one pattern, block size and direction, by load; each is based on `runs`
+    runs."""
+
+    name: str
+    direction: str
+    offered: bool
+    points: tuple[LoadPoint, ...]
+    runs: int
+
+
+def load_curves(
+    measurements: Iterable[Measurement],
+    warnings: Sequence[Warning] = (),
+    plan: Plan | None = None,
+) -> tuple[LoadCurve, ...]:
+    """The curves in one trial's rows; a curve needs at least three loads of one kind.
+
+    `plan` gives the offered rates; without it such steps are labelled with their names.
+    """
+    shares = {name: share for name, of in _offered(plan) for _, share in of if share}
+    doubted = {warning.step for warning in warnings if warning.code == SATURATED.code}
+    groups: dict[tuple[object, ...], dict[str, list[Measurement]]] = {}
+    for row in _whole_steps(measurements):
+        if row.direction not in _DIRECTIONS or not row.iops:
+            continue
+        if row.role not in ("measure", "offered"):
+            continue
+        key = (row.role == "offered", row.direction, row.rw, row.block_bytes)
+        groups.setdefault(key, {}).setdefault(row.step, []).append(row)
+    curves = []
+    for (offered, direction, *_), steps in groups.items():
+        points = [
+            _point(step, rows, shares.get(step) if offered else None, saturated=step in doubted)
+            for step, rows in steps.items()
+        ]
+        points = sorted((point for point in points if point.load), key=lambda point: point.load)
+        loads = {point.load for point in points}
+        # A share that several steps offer varies with something else (`mix_cells`).
+        if len(loads) < LEAST_POINTS or (offered and len(loads) < len(points)):
+            continue
+        first = next(iter(steps.values()))[0]
+        curves.append(
+            LoadCurve(
+                name=_name(first),
+                direction=str(direction),
+                offered=bool(offered),
+                points=tuple(points if offered else _with_knee(points)),
+                runs=len({row.run_id for rows in steps.values() for row in rows}),
+            )
+        )
+    return tuple(curves)
+
+
+def _point(
+    step: str, rows: Sequence[Measurement], share: float | None, *, saturated: bool
+) -> LoadPoint:
+    depth = (rows[0].iodepth or 1) * rows[0].jobs
+    offered = rows[0].role == "offered"
+    iops = middle([row.iops or 0.0 for row in rows])
+    return LoadPoint(
+        step=step,
+        words=(f"{share:.0%}" if share else step) if offered else f"QD {depth}",
+        load=(share or iops) if offered else float(depth),
+        iops=iops,
+        p50_ns=_known([row.p50_ns for row in rows]),
+        p99_ns=_known([row.p99_ns for row in rows]),
+        saturated=saturated,
+    )
+
+
+def _with_knee(points: Sequence[LoadPoint]) -> list[LoadPoint]:
+    flat = [
+        max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * point.iops
+        for at, point in enumerate(points)
+    ]
+    knee = next((at for at, still in enumerate(flat) if all(flat[at:])), len(points))
+    return [replace(point, saturated=at > knee) for at, point in enumerate(points)]
+
+
+def _name(row: Measurement) -> str:
+    size = row.block_bytes
+    block = f" {size // 1024}k" if size and size % 1024 == 0 else f" {size} B" if size else ""
+    return f"{row.rw or row.direction}{block}"
+
+
+LEAST_SIZES = 4
+"""Fewer block sizes make no curve; our choice."""
+LEAST_SHARES = 3
+"""Fewer shares of reads, or of writes, make no grid; our choice."""
+
+
+@dataclass(frozen=True)
+class BlockPoint:
+    """The median over the runs at one block size."""
+
+    step: str
+    block_bytes: int
+    iops: float
+    bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class BlockCurve:
+    """The rates of one pattern, direction and number of I/Os in flight, by block size."""
+
+    rw: str
+    direction: str
+    in_flight: int
+    points: tuple[BlockPoint, ...]
+    runs: int
+
+
+@dataclass(frozen=True)
+class MixCell:
+    """A step with its offered shares; what was served of the reads, and their p99, are None where
+    no reads were offered or too few were made."""
+
+    step: str
+    read_share: float
+    write_share: float
+    read_iops: float | None
+    read_p99_ns: float | None
+
+
+def block_curves(measurements: Iterable[Measurement]) -> tuple[BlockCurve, ...]:
+    """The curves in one trial's rows, those with the most sizes first."""
+    groups: dict[tuple[str, str, int], dict[int, list[Measurement]]] = {}
+    for row in _whole_steps(measurements):
+        if row.role == "measure" and row.iops and row.bytes_per_s and row.block_bytes and row.rw:
+            key = (row.rw, row.direction, (row.iodepth or 1) * row.jobs)
+            groups.setdefault(key, {}).setdefault(row.block_bytes, []).append(row)
+    curves = [
+        BlockCurve(
+            *key,
+            points=tuple(_block_point(size, rows) for size, rows in sorted(sizes.items())),
+            runs=len({row.run_id for rows in sizes.values() for row in rows}),
+        )
+        for key, sizes in groups.items()
+        # A size that several steps measure is another variation.
+        if len(sizes) >= LEAST_SIZES
+        and all(len({row.step for row in rows}) == 1 for rows in sizes.values())
+    ]
+    return tuple(sorted(curves, key=lambda curve: -len(curve.points)))
+
+
+def _whole_steps(measurements: Iterable[Measurement]) -> Iterator[Measurement]:
+    return (row for row in measurements if row.scope == "step" and row.round is None)
+
+
+def _block_point(size: int, rows: Sequence[Measurement]) -> BlockPoint:
+    return BlockPoint(
+        step=rows[0].step,
+        block_bytes=size,
+        iops=middle([row.iops or 0.0 for row in rows]),
+        bytes_per_s=middle([row.bytes_per_s or 0.0 for row in rows]),
+    )
+
+
+def mix_cells(measurements: Iterable[Measurement], plan: Plan | None) -> tuple[MixCell, ...]:
+    """The steps of a grid of shares, in the order of the plan; empty where there is no grid."""
+    shares = {
+        name: {"read" if rw.endswith("read") else "write": share for rw, share in of_jobs if share}
+        for name, of_jobs in _offered(plan)
+        if all(share and not rw.endswith("rw") and rw != "readwrite" for rw, share in of_jobs)
+    }
+    shares = {name: of for name, of in shares.items() if of}
+    reads: dict[str, list[Measurement]] = {}
+    for row in _whole_steps(measurements):
+        if row.step in shares and row.direction == "read" and row.iops:
+            reads.setdefault(row.step, []).append(row)
+    cells = tuple(
+        MixCell(
+            step=step,
+            read_share=of.get("read", 0.0),
+            write_share=of.get("write", 0.0),
+            read_iops=middle([row.iops or 0.0 for row in rows]) if rows else None,
+            read_p99_ns=_known([row.p99_ns for row in rows]),
+        )
+        for step, of in shares.items()
+        for rows in [reads.get(step, [])]
+    )
+    axes = ({cell.read_share for cell in cells}, {cell.write_share for cell in cells})
+    return cells if all(len(axis) >= LEAST_SHARES for axis in axes) else ()
+
+
+def _known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return middle(known, worst_is_high=True) if known and len(known) == len(values) else None
+
+
+def _offered(plan: Plan | None) -> Iterator[tuple[str, list[tuple[str, float | None]]]]:
+    """Each step with the pattern of each of its jobs, and the share of an earlier step's rate that
+    it offers."""
+    for step in plan.steps if plan else ():
+        of_jobs = [
+            (job.get("rw") or "", share_of(job.get("rate_iops")))
+            for job in jobs(parse(step.job).sections)
+        ]
+        yield step.name, [(rw, share[0] if share else None) for rw, share in of_jobs]

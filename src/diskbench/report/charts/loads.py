@@ -1,0 +1,289 @@
+"""Charts of steps that vary a load: latency against throughput, which shows where more load only
+adds latency; IOPS and MB/s over the block size; and the latency of reads for each share of reads
+and writes that was offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.loads import (
+    BlockCurve,
+    BlockPoint,
+    LoadCurve,
+    LoadPoint,
+    MixCell,
+    block_curves,
+    mix_cells,
+)
+from diskbench.report.charts.figure import ChartFigure
+from diskbench.report.charts.heat import bounds_of, place_of
+from diskbench.report.charts.layers import layer, layered, placed
+from diskbench.report.charts.measure import (
+    Spec,
+    amount,
+    bare,
+    by_name,
+    latency_axis,
+    log_domain,
+    named,
+    title,
+    value_axis,
+    wants_log,
+    with_unit,
+)
+from diskbench.report.charts.palette import HEAT, INK, MUTED, OF_DIRECTION
+from diskbench.report.charts.point import Row
+from diskbench.report.charts.registry import chart
+from diskbench.units import format_bytes
+
+MOST_CURVES = 2
+"""The most families of steps with a curve of a kind in one report."""
+WIDTH = 300
+HEIGHT = 170
+_SHAPES = {"p50": "circle", "p99": "diamond"}
+_DASHES = {"p50": [1, 0], "p99": [5, 2]}
+
+
+def load_chart(curve: LoadCurve) -> ChartFigure:
+    """p50 and p99 over the reached IOPS, one point per load, in the order of the loads.
+
+    Points are labelled with their load; saturated ones are hollow.
+    """
+    rates = [point.iops for point in curve.points]
+    log = wants_log(rates)
+    asked = "share of the capacity that was offered" if curve.offered else "I/Os in flight"
+    runs = f"median of n = {curve.runs} runs on one disk, no interval"
+    parts = [f"latency (logarithmic) over IOPS reached; numbers: {asked}"]
+    if any(point.saturated for point in curve.points):
+        parts.append("hollow: saturated, more load only adds latency")
+    parts.append(runs if curve.runs > 1 else "no interval (n = 1 run)")
+    kind = "offered" if curve.offered else "depth"
+    return ChartFigure(
+        title=f"{curve.name} {curve.direction}: latency against throughput",
+        subtitle="; ".join(parts),
+        drawing=lambda log: _drawing(curve, log=log),
+        id=f"load-{curve.name.replace(' ', '-')}-{curve.direction}-{kind}",
+        alt=_sentence(curve),
+        log=log or None,
+    )
+
+
+def _drawing(curve: LoadCurve, *, log: bool) -> Spec:
+    marks = [
+        _mark(curve, point, name, ns)
+        for point in curve.points
+        for name, ns in (("p50", point.p50_ns), ("p99", point.p99_ns))
+        if ns
+    ]
+    rates = [mark["iops"] for mark in marks] or [1.0]
+    domain = log_domain(rates) if log else [0.0, max(rates) * 1.06]
+    at = {
+        "x": value_axis("iops", "iops", domain, log=log, ticks=5),
+        "y": latency_axis("ns", log_domain(mark["ns"] for mark in marks)),
+    }
+    legend = {"orient": "top", "title": None, "symbolStrokeWidth": 0, "symbolFillColor": MUTED}
+    along = {"order": amount("load"), "strokeDash": by_name("which", _DASHES, legend)}
+    told = {"shape": by_name("which", _SHAPES, legend), "description": named("words")}
+    colour = OF_DIRECTION[curve.direction]
+    layers = [
+        layer("line", marks, at | along, strokeWidth=1.5, color=colour),
+        *(
+            layer("point", [mark for mark in marks if mark["saturated"] is hollow], at | told,
+                  filled=not hollow, strokeWidth=1.8, size=52, color=colour, opacity=1)
+            for hollow in (False, True)
+        ),
+        placed([mark for mark in marks if mark["which"] == "p50"], at, "below"),
+    ]  # fmt: skip
+    return layered(layers, WIDTH, HEIGHT)
+
+
+def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> Row:
+    parts = [
+        f"{point.step} · {point.words}{' offered' if curve.offered else ''}",
+        f"{bare('iops', point.iops)} IOPS",
+        f"{name} {bare('lat_ns', ns)}",
+        "saturated" if point.saturated else "",
+        f"n = {curve.runs} run{'' if curve.runs == 1 else 's'}",
+    ]
+    return {
+        "iops": point.iops,
+        "ns": ns,
+        "which": name,
+        "load": point.load,
+        "saturated": point.saturated,
+        "text": point.words.removeprefix("QD "),
+        "words": " · ".join(word for word in parts if word),
+    }
+
+
+def _sentence(curve: LoadCurve) -> str:
+    """The alternative text: the first and the last load, and the last before saturation."""
+    served = [point for point in curve.points if not point.saturated]
+    chosen = dict.fromkeys([curve.points[0], *(served[-1:]), curve.points[-1]])
+    parts = [
+        f"{point.words} reached {bare('iops', point.iops)} IOPS"
+        + (f" at p50 {bare('lat_ns', point.p50_ns)}" if point.p50_ns else "")
+        + (" (saturated)" if point.saturated else "")
+        for point in chosen
+    ]
+    return f"{curve.name} {curve.direction}: {'; '.join(parts)}."
+
+
+@chart(
+    "load",
+    title="latency against throughput: the load beyond which only latency grows",
+    needs="the evidence of one run",
+    rank=60,
+)
+def _load(data: ChartData) -> Iterator[ChartFigure]:
+    for curve in data.load_curves[:MOST_CURVES]:
+        yield load_chart(curve)
+
+
+PANEL_HEIGHT, CELL = 110, 46
+_DARK_FROM = 4
+"""From this step of colour on a text has the lightest colour, before it that of ink."""
+
+
+def block_chart(curve: BlockCurve) -> ChartFigure:
+    """IOPS above, MB/s below, over the block size (logarithmic): where the one falls and the other
+    is flat, throughput is the limit."""
+    words = f"{curve.rw} {curve.direction}" if curve.direction not in curve.rw else curve.rw
+    flight = f"{curve.in_flight:,} I/O{'s' * (curve.in_flight != 1)} in flight"
+    runs = f"median of n = {curve.runs} runs on one disk" if curve.runs > 1 else "n = 1 run"
+    most = max(curve.points, key=lambda point: point.bytes_per_s)
+    first = curve.points[0]
+    return ChartFigure(
+        title=f"{words}: rate over block size",
+        subtitle=f"{flight}; {runs}, no interval",
+        drawing=lambda _: {
+            "vconcat": [
+                _block_panel(curve, "iops", last=False),
+                _block_panel(curve, "bytes_per_s", last=True),
+            ],
+            "spacing": 12,
+        },
+        id=f"blocks-{curve.rw}-{curve.direction}-{curve.in_flight}",
+        alt=f"{words}, {flight}: {with_unit('iops', first.iops)} in blocks of "
+        f"{format_bytes(first.block_bytes)}; the most throughput is "
+        f"{with_unit('bytes_per_s', most.bytes_per_s)}, in blocks of "
+        f"{format_bytes(most.block_bytes)}.",
+    )
+
+
+def _block_panel(curve: BlockCurve, metric: str, *, last: bool) -> Spec:
+    axis = {
+        "values": [point.block_bytes for point in curve.points],
+        "labelExpr": "format(datum.value / 1024, ',~r')",
+        "labels": last,
+        "labelOverlap": "greedy",
+        "title": "block size, KiB" if last else None,
+        "grid": True,
+        "domain": False,
+        "ticks": False,
+    }
+    rows = [
+        {
+            "size": point.block_bytes,
+            "value": getattr(point, metric),
+            "words": _point_words(point, curve.runs),
+        }
+        for point in curve.points
+    ]
+    top = max(row["value"] for row in rows) * 1.08
+    at = {
+        "x": amount("size", axis=axis, scale={"type": "log", "base": 2, "nice": False}),
+        "y": value_axis("value", metric, [0.0, top], ticks=3, minExtent=40),
+    }
+    colour = OF_DIRECTION[curve.direction]
+    layers = [
+        layer("line", rows, at, strokeWidth=1.5, color=colour),
+        layer("point", rows, at | {"description": named("words")}, filled=True, size=50,
+              color=colour, opacity=1),
+    ]  # fmt: skip
+    return layered(layers, WIDTH, PANEL_HEIGHT)
+
+
+def _point_words(point: BlockPoint, runs: int) -> str:
+    rates = f"{with_unit('iops', point.iops)} · {with_unit('bytes_per_s', point.bytes_per_s)}"
+    return f"{format_bytes(point.block_bytes)} · {rates} · n = {runs} run{'s' * (runs != 1)}"
+
+
+def mix_chart(cells: Sequence[MixCell]) -> ChartFigure:
+    """The p99 of reads for each pair of shares, as text and colour; a pair without enough reads
+    has none."""
+    known = [cell for cell in cells if cell.read_p99_ns is not None]
+    alone = [cell for cell in known if not cell.write_share]
+    worst = max(known, key=lambda cell: cell.read_p99_ns or 0.0)
+    calm = max(alone or known, key=lambda cell: cell.read_share)
+    return ChartFigure(
+        title="p99 of reads beside writes",
+        subtitle="offered reads and writes, each as a share of what the disk does of it alone; "
+        "no interval",
+        drawing=lambda _: _mix_drawing(known),
+        id="mixed",
+        alt=f"Reads take up to {bare('lat_ns', calm.read_p99_ns or 0.0)} (p99) at "
+        f"{_share(calm.read_share)} of reads and {_share(calm.write_share)} of writes, and up to "
+        f"{bare('lat_ns', worst.read_p99_ns or 0.0)} at {_share(worst.read_share)} and "
+        f"{_share(worst.write_share)}.",
+    )
+
+
+def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
+    bounds = bounds_of([cell.read_p99_ns or 0.0 for cell in cells])
+    rows = []
+    for cell in cells:
+        heat = place_of(cell.read_p99_ns or 0.0, bounds)
+        rows.append(
+            {
+                "reads": _share(cell.read_share),
+                "writes": _share(cell.write_share),
+                "colour": HEAT[heat],
+                "ink": HEAT[0] if heat >= _DARK_FROM else INK,
+                "text": bare("lat_ns", cell.read_p99_ns or 0.0),
+                "words": f"{cell.step} · reads {_share(cell.read_share)}, writes "
+                f"{_share(cell.write_share)} · p99 {bare('lat_ns', cell.read_p99_ns or 0.0)}"
+                + (f" · {with_unit('iops', cell.read_iops)} of reads" if cell.read_iops else ""),
+            }
+        )
+    reads = sorted({cell.read_share for cell in cells}, reverse=True)
+    writes = sorted({cell.write_share for cell in cells})
+    bare_axis = {"domain": False, "ticks": False, "labelAngle": 0}
+    at = {
+        "x": named("writes", sort=list(map(_share, writes)), axis=bare_axis | {"title": "writes"}),
+        "y": named("reads", sort=list(map(_share, reads)), axis=bare_axis | {"title": "reads"}),
+    }
+    fill = {"color": named("colour", scale=None), "description": named("words")}
+    text = {"text": named("text"), "color": named("ink", scale=None)}
+    layers = [layer("rect", rows, at | fill), layer("text", rows, at | text)]
+    return layered(layers, CELL * 7 // 5 * len(writes), CELL * len(reads) * 3 // 4)
+
+
+def _share(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+@chart(
+    "blocks",
+    title=f"{title('iops')} and MB/s over the block size",
+    needs="one trial",
+    rank=45,
+)
+def _blocks(data: ChartData) -> Iterator[ChartFigure]:
+    if data.single is not None:
+        yield from map(block_chart, block_curves(data.single.measurements)[:MOST_CURVES])
+
+
+@chart(
+    "mixed",
+    title="p99 of reads for each share of reads and writes offered",
+    needs="one trial",
+    rank=46,
+)
+def _mixed(data: ChartData) -> Iterator[ChartFigure]:
+    if data.single is not None:
+        cells = mix_cells(data.single.measurements, data.plan)
+        if any(cell.read_p99_ns is not None for cell in cells):
+            yield mix_chart(cells)

@@ -921,7 +921,10 @@ class Turn:
             if one.runs and one.ticket is not None:
                 yield "beside " + one.sentence
         for process in fios_on(self.disks, self.state) if self.disks else ():
-            owner = os.stat(f"{PROC}/{process}").st_uid
+            try:
+                owner = os.stat(f"{PROC}/{process}").st_uid
+            except OSError:
+                continue  # it has ended
             user = name_of(pwd.getpwuid, owner, "UNKNOWN")
             yield f"beside a process of fio (number {process}, user {user})"
 
@@ -1489,7 +1492,7 @@ class Unit:
             for disk in self.disks if not self.mount else ():
                 disk.check_taken()
             self.check_directory()
-        except Failed as failed:
+        except (Failed, OSError) as failed:
             changed = f"changed: {failed}"
         self.beside.update(self.turn.beside())
         if pages:

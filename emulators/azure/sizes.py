@@ -90,12 +90,18 @@ def _row(text: str, **more: Any) -> Size:
 
 _BOTH: dict[str, Any] = {"controllers": "SCSI, NVMe", "ultra": True}
 _NVME: dict[str, Any] = {"controllers": "NVMe", "ultra": True, "generations": "V2"}
-_ENDS: dict[str, Any] = {"retires": "11/15/2028"}
-"""Series B (v1) and Fsv2: fdaytalk.com and AzVMAvailability (2026-04-23)."""
+_MAY: dict[str, Any] = {"retires": "05/01/2028"}
+_NOV: dict[str, Any] = {"retires": "11/15/2028"}
+"""Sizes announced for retirement: retired-sizes-list.md (2025)."""
 # name, family, cores, GiB, data disks, temporary GiB, uncached IOPS MB/s, cached IOPS MB/s, GiB
 _ROWS = (
-    _row("B1s standardBSFamily 1 1 2 4 320 22.5 400 22.5 30", **_ENDS),
-    _row("D2_v2 standardDv2Family 2 7 8 100 6400 96 6000 98.3", premium=False, generations="V1"),
+    _row("B1s standardBSFamily 1 1 2 4 320 22.5 400 22.5 30", **_NOV),
+    _row(
+        "D2_v2 standardDv2Family 2 7 8 100 6400 96 6000 98.3",
+        premium=False,
+        generations="V1",
+        **_MAY,
+    ),
     _row("D2_v3 standardDv3Family 2 8 4 50 3200 48 3000 46", premium=False, generations="V1"),
     _row("D2s_v3 standardDSv3Family 2 8 4 16 3200 48 4000 32 50", ultra=True),
     _row("D4s_v3 standardDSv3Family 4 16 8 32 6400 96 8000 64 100", ultra=True),
@@ -125,14 +131,16 @@ _ROWS = (
     _row("E8bs_v6 standardEbsv6Family 8 64 24 0 36300 1023 - -", **_NVME),
     _row("L2s_v4 standardLsv4Family 2 16 8 0 3750 106 - -", nvme_gib=447, **_NVME),
     _row("L4s_v4 standardLsv4Family 4 32 12 0 6400 212 - -", nvme_gib=894, **_NVME),
-    _row("F2s_v2 standardFSv2Family 2 4 4 16 3200 47 4000 31 32", ultra=True, **_ENDS),
-    _row("F4s_v2 standardFSv2Family 4 8 8 32 6400 95 8000 63 64", ultra=True, **_ENDS),
-    _row("F8s_v2 standardFSv2Family 8 16 16 64 12800 190 16000 127 128", ultra=True, **_ENDS),
-    _row("F16s_v2 standardFSv2Family 16 32 32 128 25600 380 32000 255 256", ultra=True, **_ENDS),
-    _row("DS1_v2 standardDSv2Family 1 3.5 4 7 3200 48 4000 32 43"),
-    _row("DS2_v2 standardDSv2Family 2 7 8 14 6400 96 8000 65.5 86"),
-    _row("DS3_v2 standardDSv2Family 4 14 16 28 12800 192 16000 128 172"),
-    _row("GS5 standardGSFamily 32 448 64 896 80000 2000 160000 1600 4224", generations="V1"),
+    _row("F2s_v2 standardFSv2Family 2 4 4 16 3200 47 4000 31 32", ultra=True, **_NOV),
+    _row("F4s_v2 standardFSv2Family 4 8 8 32 6400 95 8000 63 64", ultra=True, **_NOV),
+    _row("F8s_v2 standardFSv2Family 8 16 16 64 12800 190 16000 127 128", ultra=True, **_NOV),
+    _row("F16s_v2 standardFSv2Family 16 32 32 128 25600 380 32000 255 256", ultra=True, **_NOV),
+    _row("DS1_v2 standardDSv2Family 1 3.5 4 7 3200 48 4000 32 43", **_MAY),
+    _row("DS2_v2 standardDSv2Family 2 7 8 14 6400 96 8000 65.5 86", **_MAY),
+    _row("DS3_v2 standardDSv2Family 4 14 16 28 12800 192 16000 128 172", **_MAY),
+    _row(
+        "GS5 standardGSFamily 32 448 64 896 80000 2000 160000 1600 4224", generations="V1", **_NOV
+    ),
     _row("M64s standardMSFamily 64 1024 64 2048 40000 1000 80000 800 6348", ultra=True),
     _row("M128s standardMSFamily 128 2048 64 4096 80000 2000 160000 1600 12696", ultra=True),
 )

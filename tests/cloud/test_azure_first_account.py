@@ -126,8 +126,6 @@ def test_nobody_waits_half_an_hour_for_a_plan(rig: Rig) -> None:
     ("headers", "least", "most"),
     [
         ({}, 0, 0),
-        ({"Retry-After": "17"}, 17, 17),
-        ({"retry-after": "-3"}, 0, 0),
         ({"x-ms-retry-after-ms": "2500"}, 2.5, 2.5),
         ({"Retry-After": "Fri, 31 Dec 2100 23:59:59 GMT"}, 1e9, 1e10),
         ({"Retry-After": "soon"}, 0, 0),

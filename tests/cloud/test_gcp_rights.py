@@ -60,6 +60,16 @@ class User(GcpCloud):
         self.provider.acquire(claim(lease), self.resolved(snapshot="filled"), RigOnlooker())
         self.provider.release(lease, self.scope)
 
+    def filled(self) -> None:
+        lease, watch = new_request_id(), RigOnlooker()
+        rental = self.resolved()
+
+        def fill() -> None:
+            self.provider.acquire(claim(lease), rental, watch)
+
+        self.provider.snapshot(claim(lease), rental, fill, watch)
+        self.provider.release(lease, self.scope)
+
     def in_two_zones(self) -> None:
         lease = new_request_id()
         rental = self.resolved(disk="pd-ssd-regional")
@@ -94,7 +104,11 @@ ELSE: dict[str, Callable[[User], None]] = {
     "compute.instances.setDiskAutoDelete": User.repaired,
     "compute.globalOperations.list": User.operations,
     "compute.regionOperations.get": User.in_two_zones,
+    "compute.disks.createSnapshot": User.filled,
+    "compute.snapshots.create": User.filled,
+    "compute.snapshots.delete": User.filled,
     "compute.snapshots.get": User.copied,
+    "compute.snapshots.setLabels": User.filled,
     "compute.snapshots.useReadOnly": User.copied,
 }
 """Rights that not every lease needs, and what needs them."""

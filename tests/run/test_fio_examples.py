@@ -22,7 +22,7 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.units import TIB
 
-PAGE = Path(__file__).parents[2] / "docs/evidence/fio-examples.md"
+PAGE = Path(__file__).parents[2] / "tests/golden/fio-examples.md"
 BEGIN, END = "<!-- examples -->\n", "<!-- end of examples -->"
 TARGETS = {
     "directory": FioTarget(kind="directory", path="/mnt/disk/diskbench-1", size_bytes=64 * TIB),

@@ -161,17 +161,17 @@ def _chances(n: int, size: int) -> NDArray[np.float64]:
 CONFIDENCE = 0.95
 
 
-def median_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Interval | None:
+def median_interval(values: Sequence[float]) -> Interval | None:
     """The narrowest interval [x(j), x(n+1−j)] of order statistics that covers the median.
 
         coverage(j) = 1 − 2·F(j−1; n, ½),   F(k; n, ½) = Σ_{i=0..k} C(n, i) / 2ⁿ
 
-    and j is the largest with coverage(j) ≥ `confidence`. No distribution is assumed, only that the
+    and j is the largest with coverage(j) ≥ 0.95. No distribution is assumed, only that the
     values are independent: one number a replicate, never samples of one run (MR-5). None where even
     j = 1 does not cover, which at 95 % is n < 6.
     """
     n = len(values)
-    rank = rank_of(n, confidence)
+    rank = rank_of(n)
     if rank == 0:
         return None
     ordered = sorted(values)
@@ -179,10 +179,10 @@ def median_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) 
 
 
 @cache
-def rank_of(n: int, confidence: float = CONFIDENCE) -> int:
-    """The largest j with coverage(j) ≥ confidence; 0 where there is none."""
+def rank_of(n: int) -> int:
+    """The largest j with coverage(j) ≥ 0.95; 0 where there is none."""
     rank, tail, term = 0, 0, 1  # term: C(n, rank); tail: the sum of those before
-    while 2 * (rank + 1) <= n and 1 - 2 * ((tail + term) / (1 << n)) >= confidence:
+    while 2 * (rank + 1) <= n and 1 - 2 * ((tail + term) / (1 << n)) >= CONFIDENCE:
         tail += term
         rank += 1
         term = term * (n - rank + 1) // rank

@@ -26,7 +26,7 @@ from diskbench.model.facts import HostFacts
 from diskbench.model.processor import SampleSummary, percent
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
-from diskbench.units import KIB, format_bytes, format_mb_per_s
+from diskbench.units import KIB, NS_PER_S, format_bytes, format_mb_per_s
 
 DEVICE_SHARE = 0.95
 _MEMORY_FILESYSTEMS = ("tmpfs", "ramfs")
@@ -36,6 +36,8 @@ _MEMORY_ENGINES = frozenset({"mmap", "libpmem", "pmemblk", "dev-dax", "libpmem2"
 _CALL_NS, COPY_NS = 1000, 300
 """A read or write of a disk takes at least as long: a system call, a request and an interrupt. What
 the page cache read ahead takes a copy of some KiB."""
+_SOONEST_NS = 8000.0
+"""A read at random that a disk answers (analysis/caches.py)."""
 _LONGEST_AHEAD = 256 * KIB
 """Twice what the kernel reads ahead unless it is told otherwise (read_ahead_kb)."""
 _BUS_BYTES_PER_S = 500e9
@@ -178,11 +180,31 @@ def _too_fast(
         yield NOT_A_DISK.warning(f"fio's {idle['ioengine']} engine does no I/O")
         return
     hosts = len({job.host for job in output.jobs}) or 1
+    one_by_one = all(
+        is_direct(job, output, sections) is False
+        and of_job.get("ioengine") == "libaio"
+        and rw_of(of_job) == "randread"
+        for job, of_job in zip(output.jobs, options, strict=True)
+    )
+    if one_by_one and step.page_cache != "keep":
+        yield from _sooner_than_a_disk(rows)
     if any(of_job.get("ioengine") in _MEMORY_ENGINES for of_job in options):
         yield from beyond_a_disk(rows, hosts=hosts, least_ns=0)
         return
     single = all(is_set(o, "direct") or (rw_of(o) or "").startswith("rand") for o in options)
     yield from beyond_a_disk(rows, hosts=hosts, least_ns=_CALL_NS if single else COPY_NS)
+
+
+def _sooner_than_a_disk(rows: Sequence[Measurement]) -> Iterator[Warning]:
+    """A doubt in reads at random that Linux started one by one, whatever depth fio counts."""
+    for row in rows:
+        each_ns = row.jobs / row.iops * NS_PER_S if row.iops else _SOONEST_NS
+        if row.scope == "step" and row.direction == "read" and each_ns < _SOONEST_NS:
+            yield NOT_A_DISK.warning(
+                f"each buffered random read took {each_ns / 1000:.1f} µs, sooner than any disk: "
+                "memory answered",
+                advice="use direct=1, or files of twice the memory",
+            )
 
 
 def beyond_a_disk(

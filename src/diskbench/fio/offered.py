@@ -57,11 +57,11 @@ def resolve(step: Step, finished: Sequence[StepResult]) -> Step:
     return step.model_copy(update={"job": fill_rates(step.job, rates, step=step.name)})
 
 
-def stand_in(step: Step, iops: float = STAND_IN_IOPS) -> Step:
-    """`step` with `iops` for each rate that is not measured yet, to be shown or checked."""
+def stand_in(step: Step) -> Step:
+    """`step` with STAND_IN_IOPS for each rate that is not measured yet, to be shown or checked."""
     if "% of" not in step.job:
         return step
-    rates = dict.fromkeys(references(parse(step.job).sections), iops)
+    rates = dict.fromkeys(references(parse(step.job).sections), STAND_IN_IOPS)
     return step.model_copy(update={"job": fill_rates(step.job, rates, step=step.name)})
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -21,14 +21,6 @@ OLDEST: Final = (3, 16)
 """The oldest fio that diskbench drives (Ubuntu 20.04)."""
 
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
-
-
-class TooNew(Frozen):
-    """An option, or a value of one, that needs a newer fio."""
-
-    section: str
-    option: str
-    needs: str
 
 
 class OptionVersions(Frozen):
@@ -55,10 +47,9 @@ def parse_version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match.groups() if part is not None)
 
 
-def too_new(sections: Sequence[Section], fio_version: str) -> tuple[TooNew, ...]:
-    """The options and values in `sections` that this version of fio does not know, in order."""
+def _too_new(sections: Sequence[Section], fio_version: str) -> Iterator[tuple[str, str]]:
+    """Each option or value that this version of fio does not know, in order, and what it needs."""
     have, table = parse_version(fio_version), option_versions()
-    options_too_new = []
     for section in sections:
         for option in section.options:
             value = (option.value or "").split(":")[0].split(",")[0].strip()
@@ -68,10 +59,7 @@ def too_new(sections: Sequence[Section], fio_version: str) -> tuple[TooNew, ...]
                 (pair, table.values.get(pair)),
             ):
                 if needs and parse_version(needs) > have:
-                    options_too_new.append(
-                        TooNew(section=section.name, option=setting, needs=needs)
-                    )
-    return tuple(options_too_new)
+                    yield f"[{section.name}] {setting}", needs
 
 
 def check_version(sections: Sequence[Section], fio_version: str | None, *, where: str) -> None:
@@ -87,9 +75,9 @@ def check_version(sections: Sequence[Section], fio_version: str | None, *, where
             f"fio {fio_version} on the target is older than {oldest}",
             advice="install a newer fio there (--install-fio takes the distribution's)",
         )
-    if news := too_new(sections, fio_version):
-        named = ", ".join(f"[{n.section}] {n.option} needs fio {n.needs}" for n in news)
-        newest = max((n.needs for n in news), key=parse_version)
+    if news := list(_too_new(sections, fio_version)):
+        named = ", ".join(f"{option} needs fio {needs}" for option, needs in news)
+        newest = max((needs for _, needs in news), key=parse_version)
         raise ProfileError(
             f"{where}: {named}; the target has {fio_version}",
             advice=f"install fio {newest} or newer on the target, or leave these options out",

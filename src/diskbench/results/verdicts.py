@@ -48,14 +48,12 @@ def trial_verdicts(
     runs: Sequence[Run],
     *,
     books: Books,
-    hint: Hint | None = None,
     results: Mapping[str, Sequence[StepResult]] | None = None,
 ) -> tuple[Verdict, ...]:
     """The verdicts on each measured step of all runs of one trial (rows), in order.
 
-    `hint` describes their disk and takes precedence over the labels of the runs. A run whose
-    evidence is gone is judged by its rows alone. `results` are their steps (None: they are read).
-    Raises InvalidValue for a hint that names no disk.
+    A run whose evidence is gone is judged by its rows alone. `results` are their steps (None: they
+    are read). Raises InvalidValue for a label that names no disk.
     """
     ordered = sorted(runs, key=lambda run: run.run_index)
     plan = find_plan(database, ordered[0].trial_id)
@@ -63,7 +61,7 @@ def trial_verdicts(
         results = load_results(database, *(run.run_id for run in ordered))
     plans = {} if plan is None else {ordered[0].trial_id: plan}
     read = EvidenceOfRuns(lambda _: evidence).read(ordered, plans, with_audits=False)
-    verdicts, _ = judge_and_keep(database, ordered, results, plan, read, books, hint=hint)
+    verdicts, _ = judge_and_keep(database, ordered, results, plan, read, books, hint=None)
     return verdicts
 
 

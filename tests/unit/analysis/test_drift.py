@@ -27,10 +27,6 @@ def test_a_tenth_less_is_found_with_its_place_and_size_after_three_figures():
     assert shift.before == pytest.approx(1000, rel=0.01)
 
 
-def test_two_figures_are_no_level_yet():
-    assert drift(noisy([1000] * 30 + [900] * 2)).shifts == ()
-
-
 def test_one_bad_night_is_no_change():
     assert drift(noisy([1000] * 15 + [400] + [1000] * 15)).shifts == ()
 

@@ -160,6 +160,8 @@ def test_a_size_of_azure_sustains_what_its_emulated_one_does(name: str) -> None:
     ours = (known.vcpus, known.memory_gib, known.max_disks, known.iops, known.mb_per_s)
     theirs = (size.cores, size.memory_gib, size.disks, *(size.uncached or (None, None)))
     assert ours == theirs
+    month, day, year = size.retires.split("/") if size.retires else ("", "", "")
+    assert known.traits.get("retires", "--") == f"{year}-{month}-{day}"
 
 
 @pytest.mark.parametrize("kind", ["Standard_LRS", "StandardSSD_LRS", "Premium_LRS"])

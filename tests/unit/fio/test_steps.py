@@ -144,19 +144,6 @@ def test_a_profile_larger_than_the_users_size_is_refused():
         build("[a]\nrw=write\nsize=8m\n", target=target)
 
 
-def test_the_users_size_is_used_where_a_job_names_none():
-    target = FioTarget(kind="device", path="/dev/loop9", size_bytes=1 << 20)
-    (step,), _ = build("[a]\nrw=write\n[b]\nrw=write\nsize=64k\n", matter=None, target=target)
-    sizes = [j.get("size") for j in jobs(parse(step.job).sections)]
-    assert sizes == [str(1 << 20), "64k"]
-
-
-def test_what_a_profile_says_of_logs_is_replaced_by_what_diskbench_logs():
-    (step,), _ = build("[a]\nrw=read\nsize=1m\nwrite_lat_log=/tmp/x\n")
-    assert "/tmp/x" not in step.job
-    assert step.job.count("write_lat_log=fio") == 1
-
-
 BAD = """size=1
 [global
 [a]

@@ -150,6 +150,9 @@ def test_buffered_io_of_libaio_has_no_depth_that_is_known():
         for direct in (0, 1)
     }
     assert [pair for pair, is_told in told.items() if is_told] == [("libaio", 0)]
+    fast = fake_output(ios=10 * 126_000)
+    soon = {d: "not-a-disk" in warn(fast, job=job.format("libaio", d)) for d in (0, 1)}
+    assert soon == {0: True, 1: False}, "7.9 µs each is memory"
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
     RentalFailed."""
     name, project = requests.name_of(order.lease, requests.SNAPSHOT), order.details.project
     what = f"snapshot {name}"
-    if _snapshot(order, name) is None:
+    if order.compute.found("snapshots", {"snapshot": name}) is None:
         fill()
         zone = _zone(order, inventory(order.compute, Which(order.lease)))
         request = requests.insert_snapshot(order.claim, project, zone)
@@ -246,7 +246,7 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
                 raise
 
     def ask() -> bool | Still:
-        found = _snapshot(order, name) or {}
+        found = order.compute.found("snapshots", {"snapshot": name}) or {}
         status = str(found.get("status", "not shown yet"))
         if status == "FAILED":
             raise RentalFailed(f"{what} failed", advice="Google gives no reason: try again")
@@ -254,15 +254,6 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
 
     order.until(ask, what, order.timing.snapshot_s)
     return f"projects/{project}/global/snapshots/{name}"
-
-
-def _snapshot(order: GcpOrder, name: str) -> Item | None:
-    try:
-        return order.compute.call("snapshots", "get", {"snapshot": name})
-    except DiskbenchError as error:
-        if is_missing(error):
-            return None
-        raise
 
 
 def _zone(order: GcpOrder, listing: GcpInventory) -> str:

@@ -16,12 +16,12 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from diskbench.errors import AccessDenied, Throttled
+from diskbench.errors import AccessDenied, DiskbenchError, Throttled
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder
-from diskbench.providers.gcp.errors import of_operation, translate
+from diskbench.providers.gcp.errors import is_missing, of_operation, translate
 from diskbench.providers.gcp.login import Login, log_in
 from diskbench.providers.skeleton.cloud import Sessions
 from diskbench.providers.waits import ANSWER_S, CloudTiming, Still, repeated, until
@@ -122,6 +122,17 @@ class Compute:
         """
         answer: Item = self._repeated(collection, method, request or {}, self._answer)
         return answer
+
+    def found(
+        self, collection: str, request: Item | None = None, *, method: str = "get"
+    ) -> Item | None:
+        """The answer of `call`; None where there is no such resource."""
+        try:
+            return self.call(collection, method, request)
+        except DiskbenchError as error:
+            if is_missing(error):
+                return None
+            raise
 
     def listed(self, collection: str, request: Item | None = None) -> list[Item]:
         """All items of a listing."""

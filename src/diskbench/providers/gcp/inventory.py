@@ -11,10 +11,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
 from diskbench.providers.gcp.client import Compute, Item, last
-from diskbench.providers.gcp.errors import is_missing, of_operation
+from diskbench.providers.gcp.errors import of_operation
 from diskbench.providers.gcp.requests import (
     EXPIRES_LABEL,
     LEASE_LABEL,
@@ -162,12 +161,7 @@ def expiry_of(item: Item) -> float | None:
 def describe(compute: Compute, collection: str, scope: str, name: str) -> Item | None:
     """The present state of an instance or a disk; None when it does not exist."""
     where, request = addressed(collection, scope, name)
-    try:
-        return compute.call(where, "get", request)
-    except DiskbenchError as error:
-        if is_missing(error):
-            return None
-        raise
+    return compute.found(where, request)
 
 
 _MADE = ("instances", "disks", "firewalls", "snapshots")

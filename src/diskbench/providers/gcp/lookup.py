@@ -185,13 +185,10 @@ def region_of(spec: RentSpec, project: Item) -> str:
 
 def _zones(compute: Compute, region: str) -> tuple[str, ...]:
     """The zones of the region."""
-    try:
-        region_info = compute.call("regions", "get", {"region": region})
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
+    region_info = compute.found("regions", {"region": region})
+    if region_info is None:
         known = [str(item["name"]) for item in compute.listed("regions")]
-        raise UnknownName("Google Cloud region", region, known, field="region") from error
+        raise UnknownName("Google Cloud region", region, known, field="region")
     return tuple(sorted(last(str(url)) for url in region_info.get("zones", [])))
 
 
@@ -234,16 +231,13 @@ def _snapshot(here: GcpLookup) -> str | None:
         return None
     owner = typed.split("/")[1] if typed.startswith("projects/") else here.compute.project
     request = {"project": owner, "snapshot": last(typed)}
-    try:
-        found = here.compute.call("snapshots", "get", request)
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
+    found = here.compute.found("snapshots", request)
+    if found is None:
         raise InvalidValue(
             f"project {owner} has no snapshot {last(typed)}",
             advice="gcloud compute snapshots list shows those there are",
             field="from_snapshot",
-        ) from error
+        )
     held = int(found.get("diskSizeGb", 0))
     if held > (here.requested.size_gib or 0):
         raise InvalidValue(
@@ -258,15 +252,12 @@ def _network(here: GcpLookup) -> GcpNetwork:
     """The network and, where one is given, the subnet. Raises InvalidValue."""
     compute, typed = here.compute, here.spec.subnet
     if typed is None:
-        try:
-            default_network = compute.call("networks", "get", {"network": "default"})
-        except DiskbenchError as error:
-            if not is_missing(error):
-                raise
+        default_network = compute.found("networks", {"network": "default"})
+        if default_network is None:
             raise InvalidValue(
                 f"project {compute.project} has no network `default`",
                 advice="add --subnet with one of yours",
-            ) from error
+            )
         return _default_subnet(here, default_network)
     parts = typed.split("/")
     owner = parts[1] if parts[0] == "projects" else compute.project
@@ -277,15 +268,12 @@ def _network(here: GcpLookup) -> GcpNetwork:
             field="subnet",
         )
     request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
-    try:
-        subnet = compute.call("subnetworks", "get", request)
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
+    subnet = compute.found("subnetworks", request)
+    if subnet is None:
         raise InvalidValue(
             f"project {owner} has no subnet {parts[-1]} in {here.region}",
             advice="gcloud compute networks subnets list shows those there are",
-        ) from error
+        )
     _check_stack(subnet)
     network = _path(str(subnet["network"]))
     if here.spec.security_group is None and not network.startswith(f"projects/{compute.project}/"):
@@ -373,27 +361,20 @@ def find_image(compute: Compute, typed: str | None, arch: str) -> GcpImage:
     if link["family"]:
         return _family(compute, project, link["name"])
     request = {"project": project, "image": link["name"]}
-    return _image(_look_up(compute, "get", request, link["name"]), project)
+    return _image(compute.found("images", request), project, link["name"])
 
 
 def _family(compute: Compute, project: str, family: str) -> GcpImage:
     request = {"project": project, "family": family}
-    return _image(_look_up(compute, "getFromFamily", request, family), project)
+    return _image(compute.found("images", request, method="getFromFamily"), project, family)
 
 
-def _look_up(compute: Compute, method: str, request: Item, name: str) -> Item:
-    try:
-        return compute.call("images", method, request)
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
+def _image(described: Item | None, project: str, name: str) -> GcpImage:
+    if described is None:
         raise InvalidValue(
-            f"project {request['project']} has no image {name}",
+            f"project {project} has no image {name}",
             advice="gcloud compute images list shows those there are",
-        ) from error
-
-
-def _image(described: Item, project: str) -> GcpImage:
+        )
     state = str(described.get("status", "READY"))
     if state != "READY":
         raise InvalidValue(

@@ -24,7 +24,7 @@ from diskbench.providers.gcp.doctor import (
 ROOT = Path(__file__).parents[4]
 BY_FUNCTION = {
     "listed": "list", "listed_everywhere": "list", "offered": "list", "describe": "get",
-    "_insert": "insert",
+    "found": "get", "_insert": "insert",
 }  # fmt: skip
 """What our own functions call of the collection that they are given."""
 INDIRECT = {
@@ -50,10 +50,9 @@ def _of_call(node: ast.Call) -> Iterator[str]:
     words = [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
     if name in {"call", "change"} and len(words) >= 2:
         yield f"{words[0]}.{words[1]}"
-    elif name == "_look_up":
-        yield f"images.{words[0]}"
     elif name in BY_FUNCTION and words:
-        yield f"{words[0]}.{BY_FUNCTION[name]}"
+        named = [k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)]
+        yield f"{words[0]}.{named[0] if name == 'found' and named else BY_FUNCTION[name]}"
 
 
 def test_every_call_is_known_with_what_it_needs() -> None:

@@ -92,17 +92,20 @@ def flush_filesystem(directory: Path) -> None:
         os.close(descriptor)
 
 
-def read_text(path: Path, limit: int) -> str:
-    """The UTF-8 text of a file, its lines ended by line feeds. A device such as /dev/zero has no
-    end, so no more than `limit` bytes are read.
-
-    Raises OSError, and ValueError when the file is longer or not UTF-8.
-    """
+def read_bytes(path: Path, limit: int) -> bytes:
+    """The bytes of a file. A device such as /dev/zero has no end, so no more than `limit` are read.
+    Raises OSError, and ValueError when the file is longer."""
     with path.open("rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise ValueError(f"it has more than {format_bytes(limit)}")
-    return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    return data
+
+
+def read_text(path: Path, limit: int) -> str:
+    """The UTF-8 text of a file, its lines ended by line feeds, read as `read_bytes` does. Raises
+    OSError, and ValueError when the file is longer or not UTF-8."""
+    return read_bytes(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 DIRECTORY_MODE, FILE_MODE = 0o700, 0o600

@@ -17,7 +17,7 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed, Host
 from diskbench.providers.azure.client import AzureTiming
 from diskbench.providers.azure.cloud import AzureProvider
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.testing.rig import RigOnlooker, claim
 
 QUICK = AzureTiming(

@@ -9,7 +9,7 @@ from tests.contract.rented import switches
 from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
 from diskbench.providers.azure.cloud import AzureProvider
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 
 _CACHED = AzureOptions(cache="readwrite")
 

@@ -166,6 +166,13 @@ def _imported(reader: Reader) -> None:
     reader.env["RUN"] = run("diskbench results import gp2.json", reader).stdout.strip()
 
 
+def _record(reader: Reader) -> None:
+    """What iostat recorded of one disk."""
+    text = (ROOT / "tests/cases/loads/iostat-iso-m.txt").read_text()
+    one = [line for line in text.splitlines() if not line.startswith("loop")]
+    (reader.here / "iostat.txt").write_text("\n".join(one) + "\n")
+
+
 def _matrix(reader: Reader) -> None:
     """A matrix of one cell of a second, nightly.yaml, on this machine."""
     _job(reader)
@@ -258,6 +265,7 @@ SETUPS: dict[str, Callable[[Reader], None]] = {
     "example": _example,
     "imported": _imported,
     "copied": _copied,
+    "record": _record,
     "matrix": _matrix,
     "checkout": _checkout,
     "study": _study,

@@ -171,8 +171,11 @@ def test_a_host_may_lie_where_it_hides_its_own_directory(
 
 def test_without_root_or_linux_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    with pytest.raises(HostUnavailable, match="needs root"):
+    monkeypatch.setattr("sys.argv", ["/opt/own/bin/diskbench", "run", "--label", "of=two words"])
+    with pytest.raises(HostUnavailable, match="needs root") as caught:
         lab.machines.check(custom())
+    again = "sudo /opt/own/bin/diskbench run --label 'of=two words'"
+    assert caught.value.advice == f"run it with sudo: {again}", "sudo has a PATH of its own"
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(HostUnavailable, match="needs Linux"):
         lab.machines.check(custom())

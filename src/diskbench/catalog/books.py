@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import Field
+
 from diskbench.catalog.machine_book import MachineBook, machine_book
 from diskbench.catalog.price_book import PriceBook, price_book
 from diskbench.catalog.sourced_figures import ProviderFile
@@ -21,6 +23,7 @@ from diskbench.catalog.yaml_loader import (
     MACHINES,
     PRICES,
     Overlay,
+    catalogues,
     digest_of,
     merged,
     parse_book,
@@ -115,6 +118,8 @@ class RegionBook(ProviderFile):
     regions: tuple[str, ...]
     opt_in: tuple[str, ...] = ()
     """Those that an account must enable before it can use them."""
+    areas: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """What people call several regions (`europe`): how the names of theirs begin."""
 
     def named_sources(self) -> dict[str, str]:
         """Return the one source, that of the regions."""
@@ -133,6 +138,23 @@ def regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that the catalogue of `cloud` lists; none without such a list."""
     book = shipped_book(RegionBook, cloud)
     return () if book is None else book.regions
+
+
+def areas() -> frozenset[str]:
+    """Return the words for several regions that the catalogues have."""
+    books = (shipped_book(RegionBook, cloud) for cloud in catalogues())
+    return frozenset(area for book in books if book for area in book.areas)
+
+
+def regions_in(cloud: str, place: str) -> tuple[str, ...]:
+    """Return the regions of `cloud` that a place means: one by its name, or those of an area
+    (`europe`); none where it has none there."""
+    place = place.replace(" ", "").lower()
+    book = shipped_book(RegionBook, cloud)
+    if book is None:
+        return ()
+    begins = book.areas.get(place, ())
+    return tuple(name for name in book.regions if name == place or name.startswith(begins))
 
 
 def opt_in_regions(cloud: str) -> tuple[str, ...]:

@@ -50,8 +50,11 @@ COMMANDS: Mapping[str, str] = {
     "profiles list": "List the profiles that come with diskbench, with the time each takes.",
     "profiles show": "Show the question that a profile answers, its source and its parameters.",
     "profiles render": "Print the exact job files that would run on this machine, one per step.",
+    "profiles from-load": "Print a profile that repeats the percentiles of a recorded load, a step "
+    "for each.",
     "profiles validate": "Check a profile: template, parameters, safety, and each job file with "
     "fio --parse-only.",
+    "advise": "Find the cheapest disks that carry a load, and their machines.",
     "catalog": "Documented limits and prices of disks and machines.",
     "catalog disks": "List the disk types: sizes, IOPS and throughput by formula, bursts; and "
     "other parts.",
@@ -197,7 +200,7 @@ def load(words: str, arguments: Sequence[str] = ()) -> Command:
     if hasattr(module, "command_for"):
         typed = module.command_for(arguments)
     else:
-        name = f"{last}_" if keyword.iskeyword(last) or last == "list" else last
+        name = f"{last}_" if keyword.iskeyword(last) or last == "list" else last.replace("-", "_")
         typed = TypedCommand(getattr(module, name), PanelledCommand)
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
     alone.command(last, cls=typed.kind, epilog=typed.end_of_help)(typed.function)

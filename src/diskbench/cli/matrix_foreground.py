@@ -137,9 +137,17 @@ def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     database = session.database
     cells = load_cells(database, campaign_id)
     done = [row for row in cells if row.state == "done"]
-    plans = find_plans(database, [row.trial_id for row in done if row.trial_id])
-    gated = {name for name, plan in plans.items() if plan.cell.fail_if or plan.profile.thresholds}
-    judged = [row for row in done if junit is not None or row.trial_id in gated]
+    # One plan a profile says whether it has thresholds: a plan is long, and cells are many.
+    of_profile = {row.cell.profile: row.trial_id for row in done if row.trial_id}
+    plans = find_plans(database, list(of_profile.values()))
+    gated = {
+        profile
+        for profile, trial_id in of_profile.items()
+        if trial_id in plans and plans[trial_id].profile.thresholds
+    }
+    judged = [
+        row for row in done if junit is not None or row.cell.fail_if or row.cell.profile in gated
+    ]
     named = []
     for row in judged:
         runs = find_runs(database, [Filter("trial_id", "=", row.trial_id or "")])

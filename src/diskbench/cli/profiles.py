@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 import textwrap
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from diskbench.cli import completion
+from diskbench.cli.recorded import load_of
 from diskbench.cli.terminal import TableOrJson
 from diskbench.engine.profile_jobs import (
     built,
@@ -22,6 +24,7 @@ from diskbench.engine.profile_jobs import (
 from diskbench.errors import InvalidValue
 from diskbench.fio.offered import STAND_IN_IOPS, stand_in
 from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
+from diskbench.plan.load_profile import load_profile
 from diskbench.plan.rent_options import key_values
 from diskbench.report.assemble.words import counted
 from diskbench.report.terminal.screen import hanging, print_trimmed, screen
@@ -139,6 +142,22 @@ def render(
             if shown is not planned:
                 typer.echo(f"; rates below assume a measured rate of {STAND_IN_IOPS:g} IOPS")
             typer.echo(shown.job)
+
+
+def from_load(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A recorded load, as `advise --load` takes it."),
+    ],
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which device of the recorded load.")
+    ] = None,
+    block: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Block size, where the file has none.")
+    ] = None,
+) -> None:
+    """Print a profile that repeats the percentiles of a recorded load, a step for each."""
+    typer.echo(load_profile(load_of(file, device, block), file.name), nl=False)
 
 
 def validate(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, get_args
 
 import typer
 
@@ -19,20 +19,18 @@ from diskbench.files import file_format, write_pieces
 from diskbench.plan.rent_options import key_values
 from diskbench.report.terminal.lists import ImportedLine, import_line
 from diskbench.report.terminal.streams import unguarded
-from diskbench.results.exported_rows import ExportFormat, exported, rows_as_csv
+from diskbench.results.exported_rows import ExportFormat, exported
 from diskbench.results.selection import chosen
 from diskbench.store.import_sources import Left, read_sources
 from diskbench.store.imports import ReadImport, damaged_logs, imported
 from diskbench.store.manifest import Manifest
 from diskbench.store.rebuild import rebuild as make_again
 
-Exported = Literal["csv", "json", "parquet", "prometheus", "openmetrics", "benchstat"]
-
 
 def export(
     selection: Selections = None,
     format_: Annotated[
-        Exported | None,
+        ExportFormat | None,
         typer.Option(
             "--format", help="The format (default: by the suffix of FILE; csv without one)."
         ),
@@ -56,13 +54,8 @@ def export(
     kind = export_format(format_, to)
     typed = asked(selection, filter_, since, until)
     store = evidence(evidence_url) if evidence_url else None
-    data: Iterable[bytes]
     engine = database(database_url)
-    chosen_runs = chosen(engine, typed)
-    if kind == "csv":
-        data = (line.encode() for line in rows_as_csv(engine, chosen_runs, evidence=store))
-    else:
-        data = exported(engine, kind, chosen_runs, store)
+    data = exported(engine, kind, chosen(engine, typed), store)
     if to is None:
         sys.stdout.flush()
         binary = unguarded(sys.stdout).buffer

@@ -12,6 +12,7 @@ from diskbench.errors import UnknownName
 from diskbench.store.document import model_schema, results_schema
 
 MODELS = {
+    "advise": ("diskbench.plan.advise", "Answer"),
     "compare": ("diskbench.model.comparison", "Comparison"),
     "compare-published": (
         "diskbench.report.published.document",

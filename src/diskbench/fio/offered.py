@@ -4,6 +4,7 @@ A job file says `rate_iops=75% of capacity`, where `capacity` is an earlier step
 among the job's clones: the sum of independent Poisson streams is a Poisson stream, too.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -23,6 +24,8 @@ STAND_IN_IOPS: Final = 1000.0
 CLONE_IOPS: Final = 20
 """Least rate of one clone: fio takes whole numbers only, and the rounding must stay below 2.5 %."""
 
+_SHARE = re.compile(r"^(rate_iops=)[\d.]+(% of )", re.MULTILINE)
+_RUNTIME = re.compile(r"^(runtime=).*$", re.MULTILINE)
 _NOTATION = re.compile(r"^(\d{1,3}(?:\.\d+)?)\s*%\s*of\s+(\S.*)$")
 
 
@@ -55,6 +58,17 @@ def resolve(step: Step, finished: Sequence[StepResult]) -> Step:
         for result in finished
     }
     return step.model_copy(update={"job": fill_rates(step.job, rates, step=step.name)})
+
+
+def at_share(step: Step, share: float, ios: int, finished: Sequence[StepResult]) -> Step:
+    """`step` with `share` as its share of the rate that it depends on, resolved as `resolve` does,
+    and long enough for so many I/Os."""
+    job = _SHARE.sub(rf"\g<1>{share * 100:.4f}\g<2>", step.job)
+    step = resolve(step.model_copy(update={"job": job}), finished)
+    seconds = math.ceil(ios / (requested_iops(step.job) or 1.0))
+    longer = max(seconds, math.ceil(step.expected_s))
+    job = _RUNTIME.sub(rf"\g<1>{longer}", step.job)
+    return step.model_copy(update={"job": job, "expected_s": float(longer)})
 
 
 def stand_in(step: Step) -> Step:

@@ -31,7 +31,7 @@ from diskbench.yaml_lines import read_yaml
 SUFFIX: Final = ".fio.j2"
 _MOST = 10
 """How many mistakes in front matter a message lists."""
-ParameterKind = Literal["int", "float", "bool", "str", "size", "duration"]
+ParameterKind = Literal["int", "float", "bool", "str", "size", "duration", "condition"]
 Value = str | int | float | bool
 
 
@@ -39,8 +39,9 @@ class Parameter(Frozen):
     """A parameter that `--set` may change.
 
     `kind` is how a value is read: `size` as fio reads sizes (64k, 1g), into bytes; `duration`
-    as seconds or with s, m, h, d, into seconds. `default` may be a Jinja expression over `host`
-    and `target`, such as `{{ host.cores }}`; without a default (None) a value has to be given.
+    as seconds or with s, m, h, d, into seconds; `condition` as `p99 < 2ms`. `default` may be a
+    Jinja expression over `host` and `target`, such as `{{ host.cores }}`; without a default (None)
+    a value has to be given.
     `minimum` and `maximum` are in the value's own unit.
     """
 
@@ -69,6 +70,16 @@ class ProfileLoop(Frozen):
         if self.max_rounds < self.min_rounds:
             raise ValueError("max_rounds is less than min_rounds")
         return self
+
+
+class ProfileSearch(Frozen):
+    """Steps that offer shares of the rate of the step `capacity`, until the highest is found that
+    keeps to a target (analysis/sla.py). The others are names of parameters."""
+
+    capacity: str
+    target: str
+    precision: str
+    beyond: str
 
 
 class ProfileThreshold(Frozen):
@@ -101,6 +112,7 @@ class FrontMatter(Frozen):
     drop_caches_every_s: float | None = Field(default=None, gt=0)
     roles: dict[str, Role] = Field(default_factory=dict)
     loop: ProfileLoop | None = None
+    search: ProfileSearch | None = None
     thresholds: tuple[ProfileThreshold, ...] = ()
     parameters: dict[str, Parameter] = Field(default_factory=dict)
 
@@ -135,6 +147,7 @@ class Profile(Frozen):
     drop_caches_every_s: float | None = None
     roles: dict[str, Role] = Field(default_factory=dict)
     loop: ProfileLoop | None = None
+    search: ProfileSearch | None = None
     thresholds: tuple[Threshold, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     template: str
@@ -297,7 +310,7 @@ def _unsafe(setting: str, field: str) -> InvalidValue:
 def read_value(parameter: Parameter, text: str) -> Value:
     """`text` as the parameter's kind. Raises InvalidValue naming parameter and value."""
     setting = f"parameter {parameter.name}={text!r}"
-    if not _SAFE.match(text):
+    if parameter.kind != "condition" and not _SAFE.match(text):
         raise _unsafe(setting, f"parameters.{parameter.name}")
     value = _typed(parameter, text.strip(), setting)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -316,6 +329,10 @@ def _typed(parameter: Parameter, text: str, setting: str) -> Value:
                 return parse_size_bytes(text)
             case "duration":
                 return _whole(parse_duration_s(text))
+            case "condition":
+                if not (asked := Threshold.parse(text)).is_latency or not asked.is_ceiling:
+                    raise ValueError(text)  # a latency that has to stay below
+                return text
             case "bool" if text.lower() in _TRUE | _FALSE:
                 return text.lower() in _TRUE
             case "bool":

@@ -33,7 +33,8 @@ from diskbench.fio.retarget import JobChange, retarget, with_sizes
 from diskbench.fio.target import FioTarget, disk_of_name, escape, without_devices
 from diskbench.fio.template import RenderContext, Rendered, render
 from diskbench.limits import FIO_FILES, FIO_JOBS
-from diskbench.model.spec import Loop, Role, Step
+from diskbench.model.spec import Loop, Role, Search, Step
+from diskbench.model.threshold import Threshold
 from diskbench.units import format_bytes
 
 __all__ = ["BuiltSteps", "FioTarget", "build_steps", "space_bytes"]
@@ -74,6 +75,7 @@ class BuiltSteps:
     file: JobFile
     steps: tuple[Step, ...]
     loop: Loop | None
+    search: Search | None
     changes: tuple[JobChange, ...]
 
 
@@ -109,7 +111,8 @@ def build_steps(
         )
     loop = _loop(profile, steps)
     _check_size(profile, steps, target)
-    return BuiltSteps(file, tuple(steps), loop, (*changes, *sized))
+    search = _search(profile, rendered, steps)
+    return BuiltSteps(file, tuple(steps), loop, search, (*changes, *sized))
 
 
 def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int:
@@ -199,6 +202,27 @@ def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
         direction=profile.loop.direction,
         min_rounds=profile.loop.min_rounds,
         max_rounds=profile.loop.max_rounds,
+    )
+
+
+def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Search | None:
+    asked, values = profile.search, rendered.parameters
+    if asked is None:
+        return None
+    probes = [step.name for step in steps if f"% of {asked.capacity}" in step.job]
+    missing = [name for name in (asked.target, asked.precision, asked.beyond) if name not in values]
+    if missing or not probes:
+        wrong = f"the parameter {missing[0]!r}" if missing else f"shares of {asked.capacity!r}"
+        raise ProfileError(
+            f"profile {profile.name!r}: its search needs {wrong}, and there is none",
+            advice="see `diskbench profiles show sla` for an example",
+        )
+    return Search(
+        capacity=asked.capacity,
+        steps=tuple(probes),
+        target=Threshold.parse(str(values[asked.target])),
+        precision=float(values[asked.precision]),
+        beyond=int(values[asked.beyond]),
     )
 
 

@@ -134,6 +134,20 @@ class Loop(Frozen):
     max_rounds: int = 25
 
 
+class Search(Frozen):
+    """A search for the highest rate at which a latency keeps to `target` (analysis/sla.py). `steps`
+    are its probes in order, of which those are run that it needs; each offers a share of what the
+    step `capacity` reached, until `beyond` I/Os lie beyond the percentile. No probe offers more
+    than `lasting_iops`, the documented rate without burst credit; None where none is known."""
+
+    capacity: str
+    steps: tuple[str, ...]
+    target: Threshold
+    precision: float
+    beyond: int
+    lasting_iops: float | None = None
+
+
 class ProfileFacts(Frozen):
     """The profile as it was used: enough to render the same job file again."""
 
@@ -233,6 +247,7 @@ class Plan(Frozen):
     target: ResolvedTarget
     steps: tuple[Step, ...]
     loop: Loop | None = None
+    search: Search | None = None
     facts: HostFacts
     expected_s: float
     space_bytes: int

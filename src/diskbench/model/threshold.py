@@ -11,10 +11,10 @@ from typing import Final, Literal, Self, get_args
 from diskbench.model.base import Frozen
 from diskbench.model.result import Direction
 
-ThresholdMetric = Literal["iops", "mb_per_s", "mean", "p50", "p99", "p99.9", "max", "ratio"]
+ThresholdMetric = Literal["iops", "mb_per_s", "mean", "p50", "p99", "p99.9", "max", "ratio", "sla"]
 Bound = Literal["<", ">", "<=", ">="]
 
-_RATES: Final = ("iops", "mb_per_s")
+_RATES: Final = ("iops", "mb_per_s", "sla")
 _OPPOSITE: Final[dict[str, Bound]] = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"}
 _COMPARE: Final[dict[Bound, Callable[[float, float], bool]]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -29,8 +29,9 @@ _FORM = re.compile(
 class Threshold(Frozen):
     """A figure must lie below (`<`, `<=`) or above (`>`, `>=`) a limit.
 
-    `limit` is in ns for latencies, in operations/s for `iops`, in bytes/s for `mb_per_s`; for
-    `ratio` it is measured over promised, of the whole step.
+    `limit` is in ns for latencies, in operations/s for `iops` and `sla` (the highest rate that kept
+    to the target of a search), in bytes/s for `mb_per_s`; for `ratio` it is measured over promised,
+    of the whole step.
     `step` and `direction` of None mean every step and every direction. `source` says who asks it.
     """
 

@@ -32,7 +32,7 @@ from diskbench.model.expectation import (
     PlanExpectation,
     StepExpectation,
 )
-from diskbench.model.spec import EMULATED_PROVIDERS, Plan, Step
+from diskbench.model.spec import EMULATED_PROVIDERS, Plan, Search, Step
 from diskbench.plan.beyond_credit import beyond_credit
 from diskbench.plan.gates import check_ratios
 from diskbench.plan.limit_path import LimitPath, limit_path_of
@@ -97,7 +97,19 @@ def with_expectation(plan: Plan, books: Books) -> Plan:
     """The plan with what it should measure. Raises InvalidValue for a ratio to nothing."""
     expectation = expectation_of(plan, books)
     check_ratios(plan, expectation)
-    return plan.model_copy(update={"expectation": expectation})
+    plan = plan.model_copy(update={"expectation": expectation})
+    return plan.model_copy(update={"search": _lasting(plan)})
+
+
+def _lasting(plan: Plan) -> Search | None:
+    """The search of a plan, kept below the documented rate of its capacity without credit."""
+    search = plan.search
+    step = next((s for s in plan.steps if search and s.name == search.capacity), None)
+    expected = plan.expected_of(step.index) if step else None
+    has_credit = plan.expectation is not None and plan.expectation.credits
+    if search is None or expected is None or not has_credit:
+        return search
+    return search.model_copy(update={"lasting_iops": expected.lasting.high_iops})
 
 
 def in_turn(plan: Plan) -> Iterator[_Turn]:

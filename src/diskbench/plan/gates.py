@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from diskbench.errors import InvalidValue
 from diskbench.fio.declared import Options, declared, directions_of, is_set
 from diskbench.model.expectation import PlanExpectation
-from diskbench.model.spec import Plan, Step
+from diskbench.model.spec import Plan, Search, Step
 from diskbench.model.threshold import Threshold
 
 _SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
@@ -32,9 +32,22 @@ def check_ratios(plan: Plan, expectation: PlanExpectation | None) -> None:
             )
 
 
-def check_gates(gates: Sequence[Threshold], steps: Sequence[Step], profile: str) -> None:
-    """Raise InvalidValue for a gate on a step, a direction or a latency that is not measured."""
+def check_gates(
+    gates: Sequence[Threshold], steps: Sequence[Step], profile: str, search: Search | None = None
+) -> None:
+    """Raise InvalidValue for a gate on a step, a direction or a latency that is not measured, or on
+    the result of a search that is not made."""
     for gate in gates:
+        if gate.metric == "sla":
+            if search is None or gate.step or gate.direction:
+                raise InvalidValue(
+                    f"{gate.source}: profile {profile} makes no search for a rate"
+                    if search is None
+                    else f"{gate.source}: a search has one result, of all its steps",
+                    advice="--profile sla --fail-if 'sla < 5000' does",
+                    field="fail_if",
+                )
+            continue
         asked = _asked(gate, steps)
         if not asked:
             names = ", ".join(dict.fromkeys(step.name for step in steps))

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from statistics import fmean
 
+from diskbench.analysis.sla import keeps, needed_ios, next_share
 from diskbench.analysis.steady import ROUNDS, Steady, steady
-from diskbench.fio.offered import resolve
+from diskbench.fio.offered import at_share, resolve
+from diskbench.model.doubts import SATURATED
 from diskbench.model.result import StepResult
-from diskbench.model.spec import Loop, Plan, Step
+from diskbench.model.spec import Loop, Plan, Search, Step
 
 
 def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
@@ -20,6 +22,8 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
     done = len(finished)
     if plan.loop is None:
         step = plan.steps[done] if done < len(plan.steps) else None
+        if step and plan.search and step.name in plan.search.steps:
+            return _probe(plan.search, step, finished)
         return resolve(step, finished) if step else None
     first = plan.loop.first
     if done < first:
@@ -30,6 +34,28 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
         return None
     step = body[position].model_copy(update={"index": done, "round": rounds_done + 1})
     return resolve(step, finished)
+
+
+def _probe(search: Search, step: Step, finished: Sequence[StepResult]) -> Step | None:
+    """The next probe of a search, at its rate and for as long as its percentile needs; None when
+    the search has ended."""
+    probes = [result for result in finished if result.step in search.steps]
+    kept = [
+        not any(warning.code == SATURATED.code for warning in probe.warnings)
+        and keeps(search.target, (row for row in probe.measurements if row.scope == "step"))
+        for probe in probes
+    ]
+    capacity = sum(
+        row.iops or 0.0
+        for result in finished
+        if result.step == search.capacity
+        for row in result.measurements
+        if row.scope == "step" and row.direction != "sync"
+    )
+    share = next_share(search, kept, capacity)
+    if share is None:
+        return None
+    return at_share(step, share, needed_ios(search.target, search.beyond), finished)
 
 
 def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steady | None:

@@ -76,6 +76,15 @@ def proxy_for(url: str) -> Proxy | None:
     return Proxy(host, port or (443 if proxy.scheme == "https" else 80), login)
 
 
+def pool_for(url: str) -> urllib3.PoolManager:
+    """Connections to `url` by the proxy of the environment, which urllib3 does not read by itself.
+    Raises InvalidValue as `proxy_for`."""
+    proxy = proxy_for(url)
+    if proxy is None:
+        return urllib3.PoolManager()
+    return urllib3.ProxyManager(f"http://{proxy.host}:{proxy.port}", proxy_headers=proxy.headers)
+
+
 URL = "https://checkip.amazonaws.com"
 """Amazon's own service: it answers with the caller's address, in one line."""
 _TIMEOUT_S = 5.0
@@ -111,7 +120,6 @@ def check_webhook(url: str) -> str:
         raise InvalidValue(
             "the webhook is not an http or https URL",
             advice="copy the whole URL that Slack or Mattermost shows for an incoming webhook",
-            field="notify",
         )
     return host
 
@@ -121,13 +129,11 @@ def post_json(url: str, document: Mapping[str, object]) -> None:
     a URL that is none, and HostUnavailable if nothing took it; neither shows more of the URL than
     its host, because its path is the secret."""
     host = check_webhook(url)
-    proxy = proxy_for(url)
-    pool = urllib3.PoolManager() if proxy is None else urllib3.ProxyManager(
-        f"http://{proxy.host}:{proxy.port}", proxy_headers=dict(proxy.headers)
-    )  # fmt: skip
     advice = "the changes stand above; look whether the webhook still exists, then repeat"
     try:
-        answer = pool.request("POST", url, json=document, timeout=_TIMEOUT_S, retries=False)
+        answer = pool_for(url).request(
+            "POST", url, json=document, timeout=_TIMEOUT_S, retries=False
+        )
     except urllib3.exceptions.HTTPError as error:
         reason = type(error).__name__
         raise HostUnavailable(

@@ -63,15 +63,18 @@ def rows_as_csv(
 
 def exported(
     database: Engine,
-    kind: Literal["json", "parquet", "prometheus", "openmetrics", "benchstat"],
+    kind: ExportFormat,
     filters: Sequence[Filter] = (),
     evidence: EvidenceStore | None = None,
     *,
     run_ids: Sequence[str] | None = None,
 ) -> Iterator[bytes]:
-    """The bytes that `results export` writes of the runs that meet the filters, in pieces; of CSV
-    see `rows_as_csv`. `run_ids` picks rows alone, and no document."""
-    if kind == "json":
+    """The bytes that `results export` writes of the runs that meet the filters, in pieces.
+    `run_ids` picks rows alone, and no document."""
+    if kind == "csv":
+        rows = rows_as_csv(database, filters, run_ids=run_ids, evidence=evidence)
+        yield from (line.encode() for line in rows)
+    elif kind == "json":
         yield from _document(database, filters, evidence)
     elif kind == "parquet":
         yield from parquet_pieces(_columns(database, filters, evidence, run_ids))

@@ -151,6 +151,8 @@ def _changes(
     groups: Sequence[Sequence[LineFigure]],
     metric: Metric,
 ) -> list[LevelChange]:
+    if not measured.shifts:
+        return []
     edges = [0, *(shift.at for shift in measured.shifts), len(points)]
     spans = [[figure for group in groups[a:b] for figure in group] for a, b in pairwise(edges)]
     known = [shift.at for shift in drift([point.value for point in points[:-1]]).shifts]

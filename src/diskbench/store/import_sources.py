@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
+from diskbench.files import read_bytes
 from diskbench.fio.declared import NamedLogs, declared, group_of, named_logs
 from diskbench.fio.logs import LogName, log_name
 from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
@@ -277,16 +278,14 @@ def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
     """The bytes of a file. Raises InvalidValue where they and `contents` exceed IMPORT_BYTES."""
     room = IMPORT_BYTES - sum(map(len, contents.values()))
     try:
-        with path.open("rb") as file:
-            data = file.read(room + 1)
+        return read_bytes(path, room)
     except OSError as error:
         raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
-    if len(data) > room:
+    except ValueError:
         raise InvalidValue(
             f"{path}: with it this import holds more than {format_bytes(IMPORT_BYTES)}",
             advice="import fewer files at once, or make logs smaller with log_avg_msec",
-        )
-    return data
+        ) from None
 
 
 def _report(path: Path, kind: str, data: bytes) -> _Report:

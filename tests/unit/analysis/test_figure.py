@@ -165,6 +165,7 @@ def test_no_surface_takes_a_median_of_runs_of_its_own():
 
 MEDIANS = [
     "results/history.py",  # of the machines of a time
+    "results/measured_disks.py",  # of trials, each of a machine of its own
     "results/step_groups.py",  # of the block sizes of a log
     "results/verdicts.py",  # of runs, for how much they vary: no figure of a step
     "report/charts/bars.py",  # of bars, for the one that dwarfs them

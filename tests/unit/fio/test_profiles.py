@@ -27,6 +27,7 @@ SHIPPED = [
     "diskspd",
     "ebs-randrw",
     "offered-load",
+    "sla",
     "sustained",
     "soak",
     "etcd",

@@ -98,7 +98,8 @@ def test_what_is_read_was_written_before(name):
             if "file" in (job.get("ioengine") or ""):
                 continue
             named = {o.value for o in job.options if o.name == "filename"} or {
-                job.get("filename_format")
+                # fio's own name of a job's first file, where it names none
+                job.get("filename_format") or f"{job.name}.$jobnum.$filenum"
             }
             if "w" not in (job.get("rw") or "").replace("rw", "") or "rw" in (job.get("rw") or ""):
                 assert named <= written, f"{step.name} reads {named}"

@@ -8,7 +8,7 @@ from diskbench.model.options import RentSpec, all_options, own_options
 from diskbench.plan.matrix_form import matrix_schema, read_form
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin, plugins
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.options import EmulationOptions
 
 

@@ -18,7 +18,7 @@ from diskbench.model.spec import Cell, Step, TargetSpec
 from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import Hint, limit_path_of, limit_paths_of_words
 from diskbench.plan.loads import asked_by
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.options import EmulationOptions
 from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.units import GIB, KIB, MIB
@@ -412,3 +412,11 @@ def test_the_first_pass_over_a_disk_from_a_snapshot_gets_what_its_loading_is_pro
     assert again.begin.bytes_per_s == pytest.approx(262e6, rel=0.01)
     told = None if touched is None else touched.begin.bytes_per_s
     assert told == (None if first is None else pytest.approx(first, rel=0.01))
+
+
+def test_a_search_stays_below_the_rate_that_lasts_without_credit():
+    assert planned("sla").search.lasting_iops == 100
+    gp3 = planned("sla", disk=DiskSpec(type="gp3", size_gib=20, iops=3000))
+    assert gp3.search.lasting_iops is None  # what it reaches lasts
+    assert [step.name for step in planned("sla").steps][:3] == ["fill", "drain", "capacity"]
+    assert "drain" not in [step.name for step in gp3.steps]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from diskbench.errors import InvalidValue
-from diskbench.model.spec import Step
+from diskbench.model.spec import Search, Step
 from diskbench.model.threshold import Threshold
 from diskbench.plan.cells import key_values
 from diskbench.plan.gates import check_gates, check_ratios
@@ -77,3 +77,15 @@ def test_a_limit_of_nothing_says_nothing(text):
 def test_a_label_that_is_too_long_to_print_is_refused_with_its_length():
     with pytest.raises(InvalidValue, match=r"--label note=x+… has 100,005 characters"):
         key_values("--label", ["note=" + "x" * 100_000])
+
+
+def test_the_result_of_a_search_needs_a_search():
+    search = Search(
+        capacity="reads", steps=("both",), target=Threshold.parse("p99 < 2ms"), precision=0.02,
+        beyond=100,
+    )  # fmt: skip
+    check_gates(gates("sla < 5000"), STEPS, "sla", search)
+    with pytest.raises(InvalidValue, match="makes no search"):
+        check_gates(gates("sla < 5000"), STEPS, "mine")
+    with pytest.raises(InvalidValue, match="has one result"):
+        check_gates(gates("reads: sla < 5000"), STEPS, "sla", search)

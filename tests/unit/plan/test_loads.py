@@ -13,7 +13,7 @@ from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
 from diskbench.plan.cells import Request, cells, requested_target
 from diskbench.plan.loads import check_several, cold_and_warm, disks_loaded
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 
 TIMED = (
     "rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio\nsize=1g\ntime_based\nruntime=60\n"

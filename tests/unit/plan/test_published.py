@@ -13,7 +13,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.plan.matrix import expand
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of, published_verdict
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 
 ROW = bare_run(
     provider="ssh",

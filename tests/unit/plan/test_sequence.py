@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.report.made import plan, result, row, step
 
+from diskbench.fio.offered import requested_iops
 from diskbench.model.expectation import (
     CreditRange,
     Expectation,
@@ -15,7 +16,8 @@ from diskbench.model.expectation import (
     StepExpectation,
 )
 from diskbench.model.result import StepResult
-from diskbench.model.spec import Loop, Plan, Step
+from diskbench.model.spec import Loop, Plan, Search, Step
+from diskbench.model.threshold import Threshold
 from diskbench.plan.sequence import next_step, steadiness
 
 
@@ -102,3 +104,43 @@ def test_a_loop_that_is_steady_in_a_burst_goes_on_to_the_baseline() -> None:
 def test_a_loop_always_ends_between_its_bounds(values: list[float]) -> None:
     made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write", max_rounds=12))
     assert 5 <= len(run_through(made, values)) <= 12
+
+
+PROBES = ("probe-1", "probe-2", "probe-3", "probe-4", "probe-5", "probe-6", "probe-7", "probe-8")
+
+
+def a_search(knee: float, capacity: float = 4000.0) -> list[Step]:
+    """The steps of a run with a search on a disk that keeps to the target up to `knee` IOPS."""
+    job = "[probe]\nrw=randread\nruntime=30\nnumjobs=64\nrate_iops=50% of capacity\n"
+    probes = (step(n, name, expected_s=30.0) for n, name in enumerate(PROBES, 1))
+    steps = (step(0, "capacity"), *(of.model_copy(update={"job": job}) for of in probes))
+    search = Search(
+        capacity="capacity", steps=PROBES, target=Threshold.parse("p99 < 2ms"), precision=0.02,
+        beyond=100,
+    )  # fmt: skip
+    made = plan(steps=steps).model_copy(update={"search": search})
+    found: list[Step] = []
+    results: list[StepResult] = []
+    while (at := next_step(made, results)) is not None:
+        found.append(at)
+        rate = requested_iops(at.job) or capacity
+        p99 = 1e6 if rate <= knee else 9e6
+        results.append(result(at, row(at.name, direction="read", iops=rate, p99_ns=p99)))
+    return found
+
+
+def test_a_search_offers_halved_shares_and_ends_at_its_precision() -> None:
+    steps = a_search(knee=2900.0)
+    rates = [requested_iops(of.job) for of in steps[1:]]
+    assert rates == [1984, 3008, 2496, 2752, 2880, 2944, 2880]  # whole rates of each of 64 streams
+    assert [of.index for of in steps] == list(range(8))
+
+
+def test_a_probe_lasts_as_long_as_its_percentile_needs() -> None:
+    steps = a_search(knee=2.0, capacity=400.0)
+    seconds = {of.name: of.expected_s for of in steps[1:]}
+    assert seconds["probe-1"] == 50.0  # 10,000 I/Os at 200 a second
+    assert seconds["probe-2"] == 100.0
+    assert "runtime=100\n" in steps[2].job
+    fast = a_search(knee=9e9, capacity=40_000.0)
+    assert fast[1].expected_s == 30.0

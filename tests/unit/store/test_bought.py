@@ -22,7 +22,7 @@ from diskbench.model.run import (
     own_columns,
     run_columns,
 )
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.store.database import open_database
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text, parquet_pieces

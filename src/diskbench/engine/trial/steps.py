@@ -321,6 +321,8 @@ def _time_limit_s(step: Step) -> float | None:
 
 def _may_be_last(plan: Plan, step: Step) -> bool:
     """Whether the run may end with this step: the plan's last, or the last of a round."""
+    if plan.search is not None and step.name in plan.search.steps:
+        return True
     if plan.loop is None:
         return step.index == len(plan.steps) - 1
     body = len(plan.steps) - plan.loop.first

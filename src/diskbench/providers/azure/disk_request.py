@@ -32,8 +32,7 @@ from diskbench.providers.asked import (
     whole_throughput,
     with_disk,
 )
-from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.azure.plugin import PLUGIN
+from diskbench.providers.azure.plugin import PLUGIN, AzureOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails

@@ -22,7 +22,7 @@ from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.client import AzureClient, resource_skus
 from diskbench.providers.azure.machines import machine
-from diskbench.providers.networks import proxy_for
+from diskbench.providers.networks import pool_for
 from diskbench.units import GIB
 
 URL = "https://prices.azure.com/api/retail/prices"
@@ -65,7 +65,7 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
     following: str | None = url
     while following:
         try:
-            answer = _pool(following).request(
+            answer = pool_for(following).request(
                 "GET", following, fields=fields, timeout=_TIMEOUT_S, retries=_TRIES
             )
             page = answer.json()
@@ -80,14 +80,6 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
             )
         yield from page["Items"]
         following, fields = page.get("NextPageLink"), None
-
-
-def _pool(url: str) -> urllib3.PoolManager:
-    """Connections by the proxy of the environment, which urllib3 does not read by itself."""
-    proxy = proxy_for(url)
-    if proxy is None:
-        return urllib3.PoolManager()
-    return urllib3.ProxyManager(f"http://{proxy.host}:{proxy.port}", proxy_headers=proxy.headers)
 
 
 def overlay(

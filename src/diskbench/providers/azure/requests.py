@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diskbench.model.rental import Claim
-from diskbench.providers.azure.client import DISKS, MACHINES, AzureClient, AzureTiming
+from diskbench.providers.azure.client import DISKS, MACHINES, SNAPSHOTS, AzureClient, AzureTiming
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.scripts import script
@@ -275,8 +275,7 @@ def snapshot(order: AzureOrder) -> Part:
             "publicNetworkAccess": "Disabled",
         },
     }
-    kind = "Microsoft.Compute/snapshots"
-    return Part(kind, "snapshot", order.path(kind, "snapshot"), request)
+    return Part(SNAPSHOTS, "snapshot", order.path(SNAPSHOTS, "snapshot"), request)
 
 
 def _of_compute(order: AzureOrder, zone: str | None, properties: Request) -> Request:

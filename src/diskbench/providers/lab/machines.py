@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, ReleaseFailed
 from diskbench.model.rental import Acquired
@@ -213,9 +215,11 @@ def check_machine(user: str = "root") -> None:
             field="provider",
         )
     if os.geteuid() != 0:
+        # By its path: sudo looks for commands in directories of its own.
+        again = shlex.join(["sudo", str(Path(sys.argv[0]).absolute()), *sys.argv[1:]])
         raise HostUnavailable(
             "--provider lab needs root: it makes namespaces and loop devices",
-            advice="run it with sudo",
+            advice=f"run it with sudo: {again}",
             field="provider",
         )
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]

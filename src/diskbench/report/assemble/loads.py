@@ -239,7 +239,7 @@ def _known(values: Sequence[float | None]) -> float | None:
 def _offered(plan: Plan | None) -> Iterator[tuple[str, list[tuple[str, float | None]]]]:
     """Each step with the pattern of each of its jobs, and the share of an earlier step's rate that
     it offers."""
-    for step in plan.steps if plan else ():
+    for step in plan.steps if plan and not plan.search else ():
         of_jobs = [
             (job.get("rw") or "", share_of(job.get("rate_iops")))
             for job in jobs(parse(step.job).sections)

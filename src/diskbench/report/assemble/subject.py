@@ -15,7 +15,7 @@ from diskbench.model.ids import LAST, short
 from diskbench.model.rental import Rental
 from diskbench.model.result import Measurement
 from diskbench.model.run import Mark, Run
-from diskbench.model.spec import Plan
+from diskbench.model.spec import Plan, Search
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import words as rent_words
 from diskbench.report.assemble.words import counted
@@ -78,6 +78,7 @@ class Subject:
     """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
     thresholds: tuple[Threshold, ...] = ()
     """What the figures must meet: the thresholds of the profile, and those of `--fail-if`."""
+    search: Search | None = None
 
     @property
     def shown_id(self) -> str:
@@ -115,10 +116,11 @@ def subject_of_plan(plan: Plan) -> Subject:
         trial_flags=_trial_flags(plan),
         runs_planned=plan.cell.runs,
         promised=_promised(plan),
-        steps_planned=None if plan.loop else len(plan.steps),
+        steps_planned=None if plan.loop or plan.search else len(plan.steps),
         profile_typed=plan.cell.profile,
         fail_if=plan.cell.fail_if,
         thresholds=(*plan.profile.thresholds, *plan.cell.fail_if),
+        search=plan.search,
         beyond=plan.expectation.beyond if plan.expectation else None,
         rented=plan.rental is not None,
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from diskbench.analysis.shown import verdicts_by_step
+from diskbench.analysis.sla import Sla, needed_ios
+from diskbench.model.spec import Search
 from diskbench.model.threshold import Threshold
 from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.lines import Spread, StepLine
@@ -36,20 +38,31 @@ def threshold_lines(
     thresholds: Sequence[Threshold],
     lines: Sequence[StepLine],
     verdicts: Sequence[Verdict] = (),
+    slas: Sequence[Sla] = (),
 ) -> tuple[ThresholdLine, ...]:
     """Every threshold with its lines of the result, judged by the worst run.
 
     A threshold without a line, or on a figure that too few I/Os support, is `not measured`.
     """
-    return tuple(line for threshold in thresholds for line in _judged(threshold, lines, verdicts))
+    return tuple(
+        line for threshold in thresholds for line in _judged(threshold, lines, verdicts, slas)
+    )
 
 
 def _judged(
-    threshold: Threshold, lines: Sequence[StepLine], verdicts: Sequence[Verdict]
+    threshold: Threshold,
+    lines: Sequence[StepLine],
+    verdicts: Sequence[Verdict],
+    slas: Sequence[Sla],
 ) -> Iterator[ThresholdLine]:
     """The line of each figure that a threshold is on: of its step, the worst of its runs."""
-    is_ratio = threshold.metric == "ratio"
-    figures = [*(_ratios(threshold, verdicts) if is_ratio else _figures(threshold, lines))]
+    if threshold.metric == "sla":
+        found = [sla.iops for sla in slas]
+        figures: list[_Figure] = [("", "sla", found, "no probe of the search ended")]
+    elif threshold.metric == "ratio":
+        figures = [*_ratios(threshold, verdicts)]
+    else:
+        figures = [*_figures(threshold, lines)]
     if not figures:
         finding = f"{threshold.metric}: {threshold.step or 'any step'} has no such figure"
         yield ThresholdLine("not measured", finding, threshold)
@@ -64,11 +77,11 @@ def _judged(
         yield ThresholdLine(outcome, finding, threshold, step)
 
 
-_Figures = Iterator[tuple[str, str, Sequence[float], str]]
+_Figure = tuple[str, str, Sequence[float], str]
 """Step, name, the values of its runs, and why there is none."""
 
 
-def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> _Figures:
+def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> Iterator[_Figure]:
     for step, of_step in verdicts_by_step(verdicts).items():
         if threshold.step in (None, step):
             ratios = [verdict.stands_for.ratio for verdict in of_step]
@@ -76,12 +89,28 @@ def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> _Figures:
             yield step, f"{step} ratio", known, _NO_LIMIT
 
 
-def _figures(threshold: Threshold, lines: Sequence[StepLine]) -> _Figures:
+def _figures(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[_Figure]:
     for line in lines:
         if threshold.step in (None, line.step) and threshold.direction in (None, line.direction):
             spread: Spread | None = getattr(line, _FIELDS[threshold.metric])
             name = f"{line.step} {line.direction} {threshold.metric}"
             yield line.step, name, spread.values if spread else (), "too few I/Os for this figure"
+
+
+def sla_words(sla: Sla, search: Search) -> str:
+    """`sla: 2,740 IOPS at p99 below 2.00 ms (missed at 2,810; 6 probes)`."""
+    metric = search.target.metric
+    of = f"{search.target.direction} " if search.target.direction else ""
+    at = f"{of}{metric} {_asked(search.target)}"
+    probes = (
+        f"{len(sla.probes)} probes of at least {needed_ios(search.target, search.beyond):,} I/Os"
+    )
+    if not sla.iops:
+        return f"sla: none: {at} was missed at {format_iops(sla.missed_iops or 0)} IOPS ({probes})"
+    above = "the capacity limits it"
+    if sla.missed_iops is not None:
+        above = f"missed at {format_iops(sla.missed_iops)}"
+    return f"sla: {format_iops(sla.iops)} IOPS at {at} ({above}; {probes})"
 
 
 _NO_LIMIT = "this disk has no documented limit (give --promise)"
@@ -108,6 +137,6 @@ def _shown(threshold: Threshold, figure: float) -> str:
         return format_latency_ns(figure)
     if threshold.metric == "ratio":
         return f"{figure * 100:.3g}%"  # 89.6% must not read as the 90% that it misses
-    if threshold.metric == "iops":
+    if threshold.metric in ("iops", "sla"):
         return f"{format_iops(figure)} IOPS"
     return f"{format_mb_per_s(figure)} MB/s"

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from diskbench.analysis.shown import verdict_warnings
+from diskbench.analysis.sla import Sla, sla_of
+from diskbench.model.doubts import SATURATED
 from diskbench.model.ids import short
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
@@ -38,7 +40,7 @@ from diskbench.report.assemble.summary import (
     trust_sentence,
     two_sentences,
 )
-from diskbench.report.assemble.threshold_lines import ThresholdLine, threshold_lines
+from diskbench.report.assemble.threshold_lines import ThresholdLine, sla_words, threshold_lines
 from diskbench.report.assemble.words import counted, price_lines, row_id
 from diskbench.results.trial import Trial
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
@@ -221,7 +223,26 @@ class View(Facts):
     @cached_property
     def thresholds(self) -> tuple[ThresholdLine, ...]:
         """Whether the figures meet what the profile and `--fail-if` ask."""
-        return threshold_lines(self.subject.thresholds, self.lines, self.verdicts)
+        return threshold_lines(self.subject.thresholds, self.lines, self.verdicts, self.slas)
+
+    @cached_property
+    def slas(self) -> tuple[Sla, ...]:
+        """The results of the search of each run, where its profile makes one."""
+        search = self.subject.search
+        if search is None:
+            return ()
+        saturated = {w.step for w in self.warnings if w.code == SATURATED.code and w.step}
+        of_run: dict[str, list[Measurement]] = {}
+        for row in self.measurements:
+            of_run.setdefault(row.run_id, []).append(row)
+        found = (sla_of(search, rows, saturated) for rows in of_run.values())
+        return tuple(sla for sla in found if sla is not None)
+
+    @property
+    def sla_lines(self) -> tuple[str, ...]:
+        """The same in words."""
+        search = self.subject.search
+        return tuple(sla_words(sla, search) for sla in self.slas) if search else ()
 
     @property
     def missed(self) -> tuple[ThresholdLine, ...]:

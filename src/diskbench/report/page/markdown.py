@@ -62,8 +62,8 @@ def _single(view: View) -> Iterable[str]:
     if view.rows:
         beside = " beside promised" if "promised" in view.shown else ""
         yield f"## Measured{beside}\n\n{results_table(view.rows)}"
-    if view.thresholds:
-        yield "\n".join(f"- {escaped(threshold.text)}" for threshold in view.thresholds)
+    if said := (*view.sla_lines, *(threshold.text for threshold in view.thresholds)):
+        yield "\n".join(f"- {escaped(line)}" for line in said)
     if view.promise_kept:
         lines = "\n".join(f"- {escaped(share)}" for share in view.promise_kept)
         yield f"## How much of the time it kept its promise\n\n{lines}"

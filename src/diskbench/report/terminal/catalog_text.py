@@ -157,7 +157,11 @@ def _number(value: float | None) -> str:
 def _row(
     columns: Sequence[tuple[str, int]], cells: Sequence[str], *, right: int | None = None
 ) -> Iterator[str]:
-    """A row whose cells wrap within their column; from column `right` on they are right-aligned."""
+    """A row whose cells wrap within their column; from column `right` on they are right-aligned. A
+    name that is wider than the second column has a line of its own: it is there to be copied."""
+    if len(cells[1]) > columns[1][1] and " " not in cells[1]:
+        yield f"{cells[0]:<{columns[0][1]}} {cells[1]}"
+        cells = ["", "", *cells[2:]]
     folded = [
         textwrap.wrap(cell, width, break_on_hyphens=False) or [""]
         for cell, (_, width) in zip(cells, columns, strict=True)

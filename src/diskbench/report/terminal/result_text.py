@@ -57,6 +57,7 @@ def result_table(view: View) -> RenderableType:
         parts += [_table(view.lines), *_notes(view)]
     elif not view.phases:
         parts.append(Text(view.missing, "yellow"))
+    parts += [Text(line, "bold") for line in view.sla_lines]
     parts += [Text(line.text, "bold") for line in view.thresholds]
     if phases:
         parts += [*([Text()] if view.lines else []), Text("second by second", "bold")]
@@ -244,7 +245,10 @@ def _thresholds(view: View, indent: str = "") -> list[RenderableType]:
     command ends with what fails it."""
     met = Counter(line.threshold for line in view.thresholds if line not in view.missed)
     asked = Counter(line.threshold for line in view.thresholds)
-    lines = [line.text for line in view.thresholds if line.threshold not in view.subject.fail_if]
+    lines = [
+        *view.sla_lines,
+        *(line.text for line in view.thresholds if line.threshold not in view.subject.fail_if),
+    ]
     lines += [
         f"passed: {met[threshold]} of {count} figures ({threshold.source})"
         for threshold, count in asked.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
@@ -22,7 +23,18 @@ from diskbench.store.archive import read_metrics
 from diskbench.store.moments import iso
 from diskbench.store.step_rows import save_step
 
-NOW = datetime.now(UTC).replace(microsecond=0)
+NOW = datetime(2026, 11, 28, 10, 3, 12, tzinfo=UTC)
+
+
+class Clock(datetime):
+    """A clock that stands at NOW when it is first looked at."""
+
+    began: float | None = None
+
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:  # noqa: ARG003 - as datetime has it
+        cls.began = cls.began or time.monotonic()
+        return NOW + timedelta(seconds=time.monotonic() - cls.began)
 
 
 class Monitored(FakeProvider):
@@ -70,6 +82,8 @@ def kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> Kept:
         )  # fmt: skip
         save_step(session.database, "r1", step)
         monkeypatch.setattr(Session, "renter", lambda *_: cloud)
+        monkeypatch.setattr(metrics, "datetime", Clock)
+        monkeypatch.setattr(Clock, "began", None)
         monkeypatch.setattr(metrics, "_LOOK_S", 0.001)
         monkeypatch.setattr(metrics, "_NAP_S", 0.001)
         noted: list[str] = []
@@ -99,7 +113,7 @@ def test_the_wait_ends_at_the_bound(kept, monkeypatch):
     cloud, begins = kept(repeat([]))
     assert cloud.looks >= 1
     assert begins == []
-    assert datetime.now(UTC) < NOW + timedelta(seconds=30)
+    assert Clock.now() >= NOW + timedelta(seconds=1) - timedelta(seconds=metrics._LOOK_S)
 
 
 @pytest.mark.parametrize("case", [{"waits": False}, {"stops": True}, {"lasted_s": 60.0}])

@@ -6,7 +6,7 @@ from tests.books import SHIPPED
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.disk_request import disk_request
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.options import EmulationOptions
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft."

@@ -24,7 +24,7 @@ from diskbench.providers.azure.machines import (
     offer,
     too_small,
 )
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.skeleton.offer import needs
 
 SCSI = {

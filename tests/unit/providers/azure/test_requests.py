@@ -22,7 +22,7 @@ from diskbench.providers.azure.disk_request import (
     DiskPath,
     disk_request,
 )
-from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.keys import LeaseKeys
 from diskbench.providers.options import EmulationOptions

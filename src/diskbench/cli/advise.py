@@ -1,0 +1,377 @@
+"""`diskbench advise`: which disk to buy for a load."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from diskbench.catalog.books import Books, areas, regions, regions_in
+from diskbench.catalog.cost import no_price_words, priced_region
+from diskbench.catalog.entry import clouds
+from diskbench.cli import completion
+from diskbench.cli.proof import write_proof
+from diskbench.cli.recorded import load_of
+from diskbench.cli.stores import DatabaseUrl, database
+from diskbench.cli.terminal import TableOrJson, print_json, table_width, terminal_width
+from diskbench.errors import InvalidValue, StoreUnavailable, UnknownName
+from diskbench.model.expectation import Load
+from diskbench.model.threshold import Threshold
+from diskbench.plan.advise import Answer, Market, path_to
+from diskbench.plan.advise import advise as advised
+from diskbench.plan.demand import DAY_S, Demand, constant, recorded
+from diskbench.report.charts.advice import advice_chart, advice_points
+from diskbench.report.page.write_report import format_of, write_chart
+from diskbench.report.terminal.advise_text import advice_lines, row_lines
+from diskbench.results.measured_disks import measured_disks
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.units import (
+    KIB,
+    MIB,
+    format_bytes,
+    format_duration_s,
+    format_iops,
+    format_mb_per_s,
+    parse_duration_s,
+    parse_size_bytes,
+)
+
+_LOAD, _WHERE = "The load", "Where it is bought"
+
+
+def advise(
+    size: Annotated[
+        float, typer.Option("--size", metavar="GIB", help="What it must hold, in GiB (2^30).")
+    ],
+    iops: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Blocks a second.", rich_help_panel=_LOAD),
+    ] = None,
+    mb_per_s: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="MB/s (10^6 bytes).", rich_help_panel=_LOAD),
+    ] = None,
+    block: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Block size (default: 4k; with --mb-per-s 1m; with both what they make).",
+            rich_help_panel=_LOAD,
+        ),
+    ] = None,
+    mix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="READS:WRITES",
+            help="Their shares (default: reads only).",
+            rich_help_panel=_LOAD,
+        ),
+    ] = None,
+    p99: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LATENCY", help="What 99 % must stay below, as 2ms.", rich_help_panel=_LOAD
+        ),
+    ] = None,
+    for_: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="How long on end each day, from full burst credit: 30m or burst:30m is a daily "
+            "peak (default: 24h, without end).",
+            rich_help_panel=_LOAD,
+        ),
+    ] = None,
+    load: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A recorded load instead: iostat -xt, sar -d, a fio log, blkparse, or a cloud's "
+            "metrics as CSV.",
+            rich_help_panel=_LOAD,
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Which device of the recorded load.", rich_help_panel=_LOAD
+        ),
+    ] = None,
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this provider; repeatable.",
+            autocompletion=completion.providers_with_catalogue,
+            rich_help_panel=_WHERE,
+        ),
+    ] = None,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A region, or europe or us; repeatable (default: those of the shipped prices).",
+            autocompletion=completion.regions,
+            rich_help_panel=_WHERE,
+        ),
+    ] = None,
+    fits_vm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            help="The machine that you have (default: the cheapest that does not limit the load).",
+            rich_help_panel=_WHERE,
+        ),
+    ] = None,
+    prove: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a matrix that measures the first rows, six machines each, with this load.",
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(metavar="N", help="How many rows --prove measures.", min=1, max=20)
+    ] = 3,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also draw price against the rate that lasts: .png, .svg, .html."
+        ),
+    ] = None,
+    include_emulated: Annotated[
+        bool, typer.Option(help="Count runs on emulated disks as measured, too.")
+    ] = False,
+    explain: Annotated[
+        int | None, typer.Option(metavar="ROW", help="Show everything about a row of the table.")
+    ] = None,
+    output: TableOrJson = "table",
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Find the disks that carry a load, with the smallest machine that does not limit them.
+
+    Cheapest first, from documented limits, buckets and prices; asks no cloud. A row is no
+    measurement: `--prove` writes a matrix that makes one. Exit code 0 also where none does.
+    """
+    if load is not None:
+        typed = {"--iops": iops, "--mb-per-s": mb_per_s, "--mix": mix, "--for": for_}
+        demand, words = _recorded_demand(load, device, size, block, p99, typed)
+    elif device is not None:
+        raise InvalidValue("--device is of a recorded load", advice="give --load FILE, too")
+    else:
+        demand, words = _typed_demand(
+            size, iops, mb_per_s, block, mix or "100:0", p99, for_ or "24h"
+        )
+    books = open_books()
+    markets = _markets(books, provider or (), region or (), fits_vm)
+    try:
+        found = measured_disks(database(database_url), demand, emulated=include_emulated)
+        markets = [replace(market, measured=found) for market in markets]
+    except StoreUnavailable as error:  # the catalogue answers without it
+        typer.echo(f"stored runs are not looked at: {error.message}", err=True)
+    answer = advised(markets, demand).model_copy(update={"asked": words})
+    if chart is not None:
+        kind = format_of(chart, None)
+        points = advice_points(answer, demand)
+        write_chart(chart, advice_chart(answer, demand), points, kind, made="diskbench advise")
+    if prove is not None:
+        write_proof(prove, answer, demand, top=top, record=load, p99=p99)
+    if explain is not None:
+        _explain(books, answer, demand, explain)
+    elif output == "json":
+        print_json(answer.model_dump_json(indent=2))
+    else:
+        today = datetime.now(UTC).date()
+        for line in advice_lines(answer, demand, today=today, width=table_width()):
+            typer.echo(line)
+        _hint_of_prices(answer)
+
+
+def _explain(books: Books, answer: Answer, demand: Demand, number: int) -> None:
+    if not 1 <= number <= len(answer.rows):
+        raise InvalidValue(
+            f"--explain {number}: the table has {len(answer.rows)} rows",
+            advice="give the number in the first column",
+        )
+    row = answer.rows[number - 1]
+    for line in row_lines(row, path_to(books, row).gates, demand, terminal_width()):
+        typer.echo(line)
+
+
+def _hint_of_prices(answer: Answer) -> None:
+    """Say how to ask for prices that are not known."""
+    unpriced = [row for row in answer.rows if row.total_usd is None]
+    if unpriced:
+        rows = f"{len(unpriced)} of {len(answer.rows)} rows"
+        places = tuple(dict.fromkeys(row.region for row in unpriced))
+        typer.echo(no_price_words([rows], places), err=True)
+
+
+def _recorded_demand(
+    path: Path,
+    device: str | None,
+    size: float,
+    block: str | None,
+    p99: str | None,
+    typed: Mapping[str, object],
+) -> tuple[Demand, str]:
+    """The demand of a file and its words. Raises InvalidValue."""
+    if given := [name for name, value in typed.items() if value is not None]:
+        raise InvalidValue(
+            f"{given[0]} and --load both say what the load is", advice="leave one of them out"
+        )
+    found = load_of(path, device, block)
+    target = None if p99 is None else _milliseconds(p99)
+    demand = recorded(found, _gib(size), target)
+    rates = sorted(sample.ios for sample in found.samples)
+    mean = sum(s.ios * s.seconds for s in found.samples) / found.seconds
+    rate = f"{format_iops(mean)} IOPS on average, {format_iops(rates[-1])} at most"
+    parts = [
+        f"{path.name}, {found.device}: {format_duration_s(found.seconds)}, {rate}",
+        f"{demand.read_share:.0%} reads",
+        f"{demand.size_gib:,} GiB",
+        *found.notes,
+    ]
+    return demand, "; ".join(parts)
+
+
+def _gib(size: float) -> int:
+    if not 0 < size <= 1e7:
+        raise InvalidValue(f"--size {size:g} is not a size", advice="give GiB above 0")
+    return math.ceil(size)
+
+
+def _typed_demand(
+    size: float,
+    iops: float | None,
+    mb_per_s: float | None,
+    block: str | None,
+    mix: str,
+    p99: str | None,
+    for_: str,
+) -> tuple[Demand, str]:
+    """The demand and its words. Raises InvalidValue."""
+    gib = _gib(size)
+    load, in_bytes = _typed_load(iops, mb_per_s, block, _read_share(mix))
+    seconds = parse_duration_s(for_.removeprefix("burst:"))
+    if not seconds:
+        raise InvalidValue("--for 0 is no time", advice="write 24h, 30m or burst:30m")
+    target = None if p99 is None else _milliseconds(p99)
+    demand = constant(load, gib, seconds, target, in_mb_per_s=in_bytes)
+    rate = load.max_per_s or 0.0
+    moved = format_mb_per_s(rate * load.block_bytes)
+    parts = [
+        f"{format_iops(rate)} IOPS of {format_bytes(load.block_bytes)} ({moved} MB/s)",
+        f"{load.read_share:.0%} reads",
+        f"{gib:,} GiB",
+        "without end" if seconds >= DAY_S else f"{format_duration_s(seconds)} a day",
+    ]
+    if p99 is not None:
+        parts.append(f"p99 below {p99}")
+    return demand, ", ".join(parts)
+
+
+def _typed_load(
+    iops: float | None, mb_per_s: float | None, block: str | None, read_share: float
+) -> tuple[Load, bool]:
+    """The load, and whether it was asked in MB/s."""
+    for name, value in (("--iops", iops), ("--mb-per-s", mb_per_s)):
+        if value is not None and not 0 < value < 1e9:
+            raise InvalidValue(f"{name} {value:g} is not a rate", advice="give a number above 0")
+    given = None if block is None else parse_size_bytes(block)
+    if given is not None and not 512 <= given <= 64 * MIB:
+        raise InvalidValue(f"--block {block} is not a block size", advice="give 512 to 64m")
+    if iops is None and mb_per_s is None:
+        raise InvalidValue(
+            "advise needs a load", advice="give --iops, --mb-per-s, both, or --load FILE"
+        )
+    if iops is not None and mb_per_s is not None:
+        made = mb_per_s * 1e6 / iops
+        if given is not None and not 0.9 <= made / given <= 1.1:
+            raise InvalidValue(
+                f"--iops {iops:,g} of --block {block} are {iops * given / 1e6:,.4g} MB/s, not "
+                f"{mb_per_s:,g}",
+                advice="two of the three say the third: leave one out",
+            )
+        if not 512 <= made <= 64 * MIB:
+            raise InvalidValue(
+                f"--mb-per-s {mb_per_s:,g} with --iops {iops:,g} are blocks of {made:,.0f} bytes",
+                advice="give figures that make blocks of 512 to 64m",
+            )
+        given = given or round(made)
+    rate = iops
+    if rate is None:
+        assert mb_per_s is not None
+        rate = mb_per_s * 1e6 / (given or MIB)
+    size = given or (4 * KIB if iops is not None else MIB)
+    return Load(block_bytes=size, read_share=read_share, max_per_s=rate), iops is None
+
+
+def _read_share(mix: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*[:/]\s*(\d+(?:\.\d+)?)", mix.strip())
+    parts = [float(part) for part in match.groups()] if match else []
+    if not parts or not sum(parts):
+        raise InvalidValue(f"--mix {mix!r} is not a mix", advice="write reads and writes, as 70:30")
+    return parts[0] / sum(parts)
+
+
+def _milliseconds(text: str) -> float:
+    try:
+        limit = Threshold.parse(f"p99 < {text}").limit / 1e6
+    except ValueError:
+        limit = 0.0
+    if not limit:
+        raise InvalidValue(
+            f"--p99 {text!r} is not a latency", advice="write a number and its unit, as 2ms"
+        )
+    return limit
+
+
+def _markets(
+    books: Books, providers: Sequence[str], places: Sequence[str], machine: str | None
+) -> list[Market]:
+    """The regions of the providers that are asked for; of an area those with known prices, else
+    its first. Raises UnknownName."""
+    sold = clouds()
+    for name in providers:
+        if name not in sold:
+            raise UnknownName("provider with disks in the catalogue", name, sold)
+    chosen = providers or sold
+    if machine is not None:
+        chosen = _of_machine(books, chosen, machine)
+    for place in places:
+        if not any(regions_in(cloud, place) for cloud in chosen):
+            known = {name for cloud in chosen for name in regions(cloud)} | areas()
+            raise UnknownName("region", place, known, field="region")
+    markets = []
+    for cloud in chosen:
+        named = [name for place in places for name in regions_in(cloud, place)]
+        if not places and (home := priced_region(cloud)):
+            named = [home]
+        priced = [name for name in named if books.of(cloud).prices_in(name).region == name]
+        markets += [Market(books, cloud, name, machine) for name in priced or named[:1]]
+    return markets
+
+
+def _of_machine(books: Books, chosen: Sequence[str], machine: str) -> list[str]:
+    """The providers that have a machine. Raises UnknownName."""
+    named: dict[str, set[str]] = {}
+    for cloud in chosen:
+        book = books.of(cloud)
+        priced = {name for of_source in book.prices.machines.values() for name in of_source}
+        named[cloud] = {*book.machines.types, *priced}
+    having = [
+        cloud
+        for cloud in chosen
+        if machine in named[cloud] or books.of(cloud).machines.series_of(machine) is not None
+    ]
+    if not having:
+        raise UnknownName("machine", machine, set().union(*named.values()))
+    return having

@@ -1,0 +1,108 @@
+"""A fio job that repeats the percentiles of a recorded load: a step at the rate of each, in the
+open loop, with the block size and the mix of the samples around it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from diskbench.importers.load import Recorded, Sample
+
+PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 100.0)
+_SECTOR = 512
+_STREAMS = 64
+_LEAST_IOPS = 20.0
+
+_HEAD = """---
+title: {title}
+question: {question}
+source: {source}
+notes: {notes}
+roles: {{fill: fill, {roles}}}
+parameters:
+  size:
+    kind: size
+    default: "{{{{ target.size_bytes or '4g' }}}}"
+    help: bytes of the target to use (--size sets it too)
+    minimum: 1048576
+  runtime:
+    kind: duration
+    default: 60
+    help: seconds of each step
+    minimum: 1
+---
+[global]
+filename=data
+size={{{{ size }}}}
+ioengine={{{{ engine }}}}
+direct=1
+
+[fill]
+rw=write
+bs=1m
+iodepth=8
+end_fsync=1
+
+[global]
+time_based
+runtime={{{{ runtime }}}}
+ioengine=psync
+iodepth=1
+rate_process=poisson
+group_reporting
+"""
+
+
+def load_profile(load: Recorded, name: str) -> str:
+    """The text of the profile."""
+    ordered = sorted(load.samples, key=lambda sample: sample.ios)
+    steps, names, rates = list[str](), list[str](), list[str]()
+    before = 0.0
+    for percentile in PERCENTILES:
+        rate = _at(ordered, percentile)
+        label = "most" if percentile == 100 else f"p{percentile:g}"
+        if rate < max(1.0, before * (1 + 1e-9)):
+            continue  # the disk is idle for so much of the time, or the step before is the same
+        near = [sample for sample in ordered if before < sample.ios <= rate]
+        before = rate
+        names.append(label)
+        rates.append(f"{label} {rate:,.0f}")
+        steps.append(_step(label, rate, near))
+    head = _HEAD.format(
+        title=json.dumps(f"The load of {name} in {len(names)} steps"),
+        question=json.dumps(f"Does this disk carry the load of {name}?"),
+        source=json.dumps(f"{name}, {load.device}, read by diskbench"),
+        notes=json.dumps(
+            f"IOPS at percentiles of the time: {', '.join(rates)}. Each step has the blocks and "
+            "the mix of the samples up to it."
+        ),
+        roles=", ".join(f"{label}: offered" for label in names),
+    )
+    return head + "".join(steps)
+
+
+def _at(ordered: Sequence[Sample], percentile: float) -> float:
+    """The rate below which the load is for so much of the time."""
+    whole = sum(sample.seconds for sample in ordered)
+    passed = 0.0
+    for sample in ordered:
+        passed += sample.seconds
+        if passed >= whole * percentile / 100 * (1 - 1e-9):
+            return sample.ios
+    return ordered[-1].ios
+
+
+def _step(label: str, rate: float, near: Sequence[Sample]) -> str:
+    ios = sum(sample.ios * sample.seconds for sample in near)
+    reads = sum(sample.reads * sample.seconds for sample in near)
+    moved = sum((s.read_bytes + s.write_bytes) * s.seconds for s in near)
+    block = max(_SECTOR, round(moved / ios / _SECTOR) * _SECTOR)
+    share = reads / ios
+    streams = max(1, min(_STREAMS, int(rate // _LEAST_IOPS)))
+    each = max(1, round(rate / streams))
+    mix = round(share * each)
+    if mix in (0, each):
+        kind, rates = ("randread" if mix else "randwrite"), str(each)
+    else:
+        kind, rates = f"randrw\nrwmixread={round(share * 100)}", f"{mix},{each - mix}"
+    return f"\n[{label}]\nstonewall\nrw={kind}\nbs={block}\nnumjobs={streams}\nrate_iops={rates}\n"

@@ -1,0 +1,75 @@
+"""Price against the rate that lasts: every disk that carries a demand, and the cheaper ones that do
+not, with the demand as a line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from diskbench.errors import InvalidValue
+from diskbench.plan.advise import Answer
+from diskbench.plan.demand import Demand
+from diskbench.report.charts.figure import ChartFigure
+from diskbench.report.charts.layers import layer
+from diskbench.report.charts.measure import Spec, value_axis
+from diskbench.report.charts.palette import ACCENT
+from diskbench.report.charts.point import ChartPoint
+from diskbench.report.charts.price import price_chart
+
+
+def advice_points(answer: Answer, demand: Demand) -> list[ChartPoint]:
+    """The disks of known price as points: measured ones, else documented ones."""
+    metric, per = ("bytes_per_s", demand.bytes_each) if demand.in_mb_per_s else ("iops", 1.0)
+    rate = demand.most_iops
+    points = [
+        ChartPoint(
+            label=f"{row.disk.disk_type} {row.disk.size_gib:,}",
+            metric=metric,
+            value=(row.measured.iops if row.measured else row.headroom * rate) * per,
+            source="measured" if row.measured else "published",
+            provider=row.disk.cloud,
+            n=row.measured.n if row.measured else None,
+            statistic="documented",
+            usd=row.disk_usd,
+        )
+        for row in answer.rows
+        if row.disk_usd
+    ]
+    return points + [
+        ChartPoint(
+            label=f"{one.disk.disk_type} {one.disk.size_gib:,}",
+            metric=metric,
+            value=one.headroom * rate * per,
+            source="published",
+            provider=one.disk.cloud,
+            statistic="documented",
+            usd=one.disk_usd,
+            doubt=one.why,
+        )
+        for one in answer.refused
+        if one.disk_usd and one.headroom
+    ]
+
+
+def advice_chart(answer: Answer, demand: Demand) -> ChartFigure:
+    """The chart. Raises InvalidValue where no price is known."""
+    points = advice_points(answer, demand)
+    if not points:
+        raise InvalidValue(
+            "no price is known of any of these disks, so there is nothing to draw",
+            advice="ask for prices: diskbench catalog prices --refresh --region NAME",
+        )
+    asked = demand.most_iops * (demand.bytes_each if demand.in_mb_per_s else 1.0)
+    base = price_chart(
+        points, name="advice", heading="Which disk carries the load", prices_of="disk alone"
+    )
+
+    def drawing(log: bool) -> Spec:
+        spec = dict(base.drawing(log))
+        domain = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+        at = {"y": value_axis("value", points[0].metric, domain, log=log)}
+        line = layer("rule", [{"value": asked}], at, color=ACCENT, strokeWidth=1.5)
+        return spec | {"layer": [line, *spec["layer"]]}
+
+    told = "line: what is asked for; hollow: does not carry it; documented, as of the sources"
+    unit = base.subtitle.partition(";")[0]
+    return replace(base, subtitle=f"{answer.asked}: {unit}; {told}", drawing=drawing)

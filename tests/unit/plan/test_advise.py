@@ -1,0 +1,413 @@
+"""A disk is advised where it carries the load, and the cheapest of its type is.
+
+The first part are the vendors' own worked examples, and cases calculated by hand; the documents are
+those that the catalogue names.
+"""
+
+import itertools
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.books import SHIPPED
+
+from diskbench.catalog.charges import disk_limits
+from diskbench.catalog.cost import disk_hourly_usd
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.expect import CatalogDisk, Stage, path_of, simulate
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.price_book import price_book
+from diskbench.catalog.terms import expanded_limits
+from diskbench.importers.load import Recorded, Sample
+from diskbench.model.expectation import Load
+from diskbench.model.rental import DiskSpec
+from diskbench.plan.advise import Market, advise
+from diskbench.plan.demand import DAY_S, Demand, carries, constant, headroom, recorded, why
+from diskbench.units import KIB, MIB
+
+CLOUDS = ("aws", "azure", "gcp")
+
+
+def reads(rate, block=4 * KIB, share=1.0):
+    return Load(block_bytes=block, read_share=share, max_per_s=rate)
+
+
+def asked(cloud, size, rate, seconds=DAY_S, block=4 * KIB, share=1.0, p99_ms=None, machine=None):
+    demand = constant(reads(rate, block, share), size, seconds, p99_ms)
+    return advise([Market(SHIPPED, cloud, price_book(cloud).region, machine)], demand)
+
+
+def row(answer, disk_type):
+    return next(row for row in answer.rows if row.disk.disk_type == disk_type)
+
+
+def refusal(answer, disk_type):
+    return next(one for one in answer.refused if one.disk.disk_type == disk_type)
+
+
+def disk_gates(cloud, disk_type, size, **bought):
+    return path_of(CatalogDisk(limits(cloud, disk_type, size, **bought)), MachineLimits("")).gates
+
+
+# general-purpose.md, the table of burst durations at 3,000 IOPS; 1,862 s from its formula.
+@pytest.mark.parametrize(
+    ("gib", "seconds"), [(20, 1862), (100, 2000), (250, 2400), (500, 3600), (750, 7200)]
+)
+def test_gp2_carries_its_burst_for_the_time_in_the_table_of_its_guide(gib, seconds):
+    gates = disk_gates("aws", "gp2", gib)
+    once = [Demand(gib, (Stage(reads(3000), seconds=seconds + more),)) for more in (0, 1)]
+    assert carries(gates, once[0])
+    assert not carries(gates, once[1])
+
+
+def test_gp2_carries_3000_iops_without_end_from_1000_gib_on():
+    assert row(asked("aws", 500, 3000), "gp2").disk.size_gib == 1000
+
+
+def test_a_bucket_of_gp2_has_to_be_full_again_the_next_day():
+    # 8 h at 100 + 5,400,000/28,800 = 287.5; 12 h: idle for 43,200 s regains 4,320,000 → 200 IOPS.
+    gates = disk_gates("aws", "gp2", 20)
+    for hours, most in ((8, 287.5), (12, 200.0)):
+        demand = constant(reads(1.0), 20, hours * 3600)
+        assert headroom(gates, demand) == pytest.approx(most, rel=1e-6)
+
+
+def test_gp2_500_falls_when_its_credit_is_gone():
+    said = refusal(asked("aws", 500, 3000), "gp2")
+    assert said.why == "1,500 IOPS after 1 h (disk IOPS)"
+    assert said.disk_usd == pytest.approx(50.0)
+
+
+# The example of the price page: 2,000 GB, 10,000 IOPS, 500 MB/s: 2,000 × 0.08 + 7,000 × 0.005 +
+# 375 × 0.04; and io1 with 1,000 IOPS: 2,000 × 0.125 + 1,000 × 0.065.
+def test_a_month_of_gp3_costs_what_the_example_of_the_price_page_adds_up_to():
+    bought = row(asked("aws", 2000, 10_000, block=50 * KIB), "gp3")
+    assert (bought.disk.iops, bought.disk.throughput) == (10_000, 489)
+    assert bought.disk_usd == pytest.approx(160 + 35 + (489 - 125) * 0.04)
+
+
+def test_a_month_of_io1_costs_what_the_example_of_the_price_page_adds_up_to():
+    assert row(asked("aws", 2000, 1000), "io1").disk_usd == pytest.approx(250 + 65)
+
+
+def test_iops_of_io2_are_priced_in_three_steps():
+    usd = row(asked("aws", 2000, 100_000), "io2").disk_usd
+    assert usd == pytest.approx(250 + 32_000 * 0.065 + 32_000 * 0.046 + 36_000 * 0.032)
+
+
+# general-purpose.md: 500 IOPS per GiB and 0.25 MiB/s per IOPS; 1,000 MiB/s from 4,000 IOPS on.
+def test_gp3_is_sold_larger_where_its_iops_need_it():
+    disk = row(asked("aws", 10, 16_000), "gp3").disk
+    assert (disk.size_gib, disk.iops) == (32, 16_000)
+
+
+def test_gp3_is_sold_more_iops_where_its_throughput_needs_them():
+    disk = row(asked("aws", 500, 1000, block=MIB), "gp3").disk
+    assert (disk.iops, disk.throughput) == (4000, 1000)
+
+
+# provisioned-iops.md: a volume of 100 GiB has 5,000 IOPS at most (50 per GiB).
+def test_io1_of_100_gib_has_5000_iops_at_most():
+    assert row(asked("aws", 100, 5000), "io1").disk.size_gib == 100
+    assert row(asked("aws", 100, 6000), "io1").disk.size_gib == 120
+
+
+def test_io1_needs_more_iops_for_large_blocks():
+    # 400 MiB/s at 0.25 MiB/s an IOPS.
+    assert row(asked("aws", 500, 400, block=MIB), "io1").disk.iops == 1600
+
+
+# hdd-vols.md: st1 of 1 TiB has 40 MiB/s, bursts to 250 and holds 1 TiB: 1,048,576/210 = 4,993 s.
+def test_st1_of_a_tebibyte_bursts_for_83_minutes():
+    gates = disk_gates("aws", "st1", 1024)
+    for seconds, holds in ((4993, True), (4994, False)):
+        stages = (Stage(reads(250, MIB), seconds=seconds),)
+        assert carries(gates, Demand(1024, stages)) is holds
+
+
+def test_small_random_requests_of_st1_are_charged_a_mebibyte_each():
+    assert headroom(disk_gates("aws", "st1", 1024), constant(reads(1.0), 1024, DAY_S)) == (
+        pytest.approx(40, rel=1e-6)
+    )
+
+
+# ebs-io-characteristics.md: a request of 1,024 KiB counts as four of 256 KiB.
+def test_large_requests_of_an_ssd_count_as_several():
+    gates = disk_gates("aws", "io2", 500, iops=4000)
+    iops = next(gate for gate in gates if gate.counts == "ios")
+    assert headroom([iops], constant(reads(1.0, MIB), 500, DAY_S)) == pytest.approx(1000)
+
+
+# disk-bursting.md: 30 minutes from a full bucket; P1 regains 120 I/Os a second, less than a day.
+def test_a_premium_p4_bursts_for_30_minutes_a_day():
+    assert row(asked("azure", 32, 3500, 1800), "Premium_LRS").disk.tier == "P4"
+    assert row(asked("azure", 32, 3500, 1801), "Premium_LRS").disk.tier != "P4"
+
+
+def test_a_premium_p10_lasts_at_500():
+    assert row(asked("azure", 128, 500), "Premium_LRS").disk.tier == "P10"
+    larger = asked("azure", 128, 501)
+    assert row(larger, "Premium_LRS").disk.tier == "P15"
+    # (3,500 - 500) × 1,800 s, used up at one a second: 62.5 days.
+    assert refusal(larger, "Premium_LRS").why == "500 IOPS after 62 d 12 h (disk IOPS)"
+
+
+# disks-types.md, "Premium SSD bursting": (6,000 - 5,000) × 10 s + (7,000 - 5,000) × 60 s = 130,000
+# in an hour; and max(5,000, 100 MB/s × 4) × 5 s = 25,000, max(1,000, 400 × 4) × 5 s = 8,000.
+@pytest.mark.parametrize(
+    ("stages", "transactions"),
+    [
+        ([(6000, 4 * KIB, 10), (7000, 4 * KIB, 60), (100, 4 * KIB, 3530)], 130_000),
+        ([(10_000, 30_000, 5), (6000, 100_000, 5), (100, 4 * KIB, 3590)], 33_000),
+    ],
+)
+def test_bursts_on_demand_are_counted_as_in_the_example_of_the_guide(stages, transactions):
+    demand = Demand(1024, tuple(Stage(reads(r, b), seconds=s) for r, b, s in stages))
+    on_demand = [
+        row
+        for row in advise([Market(SHIPPED, "azure", "eastus")], demand).rows
+        if row.disk.more == "bursting"
+    ]
+    assert [row.disk.tier for row in on_demand] == ["P30"]
+    assert on_demand[0].burst_ios == pytest.approx(transactions * 730)
+    assert on_demand[0].disk_usd is None
+
+
+def test_transactions_of_a_standard_hdd_are_part_of_its_price():
+    # 100 requests a second are 262,800,000 in 730 h, at 0.0005 $ per 10,000 transactions, capped
+    # at 450,000 an hour for an S4: 360,000 are made.
+    usd = row(asked("azure", 32, 100), "Standard_LRS").disk_usd
+    assert usd == pytest.approx(1.536 + 262_800_000 / 10_000 * 0.0005)
+
+
+# n-family.json and limits_per_gb.json: 6 IOPS per GiB beside 3,000; 30 beside 6,000.
+def test_google_sells_iops_by_the_size():
+    answer = asked("gcp", 500, 10_000)
+    assert row(answer, "pd-balanced").disk.size_gib == 1167
+    assert row(answer, "pd-ssd").disk.size_gib == 500
+    assert row(asked("gcp", 500, 24_000), "pd-ssd").disk.size_gib == 600
+
+
+def test_hyperdisk_balanced_has_500_iops_a_gib():
+    disk = row(asked("gcp", 10, 10_000), "hyperdisk-balanced").disk
+    assert (disk.size_gib, disk.iops, disk.throughput) == (20, 10_000, 140)
+
+
+# ebs-optimized.md: the maximum of a smaller machine is had for 30 minutes a day.
+# c6a.large: (40,000 - 3,600) × 1,800 s, regained in a day: 758.3 a second. 10,000 IOPS use 6,400 a
+# second of it, and are carried for 86,400 × 758.3 / (6,400 + 758.3) = 9,152.9 s a day.
+def test_a_machine_that_bursts_is_enough_for_a_burst():
+    assert row(asked("aws", 500, 10_000, 9152), "gp3").machine == "c6a.large"
+    assert row(asked("aws", 500, 10_000, 9153), "gp3").machine != "c6a.large"
+    assert row(asked("aws", 500, 10_000), "gp3").machine == "c6in.xlarge"
+
+
+def test_a_machine_of_the_users_that_limits_says_so():
+    # 65,520,000 / (5,000 - 3,600) = 46,800 s.
+    answer = asked("aws", 500, 5000, machine="c6a.large")
+    assert not answer.rows
+    assert refusal(answer, "gp3").why == "3,600 IOPS after 13 h (VM IOPS), by c6a.large"
+
+
+def test_a_mix_asks_each_direction_for_its_share():
+    # pd-ssd has its limits for reads and for writes: 70 % of 30,000 are 21,000 = 6,000 + 30 × 500.
+    assert row(asked("gcp", 100, 30_000, share=0.7), "pd-ssd").disk.size_gib == 500
+    assert row(asked("aws", 100, 30_000, share=0.7), "gp3").disk.iops == 30_000
+
+
+class TestLatency:
+    def test_a_promised_worst_within_the_target_meets_it(self):
+        assert row(asked("aws", 100, 1000, p99_ms=1), "io2").latency.target == "met"
+
+    def test_a_usual_latency_within_it_has_to_be_measured(self):
+        assert row(asked("aws", 100, 1000, p99_ms=2), "gp3").latency.target == "measure"
+
+    def test_a_usual_latency_above_it_misses_it(self):
+        answer = asked("azure", 100, 100, p99_ms=5)
+        assert refusal(answer, "Standard_LRS").why == "documented latency is usually 11.2 ms"
+
+    def test_the_slower_direction_counts(self):
+        answer = asked("azure", 100, 100, share=0.5, p99_ms=12)
+        assert "18.1 ms" in refusal(answer, "Standard_LRS").why
+
+    def test_what_is_not_documented_is_not_made_up(self):
+        assert row(asked("gcp", 500, 300, p99_ms=2), "pd-standard").latency.target == (
+            "not documented"
+        )
+
+
+def test_a_price_that_is_not_known_stands_below():
+    answer = asked("azure", 500, 10_000)
+    totals = [row.total_usd for row in answer.rows]
+    known = [usd for usd in totals if usd is not None]
+    assert known == sorted(known)
+    assert totals == known + [None] * (len(totals) - len(known))
+    assert row(answer, "PremiumV2_LRS").total_usd is None
+
+
+def test_no_price_of_a_region_is_taken_for_another():
+    demand = constant(reads(1000), 100, DAY_S)
+    answer = advise([Market(SHIPPED, "aws", "ap-south-1")], demand)
+    assert {row.total_usd for row in answer.rows} == {None}
+
+
+def test_a_type_has_two_rows_at_most_and_disks_inside_machines_none():
+    answer = asked("azure", 600, 4000)
+    types = [row.disk.disk_type for row in answer.rows]
+    assert max(map(types.count, types)) == 2
+    assert answer.left_out == ("temp-disk",)
+
+
+demands = st.builds(
+    constant,
+    st.builds(
+        Load,
+        block_bytes=st.sampled_from([512, 4 * KIB, 16 * KIB, 128 * KIB, MIB]),
+        read_share=st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+        max_per_s=st.integers(1, 60_000).map(float),
+    ),
+    st.integers(1, 20_000),
+    st.sampled_from([60.0, 1800.0, 3600.0, 8 * 3600.0, DAY_S]),
+)
+
+
+def _path(row):
+    disk = limits(row.disk.cloud, row.disk.disk_type, row.disk.size_gib, row.disk.iops,
+                  row.disk.throughput)  # fmt: skip
+    if row.disk.more == "performance_plus":
+        disk = expanded_limits(row.disk.cloud, disk)
+    machine = machine_of(SHIPPED, row.disk.cloud, row.machine, row.disk.disk_type)
+    return path_of(CatalogDisk(disk), machine)
+
+
+@given(demands, st.sampled_from(CLOUDS))
+def test_what_is_advised_carries_the_load_for_a_month_in_the_simulator(demand, cloud):
+    answer = advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand)
+    days = demand.stages * (30 if demand.daily else 1)
+    for advised in answer.rows:
+        if advised.disk.more == "bursting":
+            continue
+        for leg in simulate(_path(advised), days).legs:
+            load = days[leg.stage].load
+            assert load is None or leg.iops >= load.max_per_s * (1 - 1e-6), advised.disk.words()
+
+
+@settings(max_examples=25)
+@given(demands, st.sampled_from(CLOUDS))
+def test_no_cheaper_disk_of_the_type_carries_it(demand, cloud):
+    region = price_book(cloud).region
+    answer = advise([Market(SHIPPED, cloud, region)], demand)
+    for name, entry in catalogue(cloud).disks.items():
+        if entry.size_gib is None or entry.place != "network":
+            continue
+        found = next((row.disk for row in answer.rows if row.disk.disk_type == name), None)
+        own = None if found is None else disk_hourly_usd(SHIPPED, cloud, found.spec, region)
+        for spec in _near(name, entry, demand.size_gib, found):
+            sold = disk_limits(cloud, spec)
+            gates = path_of(CatalogDisk(sold), MachineLimits("")).gates if sold else ()
+            if not gates or not carries(gates, demand):
+                continue
+            assert found is not None, spec
+            usd = disk_hourly_usd(SHIPPED, cloud, spec, region)
+            assert own is None or usd is None or usd >= own * (1 - 1e-9), (spec, found.words())
+
+
+def _near(name, entry, least, found):
+    """Disks of a type: the ends of what is sold, every tier, and what is next to the found one."""
+    sizes = {entry.size_gib.max, least, *(tier.gib for tier in _tiers(entry))}
+    if found is not None:
+        sizes |= {found.size_gib, found.size_gib - 1}
+    sizes = [max(s, entry.size_gib.min) for s in sizes if least <= s <= entry.size_gib.max]
+    bought = [
+        _bought(entry.iops, found and found.iops),
+        _bought(entry.throughput, found and found.throughput),
+    ]
+    for size, iops, rate in itertools.product(sizes, *bought):
+        yield DiskSpec(type=name, size_gib=size, iops=iops, throughput_mib_per_s=rate)
+
+
+def _tiers(entry):
+    return entry.tiers.rows if entry.tiers else ()
+
+
+def _bought(quantity, found):
+    if quantity is None or not quantity.provisioned:
+        return [None]
+    near = [] if found is None else [found, found - 1, found // 2]
+    return [n for n in {quantity.min, quantity.max, *near} if quantity.min <= n <= quantity.max]
+
+
+@given(demands, st.sampled_from(CLOUDS))
+def test_why_has_words_for_what_is_refused(demand, cloud):
+    for one in advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand).refused:
+        assert one.why
+
+
+def test_a_load_that_is_carried_has_no_reason():
+    path = path_of(CatalogDisk(limits("aws", "gp2", 1000)), MachineLimits(""))
+    assert why(path, constant(reads(3000), 1000, DAY_S)) == ""
+    assert math.isinf(headroom((), constant(reads(1), 1, DAY_S)))
+
+
+def hours(*rates):
+    """A record of an hour a rate, from a Tuesday on."""
+    samples = tuple(
+        Sample(1_794_873_600.0 + 3600 * n, 3600.0, rate * 0.7, rate * 0.3, rate * 2867, rate * 1229)
+        for n, rate in enumerate(rates)
+    )
+    return Recorded("sda", samples, is_dated=True)
+
+
+class TestRecorded:
+    # gp2 of 200 GiB: 600 IOPS, 5,400,000 credits. 3,000 from 02:00 on use 2,400 a second: 2,250 s.
+    RECORD = hours(100, 100, 3000, 2000, 100, 0)
+
+    def test_it_is_held_back_when_the_credit_is_gone(self):
+        answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
+        assert refusal(answer, "gp2").why == (
+            "held back 23 % of the time, Tue 02:37 to Tue 04:00 (disk IOPS)"
+        )
+        assert row(answer, "gp3").disk.iops == 3000
+
+    def test_the_size_that_is_advised_is_the_smallest_that_is_never_held_back(self):
+        # 3 a GiB: (3,000 - b) × 3,600 + (2,000 - b) × 3,600 = 5,400,000 → b = 1,750.
+        answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
+        assert row(answer, "gp2").disk.size_gib == 584
+        larger = path_of(CatalogDisk(limits("aws", "gp2", 583)), MachineLimits(""))
+        assert why(larger, recorded(self.RECORD, 583))
+
+    def test_idle_time_regains_credit_and_a_gap_is_no_idle_time(self):
+        gates = disk_gates("aws", "gp2", 200)
+        assert carries(gates, recorded(hours(2000, 0, 0, 0, 2000), 200))
+        assert not carries(gates, recorded(hours(2000, 2000), 200))
+
+    def test_its_time_is_told_without_a_calendar(self):
+        undated = replace(self.RECORD, is_dated=False)
+        samples = tuple(replace(s, at_s=s.at_s - 1_794_873_600) for s in undated.samples)
+        path = path_of(CatalogDisk(limits("aws", "gp2", 200)), MachineLimits(""))
+        assert "2 h 38 min to 4 h (" in why(path, recorded(replace(undated, samples=samples), 200))
+
+    def test_a_month_of_it_is_priced_as_if_it_went_on(self):
+        demand = recorded(hours(100, 0), 32)
+        answer = advise([Market(SHIPPED, "azure", "eastus")], demand)
+        usd = row(answer, "Standard_LRS").disk_usd
+        assert usd == pytest.approx(1.536 + 50 * 730 * 3600 / 10_000 * 0.0005)
+
+
+@given(st.lists(st.integers(0, 9000), min_size=1, max_size=12).filter(any), st.sampled_from(CLOUDS))
+def test_what_is_advised_serves_all_of_a_record_in_the_simulator(rates, cloud):
+    demand = recorded(hours(*rates), 50)
+    answer = advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand)
+    for advised in answer.rows:
+        if advised.disk.more != "bursting":
+            assert why(_path(advised), demand) == ""
+
+
+def test_a_type_that_carries_it_with_more_is_not_said_to_fail_in_every_size():
+    answer = asked("azure", 100, 3000, 1800)
+    plus = row(answer, "Standard_LRS")
+    assert plus.disk.more == "performance_plus"
+    assert all(not one.most for one in answer.refused if one.disk.disk_type == "Standard_LRS")

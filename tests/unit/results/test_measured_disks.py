@@ -1,0 +1,78 @@
+"""What was measured of a disk stands in place of what is documented, and no emulated run does."""
+
+import pytest
+import sqlalchemy as sa
+from tests.books import SHIPPED
+from tests.rigs.replicates import measured
+
+from diskbench.model.expectation import Load
+from diskbench.plan.advise import Market, advise
+from diskbench.plan.cheapest_disk import Sold
+from diskbench.plan.demand import DAY_S, constant
+from diskbench.results.measured_disks import measured_disks
+from diskbench.store.database import transaction
+from diskbench.store.result_tables import measurement
+from diskbench.store.schema import run
+
+GP2 = Sold(cloud="aws", disk_type="gp2", size_gib=20)
+
+
+def demand(rate=80.0, p99_ms=None, block=4096):
+    return constant(Load(block_bytes=block, max_per_s=rate), 20, DAY_S, p99_ms)
+
+
+@pytest.fixture
+def stored(database):
+    """Three machines with gp2 of 20 GiB: 90, 95 and 99 IOPS."""
+    measured(database, [90.0, 95.0, 99.0])
+    _change(database, run.c.disk_size_bytes, 20 * 2**30)
+    _change(database, run.c.disk_type, "gp2")
+    return database
+
+
+def _change(database, column, value):
+    with transaction(database) as connection:
+        connection.execute(sa.update(column.table).values({column.name: value}))
+
+
+def test_the_median_of_the_trials_is_said_with_n_date_and_trust(stored):
+    found = measured_disks(stored, demand())(GP2, None)
+    assert (found.iops, found.n, found.p99_ms) == (95.0, 3, None)
+    assert found.date.startswith("20")
+    assert found.trust in ("no", "with care", "yes")
+
+
+def test_another_disk_size_or_block_was_not_measured(stored):
+    of = measured_disks(stored, demand())
+    assert of(GP2.model_copy(update={"size_gib": 21}), None) is None
+    assert of(GP2.model_copy(update={"disk_type": "gp3"}), None) is None
+    assert of(GP2.model_copy(update={"iops": 3000}), None) is None
+    assert of(GP2, "c6a.large") is None
+    assert measured_disks(stored, demand(block=8192))(GP2, None) is None
+
+
+def test_emulated_runs_count_only_where_they_are_asked_for(stored):
+    _change(stored, run.c.emulated, value=True)
+    assert measured_disks(stored, demand())(GP2, None) is None
+    assert measured_disks(stored, demand(), emulated=True)(GP2, None).n == 3
+
+
+def test_what_was_measured_decides_before_what_is_documented(stored):
+    _change(stored, run.c.instance_type, "c6a.large")
+
+    def answer(rate, p99_ms=None):
+        asked = demand(rate, p99_ms)
+        market = Market(SHIPPED, "aws", "us-east-1", measured=measured_disks(stored, asked))
+        return advise([market], asked)
+
+    def gp2(found):
+        return next(row for row in found.rows if row.disk.disk_type == "gp2")
+
+    assert gp2(answer(80.0)).measured.iops == 95.0
+    refused = {one.disk.disk_type: one.why for one in answer(98.0).refused}  # documented: 100
+    assert refused["gp2"] == "measured 95.0 IOPS here"
+
+    _change(stored, measurement.c.p99_ns, 3e6)
+    assert gp2(answer(80.0, p99_ms=4.0)).latency.target == "met"
+    refused = {one.disk.disk_type: one.why for one in answer(80.0, p99_ms=2.0).refused}
+    assert refused["gp2"] == "measured p99 3 ms here"

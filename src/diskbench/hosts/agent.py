@@ -36,7 +36,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 SYS, PROC, DEV, RUN = "/sys", "/proc", "/dev", "/run"
 """Where the kernel and udev tell of themselves; tests put other directories there."""
@@ -49,12 +49,28 @@ class Failed(Exception):
 
 
 def read(path: str, most: int = 1 << 24) -> str:
-    """The text of a file, at most so many bytes; empty where it cannot be read."""
+    """The text of a file, at most so many bytes; empty where it cannot be read. Python 3.6 has no
+    UTF-8 where the locale has none: what is read is decoded as names of files are."""
     try:
         with open(path, "rb") as file:
-            return file.read(most).decode("utf-8", "surrogateescape")
+            return os.fsdecode(file.read(most))
     except OSError:
         return ""
+
+
+def lines_of(text: str) -> List[str]:
+    """The lines of a text of the kernel, which ends lines with a newline alone: the name of a mount
+    point may hold what str.splitlines takes for an end."""
+    return text.split("\n")[: None if text[-1:] not in ("", "\n") else -1]
+
+
+def native(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A value of JSON with its texts as this Python has the names of files."""
+    if isinstance(value, str):
+        return os.fsdecode(value.encode("utf-8", "surrogateescape"))
+    if isinstance(value, dict):
+        return {native(key): native(one) for key, one in value.items()}
+    return [native(one) for one in value] if isinstance(value, list) else value
 
 
 def first_line(path: str) -> str:
@@ -71,7 +87,7 @@ def number_in(path: str) -> int:
 def write(name: str, lines: Iterable[str]) -> None:
     """Write a file of lines. Raises OSError."""
     with open(name, "wb") as file:
-        file.write("".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape"))
+        file.write(os.fsencode("".join(line + "\n" for line in lines)))
 
 
 def remove(path: str) -> None:
@@ -136,8 +152,9 @@ def program(name: str) -> str:
     return ""
 
 
-def ran(*words: str, timeout: float = 60) -> Tuple[int, str]:
-    """The exit status of a command, and what it printed; 127 where it is missing."""
+def ran(*words: str, timeout: Optional[float] = 60) -> Tuple[int, str]:
+    """The exit status of a command, and what it printed; 127 where it is missing. What changes a
+    disk or a mount gets no `timeout`: it would be killed half done."""
     out = subprocess.PIPE
     try:
         done = subprocess.run(
@@ -147,7 +164,7 @@ def ran(*words: str, timeout: float = 60) -> Tuple[int, str]:
         return 124, f"{words[0]} did not end within {timeout:g} s"
     except OSError as error:
         return 127, f"{words[0]}: {error.strerror}"
-    return done.returncode, done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+    return done.returncode, os.fsdecode(done.stdout).rstrip("\n")
 
 
 def kill(process: int, number: int) -> None:
@@ -260,11 +277,14 @@ def below(number: str) -> Iterator[str]:
 
 
 class Mount:
-    """A line of mountinfo, as proc_pid_mountinfo(5) has it."""
+    """A line of mountinfo, as proc_pid_mountinfo(5) has it. Raises Failed for any other: what is
+    mounted there is not known."""
 
     def __init__(self, line: str) -> None:
         left, _, right = line.partition(" - ")
         fields, more = left.split(" "), right.split(" ")
+        if len(fields) < 6 or len(more) < 2 or not re.fullmatch("[0-9]+:[0-9]+", fields[2]):
+            raise Failed(f"a line of mountinfo cannot be read: {line!r}")
         self.id, self.number, self.point = fields[0], fields[2], unescaped(fields[4])
         self.kind, self.source = more[0], unescaped(more[1])
 
@@ -276,14 +296,13 @@ def unescaped(text: str) -> str:
 
 def mount_lines(*names: str) -> List[str]:
     """The lines of mountinfo of these processes, each once."""
-    lines = [line for name in names for line in read(f"{PROC}/{name}/mountinfo").splitlines()]
+    lines = [line for name in names for line in lines_of(read(f"{PROC}/{name}/mountinfo"))]
     return list(dict.fromkeys(lines))
 
 
 def mounts(*names: str) -> List[Mount]:
     """What is mounted, as these processes see it; this one where none is named."""
-    lines = mount_lines(*(names or ("self",)))
-    return [Mount(line) for line in lines if len(line.split(" - ")[0].split(" ")) > 4]
+    return [Mount(line) for line in mount_lines(*(names or ("self",)))]
 
 
 def mounted_on(point: str) -> List[str]:
@@ -292,7 +311,8 @@ def mounted_on(point: str) -> List[str]:
 
 
 def mounted_below(path: str) -> bool:
-    """Whether anything is mounted there or below."""
+    """Whether anything is mounted there or below. The kernel names mount points without links."""
+    path = os.path.realpath(path)
     return any(one.point == path or one.point.startswith(path + "/") for one in mounts())
 
 
@@ -310,7 +330,7 @@ def mount_of(path: str) -> Optional[Mount]:
 
 def swaps() -> Set[str]:
     """The numbers of the devices in use as swap."""
-    lines = read(PROC + "/swaps").splitlines()[1:]
+    lines = lines_of(read(PROC + "/swaps"))[1:]
     return {number_of(unescaped(line.split()[0])) for line in lines if line.split()} - {""}
 
 
@@ -387,7 +407,7 @@ def own_identities(number: str) -> List[str]:
 
 def udev(number: str) -> Dict[str, str]:
     """What udev wrote down of a device."""
-    lines = read(f"{RUN}/udev/data/b{number}").splitlines()
+    lines = lines_of(read(f"{RUN}/udev/data/b{number}"))
     pairs = (line[2:].partition("=") for line in lines if line.startswith("E:"))
     return {key: value for key, _, value in pairs}
 
@@ -470,7 +490,7 @@ def disks_of_file(path: str, device: int) -> Set[str]:
     number = number_text(device)
     if os.path.exists(sysfs(number)):
         return physical(number)
-    on = mount_of(path)  # btrfs, ZFS, overlay, NFS …: by what is mounted there
+    on = mount_of(path)  # btrfs, ZFS, overlay, NFS ...: by what is mounted there
     if on is None:
         return {number}
     source = number_of(on.source) if on.source.startswith("/dev/") else ""
@@ -586,6 +606,8 @@ class Disk:
         paths = ["/dev/" + one for one in [name] + [part for _, part in parts]]
         # Also as process 1 sees it, and by name: btrfs and its like number their mounts themselves.
         found = mounts("self", "1")
+        if not found:
+            raise Failed("what is mounted cannot be read")
         points = {one.point for one in found if one.number in numbers or one.source in paths}
         if points:
             raise Failed(f"{self.path} is mounted on {' '.join(sorted(points))}")
@@ -616,32 +638,35 @@ class Disk:
 
     def check_content(self, uuid: str = "") -> None:
         """Raise Failed unless it is empty; with `uuid` unless it holds only that filesystem."""
+        what = self.content(uuid)
+        if what:
+            raise Failed(f"{self.path} holds {what}, which diskbench did not make")
+
+    def content(self, uuid: str = "") -> str:
+        """What it holds beside the filesystem `uuid`; empty for nothing. Raises Failed where that
+        cannot be told."""
         status, said = ran("blkid", "-p", "-o", "export", self.held)
-        values = dict(line.partition("=")[::2] for line in said.splitlines())
-        ours = ", which diskbench did not make"
+        values = dict(line.partition("=")[::2] for line in lines_of(said))
         if status == 0:
             table = values.get("PTTYPE")
             if table or not uuid or values.get("UUID") != uuid:
-                what = (
+                return (
                     f"a partition table ({table})" if table else values.get("TYPE", "a signature")
                 )
-                raise Failed(f"{self.path} holds {what}{ours}")
         elif status == 8:
-            raise Failed(f"{self.path} holds signatures that contradict each other{ours}")
+            return "signatures that contradict each other"
         elif status != 2 or said:
             raise Failed(f"{self.path} cannot be examined: {said}")
         # blkid says 2 also of what it cannot open, and stops at the first of several signatures.
         status, said = ran("wipefs", "-n", "-p", self.held)
         if status:
             raise Failed(f"{self.path} cannot be examined: {said}")
-        rows = [line.split(",") for line in said.splitlines() if line and not line.startswith("#")]
-        kinds = [row[-1] for row in rows if not uuid or row[1:2] != [uuid]]
-        if kinds:
-            raise Failed(f"{self.path} holds {' '.join(kinds)}{ours}")
+        rows = [line.split(",") for line in lines_of(said) if line and not line.startswith("#")]
+        return " ".join(row[-1] for row in rows if not uuid or row[1:2] != [uuid])
 
     def carries(self, uuid: str) -> bool:
         """Whether blkid finds this UUID on it."""
-        return f"UUID={uuid}" in ran("blkid", "-p", "-o", "export", self.held)[1].splitlines()
+        return f"UUID={uuid}" in ran("blkid", "-p", "-o", "export", self.held)[1].split("\n")
 
 
 # --- One measurement at a time on a disk, by any user
@@ -652,6 +677,9 @@ DEAD_S = 3600
 """Seconds after its turn from which a claim that no process holds is removed; our choice."""
 LOCK_S = 10.0
 """Seconds that a lock may be held by somebody else before it is done without; our choice."""
+MOST_AHEAD = 10**6
+"""By how much a ticket may be above the uptime (s): each of a crowd takes one more. Who writes a
+larger one would have all others wait behind it."""
 CLAIM_BYTES = 16384
 _CLAIM = re.compile(r"(ticket|pid|since|until|runs|trial|user|disks|state) ([A-Za-z0-9:._/@ ?-]+)")
 
@@ -677,8 +705,10 @@ class Claim:
         figures = {
             key: value for key, value in values.items() if re.fullmatch("[0-9]{1,14}", value)
         }
-        self.ticket = int(figures["ticket"]) if "ticket" in figures else None
-        self.since, self.until = figures.get("since", ""), int(figures.get("until", 0))
+        now = uptime()
+        ticket, until = int(figures.get("ticket", 10**14)), int(figures.get("until", 0))
+        self.ticket = ticket if ticket <= now + MOST_AHEAD else None
+        self.since, self.until = figures.get("since", ""), until if until <= now + DEAD_S else 0
         self.runs = values.get("runs") == "1"
 
     @property
@@ -1137,8 +1167,11 @@ class Unit:
         self.fio_exit = 126
         self.boot, self.oom_before = boot_id(), oom_kills()
         self._stage, self._stage_end = "check", uptime() + 600
-        self._over, self._sampling = threading.Event(), threading.Lock()
+        self._over, self._writing = threading.Event(), threading.Lock()
         self._samples = self._anchor = -1
+        self._fio: "Optional[subprocess.Popen[bytes]]" = None
+        self._interim: Optional[Interim] = None  # from the start of fio until it is in fio.json
+        self._is_closed = False  # nothing is written any more: the files are summed
         flags = os.O_APPEND | os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
         self._live = os.open("live.tsv", flags, 0o600)
         self._woken, self._wake = os.pipe()  # a signal writes to it, too: a lock could be held then
@@ -1170,9 +1203,11 @@ class Unit:
         if not self.signal and not os.path.exists("stop"):
             self.signal = number
 
-    def fault(self, error: OSError) -> None:
-        """Something cannot be written: the unit ends."""
-        self.broken = self.broken or str(full(os.getcwd(), error))
+    def fault(self, error: Exception) -> None:
+        """Something cannot be written, or this program is wrong: the unit ends."""
+        is_os = isinstance(error, OSError)
+        why = full(os.getcwd(), error) if is_os else f"{type(error).__name__}: {error}"
+        self.broken = self.broken or str(why)
         self.wake()
 
     def keep(self, name: str, lines: Iterable[str]) -> None:
@@ -1202,10 +1237,12 @@ class Unit:
 
     def tell(self, line: str) -> None:
         """A line for whoever follows."""
-        try:
-            os.write(self._live, line.encode("utf-8", "surrogateescape") + b"\n")
-        except OSError as error:
-            self.fault(error)
+        with self._writing:
+            try:
+                if not self._is_closed:
+                    os.write(self._live, os.fsencode(line) + b"\n")
+            except OSError as error:
+                self.fault(error)
         try:
             os.write(self._alive, b"\0")
         except OSError:
@@ -1229,14 +1266,12 @@ class Unit:
         """The machine's counters, with the time by the uptime since fio began."""
         lines = [f"@ {self.started + now - self.began:.9f}"]
         lines += [
-            one
-            for one in read(PROC + "/stat").splitlines()
-            if one[:3] == "cpu" or one[:4] == "ctxt"
+            one for one in lines_of(read(PROC + "/stat")) if one[:3] == "cpu" or one[:4] == "ctxt"
         ]
         lines.append(first_line(PROC + "/loadavg"))
-        disks = read(PROC + "/diskstats").splitlines()
+        disks = lines_of(read(PROC + "/diskstats"))
         lines += [one for one in disks if ":".join(one.split(None, 2)[:2]) in self.spec["sampled"]]
-        with self._sampling:
+        with self._writing:
             try:
                 if self._samples >= 0:
                     os.write(self._samples, ("\n".join(lines) + "\n").encode())
@@ -1305,6 +1340,9 @@ class Unit:
         self.check()  # who is mounted says more than who is busy
         if busy is not None:
             raise busy
+        for disk in self.disks:
+            if disk.descriptor < 0:
+                raise Failed(disk.path + " was not there when it was to be opened")
         lines = [
             "held open "
             + ("with its filesystem" if self.mount else "exclusively (O_EXCL), by python3")
@@ -1324,9 +1362,9 @@ class Unit:
         self._anchor = -1
         remove("held.fio")
 
-    def refuse(self, why: Failed) -> NoReturn:
-        """End before fio; what a stop cut short has found nothing."""
-        raise Over(126) if self.asked() else Over(125, f"refused: {why}")
+    def refused(self, why: Failed) -> Over:
+        """The end before fio; what a stop cut short has found nothing."""
+        return Over(126) if self.asked() else Over(125, f"refused: {why}")
 
     def prepare(self) -> None:
         """All that comes before fio: its turn, its disks, its caches. Raises Over."""
@@ -1341,7 +1379,7 @@ class Unit:
         except Busy as busy:
             raise Over(125, str(busy)) from busy
         except Failed as failed:
-            self.refuse(failed)
+            raise self.refused(failed) from failed
         self.clear_caches()
         if self.limit:
             raise Over(125, f"took too long: {self.limit}")
@@ -1381,12 +1419,21 @@ class Unit:
         )
 
     def _files(self) -> Lines:
-        """The test files, on the filesystem of the directory of test files."""
+        """The test files, on the filesystem of the directory of test files. One that is gone since
+        it was listed is none: fio may unlink its files while its cache is dropped."""
+
+        def kind(path: str) -> int:
+            try:
+                found = os.lstat(path)
+            except FileNotFoundError:
+                return 0
+            return stat.S_IFMT(found.st_mode) if found.st_dev == device else 0
+
         device = os.stat(self.work).st_dev
         for place, names, files in os.walk(self.work):
-            names[:] = [one for one in names if os.lstat(os.path.join(place, one)).st_dev == device]
+            names[:] = [one for one in names if kind(os.path.join(place, one)) == stat.S_IFDIR]
             paths = [os.path.join(place, name) for name in files]
-            yield from (path for path in paths if stat.S_ISREG(os.lstat(path).st_mode))
+            yield from (path for path in paths if kind(path) == stat.S_IFREG)
 
     def _drop_files(self) -> Optional[int]:
         """Write each test file out and drop what is cached of it; None where that was cut short."""
@@ -1466,9 +1513,9 @@ class Unit:
             for disk in self.disks:
                 disk.check_same()
             self.check()
+            job = self._job()
         except Failed as failed:
-            self.refuse(failed)
-        job = self._job()
+            raise self.refused(failed) from failed
         self.enter("fio", self.limits["fio"] or FOREVER_S)
         self.beside.update(self.turn.beside())
         pages = list(volume_pages("before", self.spec["sampled"]))
@@ -1521,16 +1568,16 @@ class Unit:
         if not self.disks or self.mount:
             return "job.fio"
         # fio takes a colon for the end of a name, where it is not escaped.
-        to = {
-            disk.path.replace(":", "\\:"): f"/proc/self/fd/{disk.descriptor}" for disk in self.disks
-        }
+        to = {disk.path.replace(":", "\\:"): str(disk.descriptor) for disk in self.disks}
         lines = []
-        for line in read("job.fio").splitlines():
-            if line.startswith("filename="):
-                value = line[len("filename=") :]
-                line = "filename=" + (
-                    to.get(value) or ":".join(to.get(one, one) for one in value.split(":"))
-                )
+        for line in lines_of(read("job.fio")):
+            key, _, value = line.partition("=")
+            if key.strip() == "filename":
+                names = re.split(r"(?<!\\):", value.strip())
+                for name in names:
+                    if name not in to:
+                        raise Failed(f"job.fio names {name}, which is no disk of this step")
+                line = "filename=" + ":".join("/proc/self/fd/" + to[name] for name in names)
             lines.append(line)
         write("held.fio", lines)
         return "held.fio"
@@ -1563,31 +1610,41 @@ class Unit:
             )
         except OSError as error:
             raise Over(125, f"refused: fio cannot be started: {error.strerror}") from error
+        self._fio, self._interim = fio, Interim()
         self.keep("fio.pid", [str(fio.pid)])
-        reader = self._thread(self._read_fio, document, fio)
+        reader = self._thread(self._read_fio, document, fio, self._interim)
         if self.spec["drop_every"]:
             self._thread(self._drop_often, self.spec["drop_every"], fio)
         killed_from = 0.0
-        while fio.poll() is None or reader.is_alive():
-            if fio.returncode is not None and ours >= 0:
+        while not has_ended(fio) or reader.is_alive():
+            if has_ended(fio) and ours >= 0:
                 os.close(ours)
                 ours = -1
             if not killed_from and self.over():
                 # As SIGINT for fio, but that it also ends a fio whose handler is not set yet.
-                kill(fio.pid, signal.SIGTERM)
+                if not has_ended(fio):
+                    kill(fio.pid, signal.SIGTERM)
                 killed_from = uptime() + self.limits["stop_patience"]
                 self.enter("end", self.limits["stop_patience"] * 3)
             if killed_from and uptime() >= killed_from:
-                for process in [*children(fio.pid), fio.pid]:
-                    kill(process, signal.SIGKILL)
+                self._kill_fio()
             if killed_from and self.past():
                 # What SIGKILL does not end waits for its disk in the kernel: it is left behind.
                 self.limit = self.limit or "kill"
                 break
-            self.wait(0.2 if killed_from or fio.returncode is not None else 1.0)
-        if fio.returncode is not None:
-            self.fio_exit = fio.returncode if fio.returncode >= 0 else 128 - fio.returncode
+            self.wait(0.2 if killed_from or has_ended(fio) else 1.0)
+        if has_ended(fio):
+            status = fio.wait()
+            self.fio_exit = status if status >= 0 else 128 - status
             self.keep("fio.exit", [str(self.fio_exit)])
+
+    def _kill_fio(self) -> None:
+        """End fio and all that it has forked, each in a session of its own, at once."""
+        if self._fio is not None and self._fio.returncode is None:
+            # Not reaped by now, so its number is still its own.
+            kill(-self._fio.pid, signal.SIGKILL)
+            for process in living_in(os.getcwd(), self.state):
+                kill(process, signal.SIGKILL)
 
     def _thread(self, work: Callable[..., None], *given: object) -> threading.Thread:
         """A thread that does some work beside, and wakes the main thread when it has ended."""
@@ -1595,7 +1652,7 @@ class Unit:
         def worked() -> None:
             try:
                 work(*given)
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - a mistake of ours ends the unit, too
                 self.fault(error)
             self.wake()
 
@@ -1603,13 +1660,13 @@ class Unit:
         thread.start()
         return thread
 
-    def _read_fio(self, document: int, fio: "subprocess.Popen[bytes]") -> None:
+    def _read_fio(self, document: int, fio: "subprocess.Popen[bytes]", interim: Interim) -> None:
         """Read what fio prints: its documents until all that write them have ended, of which the
         newest is kept; of its two streams the first MiB, two seconds longer at most."""
         pipes = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
         flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
         files = {pipe.fileno(): os.open(name, flags, 0o600) for pipe, name in pipes if pipe}
-        left, interim, end = dict.fromkeys(files, 1 << 20), Interim(), 0.0
+        left, end = dict.fromkeys(files, 1 << 20), 0.0
         reads = {document, *files}
         while reads and (document in reads or uptime() < end):
             for pipe in select.select(reads, [], [], 1.0 if document in reads else 0.1)[0]:
@@ -1618,17 +1675,28 @@ class Unit:
                     reads.remove(pipe)
                     end = uptime() + 2 if pipe == document else end
                 elif pipe == document:
-                    for line in interim.feed(data):
+                    with self._writing:
+                        lines = list(interim.feed(data))
+                    for line in lines:
                         self.tell(line)
                 elif left[pipe] > 0:
-                    os.write(files[pipe], data[: left[pipe]])
+                    with self._writing:
+                        if self._interim is not None:
+                            os.write(files[pipe], data[: left[pipe]])
                     left[pipe] -= len(data)
-        with open("fio.json", "wb") as file:
-            file.write(interim.text())
+        self._keep_document()
+
+    def _keep_document(self) -> None:
+        """Write what fio printed to fio.json, once."""
+        with self._writing:
+            interim, self._interim = self._interim, None
+            if interim is not None:
+                with open("fio.json", "wb") as file:
+                    file.write(interim.text())
 
     def _drop_often(self, seconds: float, fio: "subprocess.Popen[bytes]") -> None:
         """Drop the page cache at an interval while fio runs."""
-        while not self._over.wait(seconds) and fio.poll() is None:
+        while not self._over.wait(seconds) and not has_ended(fio):
             try:
                 with open("/proc/sys/vm/drop_caches", "w") as switch:
                     switch.write("1")
@@ -1654,8 +1722,9 @@ class Unit:
                 reason = self.measure()
         except Over as over:
             self.fio_exit, reason = over.status, over.reason
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - a mistake of ours: fio does not outlive it
             self.fault(error)
+            self._kill_fio()
         if self.limit == "go":  # nobody came: the next one who comes starts the unit anew
             self._over.set()
             beats.join(5.0)
@@ -1672,9 +1741,12 @@ class Unit:
             self.turn.leave()
             self.release()
             write("end.txt", self._end_facts())
+            self._keep_document()  # of a fio that is left behind, whose reader goes on
             sums = [f"{sha256(name)}  {name}" for name in kept_files() if name != "live.tsv"]
             self._over.set()
             beats.join(5.0)  # until here signs of life are written to live.tsv
+            with self._writing:
+                self._is_closed = True
             write("SHA256SUMS", [*sums, f"{sha256('live.tsv')}  live.tsv"])
         except OSError as error:
             self.fault(error)
@@ -1714,9 +1786,22 @@ def sha256(name: str) -> str:
     return digest.hexdigest()
 
 
-def children(parent: int) -> List[int]:
-    """The processes that a process forked: fio's outlive it when it is killed."""
-    return [process for process in processes() if stat_fields(process)[1:2] == [str(parent)]]
+def has_ended(process: "subprocess.Popen[bytes]") -> bool:
+    """Whether a child has ended. It is not reaped by that: until Popen.wait nobody else gets its
+    number, or its group's, so that a signal reaches no stranger."""
+    flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    return process.returncode is not None or os.waitid(os.P_PID, process.pid, flags) is not None
+
+
+def living_in(directory: str, state: str) -> Iterator[int]:
+    """The processes in a directory, or below it, that carry the mark of a trial's units."""
+    for process in processes():
+        try:
+            at = os.readlink(f"{PROC}/{process}/cwd")
+        except OSError:
+            continue
+        if (at + "/").startswith(directory + "/") and is_of_trial(process, state):
+            yield process
 
 
 _NO_EVIDENCE = re.compile(
@@ -1790,7 +1875,7 @@ _TOOLS = (
 def say(line: str) -> None:
     """Send one line."""
     with _OUT:
-        sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        sys.stdout.buffer.write(os.fsencode(line) + b"\n")
         sys.stdout.buffer.flush()
 
 
@@ -1832,7 +1917,7 @@ def facts(asked: Request) -> Lines:
     can_sudo = os.getuid() == 0 or ran("sudo", "-n", "true")[0] == 0
     yield from section("sudo", "yes" if can_sudo else "no")
     yield from section("uname", system.release, system.machine)
-    yield from section("os", *(read("/etc/os-release") or read("/usr/lib/os-release")).splitlines())
+    yield from section("os", *lines_of(read("/etc/os-release") or read("/usr/lib/os-release")))
     cpuinfo = read(PROC + "/cpuinfo")
     yield from section("cpuinfo", *re.findall(rf"^(?:{_CPU})\s*:.*$", cpuinfo, re.MULTILINE))
     if re.search(r"^flags\s*:.* hypervisor", cpuinfo, re.MULTILINE):
@@ -1843,7 +1928,7 @@ def facts(asked: Request) -> Lines:
         ("cgroup", SYS + "/fs/cgroup/cpu.max"), ("boot", PROC + "/sys/kernel/random/boot_id"),
         ("cloudinit", RUN + "/cloud-init/instance-data.json"),
     ):  # fmt: skip
-        yield from section(title, *read(file).splitlines())
+        yield from section(title, *lines_of(read(file)))
     yield from section("online", str(os.sysconf("SC_NPROCESSORS_ONLN")))
     dmi = {name: f"{SYS}/class/dmi/id/{name}" for name in _DMI.split()}
     yield from section(
@@ -1880,13 +1965,8 @@ def fio_facts(known: str) -> Lines:
     if identity and identity == known:
         return
     # A wrapper may print other lines, too. The two run side by side.
-    said = (
-        ran("sh", "-c", "fio --enghelp 2>/dev/null & fio --version 2>/dev/null; wait")[
-            1
-        ].splitlines()
-        if path
-        else []
-    )
+    both = "fio --enghelp 2>/dev/null & fio --version 2>/dev/null; wait"
+    said = lines_of(ran("sh", "-c", both)[1]) if path else []
     yield from section("fio", *[line for line in said if line.startswith("fio-")][:1])
     yield from section("engines", *said)
 
@@ -1901,7 +1981,7 @@ def disk_facts(at: str, is_device: bool) -> Lines:
         yield from section("statfs", f"{room.f_frsize} {room.f_blocks} {room.f_bavail}")
         yield from section("mountid", on.id if on else "")
         number = number_text(os.stat(at).st_dev)
-        if not os.path.exists(sysfs(number)) and on:  # btrfs, overlay …: by the mount's source
+        if not os.path.exists(sysfs(number)) and on:  # btrfs, overlay ...: by the mount's source
             number = number_of(on.source)
     if number and os.path.exists(sysfs(number)):
         disk = whole_disk(number)
@@ -2007,12 +2087,12 @@ def looked_closely(number: str, looks: int) -> Lines:
     if program("wipefs") and program("blkid"):
         yield "tools=yes"
     status, said = ran("blkid", "-p", "-o", "export", path)
-    for key, _, value in (line.partition("=") for line in said.splitlines()):
+    for key, _, value in (line.partition("=") for line in lines_of(said)):
         if key in ("TYPE", "PTTYPE"):
             yield f"{'signature' if key == 'TYPE' else 'table'}={value}"
     if status == 8:
         yield "signature=several that contradict each other"
-    rows = [line for line in ran("wipefs", "-n", "-p", path)[1].splitlines() if line[:1] != "#"]
+    rows = [line for line in lines_of(ran("wipefs", "-n", "-p", path)[1]) if line[:1] != "#"]
     yield from ("wipefs=" + row.rpartition(",")[2] for row in rows if "," in row)
     # udev, or another diskbench, may inspect it at this moment; a list does not wait long for each.
     if stays(lambda: is_busy(path), looks):
@@ -2069,7 +2149,7 @@ def put(path: str, text: str) -> None:
     new = f"{os.path.dirname(path)}/new.{os.getpid()}"
     try:
         with open(new, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
+            file.write(os.fsencode(text))
         os.rename(new, path)
     except OSError as error:
         failed = full(os.path.dirname(path), error)
@@ -2102,7 +2182,7 @@ def begin(asked: Request, state: str, directory: str) -> None:
         raise full(state, error) from error
     if not is_own_directory(directory):
         raise Failed(directory + " belongs to somebody else")
-    files = json.loads(sys.stdin.buffer.read().decode())
+    files = native(json.loads(sys.stdin.buffer.read().decode()))
     for name, text in files.items():
         put(f"{directory}/{name}", text)
     put(directory + "/.agent.py", SOURCE)
@@ -2123,7 +2203,7 @@ def begin(asked: Request, state: str, directory: str) -> None:
     os.close(listens)
     remove(ready)
     if not os.path.exists(directory + "/pid"):
-        why = (read(directory + "/unit.err").strip().splitlines() or [""])[-1]
+        why = read(directory + "/unit.err").strip().rpartition("\n")[2]
         if has_begun:
             raise Failed(no_room(directory) or f"it did not begin: {why}")
         open(directory + "/stop", "a").close()  # for one that begins yet
@@ -2164,7 +2244,7 @@ def unit_process(directory: str, ready: str) -> None:
         remove(own)  # one of an earlier process of this number may be linked to `pid`
         write(own, [f"{os.getpid()} {born(os.getpid())} {boot_id()}"])
         os.link(own, "pid")
-        unit = Unit(json.loads(read("unit.json")), alive)
+        unit = Unit(native(json.loads(read("unit.json"))), alive)
     except OSError:
         tell_fifo(ready, b"\n")
         return
@@ -2191,7 +2271,7 @@ def follow(asked: Request, directory: str, was_there: bool) -> Lines:
             except BlockingIOError:
                 pass
             *lines, pending = (pending + live.read()).split(b"\n")
-            yield from (line.decode("utf-8", "surrogateescape") for line in lines)
+            yield from map(os.fsdecode, lines)
     keys = "boot=changed " if len(unit) == 3 and unit[2] != boot_id() else ""
     if os.path.exists("exit"):
         status, stopped, started, ended, rest = (first_line("exit") + "     ").split(" ", 4)
@@ -2237,7 +2317,7 @@ def filesystem(asked: Request) -> Lines:
             run_until(stop, [*words, disk.held])
             check_held(disk, f"while {words[0]} ran: ")
             os.makedirs(mount, exist_ok=True)
-            status, said = ran("mount", "-t", kind, disk.held, mount)
+            status, said = ran("mount", "-t", kind, disk.held, mount, timeout=None)
             if status:
                 raise Failed(said)
             try:  # mount resolves the path of a descriptor to the name that the device had
@@ -2245,7 +2325,7 @@ def filesystem(asked: Request) -> Lines:
                 if disk.number not in mounted_on(mount):
                     raise Failed(f"while it was mounted: {disk.path} is not mounted on {mount}")
             except Failed:
-                ran("umount", mount)
+                ran("umount", mount, timeout=None)
                 raise
     yield from (" ".join([*words, disk.path]), f"mount -t {kind} {disk.path} {mount}")
 
@@ -2274,33 +2354,29 @@ def run_until(stop: str, words: List[str]) -> None:
     if os.path.exists(stop):
         raise Failed("stopped")
     if process.returncode:
-        raise Failed(f"{words[0]}: {b''.join(said).decode('utf-8', 'surrogateescape').strip()}")
+        raise Failed(f"{words[0]}: {os.fsdecode(b''.join(said)).strip()}")
 
 
 def wipe(asked: Request) -> Lines:
     """Remove the filesystem that diskbench made, known by its UUID, and no other."""
     yield from ()
-    disk = Disk(asked["disk"])
+    disk, uuid = Disk(asked["disk"]), asked["uuid"]
     try:
         disk.check_identity()
-        # Held while it is checked and wiped, so that both concern one disk, whatever its name is.
-        disk.hold(exclusively=False)
-        disk.check_identity()
-        disk.check_content(asked["uuid"])
     except Failed:
-        return
-    disk.check_use()
+        return  # it is gone, or another disk has its name
+    # Held while it is checked and wiped, so that both concern one disk, whatever its name is.
+    disk.hold(exclusively=False)
     for look in range(4):
-        status, said = ran("wipefs", "-q", "-a", disk.held)
+        check_held(disk, "before it was wiped: ")
+        if disk.content(uuid):
+            return  # somebody else's by now
+        disk.check_use()
+        status, said = ran("wipefs", "-q", "-a", disk.held, timeout=None)
         if status == 0:
             return
-        if look == 3:
-            raise Failed(said)
-        time.sleep(0.3)  # it opens with O_EXCL: what only inspects the disk closes it soon
-        try:
-            disk.check_content(asked["uuid"])
-        except Failed:
-            return
+        time.sleep(0.3 * (look < 3))  # it opens with O_EXCL: what only inspects it closes it soon
+    raise Failed(said)
 
 
 class Array:
@@ -2310,6 +2386,8 @@ class Array:
     def __init__(self, asked: Request) -> None:
         self.uuid, self.name, self.chunk = asked["uuid"], asked["name"], asked["chunk_kib"]
         self.members = [Disk(one) for one in asked["disks"]]
+        self.lost: List[Failed] = []
+        """Why members are no longer the disks that they were, of the last look at them."""
 
     def running(self) -> str:
         """The path of the running array, if it is the requested one; empty: it does not run."""
@@ -2331,13 +2409,14 @@ class Array:
 
     def ours(self) -> List[Disk]:
         """The members that are still the disks that they were, held, and carry our superblock."""
-        found = []
+        found, self.lost = [], []
         for member in self.members:
             try:
                 member.check_identity()
                 member.hold(exclusively=False)
                 member.check_identity()
-            except Failed:
+            except Failed as failed:
+                self.lost.append(failed)
                 continue
             if member.carries(self.uuid):
                 found.append(member)
@@ -2362,9 +2441,12 @@ class Array:
                 # alone (systemd.io/BLOCK_DEVICE_LOCKING).
                 fcntl.flock(member.descriptor, fcntl.LOCK_EX)
             for name in dict.fromkeys(arrays):
-                status, why = ran("mdadm", "--stop", "/dev/" + name)
-            if not arrays or status == 0:
-                why = ran("mdadm", "--zero-superblock", *(member.held for member in marked))[1]
+                status, why = ran("mdadm", "--stop", "/dev/" + name, timeout=None)
+                if status:
+                    break  # it is in use: its members stay as they are
+            else:
+                held = [member.held for member in marked]
+                why = ran("mdadm", "--zero-superblock", *held, timeout=None)[1]
             for member in marked:
                 member.release()
             settle()
@@ -2382,7 +2464,7 @@ class Array:
             "mdadm", "--create", "/dev/md/" + self.name, "--quiet", "--level=0",
             f"--raid-devices={len(self.members)}", f"--chunk={self.chunk}", "--metadata=1.2",
             "--homehost=any", "--name=" + self.name, "--uuid=" + self.uuid,
-            *(member.held for member in self.members), timeout=120,
+            *(member.held for member in self.members), timeout=None,
         )  # fmt: skip
         if status:
             raise Failed(said)
@@ -2394,11 +2476,12 @@ class Array:
         creation was interrupted, which is undone."""
         path = self.running()
         marked = [] if path else self.ours()
-        gone = [member for member in self.members if member.descriptor < 0]
         for member in self.members:
             member.release()
         if path or not marked:
             return path
+        if self.lost:  # of an array with data, as far as can be told: nothing is taken apart
+            raise self.lost[0]
         if len(marked) == len(self.members):
             settle()  # udev may be about to start it
             paths = [member.path for member in self.members]
@@ -2409,8 +2492,6 @@ class Array:
             if not path:
                 raise Failed(said)
             return path
-        for member in gone:
-            member.check_identity()
         self.take_apart()
         return ""
 
@@ -2447,17 +2528,16 @@ def cleanup(asked: Request) -> Lines:
     sudo = ["sudo", "-n"] if os.getuid() and ran("sudo", "-n", "true")[0] == 0 else []
     tries = 0
     while os.path.isdir(state):
-        ours = living_by(sudo, state)
+        ours = ended_by(sudo, state, signal.SIGKILL if tries > 100 else signal.SIGTERM)
         if not ours:
             break
         tries += 1
         if tries > 150:
             raise Failed(f"processes {' '.join(ours)} do not end")
-        ran(*sudo, "kill", "-KILL" if tries > 100 else "-TERM", *ours)
         time.sleep(0.05 if tries > 1 else 0.01)  # most end at once
     if mount:
         if mounted_below(mount):
-            status, said = ran(*sudo, "umount", mount)
+            status, said = ran(*sudo, "umount", mount, timeout=None)
             if status:
                 raise Failed(f"{said}\n{mount} is still mounted")
         work = ""
@@ -2484,34 +2564,33 @@ def cleanup(asked: Request) -> Lines:
             raise Failed(path)
 
 
-def living(asked: Request) -> Lines:
-    """The processes in a trial's directory that carry the mark of its units."""
-    for process in processes():
-        try:
-            at = os.readlink(f"{PROC}/{process}/cwd")
-        except OSError:
-            continue
-        if (at + "/").startswith(asked["state"] + "/") and is_of_trial(process, asked["state"]):
-            yield str(process)
+def end(asked: Request) -> Lines:
+    """Send a signal to the processes in a trial's directory that carry the mark of its units; gives
+    their numbers."""
+    for process in living_in(asked["state"], asked["state"]):
+        kill(process, asked["signal"])
+        yield str(process)
 
 
-def living_by(sudo: List[str], state: str) -> List[str]:
+def ended_by(sudo: List[str], state: str, number: int) -> List[str]:
     """The same, also of root's where the user may call sudo."""
-    asked = {"do": "living", "state": state}
+    asked = {"do": "end", "state": state, "signal": number}
     if not sudo:
-        return list(living(asked))
+        return list(end(asked))
     words = [*sudo, sys.executable, "-I", "-S", "-", json.dumps(asked)]
-    return (
-        subprocess.run(words, input=SOURCE.encode(), stdout=subprocess.PIPE).stdout.decode().split()
-    )
+    done = subprocess.run(words, input=SOURCE.encode(), stdout=subprocess.PIPE)
+    return os.fsdecode(done.stdout).split()
 
 
 def gone(*paths: str, sudo: List[str]) -> None:
     """Remove paths with what lies in them on the same filesystem."""
-    if paths:
-        remove_all = ["rm", "-rf", "--one-file-system", "--", *paths]
-        if ran(*remove_all)[0] and ran(*sudo, *remove_all)[0]:
-            ran(*sudo, "rm", "-rf", "--", *paths)  # busybox has no such option
+    for alone in (["--one-file-system"], []) if paths else ():
+        words = ["rm", "-rf", *alone, "--", *paths]
+        if ran(*words, timeout=None)[0] == 0 or ran(*sudo, *words, timeout=None)[0] == 0:
+            return
+        status, said = ran("rm", "-f", "--one-file-system")
+        if status == 0 or "one-file-system" not in said:
+            return  # it could not; only one that does not know the option (busybox) goes without
 
 
 def pack(asked: Request) -> int:
@@ -2534,7 +2613,7 @@ def pack(asked: Request) -> int:
     packed_by = asked["packed_by"] or next(filter(program, ("zstd", "gzip")), "cat")
     command = 'tar -cf - "$@"' + (f" | tail -c +{asked['skip'] + 1}" if asked["skip"] else "")
     command += {"zstd": " | zstd -q -c", "gzip": " | gzip -1"}.get(packed_by, "")
-    lines = read(sums_in + "/SHA256SUMS").splitlines()
+    lines = lines_of(read(sums_in + "/SHA256SUMS"))
     names = [re.sub(r"^[0-9a-f]* [ *]", "", line) for line in lines]
     status = subprocess.call(["sh", "-c", command, "sh", *names, "-C", sums_in, "SHA256SUMS"])
     if sums_in != ".":
@@ -2546,7 +2625,7 @@ SOURCE: str = globals().get("SOURCE", "")
 """The text of this program, where it was sent with a request."""
 COMMANDS: Dict[str, Callable[[Request], Lines]] = {
     command.__name__: command
-    for command in (facts, devices, directories, start, filesystem, wipe, stripe, cleanup, living)
+    for command in (facts, devices, directories, start, filesystem, wipe, stripe, cleanup, end)
 }
 
 
@@ -2557,12 +2636,12 @@ def main() -> int:
     if len(sys.argv) == 3:
         unit_process(*sys.argv[1:])
         return 0
-    asked = json.loads(sys.argv[1])
+    asked = native(json.loads(sys.argv[1]))
     try:
         if asked["do"] == "pack":
             return pack(asked)
         for line in COMMANDS[asked["do"]](asked):
-            say(line)
+            say(line.replace("\n", " "))  # one that a name brought would be read as another
     except BrokenPipeError:
         os._exit(1)  # nobody reads any more
     except (Failed, OSError) as error:

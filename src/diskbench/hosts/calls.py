@@ -21,11 +21,15 @@ HOW = "install it there: apt-get install python3, or dnf install python3"
 NO_PYTHON_EXIT = 96
 """Exit status without such a Python; no tool that diskbench calls uses it."""
 
-# An older Python could not read agent.py, so its version is looked at before. The text goes as an
-# argument: standard input is the request's.
+# An older Python could not read agent.py, so its version is looked at before; Red Hat's own may be
+# new enough where the administrator's is not. The text goes as an argument: standard input is the
+# request's.
 _BOOT = f"""\
-import sys
+import os, sys
 if sys.version_info < (3, 6):
+    other = "/usr/libexec/platform-python"
+    if os.path.exists(other) and os.path.realpath(sys.executable) != os.path.realpath(other):
+        os.execv(other, [other] + open("/proc/self/cmdline").read().split("\\0")[1:-1])
     print("! there is no {NEEDED}"); sys.exit(96)
 import base64, zlib
 text = zlib.decompress(base64.b64decode(sys.argv.pop(1))).decode()
@@ -68,7 +72,7 @@ def ask(
     """The lines of the host's answer. Raises AgentError with its reason where it failed, and
     HostUnavailable where there is no Python."""
     done = host.run(request(do, **given), timeout_s=timeout_s, root=root)
-    lines = done.text.splitlines()
+    lines = done.text.removesuffix("\n").split("\n") if done.text else []
     if done.exit == 0:
         return lines
     if done.exit == NO_PYTHON_EXIT:

@@ -287,7 +287,7 @@ class Inspection(Frozen):
 def parse_inspection(text: str) -> Inspection:
     """The answer to `devices`; devices without readable facts are left out."""
     blocks: list[tuple[str, list[str]]] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):  # a name may hold what splitlines takes for an end
         if line.startswith("== "):
             blocks.append((line[3:].strip(), []))
         elif blocks:

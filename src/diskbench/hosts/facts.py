@@ -123,7 +123,7 @@ def sections(text: str) -> dict[str, list[str]]:
     """The script's output by section; sections with the same name are joined."""
     by_title: dict[str, list[str]] = {}
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in text.removesuffix("\n").split("\n"):
         if line.startswith("== "):
             lines = by_title.setdefault(line[3:].strip(), [])
         else:

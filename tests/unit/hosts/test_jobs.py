@@ -383,9 +383,16 @@ def test_cleanup_leaves_a_bystander_who_merely_stands_in_the_directory(make_unit
         assert bystander.communicate("are you there\n")[0] == "heard\n"
 
 
-def test_cleanup_removes_nothing_beneath_a_mount_whose_path_holds_blanks(target, tmp_path):
-    at = tmp_path / "a place\twith\\odd 040 names"
-    at.mkdir()
+@pytest.mark.parametrize(
+    "name", ["a place\twith\\odd 040 names", "ends\u2028of\x85lines", "a link"]
+)
+def test_cleanup_removes_nothing_beneath_a_mount_whatever_its_path_holds(name, target, tmp_path):
+    at = tmp_path / name
+    if name == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        at.symlink_to("elsewhere")
+    else:
+        at.mkdir()
     odd = target.model_copy(update={"work_dir": f"{at}/{Path(target.work_dir).name}"})
     make_workspace(LocalHost(), odd)
     inner = Path(odd.work_dir, "in ner")

@@ -201,7 +201,6 @@ CHANGES: dict[str, tuple[Callable[[Stage], str], str]] = {
     "another loop device on a hard link": (second_loop, "shares its backing file with"),
     "another node under its name": (other_node, "is now"),
     "another disk under its number": (other_sequence, "sequence"),
-    "no longer held": (kill_holder, "no longer held"),
 }
 
 
@@ -222,8 +221,8 @@ def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
     stage: Stage, change: str
 ) -> None:
     """After the guard's first check the disk changes while caches are dropped: it is moved in its
-    file, grown, written to, shared, renamed, exchanged, or released: fio is not started, the
-    reason is named, and not a byte is written to any disk."""
+    file, grown, written to, shared, renamed or exchanged: fio is not started, the reason is named,
+    and not a byte is written to any disk."""
     do, words = CHANGES[change]
     done = stage.when(CACHE_DROP, do(stage))
     with pytest.raises(MeasurementFailed, match=f"refused: .*{words}"):
@@ -239,13 +238,25 @@ def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
 @pytest.mark.usefixtures("mended")
 @pytest.mark.parametrize("change", [one for one in CHANGES if one != "written to"])
 def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change: str) -> None:
-    """The disk is moved, grown, shared, renamed, exchanged or released while fio runs: the step
-    fails, and the reason is named: what changed, and that it was while fio ran."""
+    """The disk is moved, grown, shared, renamed or exchanged while fio runs: the step fails, and
+    the reason is named: what changed, and that it was while fio ran."""
     do, words = CHANGES[change]
     done = stage.when(FIO, do(stage))
     with pytest.raises(MeasurementFailed, match=f"changed while fio ran.*{words}"):
         stage.raw_step()
     assert done.exit == 0, done.said
+    assert is_empty(stage.other)
+
+
+def test_a_step_is_lost_with_whoever_holds_its_disk(stage: Stage) -> None:
+    """Whoever holds the disk is killed while caches are dropped: that is the unit itself, so no
+    process is left that could start fio on a disk that is no longer held, the step has no result,
+    and not a byte is written."""
+    done = stage.when(CACHE_DROP, kill_holder(stage))
+    with pytest.raises(MeasurementFailed, match="died on this machine without a result"):
+        stage.raw_step()
+    assert done.exit == 0, done.said
+    assert is_empty(stage.disk.image)
     assert is_empty(stage.other)
 
 
@@ -308,7 +319,7 @@ def test_a_host_without_python_is_refused_before_anything_is_written(
 ) -> None:
     """A host has no Python, or none that is new enough: a look at its disk is refused, naming what
     is missing and the command that installs it, and so is a step; the disk is not written to."""
-    bare = stage.directory / "bare"
+    target, bare = stage.target(), stage.directory / "bare"
     bare.mkdir()
     for tool in ("sh", "id"):
         (bare / tool).symlink_to(str(shutil.which(tool)))
@@ -322,7 +333,7 @@ def test_a_host_without_python_is_refused_before_anything_is_written(
                 check_device(HERE, stage.disk.path, stage.disk.identity)
             assert "apt-get install python3" in refused.value.advice
             with pytest.raises(MeasurementFailed, match=r"there is no Python 3\.6"):
-                stage.step(stage.target())
+                stage.step(target)
     assert is_empty(stage.disk.image)
 
 

@@ -764,10 +764,14 @@ def locked(path: str, flags: int, ending: Callable[[], Any]) -> int:
         time.sleep(0.02)
 
 
+SHARED = ("/run/lock", "/dev/shm", "/tmp")
+"""Where all users may write; which of them, the host says."""
+
+
 def shared_place() -> str:
     """The first directory that every user may write to, and in which nobody removes what is
     another's; empty where there is none."""
-    for place in ("/run/lock", "/dev/shm", "/tmp"):
+    for place in SHARED:
         if os.path.isdir(place) and stat.S_IMODE(os.stat(place).st_mode) == 0o1777:
             return place
     return ""
@@ -1205,9 +1209,10 @@ class Unit:
 
     def fault(self, error: Exception) -> None:
         """Something cannot be written, or this program is wrong: the unit ends."""
-        is_os = isinstance(error, OSError)
-        why = full(os.getcwd(), error) if is_os else f"{type(error).__name__}: {error}"
-        self.broken = self.broken or str(why)
+        why = f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError):
+            why = str(full(os.getcwd(), error))
+        self.broken = self.broken or why
         self.wake()
 
     def keep(self, name: str, lines: Iterable[str]) -> None:
@@ -2282,6 +2287,31 @@ def follow(asked: Request, directory: str, was_there: bool) -> Lines:
         yield f"= lost {keys}{kills}" + (f"broken: {broken}" if broken else "")
 
 
+def parse(_: Request) -> Lines:
+    """Have fio read the job files of standard input; the name of the first one that it refuses, and
+    fio's words."""
+    import tempfile
+
+    jobs = native(json.loads(sys.stdin.buffer.read().decode()))
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        for name, text in jobs.items():
+            put("./" + name, text)
+        # All at once first: starting fio costs more than reading a job file. A fio that has read
+        # all of them calibrates its clock and tests it on every processor (0.1 s of CPU), which no
+        # job file needs. So the last name is of no file: a fio that complains of that alone has
+        # read all before it.
+        last, check = directory + "/last", ["fio", "--parse-only", "--output-format=normal"]
+        status, said = ran(*check, *jobs, last)
+        if status and not (last in said and "\n" not in said):
+            for name in jobs:
+                status, said = ran(*check, name)
+                if status:
+                    yield from [name, *lines_of(said)]
+                    break
+        os.chdir("/")
+
+
 def filesystem(asked: Request) -> Lines:
     """Make a filesystem on the allowed disk and mount it; idempotent. Gives the commands that were
     run. A file `stop` beside the mount point ends mkfs."""
@@ -2547,18 +2577,13 @@ def cleanup(asked: Request) -> Lines:
     if work and os.path.lexists(work) and not is_right(work, mark):
         left = f"it is left as it is, and {state} with it"
         raise Failed(f"{work} is not the directory that diskbench made: {left}")
-    claims = [
-        f"{place}/{os.path.basename(state)}.claim" for place in ("/run/lock", "/dev/shm", "/tmp")
-    ]
+    places = [f"{place}/{os.path.basename(state)}.claim" for place in SHARED]
+    claims = [path for path in places if os.path.isfile(path) and not os.path.islink(path)]
     there = [path for path in (work, state) if path and os.path.lexists(path)]
     held = [path for path in there if mounted_below(path)]
-    gone(
-        *(claim for claim in claims if os.path.isfile(claim) and not os.path.islink(claim)),
-        sudo=sudo,
-    )
+    gone(*claims, *([] if held else there), sudo=sudo)
     if held:
         raise Failed(f"{held[0]} holds a mount")
-    gone(*there, sudo=sudo)
     for path in there:
         if os.path.lexists(path):
             raise Failed(path)
@@ -2611,11 +2636,18 @@ def pack(asked: Request) -> int:
             put(sums_in + "/SHA256SUMS", sums)
     # Of fio's logs zstd leaves a third of what gzip -1 leaves, in half of its time.
     packed_by = asked["packed_by"] or next(filter(program, ("zstd", "gzip")), "cat")
-    command = 'tar -cf - "$@"' + (f" | tail -c +{asked['skip'] + 1}" if asked["skip"] else "")
-    command += {"zstd": " | zstd -q -c", "gzip": " | gzip -1"}.get(packed_by, "")
     lines = lines_of(read(sums_in + "/SHA256SUMS"))
     names = [re.sub(r"^[0-9a-f]* [ *]", "", line) for line in lines]
-    status = subprocess.call(["sh", "-c", command, "sh", *names, "-C", sums_in, "SHA256SUMS"])
+    chain = [["tar", "-cf", "-", *names, "-C", sums_in, "SHA256SUMS"]]
+    chain += [["tail", "-c", f"+{asked['skip'] + 1}"]] if asked["skip"] else []
+    packer = {"zstd": ["zstd", "-q", "-c", "--single-thread"], "gzip": ["gzip", "-1"]}
+    chain += [packer[packed_by]] if packed_by in packer else []
+    source = None
+    for words in chain:
+        out = None if words is chain[-1] else subprocess.PIPE
+        process = subprocess.Popen(words, stdin=source, stdout=out)
+        source = process.stdout
+    status = process.wait()
     if sums_in != ".":
         gone(sums_in, sudo=[])
     return status
@@ -2623,10 +2655,8 @@ def pack(asked: Request) -> int:
 
 SOURCE: str = globals().get("SOURCE", "")
 """The text of this program, where it was sent with a request."""
-COMMANDS: Dict[str, Callable[[Request], Lines]] = {
-    command.__name__: command
-    for command in (facts, devices, directories, start, filesystem, wipe, stripe, cleanup, end)
-}
+_ALL = (facts, devices, directories, start, parse, filesystem, wipe, stripe, cleanup, end)
+COMMANDS: Dict[str, Callable[[Request], Lines]] = {command.__name__: command for command in _ALL}
 
 
 def main() -> int:

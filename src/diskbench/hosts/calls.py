@@ -67,11 +67,17 @@ class AgentError(DiskbenchError):
 
 
 def ask(
-    host: Host, do: str, *, root: bool = False, timeout_s: float = 60.0, **given: object
+    host: Host,
+    do: str,
+    *,
+    stdin: bytes = b"",
+    root: bool = False,
+    timeout_s: float = 60.0,
+    **given: object,
 ) -> list[str]:
     """The lines of the host's answer. Raises AgentError with its reason where it failed, and
     HostUnavailable where there is no Python."""
-    done = host.run(request(do, **given), timeout_s=timeout_s, root=root)
+    done = host.run(request(do, **given), stdin=stdin, timeout_s=timeout_s, root=root)
     lines = done.text.removesuffix("\n").split("\n") if done.text else []
     if done.exit == 0:
         return lines

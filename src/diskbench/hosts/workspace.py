@@ -106,7 +106,8 @@ def make_filesystem(
 def wipe_ours(host: Host, target: ResolvedTarget) -> None:
     """Remove the filesystem that this trial made, if it still exists. Raises ReleaseFailed."""
     try:
-        ask(host, "wipe", root=True, timeout_s=120.0, **_disk(target))
+        disk = _disk(target)
+        ask(host, "wipe", root=True, timeout_s=120.0, disk=disk["disk"], uuid=disk["uuid"])
     except AgentError as error:
         raise ReleaseFailed(
             f"the {target.filesystem} that diskbench made on {target.device} of {host.name} could "

@@ -159,11 +159,12 @@ class Member:
         self.descriptor, self.why = descriptor, why
 
     def check_identity(self) -> None:
-        if self.why:
-            raise agent.Failed(self.why)
+        pass
 
     def hold(self, exclusively: bool) -> None:
         assert not exclusively
+        if self.why:
+            raise agent.Failed(self.why)
 
     def carries(self, _: str) -> bool:
         return True

@@ -109,6 +109,24 @@ def test_a_claim_that_lost_its_turn_long_ago_is_removed_by_the_next_unit(
     assert claim.exists() is stays
 
 
+@pytest.mark.parametrize("ahead", [10**7, 10**13])
+def test_a_ticket_that_no_diskbench_gives_moves_nobody_back(ahead: int, place: Path) -> None:
+    claim = place / "diskbench-t0.claim"
+    claim.write_text(CLAIM.format(name="t0").replace("ticket 7", f"ticket {ahead}"))
+    with claim.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        turn = a_turn()
+        take(turn, "share")
+    assert turn.ticket <= agent.uptime() + 1
+
+
+def test_a_claim_is_not_kept_for_longer_than_a_diskbench_keeps_one(place: Path) -> None:
+    claim = place / "diskbench-t0.claim"
+    text = CLAIM.format(name="t0").replace("until 0", "until 99999999999999")
+    claim.write_text(text.replace("/nowhere", "/tmp"))
+    assert living() == []
+
+
 def test_a_dead_claim_of_another_user_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "DEAD_S", 30)
     claim = place / "diskbench-t0.claim"

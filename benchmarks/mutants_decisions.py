@@ -139,8 +139,8 @@ MUTANTS = (
     ),
     Mutant(
         "identity: nobody asks again before the write",
-        'if ! block_identities "$number" | grep -q -x -F -e "$device_identity"; then',
-        "if false; then",
+        "        if self.identity not in identities(self.number):\n",
+        "        if False:\n",
         ("tests/drills/test_guard.py", "tests/unit/hosts/test_guarded_unit.py"),
     ),
     Mutant(

@@ -37,7 +37,7 @@ class Room:
 ROOMS = (
     Room(
         "tests/qemu/",
-        "`hosts/scripts/`, what a cloud's guest is given at its first boot, arrays",
+        "`hosts/agent.py`, what a cloud's guest is given at its first boot, arrays",
         "nothing: a guest boots for a minute",
     ),
     Room(
@@ -364,7 +364,7 @@ ROOMS = (
     ),
     Room(
         "tests/unit/hosts/test_guarded_unit.py::",
-        "`hosts/scripts/`",
+        "`hosts/agent.py`",
         "all; of what comes to a disk before mkfs a mount, a holder and a partition table",
         ("*",),
         tuple(

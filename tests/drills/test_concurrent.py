@@ -6,9 +6,9 @@ import itertools
 import json
 import os
 import secrets
-import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +17,6 @@ import pytest
 from tests.rigs.cli import Cli
 from tests.rigs.loops import filesystem
 from tests.rigs.waiting import read_until
-
-from diskbench.hosts.scripts import script
 
 PROFILE = """[global]
 size=8m
@@ -172,7 +170,7 @@ def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str)
         claim.write_text("")
         os.chown(claim, 65534, 65534)
     try:
-        done = shell(tmp_path, name, "disk_take . && disk_report")
+        done = takes(tmp_path, name)
     finally:
         if claim.is_dir() and not claim.is_symlink():
             claim.rmdir()
@@ -195,7 +193,7 @@ def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
     theirs = Path("/run/lock") / f"diskbench-00{secrets.token_hex(12)}.claim"
     theirs.write_text(text, errors="surrogateescape")
     try:
-        done = shell(tmp_path, name, "disk_take . && disk_report && disk_drop")
+        done = takes(tmp_path, name)
     finally:
         theirs.unlink()
     assert done.returncode == 0, done.stderr
@@ -204,39 +202,12 @@ def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
     assert not (tmp_path / "pwned").exists()
 
 
-def test_without_flock_the_process_identifies_a_claim(tmp_path: Path) -> None:
-    """A host has no flock(1), and two units want its disk: the second sees the first by its
-    process, and the evidence says so."""
-    names = sorted(f"01{secrets.token_hex(12)}" for _ in range(2))
-    begin = "command() { case $2 in flock) return 1 ;; esac; }\n"
-    hold = begin + "disk_take . && echo taken && read -r go; disk_drop"
-    with subprocess.Popen(
-        ["sh", "-c", _script(tmp_path, names[0], hold)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path,
-    ) as holder:  # fmt: skip
-        assert holder.stdin
-        assert holder.stdout
-        assert holder.stdout.readline() == "taken\n"
-        busy = shell(tmp_path, names[1], begin + 'disk_take . || echo "$reason"', if_busy="fail")
-        holder.stdin.close()
-    assert f"trial {names[0]}" in busy.stdout
-    free = shell(tmp_path, names[1], begin + "disk_take . && disk_report; disk_drop")
-    assert "method pid" in free.stdout
-
-
 def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
     """Twelve units of twelve trials try to claim one disk at the same moment, repeatedly: no two
     of them have it at the same time."""
-    body = (
-        "for turn in 1 2; do\n"
-        "  disk_take . || exit 1\n"
-        "  mkdir alone || { echo shared; exit 1; }\n"
-        "  sleep 0.05; rmdir alone; disk_drop; exec 5<&-\n"
-        "done; echo fine\n"
-    )
     crowd = [
         subprocess.Popen(
-            ["sh", "-c", _script(tmp_path, f"01{secrets.token_hex(12)}", body)],
+            [sys.executable, "-c", CROWD, f"01{secrets.token_hex(12)}", str(tmp_path)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
         )
         for _ in range(12)
@@ -277,15 +248,31 @@ def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
         assert end <= begin
 
 
-def shell(directory: Path, name: str, body: str, **values: str) -> subprocess.CompletedProcess[str]:
-    """What `body` does with lock.sh as trial `name` in `directory`."""
+def takes(directory: Path, name: str) -> subprocess.CompletedProcess[str]:
+    """What a unit of the trial `name` says of its turn on the disk under `directory`."""
     return subprocess.run(
-        ["sh", "-c", _script(directory, name, body, **values)],
+        [sys.executable, "-c", TAKES, name, str(directory)],
         cwd=directory, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
 
 
-def _script(directory: Path, name: str, body: str, **values: str) -> str:
-    given = {"trial": name, "state_dir": str(directory), "if_busy": "wait", "stopped": "0"} | values
-    head = "".join(f"{key}={shlex.quote(value)}\n" for key, value in given.items())
-    return head + script("block.sh") + script("lock.sh") + body
+TAKES = """\
+import sys, time
+from diskbench.hosts.agent import Turn
+turn = Turn(*sys.argv[1:], "", bool)
+turn.take(["."], "wait", print, time.sleep)
+print(*turn.report(), sep="\\n")
+turn.drop()
+"""
+CROWD = """\
+import os, sys, time
+from diskbench.hosts.agent import Turn
+for _ in range(2):
+    turn = Turn(*sys.argv[1:], "", bool)
+    turn.take(["."], "wait", lambda _: None, lambda _: time.sleep(0.05))
+    os.mkdir("alone")
+    time.sleep(0.05)
+    os.rmdir("alone")
+    turn.drop()
+print("fine")
+"""

@@ -58,10 +58,10 @@ def measured(
         ),
         (SMALL.format(size="1m", inodes=2), ("No space left on device", "0 inodes are free")),
         (SMALL.format(size="1m", inodes=12), ("No space left on device", "0 inodes are free")),
-        (SMALL.format(size="1m", inodes=38), ("No space left on device", "0 inodes are free")),
+        (SMALL.format(size="1m", inodes=22), ("No space left on device", "0 inodes are free")),
         ("mount -t tmpfs -o ro none /var/tmp", ("Read-only file system",)),
     ],
-    ids=["100 kB", "200 kB", "full", "2 inodes", "12 inodes", "38 inodes", "read-only"],
+    ids=["100 kB", "200 kB", "full", "2 inodes", "12 inodes", "22 inodes", "read-only"],
 )
 def test_a_host_without_room_is_named_and_ends_the_run(
     user: Cli, tmp_path: Path, setup: str, words: tuple[str, ...]

@@ -128,7 +128,7 @@ def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -
 
     sent, into = tmp_path / "sent.tar", tmp_path / "around" / "in"
     sent.write_bytes(archive)
-    monkeypatch.setattr(collecting, "_PACK", f"cat {sent} # {{directory}}")
+    monkeypatch.setattr(collecting, "request", lambda *_, **__: f"cat {sent}")
     monkeypatch.setattr(collecting, "ATTEMPTS", 1)
     unit = Unit(trial_id="t", run_index=0, name="000-x", state_dir="/nonexistent", job="")
     return {path.name for path in collecting.collect(LocalHost(), unit, into)}
@@ -184,7 +184,7 @@ from diskbench.errors import MeasurementFailed
 from diskbench.hosts import collect as collecting
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import Unit
-collecting._PACK, collecting.ATTEMPTS = "cat {archive} # {{directory}}", 1
+collecting.request, collecting.ATTEMPTS = lambda *_, **__: "cat {archive}", 1
 unit = Unit(trial_id="t", run_index=0, name="000-x", state_dir="/none", job="")
 try:
     collecting.collect(LocalHost(), unit, Path("{tmp_path}/got"))

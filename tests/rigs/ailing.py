@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests.rigs.cli import Cli
 from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
+from tests.rigs.shifted import clock_library
 from tests.rigs.sshd import running_sshd
 
 _WAITS = """#!/bin/sh
@@ -24,6 +25,7 @@ while [ -e {place}/{name}.held ]; do {sleep} 0.05; done
 exec {real} "$@"
 """
 _FIO = """#!/bin/sh
+unset LD_PRELOAD
 case "$*" in
     *job.fio*)
         echo "$$" >>{place}/fio.starts
@@ -32,12 +34,8 @@ case "$*" in
 esac
 exec {real} "$@"
 """
-_DATE = """#!/bin/sh
-case $1 in +%s | +%s.%N) ;; *) exec {real} "$@" ;; esac
-now=$({real} +%s.%N)
-read -r moved <{place}/moved
-seconds=$((${{now%.*}} + moved))
-case $1 in +%s) echo "$seconds" ;; *) echo "$seconds.${{now#*.}}" ;; esac
+_PYTHON = """#!/bin/sh
+LD_PRELOAD={clock} SHIFTED_CLOCK_FILE={place}/moved exec {real} "$@"
 """
 _OVERLAID = """
 for one in sys/kernel/random/boot_id vmstat; do
@@ -82,7 +80,7 @@ class Ailing:
             return 0
 
     def move_clock(self, seconds: int) -> None:
-        """Move the time of day by so much, of what it was at first."""
+        """Move the time of day of its Python by so much, of what it was at first."""
         new = self.place / "moved.new"
         new.write_text(f"{seconds}\n")
         new.rename(self.place / "moved")
@@ -101,7 +99,13 @@ class Ailing:
         file = self.place / "bin" / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(
-            text.format(place=self.place, name=name, real=real, sleep=shutil.which("sleep"))
+            text.format(
+                place=self.place,
+                name=name,
+                real=real,
+                sleep=shutil.which("sleep"),
+                clock=clock_library(),
+            )
         )
         file.chmod(0o755)
 
@@ -111,7 +115,7 @@ def ailing_host(place: Path) -> Ailing:
     place.mkdir()
     host = Ailing(place)
     host._command("fio", _FIO)
-    host._command("date", _DATE)
+    host._command("python3", _PYTHON)
     host.move_clock(0)
     host.restart()
     (place / "vmstat").write_text("nr_free_pages 1000\noom_kill 0\n")

@@ -1,7 +1,8 @@
-/* The wall clock of a process, moved by SHIFTED_CLOCK_S seconds; its monotonic clock and its waits
-   are left alone. libfaketime also translates waits, and now and then asks for one that ended before
+/* The wall clock of a process, moved by SHIFTED_CLOCK_S seconds, or by what the file
+   SHIFTED_CLOCK_FILE now holds; its monotonic clock and its waits are left alone. libfaketime also translates waits, and now and then asks for one that ended before
    the clock began (EINVAL). */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -10,7 +11,15 @@
 
 static time_t shift(void)
 {
-    const char *seconds = getenv("SHIFTED_CLOCK_S");
+    const char *seconds = getenv("SHIFTED_CLOCK_S"), *name = getenv("SHIFTED_CLOCK_FILE");
+    char text[32] = "";
+    int file = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    if (file >= 0) {
+        if (read(file, text, sizeof text - 1) < 0)
+            text[0] = 0;
+        close(file);
+        return atol(text);
+    }
     return seconds ? atol(seconds) : 0;
 }
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import shlex
 import subprocess
-from pathlib import Path
+import zlib
 
 import pytest
 
-from diskbench.hosts.unit import Unit, environment
+from diskbench.hosts.calls import request
 from diskbench.ssh_command import ssh_command
 
 HOSTILE = ["a b", "$(id)", "`id`", "a'b", 'a"b', "a;b", "a\\b", "*", "~", "a\nb", "-x"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_a_value_of_a_unit_is_what_the_shell_reads(tmp_path: Path, text: str) -> None:
-    unit = Unit(
-        trial_id="t", run_index=0, name="s", state_dir="/s", job="", work_dir=text, if_busy="wait"
-    )
-    (tmp_path / "unit.env").write_text(environment(unit))
+def test_a_value_of_a_request_is_what_the_host_reads(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = b"import json, sys; print(json.loads(sys.argv[1])['work'], end='')"
+    packed = base64.b64encode(zlib.compress(program)).decode()
+    monkeypatch.setattr("diskbench.hosts.calls._agent", lambda: packed)
     read = subprocess.run(
-        ["sh", "-c", '. ./unit.env && printf %s "$work_dir"'],
-        cwd=tmp_path, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        ["sh", "-c", request("start", work=text)], capture_output=True, text=True, check=True
+    )
     assert read.stdout == text
 
 

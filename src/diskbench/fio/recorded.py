@@ -205,7 +205,7 @@ def kept_cache_doubts(case: Case) -> Iterator[Warning]:
 
 
 CHECKSUM_MIB = 8
-"""How much `Canary.cpu_s` is the checksum of (hosts/scripts/step.sh)."""
+"""How much `Canary.cpu_s` is the checksum of (hosts/agent.py)."""
 
 
 class Canary(Frozen):
@@ -224,7 +224,7 @@ def parse_canary(data: bytes) -> Canary:
 
 
 def canary_doubts(case: Case) -> Iterator[Warning]:
-    """The doubt in a step whose canary took too long and was ended by step.sh."""
+    """The doubt in a step whose canary took too long and was ended there."""
     canaries = (item for item in case.files.items() if item[0].startswith("canary"))
     late = [name for name, data in canaries if data.startswith(b"limit ")]
     if late:

@@ -9,7 +9,7 @@ the difference between a step's last and first sample, in the kernel's own units
     busy = Δ(all but idle and iowait) / Δ all,   steal = Δ steal / Δ all
     bytes = 512 · Δ sectors,                     in flight = Δ weighted ms / Δ ms
 
-fio's progress are the lines that the filter beside it (interim.awk) writes to live.tsv.
+fio's progress are the lines that the unit beside it (hosts/agent.py) writes to live.tsv.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cloud's own word on the limit of a step: volume.txt, which hosts/scripts/counters.sh writes.
+"""The cloud's own word on the limit of a step: volume.txt, which hosts/agent.py writes.
 
 A line is `WHEN NUMBER PAGE`: `before` or `after` fio, the kernel's number of the disk, and in
 hexadecimal the log page 0xD0 of its NVMe volume, whose vendor counts so. The page has 4,096 bytes,

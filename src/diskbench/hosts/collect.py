@@ -13,7 +13,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import re
-import shlex
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,9 +20,9 @@ from pathlib import Path
 from typing import IO, cast
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
+from diskbench.hosts.calls import request
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.parts import Parts, Unpacked
-from diskbench.hosts.scripts import script
 from diskbench.hosts.shell import whole
 from diskbench.hosts.unit import Unit
 from diskbench.limits import (
@@ -47,56 +46,13 @@ SILENCE_S = 60.0
 """Seconds without data after which a fetch is given up; gzip of a large log is slow."""
 _SUMS = "SHA256SUMS"
 _SKIPPED = "skipped.txt"
-"""What the host leaves out: a line `SIZE WRITTEN NAME` for each (scripts/kept.sh)."""
+"""What the host leaves out: a line `SIZE WRITTEN NAME` for each (agent.py)."""
 _PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.,+@=#-]{{0,{NAME_CHARS - 1}}}")
 _READ = ("fio.json", "fio.exit", "stderr.txt", "samples.txt", "cache.txt", _SUMS)
 """The files that results are computed from. A file whose name differs only in letter case must not
 replace one of them."""
 _MOST_NAMED = 50
 """How many left-out files LEFT_OUT names."""
-
-_PACK = r"""\
-cd {directory} || exit 9
-export LC_ALL=C
-# A unit that died has written no checksums: what it left is evidence all the same.
-sums_in=.
-[ -e SHA256SUMS ] || {{
-    kept_files
-    set -f
-    IFS='
-'
-    sums=$(sha256sum -- $kept)
-    unset IFS
-    set +f
-    # Whole or not at all: this connection may break, too.
-    {{ echo "$sums" >new.sums.$$ && mv -f new.sums.$$ SHA256SUMS; }} 2>/dev/null || {{
-        rm -f new.sums.$$ # a disk that is full or read-only
-        for sums_in in /dev/shm /run /tmp "$HOME"; do
-            sums_in=$(mktemp -d "$sums_in/diskbench-sums-XXXXXX" 2>/dev/null) &&
-                {{ echo "$sums" >"$sums_in/SHA256SUMS"; }} 2>/dev/null && break
-        done
-        [ -e "$sums_in/SHA256SUMS" ] || exit 8
-        trap 'rm -rf "$sums_in"' EXIT
-    }}
-}}
-packed_by={packed_by}
-if [ -n "$packed_by" ]; then :
-elif command -v zstd >/dev/null 2>&1; then packed_by=zstd
-elif command -v gzip >/dev/null 2>&1; then packed_by=gzip
-fi
-case $packed_by in
-    zstd) pack='zstd -q -c' ;; # of fio's logs a third of what gzip -1 leaves, in half of its time
-    gzip) pack='gzip -1' ;;
-    *) pack=cat ;;
-esac
-skip={skip}
-set -- $(sed 's/^[0-9a-f]* [ *]//' "$sums_in/SHA256SUMS") -C "$sums_in" SHA256SUMS
-case $skip.$pack in
-    0.cat) tar -cf - "$@" ;;
-    0.*) tar -cf - "$@" | $pack ;;
-    *) tar -cf - "$@" | tail -c "+$((skip + 1))" | $pack ;;
-esac
-"""
 
 
 def collect(
@@ -180,8 +136,9 @@ def _collect_once(host: Host, unit: Unit, directory: Path, parts: Parts) -> _Col
 
 def _fetch(host: Host, unit: Unit, parts: Parts) -> None:
     """Let `parts` hold the whole archive. Raises EvidenceDamaged where it cannot be packed."""
-    text = script("kept.sh") + _PACK.format(
-        directory=shlex.quote(unit.directory),
+    text = request(
+        "pack",
+        dir=unit.directory,
         skip=parts.arrived,
         packed_by="cat" if isinstance(host, LocalHost) else parts.packed_by,
     )

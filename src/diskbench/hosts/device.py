@@ -8,13 +8,12 @@ read is a reason to refuse. `refusals` is pure; its input is read in one round t
 from __future__ import annotations
 
 import logging
-import shlex
 import time
 from collections.abc import Iterable, Sequence
 
 from diskbench.errors import HostUnavailable, TargetRefused
+from diskbench.hosts.calls import AgentError, ask
 from diskbench.hosts.disks import DeviceState, Inspection, parse_inspection
-from diskbench.hosts.scripts import script
 from diskbench.model.base import Frozen
 from diskbench.ports import Host
 from diskbench.units import format_bytes
@@ -180,16 +179,14 @@ def inspect(host: Host, path: str | None) -> Inspection:
     Needs root there to read signatures and to see which process holds a device open. Raises
     HostUnavailable where there is no root or the answer is incomplete.
     """
-    done = host.run(
-        f"only={shlex.quote(path or '')}\n{script('block.sh')}{script('devices.sh')}", root=True
-    )
-    inspection = parse_inspection(done.text)
-    if not inspection.complete:
-        stderr = done.stderr.decode(errors="replace").strip()
-        raise HostUnavailable(
-            f"the block devices of {host.name} could not be examined: {stderr or 'no answer'}"
-        )
-    return inspection
+    try:
+        inspection = parse_inspection("\n".join(ask(host, "devices", root=True, only=path or "")))
+        if inspection.complete:
+            return inspection
+        why = "no answer"
+    except AgentError as error:
+        why = error.message
+    raise HostUnavailable(f"the block devices of {host.name} could not be examined: {why}")
 
 
 def judge(

@@ -4,7 +4,7 @@ Root follows any symbolic link at a path, and a user who may write to a director
 there between two checks. So root does not measure below a directory that another user owns, or may
 write to without a sticky bit. Where that user called sudo, or is no user of the machine (a volume
 of a container), only a warning is logged: each step checks that the directory is still the one that
-diskbench made (scripts/place.sh).
+diskbench made (agent.py).
 """
 
 from __future__ import annotations
@@ -16,55 +16,12 @@ from diskbench.errors import HostUnavailable, TargetRefused
 from diskbench.hosts.shell import whole
 from diskbench.limits import COUNTER
 from diskbench.plan.trial import RESERVE
-from diskbench.ports import Completed
 from diskbench.units import MIB, format_bytes
 
 _LOG = logging.getLogger(__name__)
 _RESERVE_AT_LEAST = 64 * MIB
 _NOBODYS = "UNKNOWN"
 """How stat names an owner that this machine does not know."""
-
-LOOK = """\
-if [ ! -e "$path" ]; then echo missing; return; fi
-if [ ! -d "$path" ]; then echo file; return; fi
-if [ "$user_id" = 0 ]; then
-    echo "sudo ${SUDO_UID:-} ${SUDO_USER:-}"
-    set -f
-    IFS='
-'
-    for above in $leading; do
-        while IFS=' ' read -r mode raw looked name; do
-            [ "${name%" // "*}" = "$above" ] || continue
-            owner=${name##*" // "}
-            group=${owner#* }
-            echo "above ${owner%% *} ${group%% *} $mode ${group#* } $above"
-            break
-        done <<END
-$disk_looked
-END
-    done
-    unset IFS
-    set +f
-fi
-read -r up rest </proc/uptime
-probe=$path/.diskbench-probe-$$-$up
-set -C # made by this shell, and never what is there already
-if ! { true >"$probe"; } 2>/dev/null; then
-    why=$({ true >"$probe"; } 2>&1)
-    echo "closed ${why##*: }"
-    return
-fi
-set +C
-rm -f "$probe"
-for t in fio awk tar sha256sum setsid mkfifo; do
-    command -v $t >/dev/null 2>&1 || { echo "lacks $t"; return; }
-done
-set -- $statfs
-echo "free ${1:-} ${3:-}"
-"""
-"""A script that looks at the directory $path; `usable_bytes` reads what it prints. Facts and this
-come in one round trip: facts.sh gives $user_id, $statfs (block size, blocks, free ones), $leading
-(the directories that lead to $path) and $disk_looked (what stat says of them and others)."""
 
 
 def require_absolute(path: str) -> None:
@@ -75,11 +32,11 @@ def require_absolute(path: str) -> None:
         )
 
 
-def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | None) -> int:
-    """The bytes that may be used in `path`, from what LOOK printed on the host `host_name`. Raises
+def usable_bytes(looked: list[str], host_name: str, path: str, size_bytes: int | None) -> int:
+    """The bytes that may be used in `path`, from a look at it on the host `host_name`. Raises
     TargetRefused where it cannot be used, and HostUnavailable where the host lacks a tool. Logs a
     warning where root measures in a directory that the user who called sudo could replace."""
-    *leading, last = done.text.strip().splitlines() or [""]
+    *leading, last = looked or [""]
     word, _, rest = last.partition(" ")
     where = f"{path} on {host_name}"
     _check_trusted(leading, where)
@@ -107,9 +64,7 @@ def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | N
             if len(numbers) == 2 and None not in numbers:
                 free = (numbers[0] or 0) * (numbers[1] or 0)
                 return _room(min(free, COUNTER), size_bytes, where)
-    raise HostUnavailable(
-        f"{where} could not be examined: {done.stderr.decode(errors='replace').strip()}"
-    )
+    raise HostUnavailable(f"{where} could not be examined: the host says {last[:80]!r}")
 
 
 def _room(free: int, requested: int | None, where: str) -> int:

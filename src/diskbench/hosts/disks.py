@@ -1,4 +1,4 @@
-"""Block devices and mounts as the scripts print them: block.sh (KEY=VALUE lines), devices.sh and
+"""Block devices and mounts as agent.py prints them: KEY=VALUE lines, its answer to `devices`, and
 /proc/self/mountinfo (proc(5)). From their state device.py decides whether to write. Pure.
 """
 
@@ -285,9 +285,9 @@ class Inspection(Frozen):
 
 
 def parse_inspection(text: str) -> Inspection:
-    """The output of devices.sh; devices without readable facts are left out."""
+    """The answer to `devices`; devices without readable facts are left out."""
     blocks: list[tuple[str, list[str]]] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):  # a name may hold what splitlines takes for an end
         if line.startswith("== "):
             blocks.append((line[3:].strip(), []))
         elif blocks:
@@ -364,7 +364,7 @@ def _copy(line: str) -> str | None:
 
 
 def _backing(values: tuple[str, ...]) -> Backing | None:
-    """`DEVICE INODE BEGIN END`, as block_backing of block.sh prints it; None for anything else."""
+    """`DEVICE INODE BEGIN END`, as agent.py prints it; None for anything else."""
     words = values[0].split() if values else []
     if len(words) != 4:
         return None

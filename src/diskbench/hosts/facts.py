@@ -19,13 +19,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from diskbench.errors import HostUnavailable
+from diskbench.hosts.calls import AgentError, ask
 from diskbench.hosts.disks import disk_facts, is_network, key_values, mount_facts
-from diskbench.hosts.scripts import script
-from diskbench.hosts.shell import assignments, whole
+from diskbench.hosts.shell import whole
 from diskbench.model.facts import CloudFacts, CpuFacts, HostFacts
 from diskbench.plugin import GuestIdentity
 from diskbench.plugins import known_plugin, plugins
-from diskbench.ports import Completed, Host
+from diskbench.ports import Host
 
 _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/include/asm/cputype.h
     "0xd08": "Cortex-A72",
@@ -80,51 +80,50 @@ class _KnownFio:
 _KNOWN_FIO = _KnownFio()
 
 
-_SCRIPTS = ("block.sh", "lock.sh", "program.sh", "facts.sh")
-
-
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
     """The facts of `host` and of the disk under `path`, in one round trip.
 
     `path` is a directory, which may not exist yet, or with `device` a block device. Raises
     HostUnavailable where the host is unreachable or no Linux machine, and ConnectionLost.
     """
-    facts, _ = gather_and_look(host, path, device=device, look="")
+    facts, _ = gather_and_look(host, path, device=device, look=False)
     return facts
 
 
 def gather_and_look(
-    host: Host, path: str | None, *, device: bool, look: str
-) -> tuple[HostFacts, Completed]:
-    """As `gather`; and what the script `look`, which finds `path` in $path, printed in the same
-    round trip."""
+    host: Host, path: str | None, *, device: bool, look: bool
+) -> tuple[HostFacts, list[str]]:
+    """As `gather`; and with `look` what a look at the directory says (directory.py)."""
     host.connect()
     sent = time.time()
-    values = {
-        "path": path or "",
-        "is_device": int(device),
-        "look": look,
-        "known_fio": _KNOWN_FIO.identity(host.name),
-    }
-    done = host.run(assignments(values) + "".join(map(script, _SCRIPTS)))
-    received = time.time()
-    if done.exit or b"== end\n" not in done.stdout:
-        words = done.stderr.decode(errors="replace").strip().splitlines()
-        raise HostUnavailable(
-            f"{host.name} could not be examined: {words[-1] if words else 'no answer'}",
-            advice="diskbench measures Linux machines with a POSIX shell",
+    try:
+        lines = ask(
+            host,
+            "facts",
+            path=path or "",
+            is_device=device,
+            look=look,
+            known_fio=_KNOWN_FIO.identity(host.name),
         )
-    text = _KNOWN_FIO.completed(host.name, done.text)
+        why = "" if "== end" in lines else "no answer"
+    except AgentError as error:
+        lines, why = [], error.message
+    received = time.time()
+    if why:
+        raise HostUnavailable(
+            f"{host.name} could not be examined: {why}",
+            advice="diskbench measures Linux machines with a POSIX shell and Python 3.6 or newer",
+        )
+    text = _KNOWN_FIO.completed(host.name, "\n".join(lines) + "\n")
     facts = parse_facts(text, sent_unix_s=sent, received_unix_s=received)
-    looked = "\n".join(sections(text).get("look", ()))
-    return facts, Completed(0, looked.encode(), done.stderr)
+    return facts, sections(text).get("look", [])
 
 
 def sections(text: str) -> dict[str, list[str]]:
     """The script's output by section; sections with the same name are joined."""
     by_title: dict[str, list[str]] = {}
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in text.removesuffix("\n").split("\n"):
         if line.startswith("== "):
             lines = by_title.setdefault(line[3:].strip(), [])
         else:

@@ -4,11 +4,13 @@ before anything is written.
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 
 from diskbench.errors import ConnectionLost, HostUnavailable, ProfileError
-from diskbench.hosts.unit import TAR_END, tar_members
+from diskbench.hosts.calls import AgentError, ask
+from diskbench.hosts.shell import whole
 from diskbench.ports import Host
 
 INSTALL_TIMEOUT_S = 900.0
@@ -45,46 +47,22 @@ def install_fio(host: Host) -> None:
         )
 
 
-_PARSE = """\
-set -u
-dir=$(mktemp -d) || exit 9
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" && tar -xf - || exit 9
-# All at once first: starting fio costs more than reading a job file. A fio that has read all of
-# them calibrates its clock and tests it on every processor (0.1 s of CPU), which no job file needs.
-# So the last name is of no file: a fio that complains of that alone has read all before it.
-said=$(fio --parse-only --output-format=normal *.fio "$dir/last" 2>&1) && exit 0
-case $said in
-    *"
-"*) ;;
-    *"$dir/last"*) exit 0 ;;
-esac
-for job in *.fio; do
-    [ -e "$job" ] || continue
-    if ! why=$(fio --parse-only --output-format=normal "$job" 2>&1); then
-        echo "$job"
-        echo "$why"
-        exit 3
-    fi
-done
-"""
-
-
 def parse_only(host: Host, jobs: Sequence[tuple[str, str]]) -> None:
     """Have fio parse each (step name, job text). Raises ProfileError with fio's own message, and
     ConnectionLost where fio could not be run."""
-    members = tar_members({f"{index:05d}.fio": text for index, (_, text) in enumerate(jobs)})
-    done = host.run(_PARSE, stdin=members + TAR_END)
-    if done.exit == 3:
-        file, *words = done.text.splitlines()
-        name, _ = jobs[int(file.removesuffix(".fio"))]
+    try:
+        files = {f"{at:05d}.fio": text for at, (_, text) in enumerate(jobs)}
+        said = ask(host, "parse", stdin=json.dumps(files).encode())
+    except AgentError as error:
+        raise ConnectionLost(
+            f"fio could not check the job files on {host.name}: {error.message}"
+        ) from error
+    if said:
+        file, *words = said
+        at = whole(file.removesuffix(".fio"), len(jobs) - 1)
+        name = jobs[at][0] if at is not None else file
         refusal = " / ".join(w.removeprefix("fio: ").strip() for w in words if w.strip())
         raise ProfileError(
             f"fio on {host.name} refuses step {shlex.quote(name)}: {refusal}",
             advice="diskbench profiles render prints the job file as fio got it",
-        )
-    if done.exit:
-        raise ConnectionLost(
-            f"fio could not check the job files on {host.name}: "
-            f"{done.stderr.decode(errors='replace').strip() or f'exit {done.exit}'}"
         )

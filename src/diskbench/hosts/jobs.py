@@ -8,7 +8,7 @@ user stops.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import tenacity
@@ -92,12 +92,12 @@ SILENCE_S = 20.0
 closed and made again; longer than the usual stalls of a disk. Our choice."""
 
 _BUSY = "busy: "
-"""How a unit's reason begins where another trial holds the disk (lock.sh)."""
+"""How a unit's reason begins where another trial holds the disk (agent.py)."""
 _CHANGED = "changed: "
-"""How a unit's reason begins where the target changed while fio ran (step.sh)."""
+"""How a unit's reason begins where the target changed while fio ran (agent.py)."""
 
 _BROKEN = "broken: "
-"""How a unit's reason begins that could not go on by itself (stages.sh)."""
+"""How a unit's reason begins that could not go on by itself (agent.py)."""
 _ROOM = "make room there, and see to it that it can be written to; then run again"
 
 _ASKED_BEFORE_S = 2
@@ -155,10 +155,10 @@ class _Follower:
         """Process one line of the stream; returns it if it is the unit's last line, else None."""
         if line.startswith((b"= ", b"! ")):
             return line.decode(errors="replace")
-        if line == b".":  # sent by start.sh, not part of live.tsv
+        if line == b".":  # sent while it starts, not part of live.tsv
             self._on_stage("start")
             return None
-        if line.startswith(b"@ "):  # sent by start.sh, too
+        if line.startswith(b"@ "):  # sent when it is followed, too
             self.is_answered = True
             up, first, permitted, *_ = [*line[2:].decode(errors="replace").split(), "", "", ""]
             self._since = whole(up) or self._since
@@ -166,7 +166,7 @@ class _Follower:
             self._permitted = permitted == "1"
             return None
         self.lines += 1
-        if line.startswith(b"~"):  # lock.sh: another trial measures the same disk
+        if line.startswith(b"~"):  # another trial measures the same disk
             if words := line[1:].decode(errors="replace").strip():
                 self._on_note(words)
             return None
@@ -200,11 +200,11 @@ def start_and_watch(
     on_note: Callable[[str], None] = lambda _: None,
     on_lost: Callable[[str], None] | None = None,
     on_stage: Callable[[str], None] = lambda _: None,
-    first: str = "",
+    first: Mapping[str, str] | None = None,
 ) -> UnitExit:
     """Start `unit` unless it was started, follow it to its end, and return how it ended.
 
-    `first` is an idempotent script that runs before the start, in the same round trip.
+    `first` are the trial's directories where they are to be made before, in the same round trip.
 
     `on_tick` is called about once a second while fio runs, `on_stage` with the name of the stage
     before and after fio. fio starts only with the permission of this process. When `should_stop`
@@ -243,7 +243,7 @@ def _follow(
     unit: Unit,
     follower: _Follower,
     should_stop: Callable[[], bool],
-    first: str = "",
+    first: Mapping[str, str] | None = None,
 ) -> str | None:
     """The unit's last line; None where it never began and never will. Raises ConnectionLost where
     the connection ends before that line."""
@@ -251,7 +251,7 @@ def _follow(
     if asked and not stop(host, unit):
         return None
     if follower.is_answered:  # who removed it since is not to find it made again
-        first = ""
+        first = None
     lines = host.stream(
         start_script(unit, follower.lines + 1, go=not asked, first=first),
         stdin=payload(unit),

@@ -1,7 +1,7 @@
 """Several disks of one trial as one RAID 0, which diskbench makes, finds again and takes apart.
 
 The array's UUID derives from the trial. The kernel shows it (`md/uuid`), so it is also the identity
-by which the array is checked like any other disk (device.py, guard.sh). Its members are refused
+by which the array is checked like any other disk (device.py, agent.py). Its members are refused
 while the array holds them, and so is any other array.
 """
 
@@ -12,9 +12,8 @@ import uuid
 from collections.abc import Sequence
 
 from diskbench.errors import InvalidValue, MeasurementFailed, ReleaseFailed, TargetRefused
+from diskbench.hosts.calls import AgentError, ask
 from diskbench.hosts.device import DeviceProof, check_device
-from diskbench.hosts.scripts import script
-from diskbench.hosts.shell import assignments
 from diskbench.model.base import Frozen
 from diskbench.ports import Host
 
@@ -106,23 +105,25 @@ def _run(
     for member, _ in members:
         if re.search(r"[\t\n]", member.path + member.identity) or re.search(r"\s", member.path):
             raise InvalidValue(f"{member.path!r} ({member.identity!r}) is not the name of a disk")
-    lines = [f"{m.path}\t{number}\t{m.identity}\t{m.size_bytes}" for m, number in members]
-    values = {
-        "action": action,
-        "uuid": stripe_uuid(trial_id),
-        "name": trial_id,  # mdadm takes 32 bytes, of which `any:` are four
-        "chunk_kib": str(CHUNK_KIB),
-        "members": "\n".join(lines),
-    }
-    text = assignments(values) + script("block.sh") + script("guard.sh") + script("stripe.sh")
-    done = host.run(text, timeout_s=MDADM_TIMEOUT_S, root=True)
-    last = (done.text.splitlines() or [""])[-1]
-    if last == "none":
-        return None
-    if not last.startswith("= "):
-        why = last.removeprefix("! ") or done.stderr.decode(errors="replace").strip()
-        raise MeasurementFailed(
-            f"the stripe of {', '.join(m.path for m, _ in members)} on {host.name}: {why}",
-            advice="no other disks were changed; look at them with diskbench devices",
+    try:
+        *_, last = ask(
+            host,
+            "stripe",
+            root=True,
+            timeout_s=MDADM_TIMEOUT_S,
+            action=action,
+            uuid=stripe_uuid(trial_id),
+            name=trial_id,  # mdadm takes 32 bytes, of which `any:` are four
+            chunk_kib=CHUNK_KIB,
+            disks=[
+                {"path": m.path, "number": number, "identity": m.identity, "size": m.size_bytes}
+                for m, number in members
+            ],
         )
-    return last.removeprefix("= ")
+    except AgentError as error:
+        raise MeasurementFailed(
+            f"the stripe of {', '.join(m.path for m, _ in members)} on {host.name}: "
+            f"{error.message}",
+            advice="no other disks were changed; look at them with diskbench devices",
+        ) from error
+    return None if last == "none" else last.removeprefix("= ")

@@ -1,6 +1,6 @@
 """The unit of one step on the measured host: its directory, its initial files, and its last line.
 
-The last line says how the unit ended (scripts/start.sh).
+The last line says how the unit ended (agent.py).
 
     = EXIT STOPPED STARTED ENDED KEY=VALUE... REASON
     = lost KEY=VALUE... REASON
@@ -10,14 +10,13 @@ Pure: no I/O.
 
 from __future__ import annotations
 
+import json
 import math
 import re
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
-from diskbench.hosts.scripts import script
+from diskbench.hosts.calls import request
 from diskbench.hosts.shell import assignments, whole
 from diskbench.model.base import Frozen
 
@@ -105,115 +104,100 @@ class Unit(Frozen):
         return f"diskbench-{self.trial_id}-run{self.run_index}-{safe}"
 
 
-def environment(unit: Unit) -> str:
-    """unit.env: shell assignments that step.sh reads."""
+def specification(unit: Unit) -> dict[str, object]:
+    """unit.json: what the unit on the host is told (agent.py)."""
     guard, guards = unit.guard, unit.guards
-    values: dict[str, object] = {
+    return {
         "trial": unit.trial_id,
         "if_busy": unit.if_busy,
-        "own_user": "root" if unit.root else unit.user,
-        "state_dir": unit.state_dir,
-        "work_dir": unit.work_dir or "",
-        "device": guard.path if guard else "",
-        "device_number": guard.number if guard else "",
-        "device_identity": guard.identity if guard else "",
-        "device_size": guard.size_bytes if guard else "",
-        "device_mounted": int(bool(guard and guard.mount_point)),
-        "device_holds_data": int(bool(guards) and all(disk.holds_data for disk in guards)),
-        "mount_point": (guard.mount_point or "") if guard else "",
-        "sampled": unit.sampled or " ".join(disk.number for disk in guards),
-        "drop": int(unit.drop_caches),
-        "drop_every": f"{unit.drop_every_s:g}" if unit.drop_every_s else "",
-        "canary_before": int(unit.canary_before),
-        "canary_after": int(unit.canary_after),
-        "stop_patience": STOP_PATIENCE_S,
-        "sync_limit": SYNC_LIMIT_S,
-        "canary_limit": CANARY_LIMIT_S,
-        "go_limit": GO_LIMIT_S,
-        "turn_limit": TURN_LIMIT_S,
-        "fio_limit": math.ceil(unit.fio_limit_s) if unit.fio_limit_s else "",
-        "disk_count": len(guards),
+        "user": "root" if unit.root else unit.user,
+        "state": unit.state_dir,
+        "work": unit.work_dir or "",
+        "disks": [
+            {"path": d.path, "number": d.number, "identity": d.identity, "size": d.size_bytes}
+            for d in guards
+        ],
+        "mount": (guard.mount_point or "") if guard else "",
+        "holds_data": bool(guards) and all(disk.holds_data for disk in guards),
+        "sampled": unit.sampled.split() if unit.sampled else [disk.number for disk in guards],
+        "drop": unit.drop_caches,
+        "drop_every": unit.drop_every_s,
+        "canary_before": unit.canary_before,
+        "canary_after": unit.canary_after,
+        "limits": {
+            "stop_patience": STOP_PATIENCE_S,
+            "sync": SYNC_LIMIT_S,
+            "canary": CANARY_LIMIT_S,
+            "go": GO_LIMIT_S,
+            "turn": TURN_LIMIT_S,
+            "fio": math.ceil(unit.fio_limit_s) if unit.fio_limit_s else None,
+        },
     }
-    for number, disk in enumerate(guards, start=1):  # read by hold.sh
-        values |= {
-            f"device_{number}": disk.path,
-            f"number_{number}": disk.number,
-            f"identity_{number}": disk.identity,
-            f"size_{number}": disk.size_bytes,
-        }
-    return assignments(values)
-
-
-_SCRIPTS = (
-    *("step.sh", "block.sh", "counters.sh", "guard.sh", "hold.sh", "kept.sh"),
-    *("place.sh", "room.sh", "stages.sh", "lock.sh"),
-    *("interim.awk", "sample.awk"),
-)
-"""What every unit is sent beside its own files."""
-
-
-TAR_END = bytes(2 * tarfile.BLOCKSIZE)
 
 
 def payload(unit: Unit) -> bytes:
-    """The unit's files as a tar."""
-    own = tar_members({"job.fio": unit.job, "unit.env": environment(unit)})
-    return own + _scripts() + TAR_END
+    """The unit's files, by name."""
+    spec = json.dumps(specification(unit), indent=1)
+    return json.dumps({"job.fio": unit.job, "unit.json": f"{spec}\n"}).encode()
 
 
-@cache
-def _scripts() -> bytes:
-    """The members of the scripts, which are the same for each unit."""
-    return tar_members({name: script(name) for name in _SCRIPTS})
-
-
-def tar_members(files: Mapping[str, str]) -> bytes:
-    """The files as members of a tar, without its end."""
-    members = bytearray()
-    for name, text in files.items():
-        data = text.encode()
-        info = tarfile.TarInfo(name)
-        info.size, info.mode = len(data), 0o600
-        members += info.tobuf(tarfile.USTAR_FORMAT) + data
-        members += bytes(-len(data) % tarfile.BLOCKSIZE)
-    return bytes(members)
-
-
-_FIRST = """\
-why=$( ( # its standard input is the unit's tar
-{first}) 2>&1 </dev/null) || {{
-    echo "! $why"
-    exit 0
-}}
-"""
-
-
-def start_script(unit: Unit, first_line: int | None, *, go: bool = False, first: str = "") -> str:
+def start_script(
+    unit: Unit,
+    first_line: int | None,
+    *,
+    go: bool = False,
+    first: Mapping[str, str] | None = None,
+) -> str:
     """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on;
     None starts it without following. With `go`, fio may start if the unit has asked by now. `first`
-    is a script that runs before; where it fails, nothing is started, for the reason that it prints.
+    are directories that are made before; where that fails, nothing is started.
     """
-    values = {
-        "state": unit.state_dir,
-        "dir": unit.directory,
-        "unit": unit.system_name,
-        "follow": int(first_line is not None),
-        "go": int(go),
-        "from": first_line or 1,
-        "begin_limit": BEGIN_LIMIT_S,
-    }
-    start = "".join(map(script, ("program.sh", "room.sh", "start.sh")))
-    return (_FIRST.format(first=first) if first else "") + assignments(values) + start
+    return request(
+        "start",
+        state=unit.state_dir,
+        dir=unit.directory,
+        unit=unit.system_name,
+        follow=first_line is not None,
+        go=go,
+        first=first,
+        begin_limit=BEGIN_LIMIT_S,
+        **{"from": first_line or 1},
+    )
+
+
+_STOP = """\
+umask 077
+[ -d "$state" ] || { echo gone; exit 0; }
+mkdir -p "$dir"
+cd "$dir" || exit 1
+true 2>/dev/null >stop # on a disk that is full or read-only the signal alone ends it
+[ -e exit ] && { echo ended; exit 0; }
+read -r pid started boot 2>/dev/null <pid || { echo new; exit 0; }
+echo running
+[ "$boot" = "$(cat /proc/sys/kernel/random/boot_id)" ] || exit 0
+read -r stat 2>/dev/null <"/proc/$pid/stat" || exit 0
+set -- ${stat##*) }
+shift 19 # to field 22 of proc_pid_stat(5): start time, which differs from that of a later process
+[ "$1" = "$started" ] && kill -TERM "$pid"
+exit 0
+"""
+_GO = """\
+cd "$dir" 2>/dev/null || exit 0
+[ ! -e stop ] || exit 0
+[ ! -p .go ] || echo "$asked" 1<>.go
+"""
+# These two are shell: they come in a hurry, and a Python takes ten times as long to begin.
 
 
 def stop_script(unit: Unit) -> str:
-    """The script that asks the unit to stop, whether or not it was started."""
-    return assignments({"state": unit.state_dir, "dir": unit.directory}) + script("stop.sh")
+    """The script that asks the unit to stop, whether or not it was started. The word is written
+    before anything else. Prints `ended`, `running` or `new`: whether a unit was there."""
+    return assignments({"state": unit.state_dir, "dir": unit.directory}) + _STOP
 
 
 def go_script(unit: Unit, asked: int) -> str:
     """The script that lets the unit start fio. `asked` is the host's uptime (s) at the request."""
-    return assignments({"dir": unit.directory, "asked": asked}) + script("go.sh")
+    return assignments({"dir": unit.directory, "asked": asked}) + _GO
 
 
 NOT_STARTED = frozenset({"sync", "cache-drop", "go"})

@@ -7,42 +7,14 @@ from __future__ import annotations
 import re
 import shlex
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from diskbench.errors import Interrupted, MeasurementFailed, ReleaseFailed
-from diskbench.hosts.scripts import script
+from diskbench.hosts.calls import AgentError, ask, request
 from diskbench.hosts.shell import assignments
 from diskbench.model.spec import ResolvedTarget
-from diskbench.ports import Completed, Host
+from diskbench.ports import Host
 
-_DIRECTORIES = """\
-set -u
-umask 077
-full() { # directory: says why it cannot be written to
-    room_at "$1"
-    echo "${room:-$why}" >&2
-    exit 1
-}
-set -- "$state" ${work:+"$work"}
-mkdir "$@" 2>/dev/null
-for d in "$@"; do
-    [ -d "$d" ] || why=$(mkdir "$d" 2>&1) || full "${d%/*}"
-    # /var/tmp is everybody's: a directory that somebody else put there is not used.
-    [ ! -L "$d" ] && [ -O "$d" ] || { echo "$d belongs to somebody else" >&2; exit 1; }
-done
-[ -n "$work" ] || exit 0
-why=
-if [ -e "$state/work.id" ]; then
-    place_is "$work" "$state/work.id" && exit 0
-    echo "$work is not the directory that diskbench made" >&2
-    exit 1
-fi
-# Steps without a mark are of a build that made none. step.sh fetches them and starts no other.
-[ ! -e "$state/run-0" ] || exit 0
-new=$state/work.new.$$
-place_look "$work"
-{ echo "$place_found" >"$new" && mv -f "$new" "$state/work.id"; } 2>/dev/null || full "$state"
-"""
 _OWN_WORK = """\
 mkdir -p -m 700 "$work" && if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID:$SUDO_GID" "$work"; fi
 """
@@ -62,31 +34,33 @@ def make_workspace(
     Interrupted where `should_stop` returned True while the filesystem was made.
     """
     mount = mount_point(target)
-    _make(host, directories_script(target))
+    try:
+        places = directories(target)
+        ask(host, "directories", state=places["state"], work=places["work"])
+    except AgentError as error:
+        raise _no_directory(host, error.message) from error
     if mount is None:
         return ()
     commands = make_filesystem(host, target, mount, should_stop)
     assert target.work_dir is not None
-    _make(host, assignments({"work": target.work_dir}) + _OWN_WORK, root=True)
+    done = host.run(assignments({"work": target.work_dir}) + _OWN_WORK, root=True)
+    if done.exit:
+        raise _no_directory(host, done.stderr.decode(errors="replace").strip())
     return commands
 
 
-def directories_script(target: ResolvedTarget) -> str:
-    """The script that makes the trial's directories; all of its workspace but a filesystem. Prints
-    on standard error why it failed."""
+def directories(target: ResolvedTarget) -> dict[str, str]:
+    """The trial's directories, as the host is asked to make them: all of its workspace but a
+    filesystem."""
     work = "" if target.work_dir is None or mount_point(target) else target.work_dir
-    values = {"state": target.state_dir, "work": work}
-    return assignments(values) + script("place.sh") + script("room.sh") + _DIRECTORIES
+    return {"state": target.state_dir, "work": work}
 
 
-def _make(host: Host, text: str, *, root: bool = False) -> None:
-    done = host.run(text, root=root)
-    if done.exit:
-        raise MeasurementFailed(
-            f"cannot make the trial's directory on {host.name}: "
-            f"{done.stderr.decode(errors='replace').strip()}",
-            advice="look at the free space and the permissions there",
-        )
+def _no_directory(host: Host, why: str) -> MeasurementFailed:
+    return MeasurementFailed(
+        f"cannot make the trial's directory on {host.name}: {why}",
+        advice="look at the free space and the permissions there",
+    )
 
 
 SILENCE_S = 30.0
@@ -109,7 +83,7 @@ def make_filesystem(
     MeasurementFailed where the device is not the allowed one, holds other data, or a command fails,
     and Interrupted where `should_stop` returned True before the filesystem was made.
     """
-    text = _script(target, "filesystem.sh", {"kind": target.filesystem, "mount": mount})
+    text = request("filesystem", kind=target.filesystem, mount=mount, **_disk(target))
     stop = f": >{shlex.quote(f'{target.state_dir}/stop')}"
     printed, asked = [""], False
     for line in host.stream(text, timeout_s=SILENCE_S, root=True):
@@ -131,28 +105,14 @@ def make_filesystem(
 
 def wipe_ours(host: Host, target: ResolvedTarget) -> None:
     """Remove the filesystem that this trial made, if it still exists. Raises ReleaseFailed."""
-    done = _run(host, target, "wipe.sh", {}, timeout_s=120.0)
-    if done.exit:
+    try:
+        disk = _disk(target)
+        ask(host, "wipe", root=True, timeout_s=120.0, disk=disk["disk"], uuid=disk["uuid"])
+    except AgentError as error:
         raise ReleaseFailed(
             f"the {target.filesystem} that diskbench made on {target.device} of {host.name} could "
-            f"not be wiped: {done.stderr.decode(errors='replace').strip()}"
-        )
-
-
-def _run(
-    host: Host, target: ResolvedTarget, name: str, values: Mapping[str, str], *, timeout_s: float
-) -> Completed:
-    return host.run(_script(target, name, values), timeout_s=timeout_s, root=True)
-
-
-def _script(target: ResolvedTarget, name: str, values: Mapping[str, str]) -> str:
-    """A script for root with the functions of block.sh and guard.sh before it."""
-    return (
-        assignments({**_values(target), **values})
-        + script("block.sh")
-        + script("guard.sh")
-        + script(name)
-    )
+            f"not be wiped: {error.message}"
+        ) from error
 
 
 def _why_nothing(host: Host) -> str:
@@ -161,12 +121,14 @@ def _why_nothing(host: Host) -> str:
     return done.stderr.decode(errors="replace").strip() or "it ended without a message"
 
 
-def _values(target: ResolvedTarget) -> dict[str, str]:
+def _disk(target: ResolvedTarget) -> dict[str, object]:
     return {
-        "device": target.device or target.path,
-        "device_number": target.device_number or "",
-        "device_identity": target.identity or "",
-        "device_size": str(target.device_size_bytes or 0),
+        "disk": {
+            "path": target.device or target.path,
+            "number": target.device_number or "",
+            "identity": target.identity or "",
+            "size": target.device_size_bytes or 0,
+        },
         "uuid": filesystem_uuid(target),
     }
 
@@ -186,15 +148,16 @@ def cleanup(host: Host, target: ResolvedTarget) -> None:
                 f"{path} does not carry a trial's name, so it is not removed",
                 advice="remove it by hand if it is diskbench's",
             )
-    values = {
-        "state": target.state_dir,
-        "work": target.work_dir or "",
-        "mount": mount_point(target) or "",
-    }
-    text = script("block.sh") + script("place.sh") + script("cleanup.sh")
-    done = host.run(assignments(values) + text, timeout_s=_CLEANUP_S)
-    if done.exit:
-        left = done.text.strip() or done.stderr.decode(errors="replace").strip()
-        raise ReleaseFailed(f"left on {host.name}: {left}")
+    try:
+        ask(
+            host,
+            "cleanup",
+            timeout_s=_CLEANUP_S,
+            state=target.state_dir,
+            work=target.work_dir or "",
+            mount=mount_point(target) or "",
+        )
+    except AgentError as error:
+        raise ReleaseFailed(f"left on {host.name}: {error.message}") from error
     if target.filesystem != "none":
         wipe_ours(host, target)

@@ -171,5 +171,6 @@ MEDIANS = [
     "report/charts/bars.py",  # of bars, for the one that dwarfs them
     "report/charts/history.py",  # of times
     "report/charts/point.py",  # of machines
+    "report/published/differences.py",  # of runs, as posts give their means
     "report/terminal/screen.py",  # of what a character stands for
 ]

@@ -5,17 +5,15 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import io
-import os
 import struct
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.fio.volume import MAGIC, PAGE_BYTES, parse_exceeded
-from diskbench.hosts.scripts import script
+from diskbench.hosts import agent
 
 COUNTERS = st.lists(st.integers(0, 2**64 - 1), min_size=4, max_size=4)
 
@@ -77,39 +75,41 @@ def test_whatever_a_host_writes_is_no_error(data):
     parse_exceeded(GOOD + b"after 259:1 " + data)
 
 
-def _program() -> str:
-    return script("counters.sh").partition("counters_python='")[2].partition("'\n")[0]
+@pytest.fixture
+def kernel(monkeypatch, tmp_path) -> None:
+    """Two NVMe disks, 259:1 of Amazon's volumes and 259:2 of its machines' own."""
+    models = {"nvme1n1": "Amazon Elastic Block Store\n", "nvme2n1": "Amazon EC2 NVMe Storage\n"}
+    (tmp_path / "dev/block").mkdir(parents=True)
+    for number, (name, model) in enumerate(models.items(), start=1):
+        (tmp_path / name / "device").mkdir(parents=True)
+        (tmp_path / name / "device/model").write_text(model)
+        (tmp_path / "dev/block" / f"259:{number}").symlink_to(tmp_path / name)
+        (tmp_path / "dev" / name).touch()
+    monkeypatch.setattr(agent, "SYS", str(tmp_path))
+    monkeypatch.setattr(agent, "DEV", f"{tmp_path}/dev")
 
 
-def test_the_host_asks_the_kernel_for_the_whole_page_of_an_amazon_disk(monkeypatch, capsys):
-    answer = page([5, 6, 7, 8])
+@pytest.mark.usefixtures("kernel")
+def test_the_host_asks_the_kernel_for_the_whole_page_of_an_amazon_disk(monkeypatch):
+    answer, asked = page([5, 6, 7, 8]), []
 
-    def ioctl(_disk: object, request: int, command: bytearray) -> int:
+    def ioctl(disk: io.FileIO, request: int, command: bytearray) -> int:
         # struct nvme_passthru_cmd, linux/nvme_ioctl.h: 72 bytes
         assert (request, len(command)) == (0xC0484E41, 72)
         opcode, namespace = command[0], struct.unpack_from("=I", command, 4)[0]
         address, size, word = struct.unpack_from("=Q4xII", command, 24)
         assert (opcode, namespace, size, word) == (2, 1, 4096, 0x03FF00D0)
         ctypes.memmove(address, answer, size)
+        asked.append(Path(disk.name).name)
         return 0
 
-    models = {"nvme1n1": "Amazon Elastic Block Store\n", "nvme2n1": "Amazon EC2 NVMe Storage\n"}
-    places = {"259:1": "nvme1n1", "259:2": "nvme2n1"}
     monkeypatch.setattr(fcntl, "ioctl", ioctl)
-    monkeypatch.setattr(os.path, "realpath", lambda path: "/sys/b/" + places[path[15:]])
-    monkeypatch.setattr(sys, "argv", ["-c", "after", "259:1", "259:2"])
-
-    def opened(path: str, *_: object, **__: object) -> io.StringIO:
-        return io.StringIO(models.get(path.split("/")[3], "") if path.startswith("/sys") else path)
-
-    exec(compile(_program(), "counters", "exec"), {"open": opened})  # noqa: S102 - our own script
-    assert capsys.readouterr().out.encode() == line("after", answer)
+    lines = agent.volume_pages("after", ["259:1", "259:2", "7:0"])
+    assert "".join(f"{one}\n" for one in lines).encode() == line("after", answer)
+    assert asked == ["nvme1n1"]
 
 
-def test_a_disk_that_is_not_amazons_is_not_asked():
-    done = subprocess.run(
-        [sys.executable, "-c", _program(), "before", "7:0", "0:0", "nonsense"],
-        capture_output=True,
-        check=True,
-    )
-    assert (done.stdout, done.stderr) == (b"", b"")
+@pytest.mark.usefixtures("kernel")
+def test_a_disk_that_gives_no_page_is_left_out():
+    """A plain file stands for the disk: it knows no such request."""
+    assert list(agent.volume_pages("before", ["259:1", "0:0", "nonsense"])) == []

@@ -2,7 +2,7 @@
 holders, which this kernel cannot make, against what the script would print of them."""
 
 import os
-import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from tests.rigs import signatures
 from tests.rigs.disk_states import exclusive
 
 from diskbench.errors import HostUnavailable, TargetRefused
+from diskbench.hosts import agent
 from diskbench.hosts.device import check_device, inspect, list_devices, refusals
 from diskbench.hosts.disks import DeviceState, parse_inspection
 from diskbench.hosts.local import LocalHost
@@ -81,26 +82,41 @@ def test_a_device_that_was_held_open_is_free_again(make_loop):
     assert check_device(HERE, device, str(image))
 
 
-def test_somebody_elses_look_is_over_in_a_moment_and_refuses_nothing(
-    make_loop, tmp_path, monkeypatch
-):
-    """As of another diskbench: wipefs opens exclusively, and everything that looks opens."""
+def test_somebody_elses_look_is_over_in_a_moment_and_refuses_nothing(make_loop, monkeypatch):
+    """As of another diskbench: it opens exclusively, and everything that looks opens. It closes the
+    disk when the look has met it."""
     device, image = make_loop()
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    for name, spoilt in (
-        ("wipefs", 'case "$*" in *-a*) echo "$2: probing failed: Device or resource busy" >&2'),
-        ("ls", f'case "$*" in *fd*) echo "/proc/{os.getpid()}/fd:"; echo "l 3 -> {device}"'),
-    ):
-        real = shutil.which(name)
-        (shims / name).write_text(
-            f"#!/bin/sh\nif [ ! -e $0.seen ]; then {spoilt}; : >$0.seen; exit 1;; esac; fi\n"
-            f'exec {real} "$@"\n'
-        )
-        (shims / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
+    disk = os.open(device, os.O_RDONLY | os.O_EXCL)
+    met, find, busy = [], agent.openers, agent.is_busy
+
+    def look(path):
+        if found := busy(path):
+            met.append("busy")
+            os.close(disk)
+        return found
+
+    number = agent.number_of(device)
+    monkeypatch.setattr(agent, "is_busy", look)
+    lines = list(agent.looked_closely(number, 4))
+    assert "busy=yes" not in lines
+    assert met == ["busy"]
+    sleeper = ["sh", "-c", f"exec sleep 100 <{device}"]
+    with subprocess.Popen(sleeper) as holder:
+        while not find({Path(device).name}):
+            pass
+
+        def end(found):
+            if found:
+                met.append("opened")
+                holder.kill()
+                holder.wait()
+            return found
+
+        monkeypatch.setattr(agent, "openers", lambda names: end(find(names)))
+        lines = list(agent.looked_closely(number, 4))
+    assert not [line for line in lines if line.startswith("opener=")]
+    assert met == ["busy", "opened"]
     assert check_device(HERE, device, str(image)).path == device
-    assert sorted(one.name for one in shims.glob("*.seen")) == ["ls.seen", "wipefs.seen"]
 
 
 # --- Content

@@ -13,7 +13,7 @@ from diskbench.errors import (
     ReleaseFailed,
     TargetRefused,
 )
-from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
+from diskbench.hosts.directory import require_absolute, usable_bytes
 from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.installed_fio import install_fio, parse_only
 from diskbench.hosts.jobs import start_and_watch
@@ -27,7 +27,7 @@ HERE = LocalHost()
 def check_directory(host, path, size):
     """The bytes that may be used in `path`, looked at as before a run."""
     require_absolute(path)
-    _, looked = gather_and_look(host, path, device=False, look=LOOK)
+    _, looked = gather_and_look(host, path, device=False, look=True)
     return usable_bytes(looked, host.name, path, size)
 
 

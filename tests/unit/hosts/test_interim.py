@@ -1,4 +1,4 @@
-"""The awk filter beside fio, fed with what the fio installed here prints."""
+"""The filter beside fio, fed with what the fio installed here prints."""
 
 import functools
 import json
@@ -7,20 +7,17 @@ import subprocess
 import pytest
 
 from diskbench.fio.samples import parse_live, tick
-from diskbench.hosts.scripts import script
+from diskbench.hosts.agent import Interim
 
 pytestmark = pytest.mark.slow
 
 
-def filtered(text, directory):
-    """(standard output, lines of live.tsv) of the filter."""
-    (directory / "interim.awk").write_text(script("interim.awk"))
-    done = subprocess.run(
-        ["awk", "-v", "LIVE=live.tsv", "-f", "interim.awk"],
-        input=text, text=True, capture_output=True, check=True, cwd=directory,
-    )  # fmt: skip
-    live = directory / "live.tsv"
-    return done.stdout, live.read_text().splitlines() if live.exists() else []
+def filtered(text, _directory=None, chunk=65536):
+    """(what is kept, lines of live.tsv) of what fio prints, as it comes in chunks."""
+    interim, lines, data = Interim(), [], text.encode()
+    for at in range(0, len(data), chunk):
+        lines += interim.feed(data[at : at + chunk])
+    return interim.text().decode(), lines
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +166,16 @@ def test_latencies_without_a_count_use_the_number_of_ios(tmp_path):
     live = parse_live(lines[0].encode())
     assert (live.unix_s, live.runtime_s) == (1_700_000_000, 1.5)
     assert (live.read.ios, live.read.bytes, live.read.latency_sum_ns) == (2, 8192, 1001)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 4096])
+def test_documents_are_the_same_however_they_arrive(run_fio, chunk):
+    text = "warning\n{\n}\n" + run_fio() + '{\n  "fio version" : "fio-3.33",\n'
+    assert filtered(text, chunk=chunk) == filtered(text)
+
+
+def test_of_what_is_printed_without_end_a_part_is_kept():
+    interim = Interim()
+    for _ in range(64):
+        list(interim.feed(b"fill the disk\n" * 8192))
+    assert len(interim.text()) <= Interim.MOST_OUTSIDE + 14

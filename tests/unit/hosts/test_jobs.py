@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,7 +26,8 @@ from diskbench.hosts import jobs
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.workspace import cleanup, directories_script, make_workspace
+from diskbench.hosts.unit import start_script
+from diskbench.hosts.workspace import cleanup, directories, make_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -80,10 +82,11 @@ def test_samples_cover_fio_from_its_start_to_its_end(make_unit, tmp_path):
 
 
 def test_directories_are_made_with_the_start_and_why_they_are_not_is_told(make_unit, target):
-    unit, first = make_unit(0.2), directories_script(target)
+    unit, first = make_unit(0.2), directories(target)
     cleanup(LocalHost(), target)
-    with pytest.raises(MeasurementFailed, match=r"could not be started .*: no place for it"):
-        watch(LocalHost(), unit, first="echo no place for it >&2\nexit 1\n")
+    nowhere = first | {"state": "/proc/nowhere/diskbench"}
+    with pytest.raises(MeasurementFailed, match=r"could not be started .*: cannot write to /proc/"):
+        watch(LocalHost(), unit, first=nowhere)
     assert not Path(target.state_dir).exists()
     assert watch(LocalHost(), unit, first=first).fio_exit == 0
 
@@ -102,7 +105,7 @@ def test_a_trial_that_was_cleaned_away_is_not_made_again_by_who_still_follows_it
                     raise ConnectionLost("cut")
 
     with pytest.raises(MeasurementFailed, match="is gone"):
-        watch(Cut(), unit, first=directories_script(target))
+        watch(Cut(), unit, first=directories(target))
     assert not Path(target.state_dir).exists()
     assert not Path(target.work_dir).exists()
 
@@ -176,6 +179,8 @@ def test_a_unit_that_is_killed_is_lost_at_once_and_its_files_can_be_had(make_uni
     assert {"job.fio", "live.tsv", "samples.txt"} <= names
     with pytest.raises(MeasurementFailed, match="without a result"):
         watch(LocalHost(), unit)
+    *_, last = LocalHost().stream(start_script(unit, 1))
+    assert re.match(rb"= lost oom_kills=\d+ *$", last), "whether memory was short is known"
 
 
 def test_fio_that_fails_is_told_by_its_exit_and_its_words(make_unit, tmp_path):
@@ -378,9 +383,16 @@ def test_cleanup_leaves_a_bystander_who_merely_stands_in_the_directory(make_unit
         assert bystander.communicate("are you there\n")[0] == "heard\n"
 
 
-def test_cleanup_removes_nothing_beneath_a_mount_whose_path_holds_blanks(target, tmp_path):
-    at = tmp_path / "a place\twith\\odd 040 names"
-    at.mkdir()
+@pytest.mark.parametrize(
+    "name", ["a place\twith\\odd 040 names", "ends\u2028of\x85lines", "a link"]
+)
+def test_cleanup_removes_nothing_beneath_a_mount_whatever_its_path_holds(name, target, tmp_path):
+    at = tmp_path / name
+    if name == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        at.symlink_to("elsewhere")
+    else:
+        at.mkdir()
     odd = target.model_copy(update={"work_dir": f"{at}/{Path(target.work_dir).name}"})
     make_workspace(LocalHost(), odd)
     inner = Path(odd.work_dir, "in ner")

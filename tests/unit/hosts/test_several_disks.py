@@ -1,6 +1,5 @@
 """Several disks of one step: each is checked, held open, locked and sampled as a single one is."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from diskbench.errors import MeasurementFailed, TargetRefused
 from diskbench.fio.samples import parse_samples
+from diskbench.hosts.agent import disks_under
 from diskbench.hosts.device import check_devices
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
@@ -139,56 +139,15 @@ def test_one_disk_given_twice_is_refused_at_the_step_too(pair, raw_unit):
     refused(raw_unit((one, one)), "is in exclusive use", pair[0][1], pair[1][1])
 
 
-@pytest.fixture
-def without(tmp_path, monkeypatch):
-    """Hide programs from the host, as if they were not installed."""
-
-    def hide(*names):
-        shims = tmp_path / "shims"
-        shims.mkdir()
-        for name in names:
-            (shims / name).write_text("#!/bin/sh\nexit 127\n")
-            (shims / name).chmod(0o755)
-        monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
-
-    return hide
-
-
-def test_perl_holds_them_all_as_python_does(pair, raw_unit, without):
-    unit = raw_unit(guards(*pair))
-    without("python3")
-    assert watch(unit).fio_exit == 0
-    held = Path(unit.directory, "device.txt").read_text()
-    assert held.splitlines()[0].endswith("by perl")
-    assert [f"device {device}" in held for device, _ in pair] == [True, True]
-
-
-def test_a_host_with_neither_is_refused(pair, raw_unit, without):
-    unit = raw_unit(guards(*pair))
-    without("python3", "perl")
-    refused(unit, "Python or Perl", pair[0][1], pair[1][1])
-
-
 def test_another_trial_waits_for_each_of_them(pair, raw_unit):
     """The claim of a trial names all of its disks."""
     unit = raw_unit(guards(*pair))
     watch(unit)
     lock = Path(unit.directory, "lock.txt").read_text()
     (disks,) = [line.split()[1:] for line in lock.splitlines() if line.startswith("disks ")]
-    expected = set()
-    for device, _ in pair:
-        done = subprocess.run(
-            ["sh", "-c", '. "$0"; . "$1"; disk_words "$2"; echo "$words"', *scripts(), device],
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
-        expected |= set(done.stdout.split())
+    expected = set().union(*(disks_under(device) for device, _ in pair))
     assert set(disks) == expected
     assert expected
-
-
-def scripts():
-    here = Path(__file__).parents[3] / "src/diskbench/hosts/scripts"
-    return str(here / "block.sh"), str(here / "lock.sh")
 
 
 class TestBeforeAnything:

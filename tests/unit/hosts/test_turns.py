@@ -1,23 +1,21 @@
-"""Which claims on a disk live (scripts/lock.sh): those whose process holds its lock."""
+"""Which claims on a disk live: those whose process holds its lock."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from diskbench.hosts.scripts import script
+from diskbench.hosts import agent
+from diskbench.hosts.agent import Busy, Claim, Turn
 
 CLAIM = """\
 disks 8:0
@@ -34,75 +32,61 @@ ticket 7
 
 
 @pytest.fixture
-def place() -> Iterator[Path]:
-    """A directory of claims, on a filesystem whose locks the kernel lists by its own number."""
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory of claims; whatever is claimed lies on the disk 8:0."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        monkeypatch.setattr(agent, "shared_place", lambda: name)
+        monkeypatch.setattr(agent, "disks_under", lambda _: {"8:0"})
         yield Path(name)
 
 
-def living(place: Path, tools: Path) -> list[str]:
-    """The trials whose claims in `place` live, by lock.sh; tools of `tools` come first."""
-    text = f"{script('block.sh')}{script('lock.sh')}\nplace={place} disks=8:0\ndisk_rivals"
-    env = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C"}
-    done = subprocess.run(["sh", "-c", text], env=env, capture_output=True, text=True, check=True)
-    return sorted(line.split()[2] for line in done.stdout.splitlines())
+def a_turn(trial: str = "ours", ending: Callable[[], object] = bool) -> Turn:
+    made = Turn(trial, "/nowhere", "somebody", ending)
+    made.disks = {"8:0"}
+    return made
 
 
-def counted_flock(tools: Path) -> Path:
-    """A flock that writes a line for each call; returns the file of these lines."""
-    tools.mkdir()
-    calls = tools / "calls"
-    calls.touch()
-    real = shutil.which("flock")
-    (tools / "flock").write_text(f'#!/bin/sh\necho >>{calls}\nexec {real} "$@"\n')
-    (tools / "flock").chmod(0o755)
-    return calls
+def living(trial: str = "") -> list[str]:
+    """The trials whose claims live, by a look of somebody who claims nothing."""
+    return sorted(one.trial for one in a_turn(trial).living())
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 12])
-def test_held_claims_live_and_left_ones_do_not(count: int, place: Path, tmp_path: Path) -> None:
-    calls = counted_flock(tmp_path / "tools")
+def take(turn: Turn, if_busy: str = "fail") -> None:
+    turn.take(["/somewhere"], if_busy, lambda _: None, lambda _: None)
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_held_claims_live_and_left_ones_do_not(count: int, place: Path) -> None:
     with ExitStack() as stack:
         for number in range(2 * count):
             claim = place / f"diskbench-t{number:02d}.claim"
             claim.write_text(CLAIM.format(name=f"t{number:02d}"))
             if number < count:
                 fcntl.flock(stack.enter_context(claim.open("r+")), fcntl.LOCK_EX)
-        assert living(place, tmp_path / "tools") == [f"t{n:02d}" for n in range(count)]
-    # Those that the kernel lists as locked are not asked once more.
-    assert len(calls.read_text().splitlines()) == (2 if count == 1 else count)
+        assert living() == [f"t{n:02d}" for n in range(count)]
 
 
-def test_a_lock_that_is_shared_is_the_look_of_another_and_no_turn(
-    place: Path, tmp_path: Path
-) -> None:
-    counted_flock(tmp_path / "tools")
-    with ExitStack() as stack:
-        for number in range(4):
-            claim = place / f"diskbench-t{number}.claim"
-            claim.write_text(CLAIM.format(name=f"t{number}"))
-            how = fcntl.LOCK_EX if number == 0 else fcntl.LOCK_SH
-            fcntl.flock(stack.enter_context(claim.open("r+")), how)
-        assert living(place, tmp_path / "tools") == ["t0"]
+def test_a_lock_that_is_shared_is_the_look_of_another_and_no_turn(place: Path) -> None:
+    claim = place / "diskbench-t0.claim"
+    claim.write_text(CLAIM.format(name="t0"))
+    with claim.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        assert living() == []
 
 
-def take_turn(place: Path, before: str = "") -> None:
-    """Look as the unit of the trial `ours` does: claim, and look at all others. `before` are
-    functions of the shell that replace its own. A claim is dead after 30 s, as a machine may have
-    been up for minutes only."""
-    text = (
-        f"{script('block.sh')}{script('lock.sh')}{before}\n"
-        f"ending() {{ return 1; }}; DISK_DEAD_S=30 place={place} disks=8:0\n"
-        "trial=ours state_dir=/nowhere\n"
-        "disk_open && disk_ticket && [ /proc/self/fd/5 -ef $place/diskbench-ours.claim ]"
-    )
-    subprocess.run(["sh", "-c", text], check=True, timeout=60)
+def test_a_turn_waits_for_a_look_that_holds_its_claim_for_a_moment(place: Path) -> None:
+    claim = place / "diskbench-ours.claim"
+    claim.touch()
+    looks = claim.open()
+    fcntl.flock(looks, fcntl.LOCK_SH)
+    turn = a_turn(ending=lambda: looks.close())  # it asks at each try whether it is to end
+    take(turn)
+    assert turn.method == "flock"
 
 
 def left(name: str, since_s: int) -> str:
     """The claim of a trial that lost its turn `since_s` seconds ago."""
-    up_s = int(float(Path("/proc/uptime").read_text().split()[0]))
-    return CLAIM.format(name=name).replace("until 0", f"until {up_s - since_s}")
+    return CLAIM.format(name=name).replace("until 0", f"until {int(agent.uptime()) - since_s}")
 
 
 @pytest.mark.parametrize(
@@ -111,89 +95,121 @@ def left(name: str, since_s: int) -> str:
     ids=["long ago", "long ago, and held", "now"],
 )
 def test_a_claim_that_lost_its_turn_long_ago_is_removed_by_the_next_unit(
-    since_s: int, is_held: bool, stays: bool, place: Path
+    since_s: int, is_held: bool, stays: bool, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(agent, "DEAD_S", 30)  # a machine may have been up for minutes only
     claim = place / "diskbench-t0.claim"
     claim.write_text(left("t0", since_s))
     with claim.open("r+") as file:
         if is_held:
             fcntl.flock(file, fcntl.LOCK_EX)
-        assert living(place, place) == (["t0"] if is_held else [])
+        assert living() == (["t0"] if is_held else [])
         assert claim.exists(), "who only looks removes nothing"
-        take_turn(place)
+        take(a_turn(), "share")
     assert claim.exists() is stays
 
 
-def test_a_dead_claim_of_another_user_stays(place: Path) -> None:
-    place.chmod(0o1777)
+@pytest.mark.parametrize("ahead", [10**7, 10**13])
+def test_a_ticket_that_no_diskbench_gives_moves_nobody_back(ahead: int, place: Path) -> None:
+    claim = place / "diskbench-t0.claim"
+    claim.write_text(CLAIM.format(name="t0").replace("ticket 7", f"ticket {ahead}"))
+    with claim.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        turn = a_turn()
+        take(turn, "share")
+    assert turn.ticket <= agent.uptime() + 1
+
+
+def test_a_claim_is_not_kept_for_longer_than_a_diskbench_keeps_one(place: Path) -> None:
+    claim = place / "diskbench-t0.claim"
+    text = CLAIM.format(name="t0").replace("until 0", "until 99999999999999")
+    claim.write_text(text.replace("/nowhere", "/tmp"))
+    assert living() == []
+
+
+def test_a_dead_claim_of_another_user_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "DEAD_S", 30)
     claim = place / "diskbench-t0.claim"
     claim.write_text(left("t0", 40))
     os.chown(claim, 65534, 65534)
-    take_turn(place)
+    take(a_turn())
     assert claim.exists()
 
 
-def test_a_claim_that_was_removed_while_it_was_opened_is_made_again(place: Path) -> None:
-    removed = (
-        '\nflock() { command flock "$@" || return; [ -e "$place/once" ] || '
-        '{ true >"$place/once"; rm "$claim"; }; }'
-    )
-    take_turn(place, removed)
-    assert (place / "once").exists()
-    assert (place / "diskbench-ours.claim").stat().st_size > 0
+def test_a_claim_that_was_removed_while_it_was_locked_is_made_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, real = place / "diskbench-ours.claim", fcntl.flock
+    claim.touch()
+    removed = []
+
+    def flock(descriptor: int, operation: int) -> None:
+        real(descriptor, operation)
+        if not removed:
+            removed.append(claim.unlink())
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    take(a_turn())
+    assert removed
+    assert claim.stat().st_size > 0
+
+
+def test_turns_are_taken_in_the_order_of_their_tickets_and_a_kept_one_is_its_trials(
+    place: Path,
+) -> None:
+    first, second, third = a_turn("z"), a_turn("a"), a_turn("m")
+    take(first)
+    for later in (second, third):
+        with pytest.raises(Busy, match="trial z"):
+            take(later)
+    waiting = a_turn("a")
+    waited: list[str] = []
+
+    def step(_: float) -> None:
+        """What happens meanwhile: the first trial's next step begins, then the trial ends."""
+        waited.append(waiting.behind)
+        if len(waited) == 1:
+            first.leave()
+        elif len(waited) == 2:
+            take(first)
+        elif len(waited) == 3:
+            first.drop()
+
+    waiting.state = first.state = str(place)
+    waiting.take(["/somewhere"], "wait", lambda _: None, step)
+    assert len(waited) == 3
+    assert all("trial z" in one for one in waited)
+    assert living() == ["a"]
+
+
+def test_a_queue_that_somebody_holds_for_ever_is_gone_on_without(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "LOCK_S", 0.1)
+    with (place / "diskbench.queue").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        turn = a_turn()
+        take(turn)
+    assert turn.method == "none"
+    assert turn.why == f"{place}/diskbench.queue is locked by another process"
+    assert living() == []
 
 
 @given(st.integers(min_value=1, max_value=99_999_999_999 // 2))
 @example(951_782_400)  # a 29th of February in a year that ends a century
-@example(1_735_689_599)
-@settings(max_examples=20)
-def test_the_date_of_a_claim_needs_no_process_and_is_that_of_the_calendar(unix_s: int) -> None:
-    text = f'{script("lock.sh")}\nPATH=/nowhere; disk_date {unix_s}; echo "$date"'
-    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+def test_the_date_of_a_claim_is_that_of_the_calendar(unix_s: int) -> None:
+    claim = Claim("/c", CLAIM.format(name="t").replace("since 1", f"since {unix_s}"), 0)
     expected = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=unix_s)
-    assert done.stdout.strip() == f"{expected:%Y-%m-%d %H:%M:%S} UTC"
+    assert claim.sentence.endswith(f"since {expected:%Y-%m-%d %H:%M:%S} UTC)")
 
 
 @pytest.mark.parametrize("since", ["", "08", "x", "1 2", "9" * 14])
 def test_a_claim_without_a_date_is_named_without_one(since: str) -> None:
-    line = f"1 7 trial somebody 1 {since}"
-    text = f"set -u\n{script('lock.sh')}\ndisk_sentence '{line}'; echo \"$sentence\""
-    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
-    assert "trial (user somebody, " in done.stdout
-    assert "process 1 there, since" in done.stdout
+    claim = Claim("/c", CLAIM.format(name="t").replace("since 1", f"since {since}"), 0)
+    assert "trial t (user somebody, process 1 there, since" in claim.sentence
 
 
-COUNTED = """\
-import fcntl, subprocess, sys
-held = [open(name) for name in sys.argv[2:]]
-for file in held:
-    fcntl.flock(file, fcntl.LOCK_EX)
-newest = lambda: int(open("/proc/loadavg").read().split()[-1])
-before = newest()
-subprocess.run(["sh", "-c", sys.argv[1]], check=True)
-print(newest() - before, file=sys.stderr)
-"""
-"""Holds claims, runs a script, and prints how many processes that started, in a PID namespace whose
-newest number is how many there were."""
-
-
-def beside(place: Path, count: int) -> tuple[list[str], int]:
-    """Who measures beside ours where `count` other claims live, and how many processes say it."""
-    for number in range(count):
-        claim = CLAIM.format(name=f"t{number:02}")
-        (place / f"diskbench-t{number:02}.claim").write_text(claim)
-    names = [str(path) for path in place.glob("*.claim")]
-    text = f"{script('block.sh')}{script('lock.sh')}\nplace={place} disks=8:0 state_dir=/x"
-    own = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
-    done = subprocess.run(
-        [*own, sys.executable, "-c", COUNTED, f"{text} claim={place}/own\ndisk_beside", *names],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return done.stdout.splitlines(), int(done.stderr)
-
-
-def test_a_hundred_trials_on_a_disk_are_named_by_as_many_processes_as_three(place: Path) -> None:
-    few, for_few = beside(place, 3)
-    many, for_many = beside(place, 100)
-    assert (len(few), len(many)) == (3, 100)
-    assert for_many == for_few
+@given(st.text())
+def test_whatever_a_claim_holds_is_data(text: str) -> None:
+    claim = Claim("/c", text, 65534)
+    assert claim.sentence.isprintable()

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
 from diskbench.hosts.device import check_devices
-from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
+from diskbench.hosts.directory import require_absolute, usable_bytes
 from diskbench.hosts.facts import gather, gather_and_look, with_machine_type
 from diskbench.hosts.installed_fio import install_fio as install
 from diskbench.hosts.installed_fio import parse_only
@@ -41,7 +41,7 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
     """
     spec = cell.target
     is_device = spec.kind == "device"
-    look = LOOK if not is_device and spec.path.startswith("/") else ""
+    look = not is_device and spec.path.startswith("/")
     facts, looked = gather_and_look(host, spec.path, device=is_device, look=look)
     if facts.fio_version is None and install_fio:
         install(host)
@@ -89,8 +89,8 @@ def _check_free(cell: Cell, facts: HostFacts) -> None:
         )
 
 
-NEEDED_TOOLS = ("awk", "tar", "sha256sum", "setsid", "mkfifo")
-"""What a unit needs on its host beside fio and a POSIX shell."""
+NEEDED_TOOLS = ("tar", "sha256sum", "setsid")
+"""What a unit needs on its host beside fio, Python and a POSIX shell."""
 
 
 def _check_tools(facts: HostFacts, name: str) -> None:

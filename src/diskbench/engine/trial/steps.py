@@ -39,7 +39,7 @@ from diskbench.fio.recorded import last_words
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import patiently, start_and_watch, undelivered
 from diskbench.hosts.unit import DeviceGuard, Unit
-from diskbench.hosts.workspace import directories_script, make_workspace, mount_point
+from diskbench.hosts.workspace import directories, make_workspace, mount_point
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan, Step, is_from_snapshot
@@ -177,9 +177,9 @@ class LiveTrialSteps:
                     on_note=lambda text: self.watcher.note(plan.trial_id, text),
                     on_lost=host_lost.noted,
                     on_stage=stages.at,
-                    first=directories_script(plan.target)
+                    first=directories(plan.target)
                     if (run_index, step.index) == (0, 0) and _made_with_first_step(plan)
-                    else "",
+                    else None,
                 )
         except ConnectionLost:
             host_lost.raise_if_final()

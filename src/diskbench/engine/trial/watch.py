@@ -155,7 +155,7 @@ _WORDS = {
     "canary": "the canary runs: a short checksum, and fio without a disk",
     "end": "the host ends the step",
 }
-"""By the stage names in scripts/step.sh and scripts/stages.sh; other stages get no note."""
+"""By the stage names in hosts/agent.py; other stages get no note."""
 
 
 @dataclass

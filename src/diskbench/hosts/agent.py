@@ -1,0 +1,2686 @@
+"""The program that works on a measured host: Python 3.6 and newer, standard library only.
+
+The controller sends it with each request (hosts/calls.py) and starts it with `python3 -I -S`;
+nothing is installed. A request is one JSON object; COMMANDS names its function, docs/design.md its
+answer: lines of text, bounded and parsed as hostile data, the last one `! WHY` where it failed.
+
+A **unit** is one step, a process of this program that outlives the connection. Its directory holds
+its files, which are the evidence, and what it is talked to by:
+
+pid         "PID STARTED BOOT" of the unit: the process that links it first
+live.tsv    what is followed: figures of fio, "# STAGE" as a sign of life each second, "? UPTIME"
+            where it asks whether fio may start, "~ WORDS" while another trial has the disk
+alive       FIFO that the unit alone holds open to write: it ends with the unit, however that dies
+stop        the unit is to end: written before anything else (unit.py)
+.go         FIFO: the uptime (s) of a request that was granted (unit.py)
+exit        the last line, written last: "EXIT STOPPED STARTED ENDED KEY=VALUE... REASON"
+
+Only the disks that a request names are written to. Each is opened with O_EXCL, checked by that
+descriptor, and held until fio has ended: fio inherits it and is given it in place of the name.
+"""
+
+import errno
+import fcntl
+import glob
+import grp
+import hashlib
+import json
+import os
+import pwd
+import re
+import select
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
+
+SYS, PROC, DEV, RUN = "/sys", "/proc", "/dev", "/run"
+"""Where the kernel and udev tell of themselves; tests put other directories there."""
+Request = Dict[str, Any]
+Lines = Iterator[str]
+
+
+class Failed(Exception):
+    """A request cannot be done, or a disk or directory may not be written to: the text says why."""
+
+
+def read(path: str, most: int = 1 << 24) -> str:
+    """The text of a file, at most so many bytes; empty where it cannot be read. Python 3.6 has no
+    UTF-8 where the locale has none: what is read is decoded as names of files are."""
+    try:
+        with open(path, "rb") as file:
+            return os.fsdecode(file.read(most))
+    except OSError:
+        return ""
+
+
+def lines_of(text: str) -> List[str]:
+    """The lines of a text of the kernel, which ends lines with a newline alone: the name of a mount
+    point may hold what str.splitlines takes for an end."""
+    return text.split("\n")[: None if text[-1:] not in ("", "\n") else -1]
+
+
+def native(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A value of JSON with its texts as this Python has the names of files."""
+    if isinstance(value, str):
+        return os.fsdecode(value.encode("utf-8", "surrogateescape"))
+    if isinstance(value, dict):
+        return {native(key): native(one) for key, one in value.items()}
+    return [native(one) for one in value] if isinstance(value, list) else value
+
+
+def first_line(path: str) -> str:
+    """The first line of a file without blanks around it; empty where it cannot be read."""
+    return read(path, 65536).partition("\n")[0].strip()
+
+
+def number_in(path: str) -> int:
+    """The number in a file of the kernel; 0 where there is none."""
+    text = first_line(path)
+    return int(text) if text.isdigit() else 0
+
+
+def write(name: str, lines: Iterable[str]) -> None:
+    """Write a file of lines. Raises OSError."""
+    with open(name, "wb") as file:
+        file.write(os.fsencode("".join(line + "\n" for line in lines)))
+
+
+def remove(path: str) -> None:
+    """Remove a file; nothing where that cannot be done."""
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def uptime() -> float:
+    """Seconds since the machine started, which no correction of the clock changes."""
+    return time.clock_gettime(7)  # CLOCK_BOOTTIME, which Python names since 3.7
+
+
+def boot_id() -> str:
+    """What tells this start of the machine from another."""
+    return first_line(PROC + "/sys/kernel/random/boot_id")
+
+
+def stat_fields(process: int) -> List[str]:
+    """The fields of proc_pid_stat(5) from the third on; none where the process is gone."""
+    return read(f"{PROC}/{process}/stat").rpartition(")")[2].split()
+
+
+def born(process: int) -> str:
+    """When a process started, in ticks: a later one of its number has another. Empty: gone."""
+    return (stat_fields(process) + [""] * 20)[19]
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has killed for want of memory, as far as it says so."""
+    found = re.search(r"^oom_kill (\d+)$", read(PROC + "/vmstat"), re.MULTILINE)
+    return int(found.group(1)) if found else 0
+
+
+def processes() -> Iterator[int]:
+    """The numbers of all other processes that are seen from here."""
+    numbers = (int(name) for name in os.listdir(PROC) if name.isdigit())
+    return (number for number in numbers if number != os.getpid())
+
+
+def name_of(by_number: Callable[[int], Any], number: int, unknown: str) -> str:
+    """The name of a user (pwd.getpwuid) or group."""
+    try:
+        return str(by_number(number)[0])
+    except KeyError:
+        return unknown
+
+
+def user_name() -> str:
+    """The user of this process, by number where it has no name."""
+    return name_of(pwd.getpwuid, os.getuid(), str(os.getuid()))
+
+
+def program(name: str) -> str:
+    """The path of a program; empty where there is none."""
+    for directory in os.environ.get("PATH", os.defpath).split(":"):
+        path = os.path.join(directory or ".", name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return ""
+
+
+def ran(*words: str, timeout: Optional[float] = 60) -> Tuple[int, str]:
+    """The exit status of a command, and what it printed; 127 where it is missing. What changes a
+    disk or a mount gets no `timeout`: it would be killed half done."""
+    out = subprocess.PIPE
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=timeout
+        )
+    except subprocess.TimeoutExpired:
+        return 124, f"{words[0]} did not end within {timeout:g} s"
+    except OSError as error:
+        return 127, f"{words[0]}: {error.strerror}"
+    return done.returncode, os.fsdecode(done.stdout).rstrip("\n")
+
+
+def kill(process: int, number: int) -> None:
+    """Send a signal, to a process group where `process` is negative; nothing where it is gone."""
+    try:
+        os.kill(process, number)
+    except OSError:
+        pass
+
+
+def tell_fifo(path: str, data: bytes) -> bool:
+    """Write to a FIFO that somebody reads; whether somebody does."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return stat.S_ISFIFO(os.fstat(descriptor).st_mode) and os.write(descriptor, data) > 0
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def no_room(directory: str) -> str:
+    """Why no file of 64 KiB can be written in a directory, and what is free; empty: one can."""
+    new = f"{directory}/new.room.{os.getpid()}"
+    try:
+        with open(new, "wb") as file:
+            file.write(bytes(65536))
+        return ""
+    except OSError as error:
+        return str(full(directory, error))
+    finally:
+        remove(new)
+
+
+def full(directory: str, error: OSError) -> Failed:
+    """The failure of a write in a directory, with what is free there."""
+    why = f"cannot write to {directory}: {error.strerror}"
+    try:
+        room = os.statvfs(directory)
+    except OSError:
+        return Failed(why)
+    free_kib = room.f_bavail * room.f_frsize // 1024
+    return Failed(f"{why} ({free_kib} KiB and {room.f_ffree} inodes are free there)")
+
+
+# --- Block devices, by their number MAJOR:MINOR
+
+
+def sysfs(number: str, *more: str) -> str:
+    """The directory of a device in sysfs, or a file in it."""
+    return os.path.join(SYS, "dev/block", number, *more)
+
+
+def number_text(device: int) -> str:
+    """MAJOR:MINOR of a device as stat(2) has it."""
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
+def number_of(path: str) -> str:
+    """The number of a block device; empty where the path is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return number_text(found.st_rdev) if stat.S_ISBLK(found.st_mode) else ""
+
+
+def kernel_name(number: str) -> str:
+    """The name below /dev, as the kernel has it; empty where there is no such device."""
+    found = re.search(r"^DEVNAME=(.*)$", read(sysfs(number, "uevent")), re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def device_path(number: str) -> str:
+    """The path of a device, as the kernel has it."""
+    return os.path.join(DEV, kernel_name(number))
+
+
+def whole_disk(number: str) -> str:
+    """The disk of a partition; any other device itself."""
+    is_part = os.path.exists(sysfs(number, "partition"))
+    return first_line(sysfs(number, "../dev")) or number if is_part else number
+
+
+def partitions_of(number: str) -> List[Tuple[str, str]]:
+    """Number and name of each partition of a disk."""
+    places = [os.path.dirname(file) for file in sorted(glob.glob(sysfs(number, "*/partition")))]
+    return [(first_line(place + "/dev"), os.path.basename(place)) for place in places]
+
+
+def holders(number: str) -> List[str]:
+    """The names of what is built on a device: device mapper, MD, bcache."""
+    return sorted(os.path.basename(path) for path in glob.glob(sysfs(number, "holders/*")))
+
+
+def slaves(number: str) -> List[str]:
+    """The numbers of what a device is built on."""
+    return [first_line(file) for file in sorted(glob.glob(sysfs(number, "slaves/*/dev")))]
+
+
+def below(number: str) -> Iterator[str]:
+    """A device, and all devices that it lies on."""
+    disk = whole_disk(number)
+    yield number
+    for lower in ([disk] if disk != number else []) + slaves(number):
+        yield from below(lower)
+
+
+class Mount:
+    """A line of mountinfo, as proc_pid_mountinfo(5) has it. Raises Failed for any other: what is
+    mounted there is not known."""
+
+    def __init__(self, line: str) -> None:
+        left, _, right = line.partition(" - ")
+        fields, more = left.split(" "), right.split(" ")
+        if len(fields) < 6 or len(more) < 2 or not re.fullmatch("[0-9]+:[0-9]+", fields[2]):
+            raise Failed(f"a line of mountinfo cannot be read: {line!r}")
+        self.id, self.number, self.point = fields[0], fields[2], unescaped(fields[4])
+        self.kind, self.source = more[0], unescaped(more[1])
+
+
+def unescaped(text: str) -> str:
+    """A path as the kernel writes it: blanks and the like are octal."""
+    return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found.group(1), 8)), text)
+
+
+def mount_lines(*names: str) -> List[str]:
+    """The lines of mountinfo of these processes, each once."""
+    lines = [line for name in names for line in lines_of(read(f"{PROC}/{name}/mountinfo"))]
+    return list(dict.fromkeys(lines))
+
+
+def mounts(*names: str) -> List[Mount]:
+    """What is mounted, as these processes see it; this one where none is named."""
+    return [Mount(line) for line in mount_lines(*(names or ("self",)))]
+
+
+def mounted_on(point: str) -> List[str]:
+    """The numbers of the devices that are mounted there."""
+    return [one.number for one in mounts() if one.point == point]
+
+
+def mounted_below(path: str) -> bool:
+    """Whether anything is mounted there or below. The kernel names mount points without links."""
+    path = os.path.realpath(path)
+    return any(one.point == path or one.point.startswith(path + "/") for one in mounts())
+
+
+def mount_of(path: str) -> Optional[Mount]:
+    """The mount that a file or directory lies on, by the mount id of a descriptor."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    info = read(f"{PROC}/self/fdinfo/{descriptor}")
+    os.close(descriptor)
+    wanted = re.search(r"^mnt_id:\s*(\d+)", info, re.MULTILINE)
+    return next((one for one in mounts() if wanted and one.id == wanted.group(1)), None)
+
+
+def swaps() -> Set[str]:
+    """The numbers of the devices in use as swap."""
+    lines = lines_of(read(PROC + "/swaps"))[1:]
+    return {number_of(unescaped(line.split()[0])) for line in lines if line.split()} - {""}
+
+
+def is_busy(path: str) -> bool:
+    """Whether a process holds it exclusively. Nothing is written."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno == errno.EBUSY
+    return False
+
+
+def stays(true: Callable[[], object], looks: int) -> object:
+    """The last answer of `true`, asked until it is false: what only inspects a disk, as udev does,
+    closes it soon."""
+    for _ in range(looks - 1):
+        if not true():
+            return False
+        time.sleep(0.3)
+    return true()
+
+
+def backing_file(number: str) -> str:
+    """The file of a loop device; empty for other devices."""
+    return first_line(sysfs(number, "loop/backing_file"))
+
+
+def backing(number: str) -> Optional[Tuple[str, str, int, int]]:
+    """Device and inode of the file of a loop device, and the bytes of it that it maps (begin, end);
+    None for other devices, and where the file cannot be told."""
+    file = backing_file(number)
+    if not file:
+        return None
+    begin = number_in(sysfs(number, "loop/offset"))
+    try:
+        with open(device_path(number), "rb", buffering=0) as device:
+            # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
+            answer = fcntl.ioctl(device, 0x4C05, bytes(232))
+        on, inode, _, begin = struct.unpack_from("=4Q", answer)
+    except OSError:
+        try:
+            found = os.stat(file)
+        except OSError:
+            return None
+        on, inode = found.st_dev, found.st_ino
+    return number_text(on), str(inode), begin, begin + number_in(sysfs(number, "size")) * 512
+
+
+def loops() -> List[str]:
+    """The numbers of the loop devices that have a file."""
+    files = sorted(glob.glob(SYS + "/block/loop*/loop/backing_file"))
+    return [first_line(file[: -len("loop/backing_file")] + "dev") for file in files]
+
+
+def own_identities(number: str) -> List[str]:
+    """The identities that the kernel read from the device itself; of a loop device its file, with
+    the inode and without."""
+    file = backing_file(number)
+    if file:
+        mapped = backing(number)
+        return [f"{file}:{mapped[1] if mapped else ''}", file]
+    page = read(sysfs(number, "device/vpd_pg80"), 4096)[4:].replace("\0", "").partition("\n")[0]
+    values = [
+        first_line(sysfs(number, name))
+        for name in ("serial", "device/serial", "wwid", "device/wwid")
+    ]
+    values.append(re.sub(" +", " ", page).strip(" "))
+    # A Xen disk has no serial: its nodename says by which slot it was attached.
+    names = ("dm/uuid", "md/uuid", "device/nodename")
+    return [
+        value for value in values + [first_line(sysfs(number, name)) for name in names] if value
+    ]
+
+
+def udev(number: str) -> Dict[str, str]:
+    """What udev wrote down of a device."""
+    lines = lines_of(read(f"{RUN}/udev/data/b{number}"))
+    pairs = (line[2:].partition("=") for line in lines if line.startswith("E:"))
+    return {key: value for key, _, value in pairs}
+
+
+def identities(number: str) -> List[str]:
+    """Every identity of a device: the kernel's, and udev's for what is no loop device."""
+    names = ("ID_SERIAL", "ID_SERIAL_SHORT", "ID_WWN", "ID_WWN_WITH_EXTENSION", "ID_SCSI_SERIAL")
+    known = {} if backing_file(number) else udev(number)
+    return own_identities(number) + [known[name] for name in names if known.get(name)]
+
+
+def named(number: str) -> Lines:
+    """KEY=VALUE lines of a device: its name, its identities, its backing."""
+    real = os.path.realpath(sysfs(number))
+    yield "name=" + os.path.basename(real).replace("!", "/")
+    yield "number=" + number
+    mapped = backing(number)
+    if backing_file(number):
+        yield "backing_file=" + backing_file(number)
+    if mapped:
+        yield "backing_inode=" + mapped[1]
+        yield "backing=" + " ".join(map(str, mapped))
+    for value in identities(number):
+        yield "identity=" + value
+
+
+_FACTS = (
+    "sectors=size ro=ro removable=removable model=device/model vendor=device/vendor "
+    "firmware=device/firmware_rev serial=serial device_serial=device/serial wwid=wwid "
+    "device_wwid=device/wwid"
+)
+_QUEUE = (
+    "rotational scheduler nr_requests max_sectors_kb read_ahead_kb logical_block_size "
+    "physical_block_size write_cache discard_max_bytes"
+)
+
+
+def described(number: str) -> Lines:
+    """KEY=VALUE lines of all that is read of a disk, values as the kernel has them."""
+    yield from named(number)
+    files = _FACTS.split() + [f"queue_{name}=queue/{name}" for name in _QUEUE.split()]
+    for key, _, file in (one.partition("=") for one in files):
+        yield f"{key}={first_line(sysfs(number, file))}"
+    for key, link in (("driver", "device/driver"), ("parent_driver", "device/device/driver")):
+        yield f"{key}={os.path.basename(os.path.realpath(sysfs(number, link)))}"
+    yield "path=" + os.path.realpath(sysfs(number))
+    known = udev(number)
+    for key in ("ID_BUS", "ID_MODEL", "ID_WWN"):
+        if known.get(key):
+            yield f"udev_{key[3:].lower()}={known[key]}"
+
+
+# --- Which physical disks lie under a path: what is claimed for it
+
+
+def disks_under(path: str) -> Set[str]:
+    """The physical disks below a device, or below a file or directory, by their numbers; the source
+    of a share. Empty where it cannot be told."""
+    number = number_of(path)
+    if number:
+        return physical(number)
+    try:
+        return disks_of_file(path, os.stat(path).st_dev)
+    except OSError:
+        return set()
+
+
+def physical(number: str) -> Set[str]:
+    """The physical disks below a device: through partitions, device mapper, MD and loop devices."""
+    disk = whole_disk(number)
+    lower = [disk] if disk != number else slaves(number)
+    if lower:
+        return set().union(*map(physical, lower))
+    file = backing_file(number)
+    return (disks_under(file) if file else set()) or {number}
+
+
+def disks_of_file(path: str, device: int) -> Set[str]:
+    """The disks of a file on the device that stat(2) names for it."""
+    number = number_text(device)
+    if os.path.exists(sysfs(number)):
+        return physical(number)
+    on = mount_of(path)  # btrfs, ZFS, overlay, NFS ...: by what is mounted there
+    if on is None:
+        return {number}
+    source = number_of(on.source) if on.source.startswith("/dev/") else ""
+    if source and on.kind == "btrfs":
+        for member in glob.glob(SYS + "/fs/btrfs/*/devices/*/dev"):
+            if first_line(member) == source:
+                every = glob.glob(os.path.dirname(os.path.dirname(member)) + "/*/dev")
+                return set().union(*(physical(first_line(one)) for one in every))
+    if source:
+        return physical(source)
+    if ":" in on.source or on.source.startswith("//"):
+        return {on.source.rstrip("/")}
+    return {"zfs:" + on.source.partition("/")[0]} if on.kind == "zfs" else {number}
+
+
+def claimable(keys: Iterable[str]) -> Set[str]:
+    """Keys of disks in the characters that a claim may hold."""
+    return {re.sub(r"[^A-Za-z0-9:._/-]", "?", key) for key in keys if key}
+
+
+# --- The guard: reasons not to write, checked right before something is written
+
+
+class Disk:
+    """A disk that may be written to: its name, number, identity and size as they were allowed; a
+    number `-` is taken as it is now. From `hold` on it is open, and what is checked is the
+    descriptor. A fact that cannot be read is a reason not to write."""
+
+    def __init__(self, allowed: Request) -> None:
+        self.path, self.number = str(allowed["path"]), str(allowed["number"])
+        self.identity, self.size = str(allowed["identity"]), int(allowed["size"])
+        if self.number == "-":
+            self.number = number_of(self.path)
+        self.descriptor = -1
+        self.is_exclusive = False
+        self.seen: Dict[str, str] = {}
+
+    @property
+    def held(self) -> str:
+        """The path by which it is checked and written to: its descriptor, else its name."""
+        return self.path if self.descriptor < 0 else f"/proc/{os.getpid()}/fd/{self.descriptor}"
+
+    def hold(self, exclusively: bool) -> None:
+        """Open it: while it is open the kernel gives its number to no other disk, and with O_EXCL
+        it refuses mount, mkfs, swapon, mdadm and losetup. Raises Failed."""
+        looks = 4
+        while self.descriptor < 0:
+            flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_EXCL if exclusively else 0)
+            try:
+                self.descriptor = os.open(self.path, flags)
+            except OSError as error:
+                looks -= 1
+                if error.errno != errno.EBUSY:
+                    raise Failed(f"{self.path} cannot be opened: {error.strerror}") from error
+                if looks == 0:
+                    raise Failed(self.path + " is in exclusive use") from error
+                time.sleep(0.3)  # what only inspects it closes it soon
+        self.is_exclusive = exclusively
+        self.seen = self._identifying()
+
+    def release(self) -> None:
+        """Close it."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor, self.is_exclusive = -1, False
+
+    def check_identity(self) -> None:
+        """Raise Failed where it is another disk by now, by its name or by the descriptor."""
+        for path in dict.fromkeys((self.path, self.held)):
+            number = number_of(path)
+            if number != self.number or not number:
+                raise Failed(f"{self.path} is now {number or 'gone'}, not {self.number}")
+        if number_in(sysfs(self.number, "size")) * 512 != self.size:
+            raise Failed(self.path + " has another size")
+        if self.identity not in identities(self.number):
+            raise Failed(f"{self.path} no longer answers to {self.identity}")
+
+    def _identifying(self) -> Dict[str, str]:
+        """What identifies the disk behind the descriptor."""
+        number = number_of(self.held)
+        mapped = backing(number)
+        return {
+            "number": number,
+            # A loop device that is attached again, or another disk of that number, has another one
+            # (Linux 5.15).
+            "sequence": first_line(sysfs(number, "diskseq")),
+            "size": str(number_in(sysfs(number, "size")) * 512),
+            "backing": f"{mapped[0]} inode {mapped[1]}" if mapped else "",
+            "offset": str(mapped[2]) if mapped else "",
+            "identity": ",".join(own_identities(number)),
+        }
+
+    def check_same(self) -> None:
+        """Raise Failed where it is no longer held, or is not what it was when that began."""
+        if number_of(self.held) != self.number:
+            raise Failed(self.path + " is no longer held open")
+        now = self._identifying()
+        changed = [
+            f"the {key} of {self.path} is now {now[key] or 'none'}, it was {was or 'none'}"
+            for key, was in self.seen.items()
+            if now[key] != was
+        ]
+        if changed:
+            raise Failed("; ".join(changed))
+
+    def check_taken(self) -> None:
+        """Raise Failed where it, or a partition, is mounted, swap, or part of another device."""
+        name = kernel_name(self.number)
+        if not name:
+            raise Failed(self.path + " has no name that can be read")
+        parts = partitions_of(self.number)
+        numbers = [self.number] + [number for number, _ in parts]
+        paths = ["/dev/" + one for one in [name] + [part for _, part in parts]]
+        # Also as process 1 sees it, and by name: btrfs and its like number their mounts themselves.
+        found = mounts("self", "1")
+        if not found:
+            raise Failed("what is mounted cannot be read")
+        points = {one.point for one in found if one.number in numbers or one.source in paths}
+        if points:
+            raise Failed(f"{self.path} is mounted on {' '.join(sorted(points))}")
+        in_swap = swaps()
+        for number in numbers:
+            if number in in_swap:
+                raise Failed(self.path + " is swap")
+            if holders(number):
+                raise Failed(f"{self.path} is held by {' '.join(holders(number))}")
+        mapped = backing(self.number)
+        for loop in loops():
+            file, other = backing_file(loop), backing(loop)
+            if file in paths:
+                raise Failed(f"{file} is the backing device of {kernel_name(loop)}")
+            if not mapped or not other or loop == self.number or other[:2] != mapped[:2]:
+                continue
+            if other[2] < mapped[3] and mapped[2] < other[3]:
+                raise Failed(f"{self.path} shares its backing file with /dev/{kernel_name(loop)}")
+
+    def check_use(self, holds_data: bool = False) -> None:
+        """Raise Failed where anything uses it or a partition of it."""
+        self.check_taken()
+        parts = [name for _, name in partitions_of(self.number)]
+        if parts and not holds_data:
+            raise Failed(f"{self.path} has partitions: {' '.join(parts)}")
+        if not self.is_exclusive and stays(lambda: is_busy(self.path), 4):
+            raise Failed(self.path + " is in exclusive use")
+
+    def check_content(self, uuid: str = "") -> None:
+        """Raise Failed unless it is empty; with `uuid` unless it holds only that filesystem."""
+        what = self.content(uuid)
+        if what:
+            raise Failed(f"{self.path} holds {what}, which diskbench did not make")
+
+    def content(self, uuid: str = "") -> str:
+        """What it holds beside the filesystem `uuid`; empty for nothing. Raises Failed where that
+        cannot be told."""
+        status, said = ran("blkid", "-p", "-o", "export", self.held)
+        values = dict(line.partition("=")[::2] for line in lines_of(said))
+        if status == 0:
+            table = values.get("PTTYPE")
+            if table or not uuid or values.get("UUID") != uuid:
+                return (
+                    f"a partition table ({table})" if table else values.get("TYPE", "a signature")
+                )
+        elif status == 8:
+            return "signatures that contradict each other"
+        elif status != 2 or said:
+            raise Failed(f"{self.path} cannot be examined: {said}")
+        # blkid says 2 also of what it cannot open, and stops at the first of several signatures.
+        status, said = ran("wipefs", "-n", "-p", self.held)
+        if status:
+            raise Failed(f"{self.path} cannot be examined: {said}")
+        rows = [line.split(",") for line in lines_of(said) if line and not line.startswith("#")]
+        return " ".join(row[-1] for row in rows if not uuid or row[1:2] != [uuid])
+
+    def carries(self, uuid: str) -> bool:
+        """Whether blkid finds this UUID on it."""
+        return f"UUID={uuid}" in ran("blkid", "-p", "-o", "export", self.held)[1].split("\n")
+
+
+# --- One measurement at a time on a disk, by any user
+
+KEPT_S = 60
+"""Seconds that a trial keeps its turn between two of its steps; our choice."""
+DEAD_S = 3600
+"""Seconds after its turn from which a claim that no process holds is removed; our choice."""
+LOCK_S = 10.0
+"""Seconds that a lock may be held by somebody else before it is done without; our choice."""
+MOST_AHEAD = 10**6
+"""By how much a ticket may be above the uptime (s): each of a crowd takes one more. Who writes a
+larger one would have all others wait behind it."""
+CLAIM_BYTES = 16384
+_CLAIM = re.compile(r"(ticket|pid|since|until|runs|trial|user|disks|state) ([A-Za-z0-9:._/@ ?-]+)")
+
+
+class Busy(Failed):
+    """Another trial measures the disk; the text says which."""
+
+
+class Claim:
+    """What a trial says of its measurement on a disk: a small file in a directory that all users
+    share. It lives while its unit holds a flock on it, and ends with that, in any way; between two
+    steps it is kept until the uptime `until`, while the trial's directory is there. Anybody may
+    have written it: what no diskbench writes is left out."""
+
+    def __init__(self, path: str, text: str, owner: int) -> None:
+        self.path, self.owner = path, owner
+        values: Dict[str, str] = {}
+        for found in filter(None, map(_CLAIM.fullmatch, text.split("\n"))):
+            values[found.group(1)] = found.group(2)
+        self.trial, self.user = values.get("trial", ""), values.get("user", "")
+        self.pid, self.state = values.get("pid", ""), values.get("state", "")
+        self.disks = set(values.get("disks", "").split())
+        figures = {
+            key: value for key, value in values.items() if re.fullmatch("[0-9]{1,14}", value)
+        }
+        now = uptime()
+        ticket, until = int(figures.get("ticket", 10**14)), int(figures.get("until", 0))
+        self.ticket = ticket if ticket <= now + MOST_AHEAD else None
+        self.since, self.until = figures.get("since", ""), until if until <= now + DEAD_S else 0
+        self.runs = values.get("runs") == "1"
+
+    @property
+    def sentence(self) -> str:
+        """Who measures."""
+        if self.ticket is None or not self.trial:
+            user = name_of(pwd.getpwuid, self.owner, str(self.owner))
+            return f"a claim in {os.path.dirname(self.path)} that names no trial (user {user})"
+        since = self.since
+        if re.fullmatch("[1-9][0-9]{0,10}", since):
+            since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(int(since)))
+        return f"trial {self.trial} (user {self.user}, process {self.pid} there, since {since})"
+
+
+def open_plain(path: str, flags: int = os.O_RDONLY) -> int:
+    """A descriptor of a regular file, of no link and no FIFO. Raises OSError."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "is no regular file", path)
+    return descriptor
+
+
+def locked(path: str, flags: int, ending: Callable[[], Any]) -> int:
+    """A descriptor of a file of everybody's directory, made where it is not there, with a flock of
+    this process alone. Raises OSError, also where somebody else holds it for LOCK_S."""
+    end = time.monotonic() + LOCK_S
+    while True:
+        try:
+            descriptor = open_plain(path, flags)
+        except FileNotFoundError:
+            # Without O_CREAT above: the kernel refuses it for a file of others (protected_regular).
+            try:
+                made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+                os.fchmod(made, 0o644)
+                os.close(made)
+            except FileExistsError:
+                pass
+            continue
+        except OSError as error:
+            raise OSError(
+                error.errno, "cannot be made, or belongs to somebody else", path
+            ) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return descriptor
+        except OSError:
+            pass  # held by another process, or removed meanwhile
+        os.close(descriptor)
+        if time.monotonic() > end or ending():
+            raise OSError(errno.ETIMEDOUT, "is locked by another process", path)
+        time.sleep(0.02)
+
+
+SHARED = ("/run/lock", "/dev/shm", "/tmp")
+"""Where all users may write; which of them, the host says."""
+
+
+def shared_place() -> str:
+    """The first directory that every user may write to, and in which nobody removes what is
+    another's; empty where there is none."""
+    for place in SHARED:
+        if os.path.isdir(place) and stat.S_IMODE(os.stat(place).st_mode) == 0o1777:
+            return place
+    return ""
+
+
+class Turn:
+    """A trial's turn on the disks under some paths. One process at a time looks at the claims and
+    changes them, by a flock on the file `diskbench.queue`: so a claim is seen whole or not at all,
+    and none is made between a look and what follows from it."""
+
+    def __init__(self, trial: str, state: str, user: str, ending: Callable[[], Any]) -> None:
+        self.trial, self.state, self.ending = trial, state, ending
+        self.user = re.sub(r"[^A-Za-z0-9:._/@-]", "?", user or user_name())
+        self.place = shared_place()
+        self.method, self.why, self.behind, self.waited = "none", "", "", 0.0
+        self.disks: Set[str] = set()
+        self.ticket = 0
+        self._descriptor = -1
+
+    @property
+    def path(self) -> str:
+        """The file of the claim."""
+        return f"{self.place}/diskbench-{self.trial}.claim"
+
+    def take(
+        self,
+        paths: List[str],
+        if_busy: str,
+        tell: Callable[[str], None],
+        wait: Callable[[float], Any],
+    ) -> None:
+        """Wait for the turn on all disks under `paths`, as `if_busy` says: wait, fail, share, or so
+        many seconds. Returns at once where the unit is ending. Raises Busy. Where no turn can be
+        taken the reason is in `why`."""
+        where = " ".join(paths)
+        self.disks = claimable(key for path in paths for key in disks_under(path))
+        if not self.place or not self.disks:
+            self.why = (
+                f"what {where} lies on cannot be told"
+                if self.place
+                else "no directory is shared by all users"
+            )
+            return
+        what = f"the disk under {where} ({' '.join(sorted(self.disks))})"
+        begun, told = uptime(), ""
+        try:
+            self._enter()
+            while True:
+                first = self._begun(if_busy == "share")
+                if first is None:
+                    return
+                self.waited, self.behind = uptime() - begun, first.sentence
+                busy = f"busy: {what} is measured by {self.behind}"
+                if if_busy not in ("wait", "fail") and self.waited >= float(if_busy):
+                    raise Busy(f"{busy}, and still after {self.waited:.0f} s")
+                if if_busy == "fail":
+                    raise Busy(busy)
+                if self.ending():
+                    break
+                if told != self.behind:
+                    tell(f"~ waits for {what}, which is measured by {self.behind}")
+                told = self.behind
+                tell("~")
+                wait(1.0)
+        except OSError as error:
+            self.why = f"{error.filename or self.path} {error.strerror}"
+        except Busy:
+            self.drop()
+            raise
+        self.drop()
+
+    def _queue(self) -> int:
+        return locked(self.place + "/diskbench.queue", os.O_RDONLY, self.ending)
+
+    def _enter(self) -> None:
+        """Make the claim, locked, with a ticket behind those of all others that are there; that of
+        an earlier step while it is kept. Raises OSError."""
+        self._descriptor = locked(self.path, os.O_RDWR, self.ending)
+        if os.fstat(self._descriptor).st_uid != os.getuid():
+            raise OSError(errno.EPERM, "cannot be made, or belongs to somebody else", self.path)
+        self.method = "flock"
+        queue = self._queue()
+        try:
+            kept = Claim(self.path, os.pread(self._descriptor, CLAIM_BYTES, 0).decode("latin-1"), 0)
+            self.ticket = kept.ticket or 0
+            if kept.ticket is None or kept.until <= uptime():
+                before = [one.ticket or 0 for one in self.living()]
+                self.ticket = max([int(uptime())] + [ticket + 1 for ticket in before])
+            self._write(runs=False)
+        finally:
+            os.close(queue)
+
+    def _begun(self, shares: bool) -> Optional[Claim]:
+        """The claim whose turn it is; None where it is ours, which then says so. Raises OSError."""
+        queue = self._queue()
+        try:
+            own = (self.ticket, self.path)
+            before = [
+                one for one in self.living() if one.ticket is None or (one.ticket, one.path) < own
+            ]
+            if before and not shares:
+                return min(before, key=lambda one: (one.ticket is None, one.ticket, one.path))
+            self._write(runs=True)
+            return None
+        finally:
+            os.close(queue)
+
+    def _write(self, runs: bool, until: int = 0) -> None:
+        lines = {
+            "disks": " ".join(sorted(self.disks)),
+            "trial": self.trial,
+            "user": self.user,
+            "pid": os.getpid(),
+            "born": born(os.getpid()),
+            "since": int(time.time()),
+            "state": self.state,
+            "runs": int(runs),
+            "until": until,
+            "ticket": self.ticket,
+        }
+        text = "".join(f"{key} {value}\n" for key, value in lines.items()).encode(
+            "ascii", "replace"
+        )
+        os.pwrite(self._descriptor, text, 0)
+        os.ftruncate(self._descriptor, len(text))
+
+    def living(self) -> Iterator[Claim]:
+        """The living claims of others on our disks. Who has a claim removes those of this user that
+        died long ago: each one that is left costs every later look."""
+        for path in sorted(glob.glob(self.place + "/diskbench-*.claim")):
+            if path == self.path:
+                continue
+            try:
+                descriptor = open_plain(path)
+            except OSError:
+                continue
+            try:
+                owner = os.fstat(descriptor).st_uid
+                claim = Claim(path, os.read(descriptor, CLAIM_BYTES).decode("latin-1"), owner)
+                if claim.disks and not claim.disks & self.disks:
+                    continue
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except OSError:
+                    yield claim  # its unit lives
+                    continue
+                if claim.until > uptime() - 2 and os.path.isdir(claim.state):
+                    yield claim
+                    continue
+                is_ours = owner == os.getuid() and claim.trial and claim.ticket is not None
+                if is_ours and self._descriptor >= 0 and uptime() - claim.until > DEAD_S:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+                        os.unlink(path)
+            except OSError:
+                continue
+            finally:
+                os.close(descriptor)
+
+    def leave(self) -> None:
+        """Free the disk for the next step of this trial for KEPT_S, then for others."""
+        if self._descriptor >= 0:
+            try:
+                self._write(runs=False, until=int(uptime()) + KEPT_S)
+            except OSError:
+                pass  # then it ends with its lock
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    def drop(self) -> None:
+        """Give up the claim."""
+        if self._descriptor >= 0:
+            if self.method == "flock":
+                remove(self.path)
+            os.close(self._descriptor)
+        self._descriptor, self.method = -1, "none"
+
+    def beside(self) -> Lines:
+        """Who measures on our disks beside us: other trials, and processes of fio."""
+        for one in self.living() if self.place else ():
+            if one.runs and one.ticket is not None:
+                yield "beside " + one.sentence
+        for process in fios_on(self.disks, self.state) if self.disks else ():
+            try:
+                owner = os.stat(f"{PROC}/{process}").st_uid
+            except OSError:
+                continue  # it has ended
+            user = name_of(pwd.getpwuid, owner, "UNKNOWN")
+            yield f"beside a process of fio (number {process}, user {user})"
+
+    def report(self) -> Lines:
+        """How the disk was locked, for lock.txt."""
+        yield from (f"method {self.method}", f"why {self.why}", f"waited_s {self.waited:.0f}")
+        yield from (f"disks {' '.join(sorted(self.disks))}", f"behind {self.behind}")
+
+
+def is_of_trial(process: int, state: str) -> bool:
+    """Whether a process carries the mark of a trial's units, as far as it may be read."""
+    return "DISKBENCH_TRIAL=" + state in read(f"{PROC}/{process}/environ").split("\0")
+
+
+def fios_on(disks: Set[str], state: str) -> Iterator[int]:
+    """Processes named fio, of other trials or none, with a file or device on these disks open."""
+    lies_on: Dict[Tuple[bool, int], bool] = {}
+    for process in processes():
+        if first_line(f"{PROC}/{process}/comm") != "fio" or is_of_trial(process, state):
+            continue
+        for descriptor in glob.glob(f"{PROC}/{process}/fd/*"):
+            try:
+                found = os.stat(descriptor)
+            except OSError:
+                continue
+            is_disk = stat.S_ISBLK(found.st_mode)
+            if not is_disk and (
+                not stat.S_ISREG(found.st_mode) or descriptor.endswith(("/0", "/1", "/2"))
+            ):
+                continue
+            key = is_disk, found.st_rdev if is_disk else found.st_dev
+            if key not in lies_on:
+                under = (
+                    physical(number_text(key[1])) if is_disk else disks_of_file(descriptor, key[1])
+                )
+                lies_on[key] = bool(claimable(under) & disks)
+            if lies_on[key]:
+                yield process
+                break
+
+
+# --- What fio and the kernel say while fio runs
+
+
+class Interim:
+    """fio's documents as they come: the newest whole one, the text outside of documents, and of
+    each document a line of figures for live.tsv. A document goes from a line `{` to a line `}`: fio
+    indents everything between. It is fio's own when it begins with fio's version and is JSON with a
+    list of jobs."""
+
+    MOST_OUTSIDE = 1 << 20
+
+    def __init__(self) -> None:
+        self.newest, self._outside = b"", b""
+        self._pending = bytearray()
+        self._inside = False
+        self._searched = 0
+
+    def feed(self, data: bytes) -> Lines:
+        """Take more output; gives the lines of the documents that it completed."""
+        self._pending += data
+        while True:
+            begin = self._line("{", 1 if self._inside else 0)
+            end = self._line("}", 1) if self._inside else -1
+            if self._inside and end >= 0 and (begin < 0 or end < begin):
+                text = self._taken(end + 2)
+                self._inside = False
+                document = own_document(text)
+                if document is None:
+                    self._keep(text)
+                else:
+                    self.newest = text
+                    yield figures(document)
+            elif begin >= 0:
+                self._keep(self._taken(begin))
+                self._inside = True
+            else:
+                break
+        if not self._inside:
+            self._keep(self._taken(self._pending.rfind(b"\n") + 1))
+        self._searched = max(0, len(self._pending) - 3)
+
+    def text(self) -> bytes:
+        """What is kept: the text outside of documents, then the newest document."""
+        return self._outside + self.newest + bytes(self._pending)
+
+    def _line(self, brace: str, least: int) -> int:
+        """Where a line is that holds only this brace, from `least` on; -1: nowhere yet."""
+        if least == 0 and self._pending.startswith(brace.encode() + b"\n"):
+            return 0
+        return self._pending.find(f"\n{brace}\n".encode(), max(0, self._searched)) + 1 or -1
+
+    def _taken(self, size: int) -> bytes:
+        taken = bytes(self._pending[:size])
+        del self._pending[:size]
+        self._searched = 0
+        return taken
+
+    def _keep(self, text: bytes) -> None:
+        self._outside += text[: max(0, self.MOST_OUTSIDE - len(self._outside))]
+
+
+def own_document(text: bytes) -> Optional[Dict[str, Any]]:
+    """fio's own document; None for anything else. fio before 3 prints what is no figure as nan."""
+    if not text.startswith(b'{\n  "fio version" : "fio-'):
+        return None
+    try:
+        try:
+            document = json.loads(text.decode("utf-8", "replace"))
+        except ValueError:
+            document = json.loads(
+                re.sub(rb"(?<=: )-?(nan|inf)\b", b"0", text).decode("utf-8", "replace")
+            )
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document.get("jobs"), list) else None
+
+
+def figures(document: Dict[str, Any]) -> str:
+    """Unix time (s), runtime (s), then for read, write and trim: I/Os, bytes, sum of latency (ns),
+    number of latencies. The runtime is that of the direction that has run longest: the job_runtime
+    of a group (group_reporting) is the sum of its jobs (3.33, tried)."""
+
+    def number(value: object) -> float:
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    runtime = elapsed = 0.0
+    sums = {way: [0.0] * 4 for way in ("read", "write", "trim")}
+    for job in document["jobs"]:
+        for way, part in job.items() if isinstance(job, dict) else ():
+            if way == "elapsed":
+                elapsed = max(elapsed, number(part))
+            into = sums.get("read" if way == "mixed" else way)
+            if into is None or not isinstance(part, dict):
+                continue
+            latency = part.get("lat_ns")
+            latency = latency if isinstance(latency, dict) else {}
+            total, mean = number(part.get("total_ios")), number(latency.get("mean"))
+            count = number(latency.get("N")) or (total if mean > 0 else 0.0)  # no N before fio 3.17
+            for at, value in enumerate((total, number(part.get("io_bytes")), mean * count, count)):
+                into[at] += value
+            runtime = max(runtime, number(part.get("runtime")) / 1000)
+    stamp = number(document.get("timestamp_ms")) / 1000 or number(document.get("timestamp"))
+    values = [f"{value:.0f}" for way in sums.values() for value in way]
+    return "\t".join([f"{stamp:.3f}", f"{runtime or elapsed:.3f}", *values])
+
+
+def volume_pages(when: str, numbers: List[str]) -> Lines:
+    """What the cloud itself counts of its volumes, a line "WHEN NUMBER PAGE" each: the log page
+    0xD0 of Amazon's NVMe disks. Only disks that say that they are Amazon's are asked, since the
+    page is the vendor's own."""
+    for number in numbers:
+        disk = sysfs(whole_disk(number))
+        if not first_line(disk + "/device/model").startswith("Amazon Elastic Block Store"):
+            continue
+        import ctypes
+
+        page = ctypes.create_string_buffer(4096)
+        # struct nvme_passthru_cmd: get log page (2) of namespace 1, 1,024 words (less 1) of page
+        # 0xD0, within 2 s
+        command = struct.pack("=BBHIIIQQ10I", 2, 0, 0, 1, 0, 0, 0, ctypes.addressof(page), 0, 4096,
+                              1023 << 16 | 0xD0, 0, 0, 0, 0, 0, 2000, 0)  # fmt: skip
+        try:
+            with open(
+                f"{DEV}/{os.path.basename(os.path.realpath(disk))}", "rb", buffering=0
+            ) as device:
+                if fcntl.ioctl(device, 0xC0484E41, bytearray(command)) == 0:
+                    yield f"{when} {number} {page.raw.hex()}"
+        except OSError:
+            continue
+
+
+# --- A unit: one step
+
+
+FOREVER_S = 315360000
+CANARY = "head -c 8388608 /dev/zero | sha256sum >/dev/null"
+_NULL_FIO = (
+    "fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based "
+    "--runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never --output=.null"
+)
+
+
+class Over(Exception):
+    """The unit ends before fio, with this exit status and reason."""
+
+    def __init__(self, status: int, reason: str = "") -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class Unit:
+    """A step on this host, in the directory in which this process works.
+
+    The main thread goes through the stages; a second one gives a sign of life each second and,
+    while fio runs, reads the machine's counters; a third one reads fio. A stop, a signal, a limit
+    that has passed and a disk that takes no more writing end any stage.
+    """
+
+    def __init__(self, spec: Request, alive: int) -> None:
+        self.spec, self.limits, self._alive = spec, spec["limits"], alive
+        self.state, self.work, self.mount = spec["state"], spec["work"], spec["mount"]
+        self.disks = [Disk(one) for one in spec["disks"]]
+        self.turn = Turn(spec["trial"], self.state, spec["user"], self.ending)
+        self.limit = ""  # the stage that took too long
+        self.broken = ""  # why it cannot go on by itself: mostly that it cannot write
+        self.signal = 0
+        self.beside: Set[str] = set()
+        self.started = self.began = self.ended = self.lasted = self.moved = 0.0
+        self.fio_exit = 126
+        self.boot, self.oom_before = boot_id(), oom_kills()
+        self._stage, self._stage_end = "check", uptime() + 600
+        self._over, self._writing = threading.Event(), threading.Lock()
+        self._samples = self._anchor = -1
+        self._fio: "Optional[subprocess.Popen[bytes]]" = None
+        self._interim: Optional[Interim] = None  # from the start of fio until it is in fio.json
+        self._is_closed = False  # nothing is written any more: the files are summed
+        flags = os.O_APPEND | os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
+        self._live = os.open("live.tsv", flags, 0o600)
+        self._woken, self._wake = os.pipe()  # a signal writes to it, too: a lock could be held then
+        os.set_blocking(self._woken, False)
+        os.set_blocking(self._wake, False)
+
+    # How it ends
+
+    def asked(self) -> bool:
+        """Whether it is to end, by a stop or a signal."""
+        return bool(self.signal) or os.path.exists("stop")
+
+    def past(self) -> bool:
+        """Whether the stage takes longer than its limit."""
+        return uptime() >= self._stage_end
+
+    def ending(self) -> bool:
+        """Whether the stage is to end."""
+        return self.asked() or bool(self.broken) or self.past()
+
+    def over(self) -> bool:
+        """Whether the stage is to end; the name of one that took too long is kept."""
+        if self.past() and not self.asked() and not self.broken:
+            self.limit = self.limit or self._stage
+        return self.ending()
+
+    def caught(self, number: int, _frame: object) -> None:
+        """A signal of somebody else, whose number is kept; a stop has left its word before."""
+        if not self.signal and not os.path.exists("stop"):
+            self.signal = number
+
+    def fault(self, error: Exception) -> None:
+        """Something cannot be written, or this program is wrong: the unit ends."""
+        why = f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError):
+            why = str(full(os.getcwd(), error))
+        self.broken = self.broken or why
+        self.wake()
+
+    def keep(self, name: str, lines: Iterable[str]) -> None:
+        """Write a file; where it cannot be written the unit ends."""
+        try:
+            write(name, lines)
+        except OSError as error:
+            self.fault(error)
+
+    def enter(self, stage: str, limit_s: float) -> None:
+        """What is done now, and for how long at most."""
+        self._stage, self._stage_end = stage, uptime() + limit_s
+
+    def wake(self) -> None:
+        """End a wait of the main thread."""
+        try:
+            os.write(self._wake, b"\0")
+        except OSError:
+            pass  # it is full
+
+    def wait(self, seconds: float) -> None:
+        """Wait, but not longer than until something happens."""
+        if select.select([self._woken], [], [], seconds)[0]:
+            os.read(self._woken, 65536)
+
+    # What is followed
+
+    def tell(self, line: str) -> None:
+        """A line for whoever follows."""
+        with self._writing:
+            try:
+                if not self._is_closed:
+                    os.write(self._live, os.fsencode(line) + b"\n")
+            except OSError as error:
+                self.fault(error)
+        try:
+            os.write(self._alive, b"\0")
+        except OSError:
+            pass  # full: nobody follows
+
+    def _beat(self) -> None:
+        """Each second a sign of life, with what is done; while fio runs, a sample."""
+        due = time.monotonic()
+        while not self._over.is_set():
+            stage = self._stage
+            if self._samples >= 0:
+                self._sample(uptime())
+            signs = {"go": f"? {int(uptime())}", "fio": "#"}
+            self.tell(signs.get(stage, f"# {stage}"))
+            if self.ending():
+                self.wake()
+            due = max(due + 1, time.monotonic())
+            self._over.wait(due - time.monotonic())
+
+    def _sample(self, now: float, last: bool = False) -> None:
+        """The machine's counters, with the time by the uptime since fio began."""
+        lines = [f"@ {self.started + now - self.began:.9f}"]
+        lines += [
+            one for one in lines_of(read(PROC + "/stat")) if one[:3] == "cpu" or one[:4] == "ctxt"
+        ]
+        lines.append(first_line(PROC + "/loadavg"))
+        disks = lines_of(read(PROC + "/diskstats"))
+        lines += [one for one in disks if ":".join(one.split(None, 2)[:2]) in self.spec["sampled"]]
+        with self._writing:
+            try:
+                if self._samples >= 0:
+                    os.write(self._samples, ("\n".join(lines) + "\n").encode())
+            except OSError as error:
+                self.fault(error)
+            if last:
+                os.close(self._samples)
+                self._samples = -1
+
+    # Stages before fio
+
+    def child(self, *words: str) -> Optional[int]:
+        """The exit status of a command of a stage; None where it was not begun or not ended. One
+        that hangs in the kernel takes no signal, and is left behind."""
+        null = subprocess.DEVNULL
+        if self.over():
+            return None
+        try:
+            process = subprocess.Popen(
+                words, stdin=null, stdout=null, stderr=null, start_new_session=True
+            )
+        except OSError:
+            return 127
+        while process.poll() is None:
+            if self.over():
+                kill(-process.pid, signal.SIGKILL)
+                return None
+            self.wait(1.0)
+        return process.returncode
+
+    def check_directory(self) -> None:
+        """Raise Failed unless the directory of test files is the right one."""
+        if not self.work:
+            return
+        if not os.path.isdir(self.work):
+            raise Failed(self.work + " is gone")
+        if not self.mount:
+            if not place_is(self.work, self.state + "/work.id"):
+                raise Failed(self.work + " is not the directory that diskbench made")
+        elif os.stat(self.work).st_dev != os.stat(self.mount).st_dev:
+            raise Failed(f"{self.work} is not on {self.mount}")
+        elif self.disks[0].number not in mounted_on(self.mount):
+            raise Failed(f"{self.disks[0].path} is not mounted on {self.mount}")
+
+    def check(self) -> None:
+        """Raise Failed unless each disk is still the one that was allowed, and so the directory."""
+        for disk in self.disks:
+            disk.check_identity()
+            if not self.mount:
+                disk.check_use(self.spec["holds_data"])
+                if not self.spec["holds_data"]:
+                    disk.check_content()
+        self.check_directory()
+
+    def hold(self) -> None:
+        """Open the disks, from before their first check until fio has ended. Raises Failed."""
+        busy = None
+        try:
+            if all(number_of(disk.path) for disk in self.disks):
+                for disk in self.disks:
+                    disk.hold(not self.mount)
+                if self.mount and os.path.isdir(self.work):  # so that it is not unmounted
+                    self._anchor = os.open(self.work, os.O_RDONLY | os.O_CLOEXEC)
+        except Failed as failed:
+            busy = failed
+        self.check()  # who is mounted says more than who is busy
+        if busy is not None:
+            raise busy
+        for disk in self.disks:
+            if disk.descriptor < 0:
+                raise Failed(disk.path + " was not there when it was to be opened")
+        lines = [
+            "held open "
+            + ("with its filesystem" if self.mount else "exclusively (O_EXCL), by python3")
+        ]
+        for disk in self.disks:
+            lines += [f"device {disk.path}"] if len(self.disks) > 1 else []
+            lines += [f"{key} {value}" for key, value in disk.seen.items() if value]
+        if self.disks:
+            write("device.txt", lines)
+
+    def release(self) -> None:
+        """Close the disks."""
+        for disk in self.disks:
+            disk.release()
+        if self._anchor >= 0:
+            os.close(self._anchor)
+        self._anchor = -1
+        remove("held.fio")
+
+    def refused(self, why: Failed) -> Over:
+        """The end before fio; what a stop cut short has found nothing."""
+        return Over(126) if self.asked() else Over(125, f"refused: {why}")
+
+    def prepare(self) -> None:
+        """All that comes before fio: its turn, its disks, its caches. Raises Over."""
+        self.enter("turn", FOREVER_S)
+        paths = [disk.path for disk in self.disks] or [self.work]
+        try:
+            self.turn.take(paths, self.spec["if_busy"], self.tell, self.wait)
+            if self.asked():
+                raise Over(126)
+            self.enter("check", 600)
+            self.hold()
+        except Busy as busy:
+            raise Over(125, str(busy)) from busy
+        except Failed as failed:
+            raise self.refused(failed) from failed
+        self.clear_caches()
+        if self.limit:
+            raise Over(125, f"took too long: {self.limit}")
+        if self.spec["canary_before"]:
+            self.canary("canary-before.txt")
+
+    def clear_caches(self) -> None:
+        """Write out what others wrote, and drop what is cached of the target: a disk that is still
+        written to, or a cache that is still warm, would be measured with the rest."""
+        if not self.spec["drop"]:
+            write("cache.txt", ["method kept"])
+            return
+        self.enter("sync", self.limits["sync"])
+        status = self.child("sync", "-f", self.work) if self.work else 1
+        if (status and self.child("sync") is None) or status is None:
+            return
+        if self.work and not os.listdir(self.work):
+            # The kernel's own drop would take the whole machine's cache, fio itself included.
+            write("cache.txt", ["method fadvise", "what files", "before_bytes 0", "after_bytes 0"])
+            return
+        self.enter("cache-drop", self.limits["sync"])
+        before = self._cached()
+        method = "none"
+        status = self.child("sh", "-c", "echo 3 >/proc/sys/vm/drop_caches")
+        if status == 0:
+            method = "drop_caches"
+        elif status is not None and self.work:
+            method = "fadvise"
+            status = self._drop_files()
+        if status is None:
+            return
+        after = "0" if before == "0" else self._cached()
+        what = "files" if self.work else "buffers"
+        write(
+            "cache.txt",
+            [f"method {method}", f"what {what}", f"before_bytes {before}", f"after_bytes {after}"],
+        )
+
+    def _files(self) -> Lines:
+        """The test files, on the filesystem of the directory of test files. One that is gone since
+        it was listed is none: fio may unlink its files while its cache is dropped."""
+
+        def kind(path: str) -> int:
+            try:
+                found = os.lstat(path)
+            except FileNotFoundError:
+                return 0
+            return stat.S_IFMT(found.st_mode) if found.st_dev == device else 0
+
+        device = os.stat(self.work).st_dev
+        for place, names, files in os.walk(self.work):
+            names[:] = [one for one in names if kind(os.path.join(place, one)) == stat.S_IFDIR]
+            paths = [os.path.join(place, name) for name in files]
+            yield from (path for path in paths if kind(path) == stat.S_IFREG)
+
+    def _drop_files(self) -> Optional[int]:
+        """Write each test file out and drop what is cached of it; None where that was cut short."""
+        for path in self._files():
+            if (
+                self.child("dd", "of=" + path, "oflag=nocache", "conv=notrunc,fdatasync", "count=0")
+                is None
+            ):
+                return None
+        return 0
+
+    def _cached(self) -> str:
+        """Bytes of the test files, or of all devices' buffers, in the cache; empty: not known."""
+        if not self.work:
+            found = re.search(r"^Buffers:\s*(\d+)", read(PROC + "/meminfo"), re.MULTILINE)
+            return str(int(found.group(1)) * 1024) if found else ""
+        if not program("fincore"):
+            return ""
+        files, total = list(self._files()), 0
+        for at in range(0, len(files), 500):
+            said = ran("fincore", "-b", "-n", "-o", "RES", *files[at : at + 500])[1]
+            total += sum(int(word) for word in said.split() if word.isdigit())
+        return str(total)
+
+    def canary(self, name: str) -> None:
+        """How fast the machine itself is: a checksum, and fio without a disk. The step is measured
+        without it where it takes too long."""
+        self.enter("canary", self.limits["canary"])
+        begin = uptime()
+        status = self.child("sh", "-c", CANARY)
+        lines = [f"checksum_8mib_s {uptime() - begin:.6f}"]
+        if status is not None:
+            status = self.child(*_NULL_FIO.split())
+            lines += [read(".null")[:-1]]
+        if status is None and self.limit == "canary":
+            lines = [f"limit {self.limits['canary']} s"]
+        self.limit = "" if self.limit == "canary" else self.limit
+        self.keep(name, lines)
+
+    def permitted(self, limit_s: float) -> bool:
+        """Whether whoever follows lets fio start; waits until there is one."""
+        granted = os.open(".go", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            self.enter("go", limit_s)
+            self.tell(f"? {int(uptime())}")
+            while not self.over():
+                ready = select.select([granted, self._woken], [], [], 1.0)[0]
+                if self._woken in ready:
+                    os.read(self._woken, 65536)
+                words = os.read(granted, 4096).decode("latin-1").split() if granted in ready else []
+                # An older permission may be from a process that has gone since.
+                if any(word.isdigit() and uptime() - int(word) <= 10 for word in words):
+                    return not self.asked()
+            return False
+        finally:
+            os.close(granted)
+
+    def may_start(self) -> bool:
+        """Whether fio may start; nobody waits for the turn of a unit that nobody follows."""
+        self.prepare()
+        while not self.permitted(self.limits["turn"]):
+            if self.limit != "go":
+                return False
+            self.limit = ""
+            self.turn.drop()
+            self.release()
+            if not self.permitted(self.limits["go"]):
+                return False
+            self.prepare()
+        return True
+
+    # fio
+
+    def measure(self) -> str:
+        """Run fio on what is prepared; returns what changed meanwhile, empty for nothing."""
+        try:
+            for disk in self.disks:
+                disk.check_same()
+            self.check()
+            job = self._job()
+        except Failed as failed:
+            raise self.refused(failed) from failed
+        self.enter("fio", self.limits["fio"] or FOREVER_S)
+        self.beside.update(self.turn.beside())
+        pages = list(volume_pages("before", self.spec["sampled"]))
+        self.began, self.started = uptime(), time.time()
+        self._samples = os.open("samples.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._sample(self.began)
+        self._run_fio(job)
+        finished, unix = uptime(), time.time()
+        pages += volume_pages("after", self.spec["sampled"])
+        self._sample(finished, last=True)  # so that the last part of a second is counted, too
+        self.lasted = finished - self.began
+        self.moved = unix - self.started - self.lasted
+        self.moved = 0.0 if abs(self.moved) < 0.5 else self.moved  # read one after the other
+        self.ended = self.started + self.lasted
+        changed = ""
+        try:
+            for disk in self.disks:
+                disk.check_same()
+            for disk in self.disks:
+                self._check_name(disk)
+            for disk in self.disks if not self.mount else ():
+                disk.check_taken()
+            self.check_directory()
+        except (Failed, OSError) as failed:
+            changed = f"changed: {failed}"
+        self.beside.update(self.turn.beside())
+        if pages:
+            self.keep("volume.txt", pages)
+        if self.spec["canary_after"] and not self.limit and not self.ending():
+            self.canary("canary-after.txt")
+        self.enter("end", 86400)
+        return changed
+
+    def _check_name(self, disk: Disk) -> None:
+        """Raise Failed where a disk lost its name or identity; udev may write it anew just now."""
+        looks = 4
+        while looks:
+            looks -= 1
+            try:
+                disk.check_identity()
+                break
+            except Failed:
+                if not looks:
+                    raise
+            time.sleep(0.3)
+
+    def _job(self) -> str:
+        """The job file for fio: with the held descriptor for each disk's name, which may lead
+        elsewhere by now."""
+        if not self.disks or self.mount:
+            return "job.fio"
+        # fio takes a colon for the end of a name, where it is not escaped.
+        to = {disk.path.replace(":", "\\:"): str(disk.descriptor) for disk in self.disks}
+        lines = []
+        for line in lines_of(read("job.fio")):
+            key, _, value = line.partition("=")
+            if key.strip() == "filename":
+                names = re.split(r"(?<!\\):", value.strip())
+                for name in names:
+                    if name not in to:
+                        raise Failed(f"job.fio names {name}, which is no disk of this step")
+                line = "filename=" + ":".join("/proc/self/fd/" + to[name] for name in names)
+            lines.append(line)
+        write("held.fio", lines)
+        return "held.fio"
+
+    def _run_fio(self, job: str) -> None:
+        """Start fio, read it, and wait for its end, which a stop or the limit brings about."""
+        document = os.open("pipe.fio", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        ours = os.open("pipe.fio", os.O_WRONLY | os.O_CLOEXEC)  # until fio has opened it, too
+        self.keep("fio.json", [])
+        words = [
+            "fio",
+            "--output=pipe.fio",
+            "--output-format=json+",
+            "--status-interval=1",
+            "--eta=never",
+            job,
+        ]
+        if self.asked():
+            self.fio_exit = 130
+            return
+        try:
+            fio = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # In a session of its own: fio signals its process group where a job does not start.
+                start_new_session=True,
+                pass_fds=[disk.descriptor for disk in self.disks],
+            )
+        except OSError as error:
+            raise Over(125, f"refused: fio cannot be started: {error.strerror}") from error
+        self._fio, self._interim = fio, Interim()
+        self.keep("fio.pid", [str(fio.pid)])
+        reader = self._thread(self._read_fio, document, fio, self._interim)
+        if self.spec["drop_every"]:
+            self._thread(self._drop_often, self.spec["drop_every"], fio)
+        killed_from = 0.0
+        while not has_ended(fio) or reader.is_alive():
+            if has_ended(fio) and ours >= 0:
+                os.close(ours)
+                ours = -1
+            if not killed_from and self.over():
+                # As SIGINT for fio, but that it also ends a fio whose handler is not set yet.
+                if not has_ended(fio):
+                    kill(fio.pid, signal.SIGTERM)
+                killed_from = uptime() + self.limits["stop_patience"]
+                self.enter("end", self.limits["stop_patience"] * 3)
+            if killed_from and uptime() >= killed_from:
+                self._kill_fio()
+            if killed_from and self.past():
+                # What SIGKILL does not end waits for its disk in the kernel: it is left behind.
+                self.limit = self.limit or "kill"
+                break
+            self.wait(0.2 if killed_from or has_ended(fio) else 1.0)
+        if has_ended(fio):
+            status = fio.wait()
+            self.fio_exit = status if status >= 0 else 128 - status
+            self.keep("fio.exit", [str(self.fio_exit)])
+
+    def _kill_fio(self) -> None:
+        """End fio and all that it has forked, each in a session of its own, at once."""
+        if self._fio is not None and self._fio.returncode is None:
+            # Not reaped by now, so its number is still its own.
+            kill(-self._fio.pid, signal.SIGKILL)
+            for process in living_in(os.getcwd(), self.state):
+                kill(process, signal.SIGKILL)
+
+    def _thread(self, work: Callable[..., None], *given: object) -> threading.Thread:
+        """A thread that does some work beside, and wakes the main thread when it has ended."""
+
+        def worked() -> None:
+            try:
+                work(*given)
+            except Exception as error:  # noqa: BLE001 - a mistake of ours ends the unit, too
+                self.fault(error)
+            self.wake()
+
+        thread = threading.Thread(target=worked, daemon=True)
+        thread.start()
+        return thread
+
+    def _read_fio(self, document: int, fio: "subprocess.Popen[bytes]", interim: Interim) -> None:
+        """Read what fio prints: its documents until all that write them have ended, of which the
+        newest is kept; of its two streams the first MiB, two seconds longer at most."""
+        pipes = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
+        flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
+        files = {pipe.fileno(): os.open(name, flags, 0o600) for pipe, name in pipes if pipe}
+        left, end = dict.fromkeys(files, 1 << 20), 0.0
+        reads = {document, *files}
+        while reads and (document in reads or uptime() < end):
+            for pipe in select.select(reads, [], [], 1.0 if document in reads else 0.1)[0]:
+                data = os.read(pipe, 1 << 16)
+                if not data:
+                    reads.remove(pipe)
+                    end = uptime() + 2 if pipe == document else end
+                elif pipe == document:
+                    with self._writing:
+                        lines = list(interim.feed(data))
+                    for line in lines:
+                        self.tell(line)
+                elif left[pipe] > 0:
+                    with self._writing:
+                        if self._interim is not None:
+                            os.write(files[pipe], data[: left[pipe]])
+                    left[pipe] -= len(data)
+        self._keep_document()
+
+    def _keep_document(self) -> None:
+        """Write what fio printed to fio.json, once."""
+        with self._writing:
+            interim, self._interim = self._interim, None
+            if interim is not None:
+                with open("fio.json", "wb") as file:
+                    file.write(interim.text())
+
+    def _drop_often(self, seconds: float, fio: "subprocess.Popen[bytes]") -> None:
+        """Drop the page cache at an interval while fio runs."""
+        while not self._over.wait(seconds) and not has_ended(fio):
+            try:
+                with open("/proc/sys/vm/drop_caches", "w") as switch:
+                    switch.write("1")
+            except OSError:
+                for path in self._files() if self.work else ():
+                    ran("dd", "of=" + path, "oflag=nocache", "conv=notrunc,fdatasync", "count=0")
+
+    # The whole
+
+    def run(self, ready: str) -> None:
+        """From the turn to the last line, in this process."""
+        signal.set_wakeup_fd(self._wake)
+        signal.signal(signal.SIGTERM, self.caught)
+        signal.signal(signal.SIGINT, self.caught)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        beats = self._thread(self._beat)
+        self.keep(".oom", [str(self.oom_before)])
+        tell_fifo(ready, b"\n")
+        reason = ""
+        try:
+            if self.may_start():
+                reason = self.measure()
+        except Over as over:
+            self.fio_exit, reason = over.status, over.reason
+        except Exception as error:  # noqa: BLE001 - a mistake of ours: fio does not outlive it
+            self.fault(error)
+            self._kill_fio()
+        if self.limit == "go":  # nobody came: the next one who comes starts the unit anew
+            self._over.set()
+            beats.join(5.0)
+            os.ftruncate(self._live, 0)
+            remove("pid")
+        else:
+            self.finish(reason, beats)
+
+    def finish(self, reason: str, beats: threading.Thread) -> None:
+        """Write down how it ended, and the checksums of all that is kept."""
+        remove("reserve")  # what follows needs its room
+        try:
+            write("lock.txt", list(self.turn.report()) + sorted(self.beside))
+            self.turn.leave()
+            self.release()
+            write("end.txt", self._end_facts())
+            self._keep_document()  # of a fio that is left behind, whose reader goes on
+            sums = [f"{sha256(name)}  {name}" for name in kept_files() if name != "live.tsv"]
+            self._over.set()
+            beats.join(5.0)  # until here signs of life are written to live.tsv
+            with self._writing:
+                self._is_closed = True
+            write("SHA256SUMS", [*sums, f"{sha256('live.tsv')}  live.tsv"])
+        except OSError as error:
+            self.fault(error)
+            remove("SHA256SUMS")  # whoever fetches the files sums them up
+        self._over.set()
+        keys = f"seconds={self.lasted:.2f} moved={self.moved:.3f}"
+        keys += f" limit={self.limit}" if self.limit else ""
+        keys += f" signal={self.signal}" if self.signal else ""
+        why = f"broken: {self.broken}" if self.broken else reason
+        stopped = int(os.path.exists("stop") and not self.signal)
+        last = f"{self.fio_exit} {stopped} {self.started:.6f} {self.ended:.6f} {keys} {why}"
+        try:
+            write("exit.new", [last.replace("\n", " ")])
+            os.rename("exit.new", "exit")
+        except OSError:
+            pass  # `follow` says what it finds
+
+    def _end_facts(self) -> Lines:
+        """The facts of the end of the unit, for end.txt."""
+        yield f"boot_id {self.boot}"
+        yield f"oom_kills {oom_kills() - self.oom_before}"
+        yield f"seconds {self.lasted:.2f}"
+        yield f"clock_moved_s {self.moved:.3f}"
+        yield from [f"limit {self.limit}"] if self.limit else []
+        yield from [f"signal {self.signal}"] if self.signal else []
+        yield from ["stop asked"] if os.path.exists("stop") else []
+        if self.signal and program("systemctl"):  # a machine that shuts down says so
+            yield f"system {ran('systemctl', 'is-system-running', timeout=3)[1]}"
+
+
+def sha256(name: str) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with open(name, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def has_ended(process: "subprocess.Popen[bytes]") -> bool:
+    """Whether a child has ended. It is not reaped by that: until Popen.wait nobody else gets its
+    number, or its group's, so that a signal reaches no stranger."""
+    flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    return process.returncode is not None or os.waitid(os.P_PID, process.pid, flags) is not None
+
+
+def living_in(directory: str, state: str) -> Iterator[int]:
+    """The processes in a directory, or below it, that carry the mark of a trial's units."""
+    for process in processes():
+        try:
+            at = os.readlink(f"{PROC}/{process}/cwd")
+        except OSError:
+            continue
+        if (at + "/").startswith(directory + "/") and is_of_trial(process, state):
+            yield process
+
+
+_NO_EVIDENCE = re.compile(
+    r"[.-].*|alive|pid|pid\..*|exit|exit\.new|stop|reserve|(ready|new|pipe)\..*|SHA256SUMS|skipped\.txt"
+)
+
+
+def kept_files() -> List[str]:
+    """The files of a step that are evidence, in the working directory. skipped.txt lists those that
+    are nearly all holes, which would be read for minutes: "SIZE WRITTEN NAME" (bytes). Nothing of
+    fio or diskbench writes such a file."""
+    names, skipped = [], []
+    for name in sorted(os.listdir(".")):
+        found = os.lstat(name)
+        if _NO_EVIDENCE.fullmatch(name) or not stat.S_ISREG(found.st_mode):
+            continue  # FIFOs and devices are read without end
+        if found.st_size >= 10**8 and found.st_blocks * 512000 < found.st_size:
+            skipped.append(f"{found.st_size} {found.st_blocks * 512} {name}")
+        else:
+            names.append(name)
+    if skipped:
+        write("skipped.txt", skipped)
+    return names + ["skipped.txt"] * bool(skipped)
+
+
+# --- The directory of test files: its parent may belong to a user who can replace it
+
+
+def place_now(directory: str) -> str:
+    """The identity of a directory: "BOOT DEVICE INODE"."""
+    found = os.stat(directory)
+    return f"{boot_id()} {found.st_dev} {found.st_ino}"
+
+
+def place_is(directory: str, mark: str) -> bool:
+    """Whether a directory is the one whose identity was written down when it was made."""
+    was = read(mark, 4096).split()
+    if not is_own_directory(directory) or len(was) != 3:
+        return False
+    now = place_now(directory).split()
+    if was[0] == now[0] and was[1] != now[1]:  # device numbers may change when a machine starts
+        return False
+    on = None if was[2] == now[2] else mount_of(directory)
+    # Of these the inode numbers are not stable.
+    return was[2] == now[2] or (on is not None and on.kind.startswith(("fuse", "overlay")))
+
+
+def is_own_directory(path: str) -> bool:
+    """Whether it is a directory of this user, and no link to one."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+
+# --- Requests: each function gives the lines of its answer
+
+_OUT = threading.Lock()
+_CPU = "processor|model name|CPU implementer|CPU part|vendor_id|cpu|machine|Hardware"
+_DMI = (
+    "sys_vendor product_name product_version chassis_asset_tag bios_vendor board_vendor "
+    "board_asset_tag"
+)
+_TOOLS = (
+    "fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk losetup mkfs.ext4 "
+    "mkfs.xfs systemd-run sudo"
+)
+
+
+def say(line: str) -> None:
+    """Send one line."""
+    with _OUT:
+        sys.stdout.buffer.write(os.fsencode(line) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+class Alive:
+    """A sign of life each second, `.`, until the block ends. Whether anybody reads it or not, what
+    is done goes on to its end."""
+
+    def __enter__(self) -> None:
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._over.wait(1.0):
+            try:
+                say(".")
+            except OSError:
+                return
+
+
+def section(title: str, *lines: str) -> Lines:
+    """A part of an answer under its title."""
+    yield "== " + title
+    yield from lines
+
+
+def facts(asked: Request) -> Lines:
+    """All facts of the machine and of the disk under `path` (a directory, which may not exist yet,
+    with `is_device` a block device); with `look` whether the directory can be measured in.
+    `known_fio` is the identity of the fio whose version and engines the caller knows."""
+    path, system = str(asked["path"]), os.uname()
+    yield from section("clock", f"{time.time():.9f}")
+    user = name_of(pwd.getpwuid, os.getuid(), "")
+    yield from section("id", str(os.getuid()), user, system.nodename)
+    can_sudo = os.getuid() == 0 or ran("sudo", "-n", "true")[0] == 0
+    yield from section("sudo", "yes" if can_sudo else "no")
+    yield from section("uname", system.release, system.machine)
+    yield from section("os", *lines_of(read("/etc/os-release") or read("/usr/lib/os-release")))
+    cpuinfo = read(PROC + "/cpuinfo")
+    yield from section("cpuinfo", *re.findall(rf"^(?:{_CPU})\s*:.*$", cpuinfo, re.MULTILINE))
+    if re.search(r"^flags\s*:.* hypervisor", cpuinfo, re.MULTILINE):
+        yield "hypervisor : yes"
+    for title, file in (
+        ("meminfo", PROC + "/meminfo"), ("loadavg", PROC + "/loadavg"),
+        ("hypervisor", SYS + "/hypervisor/type"), ("cgroup", SYS + "/fs/cgroup/memory.max"),
+        ("cgroup", SYS + "/fs/cgroup/cpu.max"), ("boot", PROC + "/sys/kernel/random/boot_id"),
+        ("cloudinit", RUN + "/cloud-init/instance-data.json"),
+    ):  # fmt: skip
+        yield from section(title, *lines_of(read(file)))
+    yield from section("online", str(os.sysconf("SC_NPROCESSORS_ONLN")))
+    dmi = {name: f"{SYS}/class/dmi/id/{name}" for name in _DMI.split()}
+    yield from section(
+        "dmi", *(f"{key}={first_line(dmi[key])}" for key in dmi if os.path.exists(dmi[key]))
+    )
+    if program("systemd-detect-virt"):
+        yield from section("virt", ran("systemd-detect-virt")[1])
+    yield from section("systemd", *["yes"] * os.path.isdir(RUN + "/systemd/system"))
+    yield from section("tools", *filter(program, _TOOLS.split()))
+    machine = first_line("/etc/machine-id")
+    if machine:  # hashed, as machine-id(5) requires where it is shown to others
+        yield from section(
+            "machine", hashlib.sha256(f"diskbench\n{machine}\n".encode()).hexdigest()
+        )
+    yield from fio_facts(str(asked["known_fio"]))
+    at = path
+    while path and not asked["is_device"] and not os.path.exists(at) and at != "/":
+        at = os.path.dirname(at) or "/"
+    if path:
+        yield from disk_facts(at, asked["is_device"])
+    if asked["look"]:
+        yield from section("look", *looked_at(path))
+    yield from section("end", f"{time.time():.9f}")
+
+
+def fio_facts(known: str) -> Lines:
+    """The identity of fio's file; version and engines where it is not the known one."""
+    path = program("fio")
+    file = os.stat(path) if path else None
+    identity = (
+        f"{file.st_ino}.{file.st_size}.{file.st_mtime:.0f}.{file.st_ctime:.0f}" if file else ""
+    )
+    yield from section("fiofile", identity)
+    if identity and identity == known:
+        return
+    # A wrapper may print other lines, too. The two run side by side.
+    both = "fio --enghelp 2>/dev/null & fio --version 2>/dev/null; wait"
+    said = lines_of(ran("sh", "-c", both)[1]) if path else []
+    yield from section("fio", *[line for line in said if line.startswith("fio-")][:1])
+    yield from section("engines", *said)
+
+
+def disk_facts(at: str, is_device: bool) -> Lines:
+    """The disk below a device or an existing directory, and who measures on it."""
+    number = number_of(at) if is_device else ""
+    if not is_device:
+        room, on = os.statvfs(at), mount_of(at)
+        yield from section("mountinfo", *mount_lines("self"))
+        yield from section("directory", os.path.realpath(at))
+        yield from section("statfs", f"{room.f_frsize} {room.f_blocks} {room.f_bavail}")
+        yield from section("mountid", on.id if on else "")
+        number = number_text(os.stat(at).st_dev)
+        if not os.path.exists(sysfs(number)) and on:  # btrfs, overlay ...: by the mount's source
+            number = number_of(on.source)
+    if number and os.path.exists(sysfs(number)):
+        disk = whole_disk(number)
+        while len(slaves(disk)) == 1:  # through LVM, LUKS or MD to the one disk below
+            yield from section("through", os.path.basename(os.path.realpath(sysfs(disk))))
+            disk = whole_disk(slaves(disk)[0])
+        yield from section("disk", *described(disk))
+    looker = Turn("", "", "-", bool)
+    looker.disks = claimable(disks_under(at))
+    yield from section("disks", " ".join(sorted(looker.disks)))
+    living = looker.living() if looker.place and looker.disks else ()
+    yield from section("busy", *(one.sentence for one in living if one.ticket is not None))
+
+
+def looked_at(path: str) -> Lines:
+    """Whether a directory can be measured in, and who but root could replace it."""
+    if not os.path.isdir(path):
+        yield "file" if os.path.exists(path) else "missing"
+        return
+    if os.getuid() == 0:
+        yield f"sudo {os.environ.get('SUDO_UID', '')} {os.environ.get('SUDO_USER', '')}"
+        for above in leading(path):
+            file = os.stat(above)
+            mode, user = stat.S_IMODE(file.st_mode), name_of(pwd.getpwuid, file.st_uid, "UNKNOWN")
+            group = name_of(grp.getgrgid, file.st_gid, "UNKNOWN")
+            yield f"above {file.st_uid} {file.st_gid} {mode:o} {user} {group} {above}"
+    probe = f"{path}/.diskbench-probe-{os.getpid()}-{uptime():.2f}"
+    try:  # made by this process, and never what is there already
+        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.unlink(probe)
+    except OSError as error:
+        yield f"closed {error.strerror}"
+        return
+    lacking = [tool for tool in ("fio", "head", "sha256sum", "setsid", "sync") if not program(tool)]
+    room = os.statvfs(path)
+    yield f"lacks {lacking[0]}" if lacking else f"free {room.f_frsize} {room.f_bavail}"
+
+
+def leading(path: str) -> List[str]:
+    """The directories that lead to a path, through symbolic links, too."""
+    path = "/" + path.strip("/")
+    if path == "/":
+        return ["/"]
+    above = leading(os.path.dirname(path))
+    if not os.path.islink(path):
+        return [*above, path]
+    return above + leading(os.path.join(os.path.dirname(path), os.readlink(path)))
+
+
+def devices(asked: Request) -> Lines:
+    """Every block device and every reason not to write to it: all facts of the one at `only`, of
+    all disks where that is empty. Nothing is written."""
+    only = str(asked["only"])
+    wanted = number_of(only) if only else ""
+    yield from section("mountinfo", *mount_lines("self", "1"))
+    yield from section("swaps", *sorted(swaps()))
+    points = ("/", "/boot", "/boot/efi", "/usr")
+    numbers = {one.number for one in mounts("self", "1") if one.point in points}
+    numbers.update(number_of(on.source) for on in map(mount_of, points) if on)
+    system = {
+        one
+        for number in numbers
+        if number and os.path.exists(sysfs(number))
+        for one in below(number)
+    }
+    yield from section("system", *sorted(system))
+    if only:
+        yield from section("asked", wanted or ("other" if os.path.exists(only) else "missing"))
+    for entry in sorted(os.listdir(SYS + "/class/block")):
+        number = first_line(f"{SYS}/class/block/{entry}/dev")
+        size = first_line(f"{SYS}/class/block/{entry}/size")
+        unused = entry.startswith("loop") and size in ("", "0") and number != wanted
+        if not number or re.match("z?ram", entry) or unused:
+            continue
+        is_part = os.path.exists(sysfs(number, "partition"))
+        yield from section(
+            "device", *(described if number == wanted or not only else named)(number)
+        )
+        yield from [f"partition_of={whole_disk(number)}"] if is_part else []
+        yield from (f"partition={part} {name}" for part, name in partitions_of(number))
+        yield from (f"holder={name}" for name in holders(number))
+        if number == wanted if only else not is_part:
+            yield from looked_closely(number, 4 if only else 2)
+    yield from section("end")
+
+
+def looked_closely(number: str, looks: int) -> Lines:
+    """What lies on a disk, who has it open, and whether it can be read; KEY=VALUE lines."""
+    path = device_path(number)
+    try:
+        with open(path, "rb", buffering=0) as disk:
+            os.pread(disk.fileno(), 4096, 0)
+            yield "readable=yes"
+            for offset in (
+                5120,
+                64 << 20,
+                256 << 30,
+            ):  # f2fs; btrfs: copies that blkid does not read
+                part = os.pread(disk.fileno(), 128, offset)
+                yield from [f"copy={offset} {part.hex()}"] if part else []
+    except OSError as error:
+        yield f"readable={error.strerror}"
+    if program("wipefs") and program("blkid"):
+        yield "tools=yes"
+    status, said = ran("blkid", "-p", "-o", "export", path)
+    for key, _, value in (line.partition("=") for line in lines_of(said)):
+        if key in ("TYPE", "PTTYPE"):
+            yield f"{'signature' if key == 'TYPE' else 'table'}={value}"
+    if status == 8:
+        yield "signature=several that contradict each other"
+    rows = [line for line in lines_of(ran("wipefs", "-n", "-p", path)[1]) if line[:1] != "#"]
+    yield from ("wipefs=" + row.rpartition(",")[2] for row in rows if "," in row)
+    # udev, or another diskbench, may inspect it at this moment; a list does not wait long for each.
+    if stays(lambda: is_busy(path), looks):
+        yield "busy=yes"
+    names = {name for _, name in partitions_of(number)} | {kernel_name(number)}
+    if stays(lambda: openers(names), looks):
+        yield from (f"opener={one}" for one in openers(names))
+    # Processes outside of this PID namespace are not seen, but what they read and write is counted.
+    # 4026531836 is the kernel's first (PROC_PID_INIT_INO).
+    if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
+        before = first_line(sysfs(number, "stat"))
+        time.sleep(0.5)
+        yield "unseen=" + ("yes" if first_line(sysfs(number, "stat")) == before else "active")
+
+
+def openers(names: Set[str]) -> List[str]:
+    """Number and command of each process that has one of these devices open."""
+    paths, found = {"/dev/" + name for name in names}, {}
+    for process in processes():
+        for descriptor in glob.glob(f"{PROC}/{process}/fd/*"):
+            try:
+                if os.readlink(descriptor) in paths:
+                    found[process] = first_line(f"{PROC}/{process}/comm")
+            except OSError:
+                continue
+    return [f"{process} {name}" for process, name in found.items()]
+
+
+def directories(asked: Request) -> Lines:
+    """Make the trial's directories, `state` and `work`; idempotent. /var/tmp is everybody's: one
+    that somebody else put there is not used."""
+    state, work = asked["state"], asked["work"]
+    for path in [state, work] if work else [state]:
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise full(os.path.dirname(path), error) from error
+        if not is_own_directory(path):
+            raise Failed(path + " belongs to somebody else")
+    mark = state + "/work.id"
+    if work and os.path.exists(mark):
+        if not place_is(work, mark):
+            raise Failed(work + " is not the directory that diskbench made")
+    elif work and not os.path.exists(state + "/run-0"):
+        # Steps without a mark are of a build that made none: they are fetched, no other is started.
+        put(mark, place_now(work) + "\n")
+    yield from ()
+
+
+def put(path: str, text: str) -> None:
+    """Write a file whole or not at all. Raises Failed."""
+    new = f"{os.path.dirname(path)}/new.{os.getpid()}"
+    try:
+        with open(new, "wb") as file:
+            file.write(os.fsencode(text))
+        os.rename(new, path)
+    except OSError as error:
+        failed = full(os.path.dirname(path), error)
+        remove(new)
+        raise failed from error
+
+
+def start(asked: Request) -> Lines:
+    """Start a unit unless it was started, with its files from standard input; with `follow` give
+    its lines from number `from` on, and its last one. With `go` fio may start if the unit has asked
+    by now. With `first` the trial's directories are made before."""
+    state, directory = asked["state"], asked["dir"]
+    if asked["first"]:
+        yield from directories(asked["first"])
+    if not os.path.isdir(state):
+        raise Failed(state + " is gone")  # the trial was removed: it must not start again
+    was_there = os.path.exists(directory + "/pid")
+    if not was_there:
+        with Alive():  # until the unit gives its own signs of life
+            begin(asked, state, directory)
+    if asked["follow"]:
+        yield from follow(asked, directory, was_there)
+
+
+def begin(asked: Request, state: str, directory: str) -> None:
+    """Write the unit's files, launch it, and wait until it lives. Raises Failed."""
+    try:
+        os.makedirs(directory, 0o700, exist_ok=True)
+    except OSError as error:
+        raise full(state, error) from error
+    if not is_own_directory(directory):
+        raise Failed(directory + " belongs to somebody else")
+    files = native(json.loads(sys.stdin.buffer.read().decode()))
+    for name, text in files.items():
+        put(f"{directory}/{name}", text)
+    put(directory + "/.agent.py", SOURCE)
+    put(directory + "/reserve", "\0" * 65536)  # room that the end of a unit takes
+    ready = f"{directory}/ready.{os.getpid()}"  # of this starter alone: several may start at once
+    try:
+        open(directory + "/live.tsv", "a").close()
+        for path in (directory + "/alive", directory + "/.go", directory + "/pipe.fio", ready):
+            try:
+                os.mkfifo(path, 0o600)
+            except FileExistsError:
+                pass
+        listens = os.open(ready, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise full(directory, error) from error
+    launch(state, directory, asked["unit"], ready)
+    has_begun = select.select([listens], [], [], asked["begin_limit"])[0]
+    os.close(listens)
+    remove(ready)
+    if not os.path.exists(directory + "/pid"):
+        why = read(directory + "/unit.err").strip().rpartition("\n")[2]
+        if has_begun:
+            raise Failed(no_room(directory) or f"it did not begin: {why}")
+        open(directory + "/stop", "a").close()  # for one that begins yet
+        raise Failed(f"it did not begin within {asked['begin_limit']} s; {why}")
+
+
+def launch(state: str, directory: str, name: str, ready: str) -> None:
+    """Start the unit's process, which is known by DISKBENCH_TRIAL (see `cleanup`)."""
+    words = [sys.executable, "-I", "-S", directory + "/.agent.py", directory, ready]
+    given = {
+        "DISKBENCH_TRIAL": state,
+        "LC_ALL": "C.UTF-8",
+        "PATH": os.environ.get("PATH", os.defpath),
+    }
+    # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
+    # mount namespace of its own systemd would not see the same files.
+    is_systemd = os.getuid() == 0 and os.path.isdir(RUN + "/systemd/system")
+    if is_systemd and os.readlink("/proc/1/ns/mnt") == os.readlink("/proc/self/ns/mnt"):
+        environment = [f"--setenv={key}={value}" for key, value in given.items()]
+        limits = ["--property=TasksMax=infinity", "--property=LimitNOFILE=524288"]
+        run = ["systemd-run", "--quiet", "--collect", "--unit=" + name]
+        if ran(*run, *environment, *limits, *words)[0] == 0:
+            return
+    null = subprocess.DEVNULL
+    with open(directory + "/unit.err", "ab") as errors:
+        subprocess.Popen(
+            ["setsid", *words], stdin=null, stdout=null, stderr=errors, env={**os.environ, **given}
+        )
+
+
+def unit_process(directory: str, ready: str) -> None:
+    """The unit itself: the first process that links its file to `pid` goes on."""
+    os.chdir(directory)
+    own = f"pid.{os.getpid()}"
+    try:
+        # Before it is the unit: who follows one that does not hold this takes it for dead.
+        alive = os.open("alive", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        remove(own)  # one of an earlier process of this number may be linked to `pid`
+        write(own, [f"{os.getpid()} {born(os.getpid())} {boot_id()}"])
+        os.link(own, "pid")
+        unit = Unit(native(json.loads(read("unit.json"))), alive)
+    except OSError:
+        tell_fifo(ready, b"\n")
+        return
+    unit.run(ready)
+    os._exit(0)
+
+
+def follow(asked: Request, directory: str, was_there: bool) -> Lines:
+    """The lines of live.tsv as they come, until the unit has ended in any way; then its last."""
+    os.chdir(directory)
+    unit = read("pid", 4096).split()
+    alive = os.open("alive", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    now, first = int(uptime()), asked["from"] if was_there else 1
+    granted = asked["go"] and not os.path.exists("stop") and tell_fifo(".go", b"%d\n" % now)
+    yield f"@ {now} {first} {int(granted)}"
+    with open("live.tsv", "rb") as live:
+        for _ in range(first - 1):
+            live.readline()
+        pending, has_ended = b"", False
+        while not has_ended:
+            select.select([alive], [], [], 0.25)
+            try:
+                has_ended = os.read(alive, 65536) == b""
+            except BlockingIOError:
+                pass
+            *lines, pending = (pending + live.read()).split(b"\n")
+            yield from map(os.fsdecode, lines)
+    keys = "boot=changed " if len(unit) == 3 and unit[2] != boot_id() else ""
+    if os.path.exists("exit"):
+        status, stopped, started, ended, rest = (first_line("exit") + "     ").split(" ", 4)
+        yield f"= {status} {stopped} {started} {ended} {keys}{rest.strip()}"
+    elif os.path.exists("pid"):
+        kills = f"oom_kills={oom_kills() - number_in('.oom')} " if os.path.exists(".oom") else ""
+        broken = no_room(directory)
+        yield f"= lost {keys}{kills}" + (f"broken: {broken}" if broken else "")
+
+
+def parse(_: Request) -> Lines:
+    """Have fio read the job files of standard input; the name of the first one that it refuses, and
+    fio's words."""
+    import tempfile
+
+    jobs = native(json.loads(sys.stdin.buffer.read().decode()))
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        for name, text in jobs.items():
+            put("./" + name, text)
+        # All at once first: starting fio costs more than reading a job file. A fio that has read
+        # all of them calibrates its clock and tests it on every processor (0.1 s of CPU), which no
+        # job file needs. So the last name is of no file: a fio that complains of that alone has
+        # read all before it.
+        last, check = directory + "/last", ["fio", "--parse-only", "--output-format=normal"]
+        status, said = ran(*check, *jobs, last)
+        if status and not (last in said and "\n" not in said):
+            for name in jobs:
+                status, said = ran(*check, name)
+                if status:
+                    yield from [name, *lines_of(said)]
+                    break
+        os.chdir("/")
+
+
+def filesystem(asked: Request) -> Lines:
+    """Make a filesystem on the allowed disk and mount it; idempotent. Gives the commands that were
+    run. A file `stop` beside the mount point ends mkfs."""
+    disk, mount, uuid, kind = Disk(asked["disk"]), asked["mount"], asked["uuid"], asked["kind"]
+    os.umask(0o022)
+    ways = {
+        "ext4": [
+            "mkfs.ext4",
+            "-q",
+            "-F",
+            "-U",
+            uuid,
+            "-E",
+            "lazy_itable_init=0,lazy_journal_init=0",
+        ],
+        "xfs": ["mkfs.xfs", "-q", "-f", "-m", "uuid=" + uuid],
+    }
+    words, stop = ways[kind], os.path.dirname(mount) + "/stop"
+    if not program(words[0]):
+        raise Failed(words[0] + " is not installed")
+    remove(stop)
+    with Alive(), open(mount + ".lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the program of a broken connection may still work
+        disk.check_identity()
+        disk.hold(exclusively=False)  # without O_EXCL, which mkfs and mount use themselves
+        there = mounted_on(mount)
+        if there and there != [disk.number]:
+            raise Failed(f"{mount} is taken by {' '.join(there)}")
+        if not there:
+            disk.check_identity()
+            disk.check_use()
+            disk.check_content(uuid)
+            run_until(stop, [*words, disk.held])
+            check_held(disk, f"while {words[0]} ran: ")
+            os.makedirs(mount, exist_ok=True)
+            status, said = ran("mount", "-t", kind, disk.held, mount, timeout=None)
+            if status:
+                raise Failed(said)
+            try:  # mount resolves the path of a descriptor to the name that the device had
+                check_held(disk, "while it was mounted: ")
+                if disk.number not in mounted_on(mount):
+                    raise Failed(f"while it was mounted: {disk.path} is not mounted on {mount}")
+            except Failed:
+                ran("umount", mount, timeout=None)
+                raise
+    yield from (" ".join([*words, disk.path]), f"mount -t {kind} {disk.path} {mount}")
+
+
+def check_held(disk: Disk, when: str) -> None:
+    """Raise Failed where a held disk is not what it was."""
+    try:
+        disk.check_identity()
+        disk.check_same()
+    except Failed as failed:
+        raise Failed(f"{when}{failed}") from failed
+
+
+def run_until(stop: str, words: List[str]) -> None:
+    """Run a command, and end it once the file `stop` is there. Raises Failed."""
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    said: List[bytes] = []
+    reader = threading.Thread(target=lambda: said.append(process.communicate()[0]), daemon=True)
+    reader.start()
+    while reader.is_alive():
+        reader.join(0.1)
+        if os.path.exists(stop):
+            kill(process.pid, signal.SIGKILL)
+    if os.path.exists(stop):
+        raise Failed("stopped")
+    if process.returncode:
+        raise Failed(f"{words[0]}: {os.fsdecode(b''.join(said)).strip()}")
+
+
+def wipe(asked: Request) -> Lines:
+    """Remove the filesystem that diskbench made, known by its UUID, and no other."""
+    yield from ()
+    disk, uuid = Disk(asked["disk"]), asked["uuid"]
+    try:
+        disk.check_identity()
+    except Failed:
+        return  # it is gone, or another disk has its name
+    # Held while it is checked and wiped, so that both concern one disk, whatever its name is.
+    disk.hold(exclusively=False)
+    for look in range(4):
+        check_held(disk, "before it was wiped: ")
+        if disk.content(uuid):
+            return  # somebody else's by now
+        disk.check_use()
+        status, said = ran("wipefs", "-q", "-a", disk.held, timeout=None)
+        if status == 0:
+            return
+        time.sleep(0.3 * (look < 3))  # it opens with O_EXCL: what only inspects it closes it soon
+    raise Failed(said)
+
+
+class Array:
+    """The RAID 0 of a trial's disks, which is known by its UUID. What does not carry that is never
+    touched."""
+
+    def __init__(self, asked: Request) -> None:
+        self.uuid, self.name, self.chunk = asked["uuid"], asked["name"], asked["chunk_kib"]
+        self.members = [Disk(one) for one in asked["disks"]]
+        self.lost: List[Failed] = []
+        """Why members are no longer the disks that they were, of the last look at them."""
+
+    def running(self) -> str:
+        """The path of the running array, if it is the requested one; empty: it does not run."""
+        for file in glob.glob(SYS + "/block/md*/md/uuid"):
+            if first_line(file) != self.uuid:
+                continue
+            name = file.split("/")[-3]
+            number = first_line(f"{SYS}/block/{name}/dev")
+            if first_line(sysfs(number, "md/level")) != "raid0":
+                raise Failed(f"/dev/{name} is no RAID 0")
+            for member in self.members:
+                member.check_identity()
+                if name not in holders(member.number):
+                    raise Failed(f"{member.path} is no part of /dev/{name}")
+            if len(slaves(number)) != len(self.members):
+                raise Failed(f"/dev/{name} has other members, too")
+            return "/dev/" + name
+        return ""
+
+    def ours(self) -> List[Disk]:
+        """The members that are still the disks that they were, held, and carry our superblock."""
+        found, self.lost = [], []
+        for member in self.members:
+            try:
+                member.check_identity()
+                member.hold(exclusively=False)
+                member.check_identity()
+            except Failed as failed:
+                self.lost.append(failed)
+                continue
+            if member.carries(self.uuid):
+                found.append(member)
+        return found
+
+    def take_apart(self) -> None:
+        """Stop it, and clear its superblock. A member that is gone, or belongs to something else by
+        now, is not touched."""
+        why = ""
+        for _ in range(3):
+            marked = self.ours()
+            if not marked:
+                return
+            arrays = []
+            for member in marked:
+                member.check_content(self.uuid)
+                for name in holders(member.number):
+                    if not name.startswith("md"):
+                        raise Failed(f"{member.path} is held by {name}")
+                    arrays.append(name)
+                # udev would assemble a released member again at once, but it leaves locked devices
+                # alone (systemd.io/BLOCK_DEVICE_LOCKING).
+                fcntl.flock(member.descriptor, fcntl.LOCK_EX)
+            for name in dict.fromkeys(arrays):
+                status, why = ran("mdadm", "--stop", "/dev/" + name, timeout=None)
+                if status:
+                    break  # it is in use: its members stay as they are
+            else:
+                held = [member.held for member in marked]
+                why = ran("mdadm", "--zero-superblock", *held, timeout=None)[1]
+            for member in marked:
+                member.release()
+            settle()
+        raise Failed(why)
+
+    def create(self) -> str:
+        """Make it of members that were found free; its path."""
+        for member in self.members:
+            member.check_identity()
+            member.hold(exclusively=False)
+            member.check_identity()
+            member.check_use()
+            member.check_content()
+        status, said = ran(
+            "mdadm", "--create", "/dev/md/" + self.name, "--quiet", "--level=0",
+            f"--raid-devices={len(self.members)}", f"--chunk={self.chunk}", "--metadata=1.2",
+            "--homehost=any", "--name=" + self.name, "--uuid=" + self.uuid,
+            *(member.held for member in self.members), timeout=None,
+        )  # fmt: skip
+        if status:
+            raise Failed(said)
+        settle()
+        return self.running()
+
+    def find(self) -> str:
+        """Its path, also where it was made and does not run, as after a restart; empty where its
+        creation was interrupted, which is undone."""
+        path = self.running()
+        marked = [] if path else self.ours()
+        for member in self.members:
+            member.release()
+        if path or not marked:
+            return path
+        if self.lost:  # of an array with data, as far as can be told: nothing is taken apart
+            raise self.lost[0]
+        if len(marked) == len(self.members):
+            settle()  # udev may be about to start it
+            paths = [member.path for member in self.members]
+            assemble = ["mdadm", "--assemble", "/dev/md/" + self.name, "--uuid=" + self.uuid]
+            said = "" if self.running() else ran(*assemble, *paths)[1]
+            settle()
+            path = self.running()
+            if not path:
+                raise Failed(said)
+            return path
+        self.take_apart()
+        return ""
+
+
+def settle() -> None:
+    """Wait until udev has looked at what was changed."""
+    ran("udevadm", "settle", "--timeout=30")
+
+
+def stripe(asked: Request) -> Lines:
+    """Find, create or remove (`action`) the trial's array; its path, or `none`."""
+    array = Array(asked)
+    if not program("mdadm"):
+        if asked["action"] == "remove":  # then nothing was made
+            yield "none"
+            return
+        raise Failed("mdadm is not installed")
+    path = ""
+    if asked["action"] == "find":
+        path = array.find()
+    elif asked["action"] == "create":
+        path = array.create()
+        if not path:
+            raise Failed("the array did not start")
+    else:
+        array.take_apart()
+    yield f"= {path}" if path else "none"
+
+
+def cleanup(asked: Request) -> Lines:
+    """Take away everything of one trial; any number of times. Raises Failed naming what is left."""
+    yield from ()
+    state, work, mount = asked["state"], asked["work"], asked["mount"]
+    sudo = ["sudo", "-n"] if os.getuid() and ran("sudo", "-n", "true")[0] == 0 else []
+    tries = 0
+    while os.path.isdir(state):
+        ours = ended_by(sudo, state, signal.SIGKILL if tries > 100 else signal.SIGTERM)
+        if not ours:
+            break
+        tries += 1
+        if tries > 150:
+            raise Failed(f"processes {' '.join(ours)} do not end")
+        time.sleep(0.05 if tries > 1 else 0.01)  # most end at once
+    if mount:
+        if mounted_below(mount):
+            status, said = ran(*sudo, "umount", mount, timeout=None)
+            if status:
+                raise Failed(f"{said}\n{mount} is still mounted")
+        work = ""
+    # A user who may write to the directory above may have replaced it: then it is not removed.
+    mark = state + "/work.id"
+    is_right = place_is if os.path.exists(mark) else lambda path, _: is_own_directory(path)
+    if work and os.path.lexists(work) and not is_right(work, mark):
+        left = f"it is left as it is, and {state} with it"
+        raise Failed(f"{work} is not the directory that diskbench made: {left}")
+    places = [f"{place}/{os.path.basename(state)}.claim" for place in SHARED]
+    claims = [path for path in places if os.path.isfile(path) and not os.path.islink(path)]
+    there = [path for path in (work, state) if path and os.path.lexists(path)]
+    held = [path for path in there if mounted_below(path)]
+    gone(*claims, *([] if held else there), sudo=sudo)
+    if held:
+        raise Failed(f"{held[0]} holds a mount")
+    for path in there:
+        if os.path.lexists(path):
+            raise Failed(path)
+
+
+def end(asked: Request) -> Lines:
+    """Send a signal to the processes in a trial's directory that carry the mark of its units; gives
+    their numbers."""
+    for process in living_in(asked["state"], asked["state"]):
+        kill(process, asked["signal"])
+        yield str(process)
+
+
+def ended_by(sudo: List[str], state: str, number: int) -> List[str]:
+    """The same, also of root's where the user may call sudo."""
+    asked = {"do": "end", "state": state, "signal": number}
+    if not sudo:
+        return list(end(asked))
+    words = [*sudo, sys.executable, "-I", "-S", "-", json.dumps(asked)]
+    done = subprocess.run(words, input=SOURCE.encode(), stdout=subprocess.PIPE)
+    return os.fsdecode(done.stdout).split()
+
+
+def gone(*paths: str, sudo: List[str]) -> None:
+    """Remove paths with what lies in them on the same filesystem."""
+    for alone in (["--one-file-system"], []) if paths else ():
+        words = ["rm", "-rf", *alone, "--", *paths]
+        if ran(*words, timeout=None)[0] == 0 or ran(*sudo, *words, timeout=None)[0] == 0:
+            return
+        status, said = ran("rm", "-f", "--one-file-system")
+        if status == 0 or "one-file-system" not in said:
+            return  # it could not; only one that does not know the option (busybox) goes without
+
+
+def pack(asked: Request) -> int:
+    """Write the files of a step to standard output as a tar, from byte `skip` on, compressed by
+    `packed_by` (empty: by the best that is there); gives the exit status. A unit that died has
+    written no checksums: what it left is evidence all the same."""
+    os.chdir(asked["dir"])
+    sums_in = "."
+    if not os.path.exists("SHA256SUMS"):
+        sums = "".join(f"{sha256(name)}  {name}\n" for name in kept_files())
+        try:
+            put("./SHA256SUMS", sums)
+        except Failed:  # a disk that is full or read-only
+            import tempfile
+
+            spare = next(one for one in ("/dev/shm", "/run", "/tmp") if os.access(one, os.W_OK))
+            sums_in = tempfile.mkdtemp(prefix="diskbench-sums-", dir=spare)
+            put(sums_in + "/SHA256SUMS", sums)
+    # Of fio's logs zstd leaves a third of what gzip -1 leaves, in half of its time.
+    packed_by = asked["packed_by"] or next(filter(program, ("zstd", "gzip")), "cat")
+    lines = lines_of(read(sums_in + "/SHA256SUMS"))
+    names = [re.sub(r"^[0-9a-f]* [ *]", "", line) for line in lines]
+    chain = [["tar", "-cf", "-", *names, "-C", sums_in, "SHA256SUMS"]]
+    chain += [["tail", "-c", f"+{asked['skip'] + 1}"]] if asked["skip"] else []
+    packer = {"zstd": ["zstd", "-q", "-c", "--single-thread"], "gzip": ["gzip", "-1"]}
+    chain += [packer[packed_by]] if packed_by in packer else []
+    source = None
+    for words in chain:
+        out = None if words is chain[-1] else subprocess.PIPE
+        process = subprocess.Popen(words, stdin=source, stdout=out)
+        source = process.stdout
+    status = process.wait()
+    if sums_in != ".":
+        gone(sums_in, sudo=[])
+    return status
+
+
+SOURCE: str = globals().get("SOURCE", "")
+"""The text of this program, where it was sent with a request."""
+_ALL = (facts, devices, directories, start, parse, filesystem, wipe, stripe, cleanup, end)
+COMMANDS: Dict[str, Callable[[Request], Lines]] = {command.__name__: command for command in _ALL}
+
+
+def main() -> int:
+    """One request; or the unit, by its directory and the starter's FIFO."""
+    os.umask(0o077)
+    os.environ["LC_ALL"] = "C"
+    if len(sys.argv) == 3:
+        unit_process(*sys.argv[1:])
+        return 0
+    asked = native(json.loads(sys.argv[1]))
+    try:
+        if asked["do"] == "pack":
+            return pack(asked)
+        for line in COMMANDS[asked["do"]](asked):
+            say(line.replace("\n", " "))  # one that a name brought would be read as another
+    except BrokenPipeError:
+        os._exit(1)  # nobody reads any more
+    except (Failed, OSError) as error:
+        name = getattr(error, "filename", None)
+        why = f"{name}: {getattr(error, 'strerror', '')}" if name else str(error)
+        sys.stderr.write(f"{why}\n") if asked["do"] == "pack" else say(f"! {why}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

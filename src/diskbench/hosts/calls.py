@@ -1,0 +1,88 @@
+"""Requests to the program that works on a measured host (agent.py), which is sent with each.
+
+The answer is lines of text; what may stand in them is not trusted. Where the request failed, the
+last one is `! WHY`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+import zlib
+from functools import cache
+from importlib import resources
+
+from diskbench.errors import DiskbenchError, HostUnavailable
+from diskbench.ports import Host
+
+NEEDED = "Python 3.6 or newer, which diskbench needs there"
+HOW = "install it there: apt-get install python3, or dnf install python3"
+NO_PYTHON_EXIT = 96
+"""Exit status without such a Python; no tool that diskbench calls uses it."""
+
+# An older Python could not read agent.py, so its version is looked at before; Red Hat's own may be
+# new enough where the administrator's is not. The text goes as an argument: standard input is the
+# request's.
+_BOOT = f"""\
+import os, sys
+if sys.version_info < (3, 6):
+    other = "/usr/libexec/platform-python"
+    if os.path.exists(other) and os.path.realpath(sys.executable) != os.path.realpath(other):
+        os.execv(other, [other] + open("/proc/self/cmdline").read().split("\\0")[1:-1])
+    print("! there is no {NEEDED}"); sys.exit(96)
+import base64, zlib
+text = zlib.decompress(base64.b64decode(sys.argv.pop(1))).decode()
+exec(compile(text, "agent.py", "exec"), {{"__name__": "__main__", "SOURCE": text}})
+"""
+_SCRIPT = """\
+for python in python3 /usr/libexec/platform-python; do
+    command -v $python >/dev/null 2>&1 || continue
+    LC_ALL=C.UTF-8 exec $python -I -S -c {boot} {agent} {request}
+done
+echo {missing}
+exit 96
+"""
+
+
+@cache
+def _agent() -> str:
+    """agent.py, packed."""
+    text = (resources.files(__package__) / "agent.py").read_bytes()
+    return base64.b64encode(zlib.compress(text, 9)).decode()
+
+
+def request(do: str, **given: object) -> str:
+    """The script that has the host do something; agent.py says what each request is given."""
+    return _SCRIPT.format(
+        boot=shlex.quote(_BOOT),
+        agent=_agent(),
+        request=shlex.quote(json.dumps({"do": do, **given})),
+        missing=shlex.quote(f"! there is no {NEEDED}"),
+    )
+
+
+class AgentError(DiskbenchError):
+    """A request that could not be done; the message is the host's reason."""
+
+
+def ask(
+    host: Host,
+    do: str,
+    *,
+    stdin: bytes = b"",
+    root: bool = False,
+    timeout_s: float = 60.0,
+    **given: object,
+) -> list[str]:
+    """The lines of the host's answer. Raises AgentError with its reason where it failed, and
+    HostUnavailable where there is no Python."""
+    done = host.run(request(do, **given), stdin=stdin, timeout_s=timeout_s, root=root)
+    lines = done.text.removesuffix("\n").split("\n") if done.text else []
+    if done.exit == 0:
+        return lines
+    if done.exit == NO_PYTHON_EXIT:
+        raise HostUnavailable(f"{host.name} has no {NEEDED}", advice=HOW)
+    at = next((at for at, line in enumerate(lines) if line.startswith("! ")), len(lines))
+    said = "\n".join(lines[at:])[2:] or done.stderr.decode(errors="replace").strip()
+    raise AgentError(said or f"it ended without a message (exit {done.exit})")

@@ -1,0 +1,380 @@
+"""What agent.py does where a disk, a process, a file or a host is not as it was a moment ago."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.rigs.fake_host import FakeHost
+
+from diskbench.errors import ConnectionLost, MeasurementFailed
+from diskbench.hosts import agent, calls
+from diskbench.hosts import unit as units
+from diskbench.hosts.disks import parse_inspection
+from diskbench.hosts.facts import gather_and_look
+from diskbench.hosts.jobs import start_and_watch
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.workspace import cleanup
+from diskbench.ports import Completed
+
+HERE = LocalHost()
+ALLOWED = {"path": "/dev/sdx", "number": "8:16", "identity": "serial", "size": 4096}
+
+
+def program(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def first(directory: Path) -> str:
+    return f"{directory}:{os.environ['PATH']}"
+
+
+# --- Removal
+
+
+@pytest.mark.parametrize(
+    ("says", "plain"),
+    [
+        ('[ "$1" = -f ] || { echo "rm: cannot remove: Device or resource busy"; exit 1; }', 0),
+        ("exit 1", 0),
+        ("echo \"rm: unrecognized option '--one-file-system'\"; exit 1", 2),
+    ],
+    ids=["it is busy", "it says nothing", "busybox"],
+)
+def test_only_a_rm_without_the_option_may_cross_filesystems(
+    says: str, plain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    program(tmp_path / "bin/rm", f'echo "$@" >>{log}\ncase "$*" in *--one*) {says} ;; esac; exit 1')
+    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
+    agent.gone("/nowhere", sudo=[])
+    removals = [line for line in log.read_text().splitlines() if line.startswith("-rf")]
+    assert len([line for line in removals if "--one-file-system" not in line]) == plain
+    assert all(line.endswith("-- /nowhere") for line in removals)
+
+
+def test_what_changes_a_disk_or_a_mount_is_not_killed_half_done() -> None:
+    changing = {"mount", "umount", "rm", "--stop", "--zero-superblock", "--create", "-a"}
+    found = []
+    for node in ast.walk(ast.parse(Path(agent.__file__).read_text())):
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "ran"):
+            continue
+        words = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+        if words & changing and "-f" not in words:
+            found.append(ast.unparse(node))
+            assert "timeout=None" in found[-1]
+    assert len(found) == 7
+
+
+def test_cleanup_needs_no_kill_of_the_host(
+    make_unit: Callable[..., units.Unit], target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "bin/kill", f"touch {tmp_path}/called; exit 1")
+    unit, begun = make_unit(60), threading.Event()
+
+    def follow() -> None:
+        with contextlib.suppress(MeasurementFailed, ConnectionLost):
+            start_and_watch(HERE, unit, lambda _: begun.set(), lambda: False)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    assert begun.wait(200)
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", first(tmp_path / "bin"))
+        cleanup(HERE, target)
+    thread.join(200)
+    assert not (tmp_path / "called").exists()
+
+
+# --- What the kernel and a host say
+
+ODD = "/a\u2028b\x85c\x0bd"
+"""A mount point that str.splitlines would cut into four."""
+
+
+def test_a_mount_is_found_whatever_characters_its_name_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "PROC", str(tmp_path))
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self/mountinfo").write_text(f"36 35 8:16 / {ODD} rw - ext4 /dev/sdx rw\n")
+    assert agent.mounted_on(ODD) == ["8:16"]
+    assert agent.mounted_below("/a\u2028b\x85c\x0bd")
+    lines = f"== device\nname=sdx\nnumber=8:16\nidentity={ODD}\n== end\n"
+    (device,) = parse_inspection(lines).devices
+    assert device.identities == (ODD,)
+
+
+@pytest.mark.parametrize("text", ["", "36 35 8:16 / /a\n", "36 35 ? / /a rw - ext4 /dev/sdx rw\n"])
+def test_a_list_of_mounts_that_cannot_be_read_refuses_the_disk(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "PROC", str(tmp_path))
+    monkeypatch.setattr(agent, "kernel_name", lambda _: "sdx")
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self/mountinfo").write_text(text)
+    with pytest.raises(agent.Failed, match="cannot be read"):
+        agent.Disk(ALLOWED).check_taken()
+
+
+def test_an_answer_is_cut_at_newlines_alone() -> None:
+    host = FakeHost()
+    host.run = lambda *_, **__: Completed(0, f"= {ODD}\nnone\n".encode(), b"")
+    assert calls.ask(host, "stripe") == [f"= {ODD}", "none"]
+
+
+def test_a_name_brings_no_line_into_an_answer(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setitem(agent.COMMANDS, "end", lambda _: iter(["path=/a\n== end"]))
+    monkeypatch.setattr(sys, "argv", ["agent", json.dumps({"do": "end"})])
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "umask", lambda _: 0)
+        assert agent.main() == 0
+    sys.stdout.flush()
+    assert capfdbinary.readouterr().out == b"path=/a == end\n"
+
+
+# --- Arrays
+
+
+class Member:
+    """A member of an array that is held, with an MD superblock."""
+
+    def __init__(self, path: str, descriptor: int, why: str = "") -> None:
+        self.path = self.number = self.held = path
+        self.descriptor, self.why = descriptor, why
+
+    def check_identity(self) -> None:
+        pass
+
+    def hold(self, exclusively: bool) -> None:
+        assert not exclusively
+        if self.why:
+            raise agent.Failed(self.why)
+
+    def carries(self, _: str) -> bool:
+        return True
+
+    check_content = carries
+
+    def release(self) -> None:
+        pass
+
+
+@pytest.fixture
+def array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> agent.Array:
+    monkeypatch.setattr(agent, "SYS", str(tmp_path))
+    made = agent.Array({"uuid": "u", "name": "n", "chunk_kib": 512, "disks": []})
+    flags = os.O_RDONLY | os.O_CREAT
+    made.members = [Member(name, os.open(tmp_path / name, flags)) for name in ("a", "b")]
+    return made
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The commands that are run; mdadm --stop of the first array fails."""
+    said: list[tuple[str, ...]] = []
+
+    def ran(*words: str, **_: object) -> tuple[int, str]:
+        said.append(words)
+        return (1, "md0 is busy") if words[1:] == ("--stop", "/dev/md0") else (0, "")
+
+    monkeypatch.setattr(agent, "ran", ran)
+    return said
+
+
+def test_no_superblock_is_cleared_after_an_array_that_does_not_stop(
+    array: agent.Array, commands: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "holders", lambda number: {"a": ["md0"], "b": ["md1"]}[number])
+    with pytest.raises(agent.Failed, match="md0 is busy"):
+        array.take_apart()
+    assert {words[:2] for words in commands} == {("mdadm", "--stop"), ("udevadm", "settle")}
+    assert ("mdadm", "--stop", "/dev/md1") not in commands
+
+
+def test_an_array_of_which_a_member_is_gone_is_not_taken_apart(
+    array: agent.Array, commands: list[tuple[str, ...]]
+) -> None:
+    array.members.append(Member("c", -1, "c cannot be opened: Input/output error"))
+    with pytest.raises(agent.Failed, match=r"^c cannot be opened"):
+        array.find()
+    assert commands == []
+
+
+def test_a_disk_that_cannot_be_opened_is_not_said_to_be_wiped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent.Disk, "check_identity", lambda _: None)
+    with pytest.raises(agent.Failed, match="/dev/sdx cannot be opened"):
+        list(agent.wipe({"disk": ALLOWED, "uuid": "u"}))
+
+
+def test_a_disk_that_cannot_be_examined_is_not_said_to_be_wiped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("check_identity", "check_same", "hold"):
+        monkeypatch.setattr(agent.Disk, name, lambda *_, **__: None)
+    monkeypatch.setattr(agent, "ran", lambda *_: (2, "blkid: error"))
+    with pytest.raises(agent.Failed, match="cannot be examined"):
+        list(agent.wipe({"disk": ALLOWED, "uuid": "u"}))
+
+
+# --- A unit
+
+
+@pytest.fixture
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> agent.Unit:
+    """A unit of a raw disk, in this process."""
+    monkeypatch.chdir(tmp_path)
+    spec = {
+        "limits": {}, "state": str(tmp_path), "work": "", "mount": "", "disks": [ALLOWED],
+        "trial": "t", "user": "u", "holds_data": False, "sampled": [],
+    }  # fmt: skip
+    return agent.Unit(spec, os.open(tmp_path, os.O_RDONLY))
+
+
+def test_a_disk_that_appears_after_it_was_to_be_opened_is_not_measured(
+    inside: agent.Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent.Unit, "check", lambda _: None)
+    with pytest.raises(agent.Failed, match="/dev/sdx was not there when it was to be opened"):
+        inside.hold()
+
+
+@pytest.mark.parametrize(
+    "line", ["filename=/etc/passwd", "filename=/dev/sdx:/etc/passwd", " filename = /etc/passwd"]
+)
+def test_a_job_that_names_something_else_is_refused(line: str, inside: agent.Unit) -> None:
+    inside.disks[0].descriptor = 9
+    Path("job.fio").write_text(f"[x]\n{line}\n")
+    with pytest.raises(agent.Failed, match=r"job.fio names /etc/passwd, which is no disk of"):
+        inside._job()
+    Path("job.fio").write_text("[x]\nfilename=/dev/sdx\n")
+    assert Path(inside._job()).read_text() == "[x]\nfilename=/proc/self/fd/9\n"
+
+
+def test_a_test_file_that_is_gone_when_its_cache_is_dropped_is_no_error(
+    inside: agent.Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside.work = str(tmp_path)
+    (tmp_path / "there").touch()
+    monkeypatch.setattr(os, "walk", lambda _: [(str(tmp_path), ["gone"], ["gone", "there"])])
+    assert list(inside._files()) == [f"{tmp_path}/there"]
+
+
+def test_nothing_is_written_to_the_files_of_a_unit_that_are_summed(
+    inside: agent.Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fio hangs in the kernel and is left behind: what it printed is kept, and what it prints when
+    the disk comes back changes no file whose checksum was taken."""
+    beats = threading.Thread(target=lambda: None)
+    beats.start()
+    inside._interim = agent.Interim()
+    list(inside._interim.feed(b"a word of fio\n"))
+    monkeypatch.setattr(agent.Turn, "report", lambda _: iter(()))
+    inside.finish("", beats)
+    inside.tell("late")
+    inside._keep_document()
+    assert Path("fio.json").read_text() == "a word of fio\n"
+    sums = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], capture_output=True, text=True)
+    assert sums.returncode == 0, sums.stdout
+    assert "fio.json: OK" in sums.stdout
+
+
+def test_who_has_ended_keeps_its_number_until_it_is_waited_for() -> None:
+    process = subprocess.Popen(["true"])
+    while not agent.has_ended(process):
+        pass
+    os.kill(process.pid, 0)
+    assert process.wait() == 0
+    assert agent.has_ended(process)
+
+
+@pytest.mark.slow
+def test_what_fio_forked_is_killed_when_fio_itself_has_ended(
+    make_unit: Callable[..., units.Unit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fio is killed, and a worker of it, in a session of its own, ignores the stop."""
+    monkeypatch.setattr(units, "STOP_PATIENCE_S", 2)
+    program(
+        tmp_path / "bin/fio",
+        'case "$*" in *pipe.fio*) ;; *) exit 0 ;; esac\n'
+        "trap '' TERM; exec 3>pipe.fio\n"
+        "setsid sh -c 'while :; do sleep 1; done' & exit 3",
+    )
+    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
+    unit = make_unit(60, fio_limit_s=2)
+    end = start_and_watch(HERE, unit, lambda _: None, lambda: False)
+    assert (end.fio_exit, end.limit) == (3, "fio")
+    assert list(agent.living_in(unit.directory, unit.state_dir)) == []
+
+
+@pytest.mark.slow
+def test_a_mistake_of_the_program_ends_fio_and_is_told(
+    make_unit: Callable[..., units.Unit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = units.specification
+
+    def lacking(unit: units.Unit) -> dict[str, object]:
+        spec = known(unit)
+        del spec["limits"]["stop_patience"]
+        return spec
+
+    monkeypatch.setattr(units, "specification", lacking)
+    unit, ticked = make_unit(60), []
+    with pytest.raises(MeasurementFailed, match=r"was ended .*KeyError: 'stop_patience'"):
+        start_and_watch(HERE, unit, ticked.append, lambda: bool(ticked))
+    assert list(agent.living_in(unit.directory, unit.state_dir)) == []
+
+
+# --- Pythons
+
+
+def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = tmp_path / "platform-python"
+    newer.symlink_to(sys.executable)
+    boot = calls._BOOT.replace("/usr/libexec/platform-python", str(newer))
+    old = (
+        "import os, sys\nif os.environ.pop('OLD', ''):\n"
+        "    sys.version_info, sys.executable = (3, 5, 3), '/old'\n"
+    )
+    monkeypatch.setattr(calls, "_BOOT", old + boot)
+    monkeypatch.setenv("OLD", "1")
+    (tmp_path / "state").mkdir()
+    assert calls.ask(HERE, "end", state=str(tmp_path), signal=int(signal.SIGTERM)) == []
+    newer.unlink()
+    with pytest.raises(calls.HostUnavailable, match=r"has no Python 3\.6"):
+        calls.ask(HERE, "end", state=str(tmp_path), signal=int(signal.SIGTERM))
+
+
+def test_names_beyond_ascii_work_where_no_locale_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Path(agent.__file__).read_text().isascii(), "it is written to the host as names are"
+    installed = sorted(Path.home().glob(".pyenv/versions/3.6.*/bin/python3.6"))
+    found = shutil.which("python3.6", path="/usr/bin") or (installed and str(installed[-1]))
+    if not found:
+        pytest.skip("no Python 3.6 is on this machine")
+    program(tmp_path / "bin/python3", f'LC_ALL=nowhere exec {found} "$@"')
+    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
+    with tempfile.TemporaryDirectory(prefix="größe-") as place:
+        facts, looked = gather_and_look(HERE, place, device=False, look=True)
+    assert looked[-1].startswith("free ")
+    assert facts.mount is not None

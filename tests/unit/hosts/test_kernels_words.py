@@ -1,0 +1,73 @@
+"""What agent.py reads of a kernel: disks that this machine has not, in a /sys of the test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diskbench.hosts import agent
+
+
+@pytest.fixture
+def sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A disk 8:16 named sdb with a partition 8:17, and a volume 253:0 of device mapper on that."""
+    files = {
+        "sdb/dev": "8:16", "sdb/size": "4096", "sdb/uevent": "MAJOR=8\nDEVNAME=sdb",
+        "sdb/sdb1/dev": "8:17", "sdb/sdb1/partition": "1", "dm-0/dev": "253:0",
+    }  # fmt: skip
+    for name, text in files.items():
+        path = tmp_path / "devices" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+    (tmp_path / "devices/dm-0/slaves").mkdir()
+    (tmp_path / "devices/dm-0/slaves/sdb1").symlink_to(tmp_path / "devices/sdb/sdb1")
+    (tmp_path / "devices/sdb/sdb1/holders/dm-0").mkdir(parents=True)
+    (tmp_path / "dev/block").mkdir(parents=True)
+    for number, name in (("8:16", "sdb"), ("8:17", "sdb/sdb1"), ("253:0", "dm-0")):
+        (tmp_path / "dev/block" / number).symlink_to(tmp_path / "devices" / name)
+    monkeypatch.setattr(agent, "SYS", str(tmp_path))
+    monkeypatch.setattr(agent, "RUN", str(tmp_path / "run"))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("sysfs")
+def test_a_volume_lies_on_the_disk_of_its_partition() -> None:
+    assert list(agent.below("253:0")) == ["253:0", "8:17", "8:16"]
+    assert agent.physical("253:0") == {"8:16"}
+    assert agent.holders("8:17") == ["dm-0"]
+    assert agent.partitions_of("8:16") == [("8:17", "sdb1")]
+
+
+def test_a_disk_answers_to_what_it_says_itself_and_to_what_udev_wrote_down(sysfs: Path) -> None:
+    device = sysfs / "devices/sdb/device"
+    device.mkdir()
+    device.joinpath("vpd_pg80").write_bytes(b"\x00\x80\x00\x14  VMware   serial\x00\x00 ")
+    device.joinpath("wwid").write_text("naa.6000c29\n")
+    device.joinpath("nodename").write_text("device/vbd/51728\n")
+    (sysfs / "run/udev/data").mkdir(parents=True)
+    (sysfs / "run/udev/data/b8:16").write_text("S:disk\nE:ID_SERIAL=36000c29\nE:ID_WWN=0x6000c29\n")
+    assert agent.identities("8:16") == [
+        "naa.6000c29", "VMware serial", "device/vbd/51728", "36000c29", "0x6000c29",
+    ]  # fmt: skip
+
+
+def test_a_disk_that_something_is_built_on_is_taken(
+    sysfs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed = {"path": "/dev/sdb", "number": "8:16", "identity": "x", "size": 4096 * 512}
+    with pytest.raises(agent.Failed, match=r"^/dev/sdb is held by dm-0$"):
+        agent.Disk(allowed).check_taken()
+    monkeypatch.setattr(agent, "PROC", str(sysfs / "proc"))
+    mounts = "36 35 0:45 / /a\\040b rw - btrfs /dev/sdb1 rw\n"
+    (sysfs / "proc/1").mkdir(parents=True)
+    (sysfs / "proc/1/mountinfo").write_text(mounts)
+    with pytest.raises(agent.Failed, match=r"^/dev/sdb is mounted on /a b$"):
+        agent.Disk(allowed).check_taken()
+
+
+def test_a_disk_whose_name_cannot_be_read_is_not_written_to(sysfs: Path) -> None:
+    (sysfs / "devices/sdb/uevent").unlink()
+    allowed = {"path": "/dev/sdb", "number": "8:16", "identity": "x", "size": 4096 * 512}
+    with pytest.raises(agent.Failed, match="has no name that can be read"):
+        agent.Disk(allowed).check_taken()

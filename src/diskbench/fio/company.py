@@ -212,7 +212,7 @@ def _caused(case: Case, first: LiveTotals, last: LiveTotals) -> dict[str, _Moved
         by_direction["write"] = _in_files(case, by_direction["write"], writes, last)
     if trims and files:
         by_direction["write"] = None
-    if by_direction["write"] is not None and case.facts.extra.get("through"):
+    if by_direction["write"] is not None and case.facts.layers:
         stacked = by_direction["write"]
         by_direction["write"] = _Moved(stacked.bytes * _STACKED, stacked.ios * _STACKED)
     return by_direction

@@ -1991,14 +1991,24 @@ def disk_facts(at: str, is_device: bool) -> Lines:
     if number and os.path.exists(sysfs(number)):
         disk = whole_disk(number)
         while len(slaves(disk)) == 1:  # through LVM, LUKS or MD to the one disk below
-            yield from section("through", os.path.basename(os.path.realpath(sysfs(disk))))
+            yield from section("through", layer(disk))
             disk = whole_disk(slaves(disk)[0])
+        if slaves(disk):  # of several disks: it is described itself
+            yield from section("through", layer(disk))
         yield from section("disk", *described(disk))
     looker = Turn("", "", "-", bool)
     looker.disks = claimable(disks_under(at))
     yield from section("disks", " ".join(sorted(looker.disks)))
     living = looker.living() if looker.place and looker.disks else ()
     yield from section("busy", *(one.sentence for one in living if one.ticket is not None))
+
+
+def layer(number: str) -> str:
+    """What makes a device of others, as the kernel calls it (`LVM`, `CRYPT`, `raid1`), and its
+    name; the kind is `-` where it is not known."""
+    kind = first_line(sysfs(number, "dm/uuid")).partition("-")[0]
+    kind = kind or first_line(sysfs(number, "md/level")) or "-"
+    return f"{kind} {first_line(sysfs(number, 'dm/name')) or kernel_name(number)}"
 
 
 def looked_at(path: str) -> Lines:

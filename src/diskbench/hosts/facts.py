@@ -163,10 +163,31 @@ def parse_facts(
         cloud=cloud_facts(by_section),
         disk=disk,
         mount=mount,
+        layers=tuple(layer_words(line) for line in by_section.get("through", []) if line.strip()),
         network_filesystem=mount is not None and is_network(mount.fstype),
         clock_offset_s=_clock_offset(by_section, sent_unix_s, received_unix_s),
         extra=_extra(by_section, tools),
     )
+
+
+_LAYERS = {
+    "CRYPT": "dm-crypt",
+    "LVM": "LVM volume",
+    "mpath": "multipath",
+    "VDO": "VDO volume",
+    "linear": "linear RAID",
+}
+"""What device mapper and MD call a layer → how people do."""
+_RAID_LEVEL = re.compile(r"raid(\d+)")
+
+
+def layer_words(line: str) -> str:
+    """A layer below a filesystem in words: `dm-crypt data` of `CRYPT data`, `RAID 1 md0` of `raid1
+    md0`; of a kind that is not known its name alone."""
+    kind, _, name = line.strip().partition(" ")
+    level = _RAID_LEVEL.fullmatch(kind)
+    words = f"RAID {level[1]}" if level else _LAYERS.get(kind, kind.strip("-"))
+    return f"{words} {name}".strip()
 
 
 def _first(by_section: dict[str, list[str]], name: str) -> str:
@@ -251,7 +272,6 @@ def _extra(by_section: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str
         "dmi": key_values(by_section.get("dmi", [])),
         "distribution_id": system.get("ID", "").strip("\"'"),
         "directory": _first(by_section, "directory"),
-        "through": by_section.get("through", []),
         "cgroup": by_section.get("cgroup", []),
         "boot_id": _first(by_section, "boot"),
         "machine_id": _first(by_section, "machine")[:_MACHINE_ID_DIGITS],

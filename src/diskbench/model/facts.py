@@ -85,6 +85,9 @@ class HostFacts(Frozen):
     other_disks: tuple[DiskFacts, ...] = ()
     """Further disks of a target of several, in its order."""
     mount: MountFacts | None = None
+    layers: tuple[str, ...] = ()
+    """What lies between the filesystem and its disks, from the top, such as `LVM volume vg-data`
+    and `dm-crypt data`."""
     network_filesystem: bool = False
     clock_offset_s: float | None = None
     extra: dict[str, Any] = Field(default_factory=dict)

@@ -71,7 +71,7 @@ BTRFS = MountFacts(mount_point="/m", source="/dev/sdz", fstype="btrfs", options=
         ({"fio_writes": 500, "writes": 2500}, FILE, {}, OTHERS),
         ({"fio_writes": 500, "writes": 5000}, "filename=/m/file", {"mount": BTRFS}, []),
         # through a device mapper writes may double
-        ({"fio_writes": 1000, "writes": 1900}, "", {"extra": {"through": ["dm-0"]}}, []),
+        ({"fio_writes": 1000, "writes": 1900}, "", {"layers": ("dm-0",)}, []),
         ({"fio_writes": 1000, "writes": 1900}, "", {}, OTHERS),
         *(
             ({"fio_reads": 100, "fio_writes": 100, "reads": 900, "writes": 900}, more, {}, [])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from diskbench.hosts import agent
+from diskbench.hosts.facts import layer_words
 
 
 @pytest.fixture
@@ -71,3 +72,24 @@ def test_a_disk_whose_name_cannot_be_read_is_not_written_to(sysfs: Path) -> None
     allowed = {"path": "/dev/sdb", "number": "8:16", "identity": "x", "size": 4096 * 512}
     with pytest.raises(agent.Failed, match="has no name that can be read"):
         agent.Disk(allowed).check_taken()
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"dm/uuid": "LVM-8sXk", "dm/name": "vg-data"}, "LVM volume vg-data"),
+        ({"dm/uuid": "CRYPT-LUKS2-0f2e-data", "dm/name": "data"}, "dm-crypt data"),
+        ({"md/level": "raid1"}, "RAID 1 dm-0"),
+        ({"dm/uuid": "THING-1", "dm/name": "x"}, "THING x"),
+        ({}, "dm-0"),
+    ],
+)
+def test_a_layer_below_a_filesystem_is_named_by_what_makes_it(
+    sysfs: Path, files: dict[str, str], words: str
+) -> None:
+    (sysfs / "devices/dm-0/uevent").write_text("DEVNAME=dm-0\n")
+    for name, text in files.items():
+        path = sysfs / "devices/dm-0" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{text}\n")
+    assert layer_words(agent.layer("253:0")) == words

@@ -203,13 +203,16 @@ def disks_words(facts: HostFacts, known_path: str) -> str:
 
 
 def target(plan: Plan) -> str:
-    """The target that fio writes to: a directory and its filesystem, or a device."""
+    """The target that fio writes to: a directory, its filesystem and what that lies on, or a
+    device."""
     if plan.target.kind == "device":
         made = plan.target.filesystem
         paths = ", ".join(disk.path for disk in plan.cell.target.disks)
         return paths + (f" (new {made})" if made != "none" else " (raw)")
     mount = plan.facts.mount
-    return plan.target.path + (f" ({mount.fstype})" if mount and mount.fstype else "")
+    through = [mount.fstype] if mount and mount.fstype else []
+    through += plan.facts.layers
+    return plan.target.path + (f" ({' on '.join(through)})" if through else "")
 
 
 def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> str:

@@ -1,9 +1,11 @@
-"""The command that is proposed next names the same disk again, with all that holds of it."""
+"""What was measured, in words; and the command that is proposed next names the same disk again, with
+all that holds of it."""
 
 from tests.rigs.plans import make_plan
 
 from diskbench.model.expectation import Promise
-from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.model.facts import MountFacts
+from diskbench.report.assemble.subject import subject_of_plan, target
 
 
 def test_what_the_owner_expects_goes_with_the_disk_and_not_with_the_profile() -> None:
@@ -16,3 +18,12 @@ def test_what_the_owner_expects_goes_with_the_disk_and_not_with_the_profile() ->
 
 def test_without_a_promise_none_is_proposed() -> None:
     assert "--promise" not in subject_of_plan(make_plan()).target_flags
+
+
+def test_a_directory_says_through_what_it_reaches_its_disk() -> None:
+    plan = make_plan()
+    mount = MountFacts(mount_point="/mnt", source="/dev/dm-1", fstype="ext4", options="rw")
+    layers = ("dm-crypt data", "LVM volume vg-data")
+    facts = plan.facts.model_copy(update={"mount": mount, "layers": layers})
+    words = target(plan.model_copy(update={"facts": facts}))
+    assert words == f"{plan.target.path} (ext4 on dm-crypt data on LVM volume vg-data)"

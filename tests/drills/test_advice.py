@@ -127,7 +127,7 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     assert "Traceback" not in done.stderr
     for name in ("bad␁key", "bad�key", "01directory", "01shape", gone.name):
         assert name in done.stderr
-    assert done.stdout == "rebuilt 1 runs\n"
+    assert done.stdout == "rebuilt 1 run\n"
     assert run_id[-8:] in cli.call("results", "list").stdout
 
 

@@ -273,7 +273,7 @@ def test_a_person_is_asked_before_anything_is_deleted(call, stores, monkeypatch,
 def test_rebuild_ends_with_1_when_evidence_is_damaged(call, tmp_path):
     (tmp_path / "evidence" / "runs" / FIRST / "plan.json").write_text("{}")
     code, out, err = call("results", "rebuild")
-    assert (code, out) == (1, b"rebuilt 1 runs\n")
+    assert (code, out) == (1, b"rebuilt 1 run\n")
     assert FIRST in err
     assert "plan.json" in err
 

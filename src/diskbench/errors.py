@@ -35,6 +35,8 @@
         - Busy                   a cloud is changing the same thing already
           - NotListedYet         a cloud made it, and does not list it yet
   - ConnectionLost               exit 1: a host went away (the engine retries before a user sees it)
+  - AgentError                   exit 1: a request to a host that it could not do; the message is
+                                 the host's reason, and callers say what it means
   - ReleaseFailed                exit 3: something could not be given back
   - Interrupted                  exit 130: a person stopped it
 
@@ -285,6 +287,10 @@ class ConnectionLost(DiskbenchError):
     """The connection to a host broke; the work on the host goes on."""
 
     passing = True
+
+
+class AgentError(DiskbenchError):
+    """A request to a host that could not be done; the message is the host's reason."""
 
 
 class ReleaseFailed(DiskbenchError):

@@ -13,7 +13,7 @@ import zlib
 from functools import cache
 from importlib import resources
 
-from diskbench.errors import DiskbenchError, HostUnavailable
+from diskbench.errors import AgentError, HostUnavailable
 from diskbench.ports import Host
 
 NEEDED = "Python 3.6 or newer, which diskbench needs there"
@@ -60,10 +60,6 @@ def request(do: str, **given: object) -> str:
         request=shlex.quote(json.dumps({"do": do, **given})),
         missing=shlex.quote(f"! there is no {NEEDED}"),
     )
-
-
-class AgentError(DiskbenchError):
-    """A request that could not be done; the message is the host's reason."""
 
 
 def ask(

@@ -11,8 +11,8 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 
-from diskbench.errors import HostUnavailable, TargetRefused
-from diskbench.hosts.calls import AgentError, ask
+from diskbench.errors import AgentError, HostUnavailable, TargetRefused
+from diskbench.hosts.calls import ask
 from diskbench.hosts.disks import DeviceState, Inspection, parse_inspection
 from diskbench.model.base import Frozen
 from diskbench.ports import Host

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from diskbench.errors import HostUnavailable
-from diskbench.hosts.calls import AgentError, ask
+from diskbench.errors import AgentError, HostUnavailable
+from diskbench.hosts.calls import ask
 from diskbench.hosts.disks import disk_facts, is_network, key_values, mount_facts
 from diskbench.hosts.shell import whole
 from diskbench.model.facts import CloudFacts, CpuFacts, HostFacts

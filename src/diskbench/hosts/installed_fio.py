@@ -8,8 +8,8 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from diskbench.errors import ConnectionLost, HostUnavailable, ProfileError
-from diskbench.hosts.calls import AgentError, ask
+from diskbench.errors import AgentError, ConnectionLost, HostUnavailable, ProfileError
+from diskbench.hosts.calls import ask
 from diskbench.hosts.shell import whole
 from diskbench.ports import Host
 

@@ -11,8 +11,14 @@ import re
 import uuid
 from collections.abc import Sequence
 
-from diskbench.errors import InvalidValue, MeasurementFailed, ReleaseFailed, TargetRefused
-from diskbench.hosts.calls import AgentError, ask
+from diskbench.errors import (
+    AgentError,
+    InvalidValue,
+    MeasurementFailed,
+    ReleaseFailed,
+    TargetRefused,
+)
+from diskbench.hosts.calls import ask
 from diskbench.hosts.device import DeviceProof, check_device
 from diskbench.model.base import Frozen
 from diskbench.ports import Host

@@ -9,8 +9,8 @@ import shlex
 import uuid
 from collections.abc import Callable
 
-from diskbench.errors import Interrupted, MeasurementFailed, ReleaseFailed
-from diskbench.hosts.calls import AgentError, ask, request
+from diskbench.errors import AgentError, Interrupted, MeasurementFailed, ReleaseFailed
+from diskbench.hosts.calls import ask, request
 from diskbench.hosts.shell import assignments
 from diskbench.model.spec import ResolvedTarget
 from diskbench.ports import Host

@@ -54,6 +54,7 @@ def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):
     read = {
         name
         for path in package.rglob("*.py")
+        if path.name != "agent.py"  # it runs on the measured host
         for name in re.findall(r'"(DISKBENCH_[A-Z_]+)"', path.read_text())
     }
     assert {"DISKBENCH_DEBUG", "DISKBENCH_SSH_CONFIG", "DISKBENCH_LAB_DIR"} <= read

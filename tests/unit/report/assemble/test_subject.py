@@ -1,5 +1,5 @@
-"""What was measured, in words; and the command that is proposed next names the same disk again, with
-all that holds of it."""
+"""What was measured, in words; and the command that is proposed next, which names the same disk
+again with all that holds of it."""
 
 from tests.rigs.plans import make_plan
 

@@ -1,3 +1,6 @@
+import os
+import pwd
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,6 +16,24 @@ from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
 __all__ = ["proxy", "ssh_config", "sshd"]
+
+
+@pytest.fixture
+def python_of() -> Callable[[str], str]:
+    """Gives the command of a Python of that version on this machine: Debian's, or one that pyenv
+    has made for the user of this process, whatever HOME says. Skips where there is none: no
+    registry has Pythons that old."""
+
+    def find(version: str) -> str:
+        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+        root = Path(os.environ.get("PYENV_ROOT", home / ".pyenv"))
+        installed = sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
+        found = shutil.which(f"python{version}", path="/usr/bin") or "".join(
+            map(str, installed[-1:])
+        )
+        return found or pytest.skip(f"no Python {version} is on this machine")
+
+    return find
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import ast
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -365,14 +364,10 @@ def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(
 
 
 def test_names_beyond_ascii_work_where_no_locale_has_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python_of: Callable[[str], str]
 ) -> None:
     assert Path(agent.__file__).read_text().isascii(), "it is written to the host as names are"
-    installed = sorted(Path.home().glob(".pyenv/versions/3.6.*/bin/python3.6"))
-    found = shutil.which("python3.6", path="/usr/bin") or (installed and str(installed[-1]))
-    if not found:
-        pytest.skip("no Python 3.6 is on this machine")
-    program(tmp_path / "bin/python3", f'LC_ALL=nowhere exec {found} "$@"')
+    program(tmp_path / "bin/python3", f'LC_ALL=nowhere exec {python_of("3.6")} "$@"')
     monkeypatch.setenv("PATH", first(tmp_path / "bin"))
     with tempfile.TemporaryDirectory(prefix="größe-") as place:
         facts, looked = gather_and_look(HERE, place, device=False, look=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,9 @@ def test_its_grammar_is_that_of_the_oldest() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.6", "3.7", "3.8", "3.13"])
 def test_a_step_is_measured_with_it(
-    version: str, make_unit, target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    version: str, python_of, make_unit, target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installed = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
-    found = shutil.which(f"python{version}", path="/usr/bin") or (installed and str(installed[-1]))
-    if not found:
-        pytest.skip(f"no Python {version} is on this machine")
+    found = python_of(version)
     (tmp_path / "bin").mkdir()
     said = tmp_path / "said"
     shim = tmp_path / "bin" / "python3"

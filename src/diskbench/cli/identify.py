@@ -14,6 +14,7 @@ from diskbench.cli.selecting import ids
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import TableOrJson, print_json
 from diskbench.errors import UnknownName
+from diskbench.model.ids import short
 from diskbench.plan.identify import by_type
 from diskbench.results.identified import identified
 from diskbench.results.refreshed_catalogue import open_books
@@ -67,7 +68,7 @@ def identify(
         print("one figure identifies nothing: measure random and sequential I/O (--profile quick)")
     elif not types:
         steps = counted(len(levels), "step")
-        print(f"no disk of the catalogue behaves as run {measured.run_id} in {steps}")
+        print(f"no disk of the catalogue behaves as run {short(measured.run_id)} in {steps}")
     for of_type in types:
         best = of_type.best
         print(f"{of_type.words()}, {best.off:.1%} off")

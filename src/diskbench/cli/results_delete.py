@@ -13,6 +13,7 @@ import typer
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
+from diskbench.model.ids import short
 from diskbench.model.run import Run
 from diskbench.results.pruning import (
     RunPruning,
@@ -132,14 +133,14 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
         freed = []
         for pruning in runs:
             if pruning.left is not None:
-                print(f"left run {pruning.run.run_id}: {pruning.left}", file=sys.stderr)
+                print(f"left run {short(pruning.run.run_id)}: {pruning.left}", file=sys.stderr)
             elif pruning.logs and not pruning.freed_bytes:
                 small += 1
             elif pruning.freed_bytes:
                 freed.append((1, pruning.logs, pruning.freed_bytes))
         if freed:
             every += freed
-            print(f"trial {trial_id}: {verb} {_sum(freed)}")
+            print(f"trial {short(trial_id)}: {verb} {_sum(freed)}")
     if small:
         print(
             f"{counted(small, 'run')} left: the logs take less than what would be kept "

@@ -16,6 +16,7 @@ from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
 from diskbench.files import file_format, write_pieces
+from diskbench.model.ids import short
 from diskbench.plan.rent_options import key_values
 from diskbench.report.terminal.import_text import import_line
 from diskbench.report.terminal.streams import unguarded
@@ -94,9 +95,9 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
     if done.unfinished:
         _say(f"not changed, because they are not finished: {', '.join(done.unfinished)}")
     for run_id, error in done.failed:
-        _say(f"run {run_id} could not be rebuilt: {error}")
+        _say(f"run {short(run_id)} could not be rebuilt: {error}")
     for run_id, step, why in done.missing:
-        _say(f"run {run_id}, step {step}: not found: {why}")
+        _say(f"run {short(run_id)}, step {step}: not found: {why}")
     for key, error in done.records:
         _say(f"{key} could not be read: {error}")
     if done.failed or done.records:
@@ -154,9 +155,10 @@ def import_(
     _say(import_line(done))
     damaged = damaged_logs(store, [run.manifest.run_id for run in done if run.has_logs])
     for run_id, error in damaged:
-        _say(f"run {run_id} is kept, but its logs cannot be read: {error}")
+        _say(f"run {short(run_id)} is kept, but its logs cannot be read: {error}")
     if damaged:
-        _say(f"delete it: diskbench results delete {' '.join(run_id for run_id, _ in damaged)}")
+        ids = " ".join(short(run_id) for run_id, _ in damaged)
+        _say(f"delete it: diskbench results delete {ids}")
         raise typer.Exit(1)
 
 

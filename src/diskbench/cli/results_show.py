@@ -168,7 +168,7 @@ def _print_runs(trial: Trial, *, verbose: bool, pruned: Mapping[str, PrunedRun |
         if not verbose and run.state == "done" and AUDIT_FAILED not in run.audit:
             continue
         style = "dim" if run.state == "done" else "yellow"
-        console.print(Text(f"run {run.run_id} {run.state}, {run.when}", style))
+        console.print(Text(f"run {short(run.run_id)} {run.state}, {run.when}", style))
         if run.error:
             console.print(Text(f"  {run.error}", "red"))
         if run.advice:
@@ -213,7 +213,7 @@ def _print_timing(trial_id: str, seconds: Mapping[str, float], output: Output) -
         rows = [(trial_id, name, f"{s:.3f}") for name, s in seconds.items()]
         sys.stdout.write(csv_text([dict(zip(fields, row, strict=True)) for row in rows], fields))
     elif not seconds:
-        print(f"no timing of trial {trial_id} is stored")
+        print(f"no timing of trial {short(trial_id)} is stored")
     else:
         for name, spent in seconds.items():
             print(f"{spent:10.3f} s  {'  ' if _is_inside(name) else ''}{name}")

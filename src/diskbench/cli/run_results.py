@@ -110,7 +110,7 @@ def print_problems(ending: TrialEnding) -> None:
     for run in ending.end.runs if ending.end else ():
         if run.problem and run.state != "cancelled" and run.problem not in printed:
             printed.add(run.problem)
-            print_problem(run.problem, prefix=f"{name}run {run.run_id} {run.state}: ")
+            print_problem(run.problem, prefix=f"{name}run {short(run.run_id)} {run.state}: ")
     if ending.suspended is not None:
         print_error(ending.suspended, prefix=name)
         print(f"  {GO_ON}: {go_on(ending.plan.trial_id)}", file=sys.stderr)

@@ -23,6 +23,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.errors import DiskbenchError, EvidenceDamaged, InvalidValue, StoreUnavailable
 from diskbench.fio.logs import log_name
+from diskbench.model.ids import short
 from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import Run
 from diskbench.ports import EvidenceStore
@@ -203,13 +204,13 @@ def runs_to_delete(database: Engine, asked: Selection) -> Runs:
     for run in runs.values():
         if run.trial_id in active and run.state not in FINAL_STATES:
             raise InvalidValue(
-                f"run {run.run_id} is {run.state}",
+                f"run {short(run.run_id)} is {run.state}",
                 advice=f"stop it first: diskbench cancel {run.run_id}",
             )
     for run in runs.values():
         if run.trial_id in leased:  # gc needs its plan to know where to look
             raise InvalidValue(
-                f"what run {run.run_id} put on its host was not given back yet",
+                f"what run {short(run.run_id)} put on its host was not given back yet",
                 advice=f"give it back first: diskbench gc {run.trial_id}",
             )
     return runs

@@ -8,6 +8,7 @@ from tests.rigs.gobonniego_runs import save_trial, trial_of
 from diskbench.catalog.published import find_published
 from diskbench.cli.main import main
 from diskbench.engine.published_outlook import published_outlook
+from diskbench.model.ids import short
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 
@@ -92,7 +93,8 @@ def test_own_runs_are_drawn_run_after_run_over_the_fall_of_the_post(report, tmp_
     code, _, _ = report("iaas-2018", "--chart", "throttling-aws", "last", "-o", str(file))
     assert code == 0
     text = file.read_text()
-    marks = [words for words in marks_in(text) if words.startswith("run 01")]
+    ours = tuple(f"run {short(run)}" for run in RUNS)
+    marks = [words for words in marks_in(text) if words.startswith(ours)]
     assert [words.split(" · ")[-1] for words in marks] == [
         "3,000 IOPS", "2,900 IOPS", "100 IOPS", "100 IOPS",
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 
 from diskbench.cli import main
+from diskbench.model.ids import short
 from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.document import results_schema
@@ -294,9 +295,9 @@ def test_import_keeps_a_log_with_a_damaged_time_and_tells_of_it(call, tmp_path):
     code, out, err = call("results", "import", "disk_iops.1.log")
     run_id = out.decode().strip()
     assert code == 1
-    assert f"run {run_id} is kept, but its logs cannot be read: " in err
+    assert f"run {short(run_id)} is kept, but its logs cannot be read: " in err
     assert "span 1,157,407 days" in err
-    assert f"results delete {run_id}" in err
+    assert f"results delete {short(run_id)}" in err
     assert call("results", "delete", run_id, "--yes")[0] == 0
 
 

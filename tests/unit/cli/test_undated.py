@@ -12,6 +12,7 @@ from tests.rigs.replicates import measured
 
 import diskbench
 from diskbench.cli import main
+from diskbench.model.ids import short
 from diskbench.store.database import open_database
 from diskbench.store.query import find_runs
 
@@ -139,7 +140,7 @@ def test_a_page_and_a_site_say_so(call, taken, tmp_path):
     assert call("report", run_id, taken["dated.json"], "-o", "both.html")[0] == 0
     code, out, _ = call("results", "show", run_id, "-v")
     assert code == 0
-    assert f"run {run_id} done, no date" in out
+    assert f"run {short(run_id)} done, no date" in out
     assert call("publish", "site")[0] == 0
     index = (tmp_path / "site" / "runs.html").read_text()
     (row,) = re.findall(rf"<tr[^>]*>(?:(?!</tr>).)*{run_id}.*?</tr>", index, re.DOTALL)

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from diskbench.model.ids import short
 from diskbench.model.phase import Phase
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.course import (
@@ -331,7 +332,13 @@ def _hover_rows(course: StepCourse, tracks: Mapping[str, Floats], metric: str) -
             found.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
         until = f"–{clock(end)}" if end - start > 1 else ""
         phase = phase_at(course, (start + end) / 2)
-        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *found]
+        words = [
+            f"run {short(course.run_id)}",
+            course.step,
+            f"{clock(start)}{until}",
+            phase,
+            *found,
+        ]
         text = " · ".join(word for word in words if word)
         rows.append({"start": start, "end": end, "words": text})
     return rows
@@ -440,6 +447,6 @@ def telling_runs(data: ChartData) -> Iterator[ChartFigure]:
                 yield replace(
                     figure,
                     title=f"{course.step}: {why}",
-                    subtitle=f"run {run_id}\n{figure.subtitle}",
+                    subtitle=f"run {short(run_id)}\n{figure.subtitle}",
                     rows_href=row_href(run_id),
                 )

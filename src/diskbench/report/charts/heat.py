@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
+from diskbench.model.ids import short
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.course import Band, means, spans, stretch_s
 from diskbench.report.assemble.latencies import LatencyMap
@@ -148,7 +149,7 @@ def _ends(band: Band, width: int) -> list[float]:
 
 def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> Row:
     parts = [
-        f"run {band.run_id}",
+        f"run {short(band.run_id)}",
         f"{place + 1}: {band.step}",
         f"median second {with_unit(band.figure, band.median)}",
         f"fell at {clock(band.fell_s)}" if band.fell_s is not None else "",
@@ -239,7 +240,7 @@ def _joined(cells: Sequence[Row], bounds: Sequence[float]) -> list[Row]:
 def _map_words(latency_map: LatencyMap, stretch: Row) -> str:
     start, end = stretch["start"], stretch["end"]
     parts = [
-        f"run {latency_map.run_id}",
+        f"run {short(latency_map.run_id)}",
         f"{latency_map.step} {latency_map.direction}",
         f"{clock(start)}{f'–{clock(end)}' if end - start > 1 else ''}",
         f"n = {stretch['n']:,} I/Os",

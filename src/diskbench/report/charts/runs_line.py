@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from diskbench.model.ids import short
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
@@ -161,7 +162,7 @@ def _rows(line: ChartPoint, hrefs: Mapping[str, str]) -> list[Row]:
     rows = []
     for place, (run, value) in enumerate(zip(line.numbers, line.values, strict=True)):
         run_id = line.run_ids[place] if line.run_ids else ""
-        origin = f"run {run_id}" if run_id else line.words or _WORDS[line.source]
+        origin = f"run {short(run_id)}" if run_id else line.words or _WORDS[line.source]
         words = (origin, line.label, f"run {run} of the series", with_unit(line.metric, value))
         row: Row = {
             "run": run,

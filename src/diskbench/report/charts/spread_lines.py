@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 
+from diskbench.model.ids import short
 from diskbench.report.assemble.latencies import SHOWN, Distribution
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
@@ -90,7 +91,7 @@ def _named(spread: Sequence[Distribution]) -> Shown:
         if not several_steps or distribution.direction not in distribution.step:
             words.append(distribution.direction)
         if several_runs:
-            words.append(f"run {distribution.run_id}")
+            words.append(f"run {short(distribution.run_id)}")
         name = " ".join(words)
         names[f"{name} {distribution.step_index}" if name in names else name] = distribution
     return names
@@ -189,7 +190,7 @@ def _marks(shown: Shown) -> list[Row]:
             "ns": ns,
             "share": share,
             "line": name,
-            "words": f"run {of.run_id} · {name} · {figure} · n = {of.n:,}",
+            "words": f"run {short(of.run_id)} · {name} · {figure} · n = {of.n:,}",
         }
         for name, of in shown.items()
         for share, ns, figure in _quantiles(of)

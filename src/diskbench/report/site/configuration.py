@@ -9,6 +9,7 @@ from typing import Any
 
 from diskbench.analysis.time_share import share_of_runs
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
+from diskbench.model.ids import short
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
     change_text,
@@ -130,7 +131,7 @@ def _drawn(
         trial.run_id: {
             "at": trial.at,
             "value": trial.value,
-            "words": f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}",
+            "words": f"{show(trial.value)}, {moment(trial.at)}, run {short(trial.run_id)}",
             "href": f"{_UP}{run_href(trial.trial_id, trial.run_id)}",
         }
         for trial in track.sampled

@@ -18,6 +18,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from diskbench.model.doubts import DOUBTS, WEIGHTS
+from diskbench.model.ids import short
 from diskbench.report.assemble.facts import AUDIT_FAILED
 from diskbench.report.assemble.lines import (
     FIGURES,
@@ -86,11 +87,12 @@ def _heading(subject: Subject) -> Text:
         "promised": promised.promise if promised else "",
         "shared": SHARED if promised and promised.shared else "",
     }
+    run = f", run {short(subject.run_ids[0])}" if subject.run_ids else ""
     about = (
         *(f"{name}: {words}" for name, words in facts.items() if words),
         subject.machine,
         subject.target + (f", {subject.disk}" if subject.disk else ""),
-        f"{several}{subject.fio}, run {subject.run_ids[0]}" if subject.run_ids else subject.fio,
+        f"{several}{subject.fio}{run}",
     )
     for part in about:
         if part:

@@ -1142,6 +1142,11 @@ _NULL_FIO = (
 )
 
 
+def dropping(path: str) -> List[str]:
+    """The command that writes a file out and drops what is cached of it; it writes no data."""
+    return ["dd", "of=" + path, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"]
+
+
 class Over(Exception):
     """The unit ends before fio, with this exit status and reason."""
 
@@ -1443,10 +1448,7 @@ class Unit:
     def _drop_files(self) -> Optional[int]:
         """Write each test file out and drop what is cached of it; None where that was cut short."""
         for path in self._files():
-            if (
-                self.child("dd", "of=" + path, "oflag=nocache", "conv=notrunc,fdatasync", "count=0")
-                is None
-            ):
+            if self.child(*dropping(path)) is None:
                 return None
         return 0
 
@@ -1707,7 +1709,7 @@ class Unit:
                     switch.write("1")
             except OSError:
                 for path in self._files() if self.work else ():
-                    ran("dd", "of=" + path, "oflag=nocache", "conv=notrunc,fdatasync", "count=0")
+                    ran(*dropping(path))
 
     # The whole
 

@@ -166,10 +166,9 @@ class View(Facts):
         """The most runs of any step."""
         return max((line.runs for line in self.lines), default=0)
 
-    @property
-    def run_lines(self) -> Mapping[str, tuple[StepLine, ...]]:
+    def lines_of_runs(self) -> Mapping[str, tuple[StepLine, ...]]:
         """The figures of each run alone, by its id; of the only run they are those of the trial.
-        They are most of a view of many runs, and are not kept."""
+        They are most of a view of many runs: they are made anew each time, and not kept."""
         if len(self.runs) == 1:
             return {self.runs[0].run_id: self.lines}
         rows = grouped(self.measurements, lambda row: row.run_id)
@@ -183,7 +182,7 @@ class View(Facts):
         the only run."""
         if len(self.runs) < 2:
             return {}
-        return {run_id: self._of_run(own) for run_id, own in self.run_lines.items()}
+        return {run_id: self._of_run(own) for run_id, own in self.lines_of_runs().items()}
 
     def _of_run(self, own: tuple[StepLine, ...]) -> tuple[FigureCell, ...]:
         of = {(line.step, line.direction): line.words(MEDIAN) for line in own}

@@ -51,7 +51,7 @@ def trial_page(
     (view,) = report.trials
     parts: Any = environment().get_template("site_trial.html.j2").module
     html = page(report, nav=parts.nav(site, around), evidence=parts.evidence(_by_run(copied)))
-    of_runs = view.run_lines
+    of_runs = view.lines_of_runs()
     lines = [
         run_line(shown.run(row), shown.asked(row), around["key"], view, of_runs[row.run.run_id])
         for row in rows

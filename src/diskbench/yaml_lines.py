@@ -1,13 +1,15 @@
-"""Read YAML with the line of each value and all mistakes in the text: pure.
+"""Read YAML: what people write, with the line of each value and all mistakes in the text; and what
+diskbench ships, as plain values.
 
-Anchors, aliases and merge keys (`<<`) work; a duplicate key in a mapping is a mistake, where YAML
-libraries silently use its last value.
+Anchors, aliases and merge keys (`<<`) work; in what people write a duplicate key in a mapping is a
+mistake, where YAML libraries silently use its last value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any
 
 import yaml
@@ -239,3 +241,15 @@ class _Reader:
         line = node.start_mark.line + 1
         self._lines_with_mistake.add(line)
         self._document.mistakes.append(Mistake(line, message, advice))
+
+
+def plain_yaml(text: str) -> Any:  # noqa: ANN401 - what a YAML file holds
+    """The values of a YAML text, without lines. Raises yaml.YAMLError."""
+    # libyaml is many times faster; some builds of PyYAML lack it.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
+
+
+def packaged(package: str, name: str) -> Any:  # noqa: ANN401 - as plain_yaml
+    """The content of a YAML file that ships in a package."""
+    return plain_yaml((resources.files(package) / name).read_text(encoding="utf-8"))

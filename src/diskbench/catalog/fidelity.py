@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import functools
 
-from diskbench.catalog.yaml_loader import packaged
 from diskbench.model.base import Frozen
+from diskbench.yaml_lines import packaged
 
 WITHIN = 0.10
 """Ratios this close to 1 are called the same; the page's bound."""

@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from diskbench.catalog.post_file import Published, parse_post
-from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import UnknownName, did_you_mean
 from diskbench.model.base import Frozen
 from diskbench.model.verdict import Verdict
+from diskbench.yaml_lines import packaged
 
 if TYPE_CHECKING:
     import polars as pl

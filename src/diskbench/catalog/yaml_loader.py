@@ -32,6 +32,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_faults
 from diskbench.plugins import known_plugin, loading, plugin, plugin_names, plugins, working
+from diskbench.yaml_lines import plain_yaml
 
 Book = TypeVar("Book", bound=ProviderFile)
 
@@ -91,18 +92,6 @@ def _folder(name: str, reference: str) -> Traversable:
     return folder
 
 
-def read_yaml(text: str) -> object:
-    """Parse the YAML in `text`. Raises yaml.YAMLError."""
-    # libyaml is many times faster; some builds of PyYAML lack it.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
-
-
-def packaged(package: str, name: str) -> Any:  # noqa: ANN401 - what a YAML file holds
-    """The content of a YAML file that ships in a package."""
-    return read_yaml((resources.files(package) / name).read_text(encoding="utf-8"))
-
-
 def parse_book(
     model: type[Book], text: str, *, where: str, patch: Mapping[str, Any] | None = None
 ) -> Book:
@@ -111,7 +100,7 @@ def parse_book(
     Raises InvalidValue naming `where`, what it should be, and every fault.
     """
     try:
-        data: Any = read_yaml(text)
+        data = plain_yaml(text)
         return model.model_validate(merged(data, patch) if patch else data)
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(

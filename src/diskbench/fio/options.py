@@ -14,11 +14,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-import yaml
-
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import Section
 from diskbench.model.base import Frozen
+from diskbench.yaml_lines import packaged
 
 OLDEST: Final = (3, 16)
 """The oldest fio that diskbench drives (Ubuntu 20.04)."""
@@ -87,10 +86,7 @@ def check_version(sections: Sequence[Section], fio_version: str | None, *, where
         )
 
 
-# libyaml is many times faster; some builds of PyYAML lack it.
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TEXT: Final = files("diskbench.fio").joinpath("data", "options.yaml").read_text("utf-8")
-_DATA: Final = yaml.load(_TEXT, Loader=_LOADER)  # noqa: S506 - either is the safe one
+_DATA: Final = packaged("diskbench.fio", "data/options.yaml")
 
 
 def _by_name(table: str) -> dict[str, str]:

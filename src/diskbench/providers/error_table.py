@@ -17,7 +17,7 @@ from typing import Any
 
 from diskbench import errors
 from diskbench.errors import DiskbenchError, Unanswered
-from diskbench.providers.skeleton.shipped import shipped
+from diskbench.yaml_lines import packaged
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ ErrorTable = tuple[ErrorRow, ...]
 def error_tables(package: str) -> dict[str, ErrorTable]:
     """The tables in `errors.yaml` of a provider's package, by name. Raises KeyError or TypeError
     for a field that a row does not have."""
-    tables = shipped(package, "errors.yaml")
+    tables = packaged(package, "errors.yaml")
     return {name: tuple(map(_row, rows)) for name, rows in tables.items()}
 
 

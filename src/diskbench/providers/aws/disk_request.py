@@ -28,9 +28,10 @@ from diskbench.providers.aws.plugin import PLUGIN, AwsOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
-from diskbench.providers.skeleton.shipped import read_forms, shipped
+from diskbench.providers.skeleton.shipped import read_forms
+from diskbench.yaml_lines import packaged
 
-API = shipped("diskbench.providers.aws", "api.yaml")
+API = packaged("diskbench.providers.aws", "api.yaml")
 REGION = r"[a-z]+(?:-[a-z]+)+-\d+"
 """The form of a region's name: `eu-central-1`, `us-gov-west-1`, `eusc-de-east-1`."""
 _IN_ZONE = re.compile(rf"({REGION})(?:[a-z]|-[a-z0-9-]+)")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from diskbench.providers.skeleton.shipped import shipped
+from diskbench.yaml_lines import packaged
 
-_FILE = shipped("diskbench.providers.aws", "permissions.yaml")
+_FILE = packaged("diskbench.providers.aws", "permissions.yaml")
 _PUBLIC = ("aws", "amazonaws.com")
 """The partition and the domain that permissions.yaml names."""
 _WIDTH = 100

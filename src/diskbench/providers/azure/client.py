@@ -38,8 +38,8 @@ from diskbench.providers import recorder, waits
 from diskbench.providers.azure.disk_request import is_azure
 from diskbench.providers.azure.errors import MISSING, error_code, is_missing, translate
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
-from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.waits import CloudTiming, nap, repeated
+from diskbench.yaml_lines import packaged
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ DISKS = "Microsoft.Compute/disks"
 SNAPSHOTS = "Microsoft.Compute/snapshots"
 SCHEDULES = "Microsoft.DevTestLab/schedules"
 TAGS = "Microsoft.Resources/tags"
-API = shipped("diskbench.providers.azure", "api.yaml")
+API = packaged("diskbench.providers.azure", "api.yaml")
 """What Azure's APIs call things."""
 _VERSIONS = {kind.lower(): version for kind, version in API["versions"].items()}
 _RIGHTS = {"GET": "read", "PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}

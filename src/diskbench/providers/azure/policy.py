@@ -12,9 +12,9 @@ import json
 
 from diskbench.errors import AccessDenied
 from diskbench.providers.azure.client import AzureClient
-from diskbench.providers.skeleton.shipped import shipped
+from diskbench.yaml_lines import packaged
 
-_ACTIONS: dict[str, list[str]] = shipped("diskbench.providers.azure", "permissions.yaml")
+_ACTIONS: dict[str, list[str]] = packaged("diskbench.providers.azure", "permissions.yaml")
 (VALIDATE,) = _ACTIONS["validated"]
 """The action of `diskbench doctor --live` alone."""
 DOCTORS = (*_ACTIONS["examined"], *_ACTIONS["monitored"], VALIDATE)

@@ -24,8 +24,8 @@ from diskbench.providers import recorder
 from diskbench.providers.gcp.errors import is_missing, of_operation, translate
 from diskbench.providers.gcp.login import Login, log_in
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
-from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.waits import ANSWER_S, CloudTiming, Still, repeated, until
+from diskbench.yaml_lines import packaged
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class GceTiming(CloudTiming):
 
 
 Item = dict[str, Any]
-API = shipped("diskbench.providers.gcp", "api.yaml")
+API = packaged("diskbench.providers.gcp", "api.yaml")
 """What Google's APIs call things."""
 _CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAutoDelete"})
 

@@ -34,7 +34,7 @@ from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.login import Login
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
-from diskbench.providers.skeleton.shipped import shipped
+from diskbench.yaml_lines import packaged
 
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
@@ -243,7 +243,7 @@ def quotas(
     yield Quota(kind="vcpus", of=later, name=_PER_FAMILY, region=region, limit=None)
 
 
-_PERMITTED = shipped("diskbench.providers.gcp", "permissions.yaml")
+_PERMITTED = packaged("diskbench.providers.gcp", "permissions.yaml")
 NEEDS: dict[str, list[str]] = _PERMITTED["calls"]
 """Call → the permissions that it needs, without the prefix `compute.`"""
 OPTIONAL: dict[str, str] = _PERMITTED["optional"]

@@ -7,13 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
-from diskbench.catalog.yaml_loader import read_yaml
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import flag
 from diskbench.providers.asked import NameForm, TagForm, check_names, check_tags, refuse_options
+from diskbench.yaml_lines import packaged
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Forms:
 
 def read_forms(package: str) -> Forms:
     """The forms in the names.yaml of a package."""
-    content = shipped(package, "names.yaml")
+    content = packaged(package, "names.yaml")
     names = {
         field: NameForm(re.compile(form["pattern"]), form["advice"], form.get("flag"))
         for field, form in content.get("names", {}).items()
@@ -62,12 +61,6 @@ def read_forms(package: str) -> Forms:
         ),
         content.get("refused", {}),
     )
-
-
-def shipped(package: str, name: str) -> dict[str, Any]:
-    """The content of a YAML file of a package."""
-    content: Any = read_yaml((resources.files(package) / name).read_text(encoding="utf-8"))
-    return dict(content)
 
 
 def at(answer: Any, path: str) -> Any:  # noqa: ANN401 - a cloud's JSON

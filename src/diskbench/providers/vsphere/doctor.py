@@ -14,7 +14,6 @@ from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
 from diskbench.model.finding import Finding, finding, refusal
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.skeleton.doctor import DryRun, rehearsed, skew
-from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.vsphere.client import (
     Ref,
     Vsphere,
@@ -24,6 +23,7 @@ from diskbench.providers.vsphere.client import (
 )
 from diskbench.providers.vsphere.disk_request import Template, VspherePlace, VsphereResolved
 from diskbench.providers.vsphere.errors import vim
+from diskbench.yaml_lines import packaged
 
 WHERE = "vsphere"
 _VAPP = "VApp.ApplicationConfig"
@@ -202,7 +202,7 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
     )
 
 
-_PERMITTED = shipped("diskbench.providers.vsphere", "permissions.yaml")
+_PERMITTED = packaged("diskbench.providers.vsphere", "permissions.yaml")
 NEEDS: dict[str, dict[str, list[str]]] = _PERMITTED["calls"]
 """Method → kind of object → privileges on it."""
 OPTIONAL: dict[str, str] = _PERMITTED["optional"]

@@ -15,7 +15,6 @@ from typing import Literal
 
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import SEEDS
-from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation, StepExpectation
@@ -23,6 +22,7 @@ from diskbench.plugins import known_plugin
 from diskbench.report.charts.point import ChartPoint, Promise, Source, provider_label
 from diskbench.report.charts.runs_line import CliffMark
 from diskbench.report.published.differences import RATES
+from diskbench.yaml_lines import packaged
 
 Kind = Literal["bars", "multiples", "instances", "latency", "samples", "runs", "promised", "price"]
 Named = Literal["disk", "disk and step", "disk and direction", "workload"]

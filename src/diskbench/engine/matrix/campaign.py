@@ -80,7 +80,7 @@ def begin_campaign(
         name=seen.name,
         queue=f"matrix-{campaign_id}" if own_queue else None,
         limits=seen.limits,
-        spec={"source": file.source, "text": file.text},
+        spec={"source": file.source, "text": file.text, "title": file.matrix.title},
         seed=seen.seed,
         order=seen.order,
         schedule=schedule,

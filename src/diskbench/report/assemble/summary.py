@@ -111,6 +111,7 @@ class LastingFall:
     lasted, as text (`31 min 02 s`, `4 runs`); `at` is when it ended. `run_id` is the run in which
     the step fell; empty if it fell between two runs."""
 
+    step: str
     before: Judged
     after: Judged
     lasted: str
@@ -300,7 +301,9 @@ def _within(verdict: Verdict) -> LastingFall | None:
     if first is last or not _is_lower(last, first):
         return None
     lasted = format_duration_s((first.end_s or 0.0) - (first.start_s or 0.0))
-    return LastingFall(first, last, lasted, f"After {clock(last.start_s or 0.0)}", verdict.run_id)
+    return LastingFall(
+        verdict.step, first, last, lasted, f"After {clock(last.start_s or 0.0)}", verdict.run_id
+    )
 
 
 def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
@@ -314,7 +317,7 @@ def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
     before, after = shown_stretch(levels[:held]), shown(of_step).stands_for
     if after.limiter.name != "credit" or not _is_lower(after, before):
         after = levels[-1]
-    return LastingFall(before, after, runs, f"After {runs}")
+    return LastingFall(of_step[0].step, before, after, runs, f"After {runs}")
 
 
 def _is_lower(judged: Judged, than: Judged) -> bool:

@@ -166,6 +166,32 @@ def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
     )
 
 
+def test_of_many_disks_the_fall_of_the_slowest_is_told_with_its_time():
+    kept = trial(trial_id="b", verdicts=(verdict(judged(3000.0)),))
+    first, second = many([trial(trial_id="a", verdicts=(fallen(),))], [kept])
+    assert first == "2 configurations measured in 2 trials on 2 machines."
+    assert second == (
+        "After 31 s, disk 0 keeps 99.6 IOPS in rand-read-4k-qd32; the fastest, disk 1, gives "
+        "3,000 IOPS: 30.1 times as much."
+    )
+
+
+def test_iops_that_last_decide_before_throughput_and_bursts():
+    def rate(step, iops, block=4096, kind=None):
+        of = judged(iops).model_copy(update={"bytes_per_s": iops * block, "kind": kind})
+        return verdict(of, step=step)
+
+    def disk(name, factor):
+        steps = (
+            rate("seq-read-1m", 100.0 * factor, block=2**20),
+            rate("on-credit", 3000.0 * factor, kind="burst"),
+            rate("rand-read-4k", 500.0 * factor),
+        )
+        return trial(trial_id=name, verdicts=steps)
+
+    assert many([disk("a", 1)], [disk("b", 2)])[1].startswith("In rand-read-4k the fastest,")
+
+
 def test_disks_of_one_level_are_not_ranked_and_large_blocks_are_told_in_bytes():
     def many_of(*rates, block):
         of = [judged(rate).model_copy(update={"bytes_per_s": rate * block}) for rate in rates]

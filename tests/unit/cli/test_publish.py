@@ -98,6 +98,21 @@ def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_trial(database,
     assert len(list(Path("site/configurations").iterdir())) == 2
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_configuration_begins_with_its_picture_and_ends_with_its_provenance(database, times):
+    for campaign in range(times):
+        measured(database, [1000.0, 2000.0], campaign=campaign)
+    publish()
+    (page,) = Path("site/configurations").iterdir()
+    html = page.read_text()
+    of_metric = html[html.index('class="of-metric"') :]
+    assert of_metric.index("<svg") < of_metric.index("<table")
+    head, _, provenance = html.partition("<summary>Provenance</summary>")
+    assert "<dt>parameters</dt><dd>" in head
+    assert "<dt>job digest</dt>" in provenance
+    assert "parser version" not in head
+
+
 def test_the_second_time_nothing_is_written(database, capsys):
     measured(database, [1.0, 2.0])
     publish()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.history import Best, ConfigurationLine, SiteRunLine
+from diskbench.model.ids import short
 from diskbench.model.verdict import Trust
 from diskbench.report.assemble.words import change_text
 from diskbench.report.site.frame import configuration_name, day, moment, run_href
@@ -128,18 +129,19 @@ def _run_cells(line: SiteRunLine, up: str) -> tuple[SiteCell, ...]:
         best_cell(line.read),
         best_cell(line.write),
         SiteCell(labels),
-        SiteCell(line.run_id),
+        SiteCell(short(line.run_id), line.run_id),
     )
 
 
 def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
-    """Configurations by provider, disk and region."""
+    """Configurations, the cheapest a month first, as `advise` ranks disks: whoever asks for a least
+    rate sees on top what carries it. Those without a price stand below, by provider and disk."""
     columns = (
         Column("provider", "provider", facet=True),
         Column("region", "region", facet=True),
         Column("disk", "disk", facet=True),
         Column("machine", "machine", facet=True, minor=True),
-        Column("profile", "profile", facet=True, minor=True),
+        Column("profile", "profile", facet=True),
         Column("read", "read IOPS", number=True, least=True),
         Column("write", "write IOPS", number=True, least=True),
         Column("month", "price a month", number=True),
@@ -151,12 +153,20 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
         Column("machines", "n", number=True, minor=True),
         Column("runs", "runs", number=True, minor=True),
     )
-    ordered = sorted(lines, key=lambda line: (line.provider, line.region, line.disk, line.machine))
+    ordered = sorted(lines, key=_rank)
     telling = _telling(ordered)
     rows = [_configuration_cells(line, telling[line.key]) for line in ordered]
-    table = _table("configurations", columns, rows, sorted_by="provider")
+    is_priced = any(line.usd_a_month is not None for line in lines)
+    by = "month" if is_priced else "provider"
+    table = _table("configurations", columns, rows, sorted_by=by)
     priced = any(line.usd_per_1000_iops is not None for line in lines)
     return replace(table, example=_EXAMPLE) if priced else table
+
+
+def _rank(line: ConfigurationLine) -> tuple[bool, float, str, str, str, str]:
+    price = line.usd_a_month
+    named = (line.provider, line.region, line.disk, line.machine)
+    return (price is None, price or 0.0, *named)
 
 
 def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:

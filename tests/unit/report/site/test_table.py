@@ -4,7 +4,7 @@ import pytest
 
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.history import Best, Configuration, ConfigurationLine, NewLevel, SiteRunLine
-from diskbench.report.site.configuration import kept_words
+from diskbench.report.site.configuration import kept_words, shown_fields
 from diskbench.report.site.lines import configuration_line
 from diskbench.report.site.table import configurations_table, runs_table
 
@@ -37,6 +37,17 @@ def test_configurations_that_look_alike_are_told_apart_by_what_differs():
         configuration("c", rest=(("bs", "8k"),), region="eu-west-1"),
     ])  # fmt: skip
     assert [cell.small for cell in column(table, "disk")] == ["seed 1", "seed 2", ""]
+
+
+def test_the_cheapest_stands_first_and_what_has_no_price_below():
+    table = configurations_table([
+        configuration("a", disk="a"),
+        configuration("b", disk="b", usd_a_month=20.0),
+        configuration("c", disk="c", provider="gcp", usd_a_month=8.0),
+    ])  # fmt: skip
+    assert [cell.text for cell in column(table, "disk")] == ["c", "b", "a"]
+    assert table.sorted_by == "month"
+    assert configurations_table([configuration("a")]).sorted_by == "provider"
 
 
 def test_a_level_is_only_steady_where_a_change_could_have_been_found():
@@ -153,3 +164,8 @@ def test_a_configuration_says_how_many_of_its_runs_kept_the_promise():
     assert told.endswith("worst spell 2 runs; designed for 99% of the time")
     assert kept_words(newest_first[:9]) == "", "few runs have no share"
     assert kept_words([run(f"r{n}") for n in range(20)]) == "", "no run asked for the promise"
+
+
+def test_parameters_of_a_job_stand_together_with_sizes_in_units():
+    fields = (("size", "20 GiB"), ("set.size", "67108864"), ("set.bs", "4k"), ("job", "5691c8"))
+    assert shown_fields(fields) == [("size", "20 GiB"), ("parameters", "size 64 MiB, bs 4k")]

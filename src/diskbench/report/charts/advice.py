@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diskbench.errors import InvalidValue
-from diskbench.plan.advise import Answer
+from diskbench.plan.advise import Advice, Answer, Measured, Refused
 from diskbench.plan.demand import Demand
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer
@@ -19,34 +19,23 @@ from diskbench.report.charts.price import price_chart
 def advice_points(answer: Answer, demand: Demand) -> list[ChartPoint]:
     """The disks of known price as points: measured ones, else documented ones."""
     metric, per = ("bytes_per_s", demand.bytes_each) if demand.in_mb_per_s else ("iops", 1.0)
-    rate = demand.most_iops
-    points = [
+    priced: list[tuple[Advice | Refused, Measured | None, str]] = [
+        *((row, row.measured, "") for row in answer.rows if row.disk_usd),
+        *((one, None, one.why) for one in answer.refused if one.disk_usd and one.headroom),
+    ]
+    return [
         ChartPoint(
             label=f"{row.disk.disk_type} {row.disk.size_gib:,}",
             metric=metric,
-            value=(row.measured.iops if row.measured else row.headroom * rate) * per,
-            source="measured" if row.measured else "published",
+            value=(measured.iops if measured else row.headroom * demand.most_iops) * per,
+            source="measured" if measured else "published",
             provider=row.disk.cloud,
-            n=row.measured.n if row.measured else None,
+            n=measured.n if measured else None,
             statistic="documented",
             usd=row.disk_usd,
+            doubt=doubt,
         )
-        for row in answer.rows
-        if row.disk_usd
-    ]
-    return points + [
-        ChartPoint(
-            label=f"{one.disk.disk_type} {one.disk.size_gib:,}",
-            metric=metric,
-            value=one.headroom * rate * per,
-            source="published",
-            provider=one.disk.cloud,
-            statistic="documented",
-            usd=one.disk_usd,
-            doubt=one.why,
-        )
-        for one in answer.refused
-        if one.disk_usd and one.headroom
+        for row, measured, doubt in priced
     ]
 
 

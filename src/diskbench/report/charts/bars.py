@@ -1,34 +1,22 @@
 """One figure of many disks, the fastest on top, with own runs below the published figures; and
-several figures of the same disks side by side, each on an axis of its own.
-
-Bars start at zero on a linear axis. On a logarithmic axis the length of a bar has no meaning, so
-each value is a dot.
-
-Panels replace a chart with two axes: rows are disks, panels are figures (IOPS, read, write), so
-that no lines cross and every number is beside its mark.
-"""
+several figures of the same disks in panels, so that no lines cross and every number is beside its
+mark. On a logarithmic axis the length of a bar has no meaning, so each value is a dot."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
 
+from diskbench.parallel import grouped
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import brackets, dots, layer, layered
-from diskbench.report.charts.measure import (
-    Spec,
-    bare,
-    log_domain,
-    named,
-    title,
-    value_axis,
-    wants_log,
-    with_unit,
-)
+from diskbench.report.charts.layers import along, brackets, dots, layer, layered
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import GRID, INK
 from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
+    Row,
     carried,
     is_own,
     lane_axis,
@@ -60,18 +48,17 @@ def bars_chart(
     (metric,) = {point.metric for point in points}
     values = _extent(points)
     log = _suits_log(values)
-    ends = any(point.low is not None for point in points if point.source == "published")
+    spans = any(point.low is not None for point in points if point.source == "published")
     extremes = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
-    best = max(points, key=lambda point: point.value)
-    least = min(points, key=lambda point: point.value)
+    least, best = (of(points, key=lambda point: point.value) for of in (min, max))
+    ends = (f"{one.label} with {measure.with_unit(metric, one.value)}" for one in (least, best))
     lanes = lanes_of(points, ranked=ranked)
     return ChartFigure(
         title=heading,
-        subtitle=subtitle(points, title(metric)) + (f"; line: {extremes}" if ends else ""),
+        subtitle=subtitle(points, measure.title(metric)) + (f"; line: {extremes}" if spans else ""),
         drawing=lambda log: _panel(lanes, log=log),
         id=name,
-        alt=f"{heading}: {len({point.label for point in points})} disks, from {least.label} with "
-        f"{with_unit(metric, least.value)} to {best.label} with {with_unit(metric, best.value)}.",
+        alt=f"{heading}: {len({point.label for point in points})} disks, from {' to '.join(ends)}.",
         log=log if min(values) > 0 else None,
     )
 
@@ -79,45 +66,31 @@ def bars_chart(
 def _panel(
     lanes: Lanes, *, log: bool, width: int = WIDTH, labelled: bool = True, **more: object
 ) -> Spec:
-    """Points of one metric in their rows; a row without points is marked as missing.
-
-    `labelled`: this panel shows the labels and the legend; otherwise a panel beside it does.
-    """
+    """Points of one metric in their rows; a row without points is marked as missing. `labelled`:
+    this panel shows the labels and the legend; otherwise a panel beside it does."""
     points = [point for of_lane in lanes.values() for point in of_lane]
     metric, values = points[0].metric, _extent(points)
-    domain = log_domain(values) if log else [0.0, max(values) or 1.0]
+    domain = measure.log_domain(values) if log else [0.0, max(values) or 1.0]
     brief = width < _ROOMY
     y = lane_axis(lanes, labelled=labelled)
-
-    def at(field: str, to: str = "") -> dict[str, Spec]:
-        x = value_axis(field, metric, domain, log=log, ticks=2 if brief else 4)
-        x["scale"]["clamp"] = True
-        return {"x": x, "y": y} | ({"x2": {"field": to}} if to else {})
-
+    at = along(y, metric, domain, clamp=True, log=log, ticks=2 if brief else 4)
     rows = lane_rows(lanes)
     published = [row for row in rows if row["source"] == "published"]
     bars = published or rows
-    colour = {
-        "color": provider_colour(
-            [point for point in points if point.source == bars[0]["source"]], legend=labelled
-        )
-    }
+    of_source = [point for point in points if point.source == bars[0]["source"]]
+    colour = {"color": provider_colour(of_source, legend=labelled)}
     spans = [row for row in rows if row["low"] is not None and (row["low"] > 0 or not log)]
-    words = [
-        {
-            "row": name,
-            "at": max(_extent(of_lane), default=domain[0]),
-            "text": _words(of_lane, name, brief=brief),
-        }
-        for name, of_lane in lanes.items()
-    ]
+    words: list[Row] = []
+    for name, of_lane in lanes.items():
+        end = max(_extent(of_lane), default=domain[0])
+        words.append({"row": name, "at": end, "text": _words(of_lane, name, brief=brief)})
     if log:
         led = [row | {"from": domain[0]} for row in bars]
+        dotted = {"color": GRID, "strokeDash": [1, 3], "strokeWidth": 1.5}
         layers = [
-            layer("rule", led, at("from", "value"), color=GRID, strokeDash=[1, 3],
-                  strokeWidth=1.5),
+            layer("rule", led, at("from", "value"), **dotted),
             *dots(bars, at("value") | colour, size=80),
-        ]  # fmt: skip
+        ]
     else:
         ends = at("value") | colour | carried(bars)
         ends["x"]["stack"] = None  # bars of one disk lie over each other
@@ -131,7 +104,7 @@ def _panel(
         own = [row for row in rows if row["source"] == "measured"]
         layers += dots(own, at("value"), size=85, color=INK, opacity=0.9)
     layers += brackets(lanes, at)
-    told = at("at") | {"text": named("text")}
+    told = at("at") | {"text": measure.named("text")}
     layers.append(layer("text", words, told, align="left", dx=8, color=INK))
     return layered(layers, width, ROW * len(lanes), **more)
 
@@ -140,7 +113,7 @@ def _suits_log(values: Sequence[float]) -> bool:
     """Whether values span two decades, or one dwarfs the others: whole bars of those would be too
     short to compare."""
     dwarfs = len(values) >= _LEAST and max(values) > DWARFS * median(values)
-    return min(values) > 0 and (wants_log(values) or dwarfs)
+    return min(values) > 0 and (measure.wants_log(values) or dwarfs)
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:
@@ -155,14 +128,11 @@ def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
         return "" if is_own(name) else "not stated"
     first = points[0]
     if first.source == "published":
-        return bare(first.metric, first.value)
+        return measure.bare(first.metric, first.value)
     centre = middle(points)
-    value = bare(first.metric, centre.value)
-    if brief:
-        return value
-    if len(points) > 1:
-        return f"{value} (n = {counted(centre.machines, 'machine')})"
-    return f"{value} ({first.sample.rpartition(' of ')[2]})"
+    machines = f"n = {counted(centre.machines, 'machine')}"
+    n = machines if len(points) > 1 else first.sample.rpartition(" of ")[2]
+    return measure.bare(first.metric, centre.value) + ("" if brief else f" ({n})")
 
 
 PANEL_WIDTH = 108
@@ -172,42 +142,32 @@ def multiples_chart(
     points: Sequence[ChartPoint], *, name: str, heading: str, by_instance: bool = False
 ) -> ChartFigure:
     """A panel for each metric and direction in order of appearance, or for each instance type (then
-    all points must have one metric).
-
-    Raises ValueError for no points.
-    """
+    all points must have one metric). Raises ValueError for no points."""
 
     def panel_of(point: ChartPoint) -> str:
-        return point.instance if by_instance else title(point.metric, point.direction)
+        return point.instance if by_instance else measure.title(point.metric, point.direction)
 
-    panels: dict[str, list[ChartPoint]] = {}
-    for point in points:
-        panels.setdefault(panel_of(point), []).append(point)
+    panels = grouped(points, panel_of)
     if not panels:
         raise ValueError("no points to draw")
     lanes = lanes_of(points, ranked=False)
     log = any(_suits_log([point.value for point in of_panel]) for of_panel in panels.values())
     log = log and all(point.value > 0 for point in points)
+    most = {panel: max(of, key=lambda point: point.value) for panel, of in panels.items()}
     best = [
-        f"most {panel}: {most.label} with {with_unit(most.metric, most.value)}"
-        for panel, of_panel in panels.items()
-        for most in [max(of_panel, key=lambda point: point.value)]
+        f"most {panel}: {one.label} with {measure.with_unit(one.metric, one.value)}"
+        for panel, one in most.items()
     ]
 
     def drawing(log: bool) -> Spec:
-        drawn = [
-            _panel(
-                {name: [one for one in of if panel_of(one) == panel] for name, of in lanes.items()},
-                log=log,
-                width=PANEL_WIDTH,
-                labelled=not place,
-                title={"text": panel, "anchor": "start", "frame": "group", "offset": 6},
-            )
-            for place, panel in enumerate(panels)
-        ]
+        drawn: list[Spec] = []
+        for panel in panels:
+            of_panel = {name: [p for p in of if panel_of(p) == panel] for name, of in lanes.items()}
+            first, above = not drawn, measure.panel_title(panel)
+            drawn.append(_panel(of_panel, log=log, width=PANEL_WIDTH, labelled=first, title=above))
         return {"hconcat": drawn, "spacing": 14}
 
-    units = title(points[0].metric) if by_instance else " · ".join(panels)
+    units = measure.title(points[0].metric) if by_instance else " · ".join(panels)
     return ChartFigure(
         title=heading,
         subtitle=subtitle(points, units),

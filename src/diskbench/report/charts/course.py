@@ -1,7 +1,5 @@
 """One step second by second: its rate with named phases and its cliff beside the predicted one, and
-its latencies, with hover text at the pointer or keyboard position; and so the representative runs
-of the most common step: the median, the fallen, the stalled.
-"""
+its latencies; and so the representative runs of the most common step."""
 
 from __future__ import annotations
 
@@ -15,7 +13,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from diskbench.model.ids import short
-from diskbench.model.phase import Phase
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.course import (
     MOST_POINTS,
@@ -28,24 +25,10 @@ from diskbench.report.assemble.course import (
 )
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import row_href
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import columns, layer, layered
-from diskbench.report.charts.measure import (
-    TIME_WIDTH,
-    Spec,
-    amount,
-    bare,
-    by_name,
-    latency_axis,
-    log_domain,
-    named,
-    stroke_legend,
-    time_axis,
-    title,
-    value_axis,
-    wants_log,
-    with_unit,
-)
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import (
     ACCENT,
     BAND,
@@ -71,6 +54,7 @@ _WORDS: dict[Rate, tuple[str, str]] = {
 _FAR_ABOVE = 3.0
 """A level above the reached maximum by this factor is only named: it would flatten the rest."""
 _TALL: dict[str, Spec] = {"y": {"value": 0}, "y2": {"value": HEIGHT}}
+_FILLS = {"burst": (BAND, 1.0), "ramp": (BAND, 0.5), "stall": (ACCENT, 0.25)}
 _MOST_CLIFF_WORDS = 2
 _MOST_MARKS = 200
 
@@ -85,13 +69,10 @@ class Levels(NamedTuple):
 
 
 def course_chart(course: StepCourse, *, rate: Rate = "iops") -> ChartFigure:
-    """IOPS or bytes per second of a step, over time.
-
-    Phases are shaded and named, found and predicted cliffs are marked with text, expected levels
-    are lines. There is a linear and a logarithmic axis if the levels are two decades apart.
-    """
+    """IOPS or bytes per second of a step, over time: phases are shaded and named, found and
+    predicted cliffs are marked with text, expected levels are lines."""
     levels = _levels(course, rate)
-    log = wants_log(_usual(course, rate))
+    log = measure.wants_log(_usual(course, rate))
     return ChartFigure(
         title=f"{course.step}: {_WORDS[rate][0]}",
         subtitle=_subtitle(course, rate, levels),
@@ -113,12 +94,12 @@ def _drawing(course: StepCourse, rate: Rate, levels: Levels, *, log: bool) -> Sp
         for place in kept(values, share)
     ]
     values = [row["value"] for row in rows] + [value for _, value in levels.drawn]
-    domain = log_domain(values) if log else [0.0, max(values, default=1.0) * 1.06 or 1.0]
+    domain = measure.log_domain(values) if log else [0.0, max(values, default=1.0) * 1.06 or 1.0]
     rows = [row | {"value": max(row["value"], domain[0])} for row in rows]
     dashes = _DASHES if len(tracks) > 1 else dict.fromkeys(_DASHES, _WHOLE)
     encoding = {
-        "x": time_axis(course.seconds),
-        "y": value_axis("value", rate, domain, log=log, minExtent=34, title=None),
+        "x": measure.time_axis(course.seconds),
+        "y": measure.value_axis("value", rate, domain, log=log, minExtent=34, title=None),
         **_strokes(list(tracks), dashes, "direction"),
     }
     lines = layer("line", rows, encoding, strokeWidth=1.5, strokeJoin="round")
@@ -131,26 +112,24 @@ def _strokes(
     """A colour per direction and a dash per name in the field `of`, with legends where there are
     several directions; `more` are options of that of the dashes, which then is always there."""
     names = [name for name in (*DIRECTIONS, "total") if name in directions]
-    legend = stroke_legend() if len(names) > 1 else None
+    legend = measure.stroke_legend() if len(names) > 1 else None
     shown = {name: dash for name, dash in dashes.items() if of != "direction" or name in names}
     return {
-        "color": by_name("direction", {name: OF_DIRECTION[name] for name in names}, legend),
-        "strokeDash": by_name(of, shown, stroke_legend(**more) if more else legend),
+        "color": measure.by_name("direction", {name: OF_DIRECTION[name] for name in names}, legend),
+        "strokeDash": measure.by_name(of, shown, measure.stroke_legend(**more) if more else legend),
     }
 
 
 def _usual(course: StepCourse, rate: Rate) -> Sequence[float]:
-    """The levels of its phases; for a step without phases, the values of seconds without a
-    stall."""
+    """The levels of its phases; without any, the values of seconds without a stall."""
     phases = course.phases.phases if course.phases else ()
     rates = [getattr(phase, rate) for phase in phases if phase.kind != "stall"]
     if len(known := [value for value in rates if value]) > 1:
         return known
     total = course.total(rate)
-    ordered = np.sort(total[~stalled(total)])
-    cut = ordered.size // 100
-    kept_values: list[float] = ordered[cut : ordered.size - cut].tolist()
-    return kept_values
+    ordered: list[float] = np.sort(total[~stalled(total)]).tolist()
+    cut = len(ordered) // 100
+    return ordered[cut : len(ordered) - cut]
 
 
 def _levels(course: StepCourse, rate: Rate) -> Levels:
@@ -159,8 +138,8 @@ def _levels(course: StepCourse, rate: Rate) -> Levels:
         return Levels()
     begin = getattr(expected.begin, rate) if expected.bursts else None
     lasting = "baseline" if begin is not None else "rate"
-    named = (("burst", begin), (lasting, getattr(expected.lasting, rate)))
-    known = [(name, value) for name, value in named if value is not None]
+    levels = (("burst", begin), (lasting, getattr(expected.lasting, rate)))
+    known = [(name, value) for name, value in levels if value is not None]
     most = _FAR_ABOVE * float(course.total(rate).max(initial=0.0)) or math.inf
     return Levels(
         word="promised" if limit.startswith(("disk-", "vm-")) else "expected",
@@ -173,28 +152,25 @@ def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:
     parts = [f"{_WORDS[rate][1]}, n = {course.seconds:,} s; no interval (n = 1 run)"]
     if course.rounds:
         parts.append(f"{len(course.rounds)} rounds after each other")
-    stalls = course.phases.stalls if course.phases else ()
-    if stalls:
+    if course.phases and (stalls := course.phases.stalls):
         parts.append(f"▲ stall (n = {len(stalls)})")
     for name, value in levels.beyond:
-        parts.append(f"{levels.word} {name}: {bare(rate, value)}, above the picture")
+        parts.append(f"{levels.word} {name}: {measure.bare(rate, value)}, above the picture")
     if course.seconds * len(course.tracks) > MOST_POINTS:
         parts.append("thinned: highest, lowest and stalls are kept")
     return "; ".join(parts)
 
 
 def _sentence(course: StepCourse, rate: Rate) -> str:
-    """The alternative text of the chart."""
     total = course.total(rate)
-    low, middle, high = (bare(rate, float(f(total))) for f in (np.min, np.median, np.max))
+    low, middle, high = (measure.bare(rate, float(f(total))) for f in (np.min, np.median, np.max))
     ran = f"{course.step} ran for {clock(course.seconds)}"
-    parts = [f"{ran}, between {low} and {high} {title(rate)}, median {middle}"]
+    parts = [f"{ran}, between {low} and {high} {measure.title(rate)}, median {middle}"]
     phases = course.phases.phases if course.phases else ()
     if len(phases) > 1:
         words = ", ".join(f"{phase.kind} from {clock(phase.start_s)}" for phase in phases[:6])
         parts.append(f"phases: {words}")
-    cliffs = course.phases.cliffs if course.phases else ()
-    if cliffs:
+    if course.phases and (cliffs := course.phases.cliffs):
         parts.append(f"it fell at {', '.join(clock(cliff.at_s) for cliff in cliffs[:4])}")
     if course.predicted:
         parts.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
@@ -213,7 +189,9 @@ def _with_surroundings(
 
     def second(field: str, axis: Spec | None = None) -> Spec:
         """A place on the time axis, which the lines draw."""
-        return amount(field, axis=axis, scale={"domain": [0, course.seconds], "nice": False})
+        return measure.amount(
+            field, axis=axis, scale={"domain": [0, course.seconds], "nice": False}
+        )
 
     phases = course.phases.phases if course.phases else ()
     stalls = course.phases.stalls if course.phases else ()
@@ -221,37 +199,46 @@ def _with_surroundings(
     middles = [{"at": (stall.start_s + stall.end_s) / 2} for stall in longest]
     rounds = [{"at": float(at)} for at in course.rounds[1:]]
     cliffs, shown = _cliffs(course)
-    legend = stroke_legend(values=shown) if levels else None
+    legend = measure.stroke_legend(values=shown) if levels else None
     rule = {
         "x": second("at"),
-        "color": by_name("which", {row["which"]: row["colour"] for row in cliffs}, legend),
-        "strokeDash": by_name("which", {row["which"]: row["dash"] for row in cliffs}, legend),
+        "color": measure.by_name("which", {row["which"]: row["colour"] for row in cliffs}, legend),
+        "strokeDash": measure.by_name(
+            "which", {row["which"]: row["dash"] for row in cliffs}, legend
+        ),
     }
     predicted = course.predicted
     spread = [] if predicted is None else [
         {"start": predicted.earliest_s, "end": min(predicted.latest_s, course.seconds)}
     ]  # fmt: skip
-    words = [_phase_words(phase, metric if levels else None) for phase in phases]
+    words = []
+    for phase in phases:
+        level = getattr(phase, metric) if levels and phase.kind != "stall" else None
+        words.append(phase.kind if level is None else f"{phase.kind} {measure.bare(metric, level)}")
+    shaded = [
+        {"start": phase.start_s, "end": min(phase.end_s, course.seconds)}
+        | dict(zip(("fill", "opacity"), _FILLS.get(phase.kind, ("transparent", 1.0)), strict=True))
+        for phase in phases
+    ]
     bands = {
         "x": second("start", _phase_axis([phase.start_s for phase in phases], words)),
         "x2": {"field": "end"},
-        "color": named("fill", scale=None),
-        "opacity": amount("opacity", scale=None),
+        "color": measure.named("fill", scale=None),
+        "opacity": measure.amount("opacity", scale=None),
     }
     stretch = {"x": second("start"), "x2": {"field": "end"}}
     at_levels = [
-        {"value": value, "text": f"{levels.word}\n{name} {bare(metric, value)}"}
+        {"value": value, "text": f"{levels.word}\n{name} {measure.bare(metric, value)}"}
         for name, value in levels.drawn
     ] if levels else []  # fmt: skip
     y = {"y": lines["encoding"]["y"]}
+    beside = {"x": {"value": measure.TIME_WIDTH + 6}, "text": measure.named("text")}
     layers = [
-        layer("rect", [_phase_row(phase, course.seconds) for phase in phases], bands | _TALL),
+        layer("rect", shaded, bands | _TALL),
         layer("rule", rounds, {"x": second("at")}, color=GRID, strokeWidth=1),
         layer("rule", at_levels, y, color=MUTED, strokeDash=[3, 3]),
-        # Named beside the plot.
-        layer("text", at_levels, y | {"x": {"value": TIME_WIDTH + 6}, "text": named("text")},
-              align="left", baseline="middle", color=MUTED, fontSize=11, lineBreak="\n",
-              lineHeight=12),
+        layer("text", at_levels, y | beside, align="left", baseline="middle", color=MUTED,
+              fontSize=11, lineBreak="\n", lineHeight=12),
         lines,
         layer("point", middles, {"x": second("at"), "y": {"value": HEIGHT - 4}},
               shape="triangle-up", filled=True, size=45, color=ACCENT),
@@ -264,36 +251,16 @@ def _with_surroundings(
         "scale": {"color": "independent", "strokeDash": "independent"},
         "axis": {"x": "independent"},
     }
-    return layered(layers, TIME_WIDTH, HEIGHT, resolve=alone)
-
-
-def _phase_row(phase: Phase, seconds: int) -> Row:
-    """The band of a phase: bursts, ramps and stalls are shaded."""
-    fills = {"burst": (BAND, 1.0), "ramp": (BAND, 0.5), "stall": (ACCENT, 0.25)}
-    fill, opacity = fills.get(phase.kind, ("transparent", 1.0))
-    end = min(phase.end_s, seconds)
-    return {"start": phase.start_s, "end": end, "fill": fill, "opacity": opacity}
+    return layered(layers, measure.TIME_WIDTH, HEIGHT, resolve=alone)
 
 
 def _phase_axis(starts: list[float], words: list[str]) -> Spec:
     """An axis above with lines between the phases and their names."""
+    label = f"{json.dumps(words)}[indexof({json.dumps(starts)}, datum.value)]"
     return {
-        "orient": "top",
-        "title": None,
-        "values": starts,
-        "labelExpr": f"{json.dumps(words)}[indexof({json.dumps(starts)}, datum.value)]",
-        "labelAlign": "left",
-        "labelColor": INK,
-        "labelOverlap": "greedy",
-        "labelSeparation": 6,
-        "labelPadding": 3,
-    }
-
-
-def _phase_words(phase: Phase, rate: str | None) -> str:
-    """The kind of a phase, with its level of the `rate` that the picture shows."""
-    level = getattr(phase, rate) if rate and phase.kind != "stall" else None
-    return phase.kind if rate is None or level is None else f"{phase.kind} {bare(rate, level)}"
+        "orient": "top", "title": None, "values": starts, "labelExpr": label, "labelAlign": "left",
+        "labelColor": INK, "labelOverlap": "greedy", "labelSeparation": 6, "labelPadding": 3,
+    }  # fmt: skip
 
 
 def _cliffs(course: StepCourse) -> tuple[list[Row], list[str]]:
@@ -305,8 +272,7 @@ def _cliffs(course: StepCourse) -> tuple[list[Row], list[str]]:
         rows[word] = {"at": course.predicted.at_s, "colour": INK, "dash": [4, 3]}
     predicted = list(rows)
     for cliff in course.phases.cliffs if course.phases else ():
-        row = {"at": cliff.at_s, "colour": ACCENT, "dash": [1, 0]}
-        rows[f"cliff {clock(cliff.at_s)}"] = row
+        rows[f"cliff {clock(cliff.at_s)}"] = {"at": cliff.at_s, "colour": ACCENT, "dash": [1, 0]}
     found = [word for word in rows if word not in predicted][:_MOST_CLIFF_WORDS]
     return [row | {"which": word} for word, row in rows.items()], [*found, *predicted]
 
@@ -319,38 +285,28 @@ def _hover_rows(course: StepCourse, tracks: Mapping[str, Floats], metric: str) -
     """Stretches with their text: run, time, phase, and the median, lowest and highest second."""
     count = min(MOST_COLUMNS, course.seconds)
     edges = np.linspace(0, course.seconds, count + 1).round().astype(int).tolist()
+    phases = course.phases.phases if course.phases else ()
     rows = []
     for start, end in pairwise(edges):
         found = []
         for name, values in tracks.items():
-            known = values[start:end]
-            known = known[~np.isnan(known)]
+            known = values[start:end][~np.isnan(values[start:end])]
             if not known.size:
                 continue
-            middle = with_unit(metric, float(np.median(known)))
-            low, high = bare(metric, float(known.min())), bare(metric, float(known.max()))
+            middle = measure.with_unit(metric, float(np.median(known)))
+            low, high = (
+                measure.bare(metric, float(known.min())),
+                measure.bare(metric, float(known.max())),
+            )
             found.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
         until = f"–{clock(end)}" if end - start > 1 else ""
-        phase = phase_at(course, (start + end) / 2)
-        words = [
-            f"run {short(course.run_id)}",
-            course.step,
-            f"{clock(start)}{until}",
-            phase,
-            *found,
-        ]
-        text = " · ".join(word for word in words if word)
-        rows.append({"start": start, "end": end, "words": text})
+        kinds = (phase.kind for phase in phases if phase.start_s <= (start + end) / 2 < phase.end_s)
+        time = f"{clock(start)}{until}"
+        words = [f"run {short(course.run_id)}", course.step, time, next(kinds, ""), *found]
+        rows.append({"start": start, "end": end, "words": " · ".join(filter(None, words))})
     return rows
 
 
-def phase_at(course: StepCourse, second: float) -> str:
-    """The kind of the phase at a second; empty if no phase was found."""
-    phases = course.phases.phases if course.phases else ()
-    return next((phase.kind for phase in phases if phase.start_s <= second < phase.end_s), "")
-
-
-_LATENCIES = {"p50_ns": "p50", "p99_ns": "p99", "mean_ns": "mean", "max_ns": "max"}
 _LATENCY_DASHES = {"p50": _WHOLE, "mean": _WHOLE, "p99": [5, 2], "max": [1, 2]}
 _LEAST_KNOWN = 0.5
 
@@ -362,7 +318,7 @@ def course_latency_chart(course: StepCourse) -> ChartFigure | None:
     A quantile is drawn if enough I/Os support it in at least half of the seconds (MR-10).
     """
     shown = {
-        (direction, _LATENCIES[name]): getattr(track, name)
+        (direction, name.removesuffix("_ns")): getattr(track, name)
         for direction, track in course.tracks.items()
         for name in _latency_figures(track)
     }
@@ -372,12 +328,11 @@ def course_latency_chart(course: StepCourse) -> ChartFigure | None:
         shown = {key: shown[key] for key in shown if key[1] != "max"} or shown
     lines = _latency_lines(course, shown)
     words = {f"{direction} {which}": values for (direction, which), values in shown.items()}
-    ends = [
-        f"{word} between {bare('lat_ns', low)} and {bare('lat_ns', high)}"
-        for word, values in words.items()
-        for known in [values[~np.isnan(values) & (values > 0)]]
-        for low, high in [(float(known.min()), float(known.max()))]
-    ]
+    ends = []
+    for word, values in words.items():
+        known = values[values > 0]
+        low, high = (measure.bare("lat_ns", float(end)) for end in (known.min(), known.max()))
+        ends.append(f"{word} between {low} and {high}")
     kinds = dict.fromkeys(which for _, which in shown)
     return ChartFigure(
         title=f"{course.step}: latency",
@@ -395,7 +350,7 @@ def _latency_figures(track: DirectionSeries) -> list[str]:
     def known(name: str) -> bool:
         values = getattr(track, name)
         active = np.nan_to_num(track.iops) > 0
-        is_known = ~np.isnan(values) & (values > 0)
+        is_known = values > 0
         return bool(is_known.any()) and is_known.sum() >= _LEAST_KNOWN * max(active.sum(), 1)
 
     middle = "p50_ns" if known("p50_ns") else "mean_ns"
@@ -421,9 +376,9 @@ def _latency_lines(course: StepCourse, shown: Mapping[tuple[str, str], Floats]) 
     kinds = {which for _, which in shown}
     dashes = {which: dash for which, dash in _LATENCY_DASHES.items() if which in kinds}
     encoding = {
-        "x": time_axis(course.seconds),
-        "y": latency_axis("value", log_domain(row["value"] for row in rows)),
-        "detail": named("piece"),
+        "x": measure.time_axis(course.seconds),
+        "y": measure.latency_axis("value", measure.log_domain(row["value"] for row in rows)),
+        "detail": measure.named("piece"),
         **_strokes([name for name, _ in shown], dashes, "which", symbolStrokeColor=MUTED),
     }
     return layer("line", rows, encoding, strokeWidth=1.3, strokeJoin="round", strokeCap="round")
@@ -441,12 +396,8 @@ def telling_runs(data: ChartData) -> Iterator[ChartFigure]:
     for bands in data.bands[:1]:
         for run_id, why in telling(bands).items():
             for course in data.courses_of(by_id[run_id]):
-                if course.step != bands[0].step:
-                    continue
-                figure = course_chart(course, rate=bands[0].figure)
-                yield replace(
-                    figure,
-                    title=f"{course.step}: {why}",
-                    subtitle=f"run {short(run_id)}\n{figure.subtitle}",
-                    rows_href=row_href(run_id),
-                )
+                if course.step == bands[0].step:
+                    figure = course_chart(course, rate=bands[0].figure)
+                    words = f"{course.step}: {why}", f"run {short(run_id)}\n{figure.subtitle}"
+                    href = row_href(run_id)
+                    yield replace(figure, title=words[0], subtitle=words[1], rows_href=href)

@@ -1,8 +1,6 @@
-"""A chart with its text, and its conversion to SVG or PNG.
-
-A drawing is a Vega-Lite document. vl-convert is imported only when it is drawn: it runs JavaScript
-(V8), which keeps 160 MB from the first drawing on (measured 2026-11-28).
-"""
+"""A chart with its text, and its conversion to SVG or PNG. A drawing is a Vega-Lite document.
+vl-convert is imported only when it is drawn: it runs JavaScript (V8), which keeps 160 MB from the
+first drawing on (measured 2026-11-28)."""
 
 from __future__ import annotations
 
@@ -26,40 +24,23 @@ PLACES = {
     "placed-below": ("[1.25 * width, height]", ("bottom-right", "right", "top-right", "bottom")),
 }
 """Styles of texts that Vega places at their rows: the room that it has, and what it tries there."""
+_QUIET = {
+    "labelColor": MUTED, "labelFontSize": 11, "titleColor": MUTED, "titleFontWeight": "normal",
+}  # fmt: skip
 _CONFIG = {
     "font": "sans-serif",
     "view": {"stroke": None},
-    "axis": {
-        "domain": False,
-        "ticks": False,
-        "labelColor": MUTED,
-        "titleColor": MUTED,
-        "titleFontWeight": "normal",
-        "gridColor": GRID,
-        "domainColor": GRID,
-        "tickColor": GRID,
-        "labelFontSize": 11,
-        "titleFontSize": 11,
+    "axis": _QUIET | {
+        "domain": False, "ticks": False, "gridColor": GRID, "domainColor": GRID,
+        "tickColor": GRID, "titleFontSize": 11,
     },
-    "legend": {
-        "orient": "top",
-        "columnPadding": 16,
-        "labelColor": MUTED,
-        "labelFontSize": 11,
-        "titleColor": MUTED,
-        "titleFontWeight": "normal",
-    },
-    "header": {"labelColor": INK, "titleColor": MUTED},
+    "legend": _QUIET | {"orient": "top", "columnPadding": 16},
     "text": {"fontSize": 11},
     "title": {
-        "color": INK,
-        "subtitleColor": MUTED,
-        "fontSize": 13,
-        "subtitleFontSize": 11,
-        "subtitlePadding": 4,
-        "anchor": "start",
+        "color": INK, "subtitleColor": MUTED, "fontSize": 13, "subtitleFontSize": 11,
+        "subtitlePadding": 4, "anchor": "start",
     },
-}
+}  # fmt: skip
 # The reader's font may be wider than the one that Vega measures texts beside the plot with.
 _PAGE = {"background": "transparent", "padding": {"left": 0, "top": 0, "right": 16, "bottom": 0}}
 _PICTURE = {"background": BACKGROUND, "padding": 20}
@@ -67,14 +48,10 @@ _PICTURE = {"background": BACKGROUND, "padding": 20}
 
 @dataclass(frozen=True)
 class ChartFigure:
-    """A chart and its text.
-
-    `title` says what is drawn; `subtitle` the unit, n, and the interval or `no interval (n = …)`;
-    `alt` is the alternative text, one sentence. `id` is unique on a page. `drawing` draws with a
-    logarithmic axis or a linear one; `log` is None where only the linear one suits, else it says
-    which of both suits better. `rows_href` links to the table rows with
-    the figures.
-    """
+    """A chart and its text. `title` says what is drawn; `subtitle` the unit, n, and the interval or
+    `no interval (n = …)`; `alt` is the alternative text, one sentence. `id` is unique on a page.
+    `drawing` draws with a logarithmic axis or a linear one; `log` is None where only the linear one
+    suits, else it says which of both suits better. `rows_href` links to the rows of its figures."""
 
     title: str
     subtitle: str
@@ -102,16 +79,16 @@ def svg(figure: ChartFigure) -> str:
         return f"{match[1]}{figure.id}-{match[2]}{numbers.setdefault(match[3], len(numbers))}"
 
     drawn = re.sub(r'(\bid="|url\(#)(clip|gradient_?)(\d+)', named, drawn)
-    return _PLACES.sub(lambda match: _LONG.sub(_two_digits, match[0]), drawn)
+
+    def shorter(number: re.Match[str]) -> str:
+        return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+    # Two decimals are precise enough, and halve the size of a heat map.
+    return _PLACES.sub(lambda match: _LONG.sub(shorter, match[0]), drawn)
 
 
 _PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d{3,}(?!\d|e)")
-
-
-def _two_digits(number: re.Match[str]) -> str:
-    """The number with two decimals: precise enough, and it halves the size of a heat map."""
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def picture(figure: ChartFigure, kind: str, *, log: bool | None = None) -> bytes:

@@ -41,9 +41,8 @@ def history_chart(
     facts: Sequence[Row] = (),
 ) -> ChartFigure:
     """The history of a track: a dot for each of its `trials` and each of its `times`, with its
-    `value` `at` a time, its `words` and the page that it links to (`href`). `facts` are
-    times `at` which facts changed, with the number (`text`) that explains them beside the chart.
-    """
+    `value` `at` a time, its `words` and the page that it links to (`href`). `facts` are times `at`
+    which facts changed, with the number (`text`) that explains them beside the chart."""
     colour = OF_DIRECTION[track.history.direction]
     changed = [
         {"at": change.at, "text": change_text(change.change)} for change in track.history.changes
@@ -72,22 +71,14 @@ def history_chart(
 
 def _axes(track: MetricHistory) -> tuple[Spec, Spec]:
     values = [trial.value for trial in track.sampled]
-    log = wants_log(values)
-    domain = log_domain(values) if log else _domain(track)
+    low, high, log = min(values), max(values), wants_log(values)
+    centre = (low + high) / 2
+    half = max(high - low, _LEAST_RANGE * track.now.median) * (0.5 + _ROOM)
+    domain = log_domain(values) if log else [max(0.0, centre - half), centre + half]
     x_axis = {**LINE, "grid": False, "labelOverlap": True, "tickCount": 5, "labelExpr": UTC_LABELS}
     utc = {"type": "utc", "padding": 8}
     x = {"field": "at", "type": "temporal", "title": None, "axis": x_axis, "scale": utc}
     return x, value_axis("value", track.metric, domain, log=log, title=None, minExtent=44)
-
-
-def _domain(track: MetricHistory) -> list[float]:
-    values = [trial.value for trial in track.sampled]
-    low, high = min(values), max(values)
-    middle = track.now.median
-    reach = max(high - low, _LEAST_RANGE * middle)
-    centre = (low + high) / 2
-    half = reach * (0.5 + _ROOM)
-    return [max(0.0, centre - half), centre + half]
 
 
 def _levels(track: MetricHistory) -> list[Row]:
@@ -105,9 +96,7 @@ def _levels(track: MetricHistory) -> list[Row]:
 
 def _band(track: MetricHistory) -> list[Row]:
     """The interval of the median since the last change, if there is one."""
-    interval, changes = track.now.interval, track.history.changes
-    if interval is None:
-        return []
-    start = changes[-1].at if changes else track.history.points[0].at
-    end = track.history.points[-1].at
-    return [{"at": start, "to": end, "value": interval.low, "high": interval.high}]
+    interval, points = track.now.interval, track.history.points
+    start = [points[0].at, *(change.at for change in track.history.changes)][-1]
+    ends = {"at": start, "to": points[-1].at}
+    return [ends | {"value": interval.low, "high": interval.high}] if interval else []

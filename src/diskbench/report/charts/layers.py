@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from diskbench.report.charts.measure import Spec, by_name, named, with_unit
+from diskbench.report.charts.measure import Spec, by_name, named, value_axis, with_unit
 from diskbench.report.charts.palette import ACCENT, INK
 from diskbench.report.charts.point import OWN_MARK, ChartPoint, Row, carried, middle
 
 At = Callable[..., dict[str, Spec]]
+"""The places of a field on the axes of a chart, or of a stretch from one field to another."""
 SHAPES = {"published": "circle", "measured": "diamond"}
 """The mark of each source of a figure."""
 _AROUND = ((-7, 0), (7, 0), (0, -7), (0, 7), (-5, -5), (-5, 5), (5, -5), (5, 5))
@@ -47,26 +48,36 @@ def dots(rows: Sequence[Row], encoding: Mapping[str, Spec], **mark: object) -> l
     """A mark per row (`point.row`) in the shape of its source with its text, hollow if the figure
     is doubted."""
     shaped = {**encoding, "shape": by_name("source", SHAPES), **carried(rows)}
-    style = {"opacity": 1, "strokeWidth": 2} | mark
-    return [
-        layer(
-            "point", [r for r in rows if r["doubted"] is hollow], shaped, filled=not hollow, **style
-        )
-        for hollow in (False, True)
-    ]
+    layers = []
+    for hollow in (False, True):
+        style = {"filled": not hollow, "opacity": 1, "strokeWidth": 2} | mark
+        layers.append(layer("point", [r for r in rows if r["doubted"] is hollow], shaped, **style))
+    return layers
+
+
+def along(
+    y: Spec, metric: str, domain: Sequence[float], *, log: bool, ticks: int = 4, **scale: bool
+) -> At:
+    """Places in rows `y`, on a horizontal axis over `domain`; `scale` are options of its scale."""
+
+    def at(field: str, to: str = "") -> dict[str, Spec]:
+        x = value_axis(field, metric, domain, log=log, ticks=ticks)
+        x["scale"] |= scale
+        return {"x": x, "y": y} | ({"x2": {"field": to}} if to else {})
+
+    return at
 
 
 def brackets(lanes: Mapping[str, Sequence[ChartPoint]], at: At, *, below: int = 0) -> list[Spec]:
     """The interval of the median of each row that has one (MR-6), so many pixels `below` its
-    middle. `at` returns the encoding of a field, or of a stretch from one field to another."""
+    middle."""
     rows: list[Row] = []
     for name, points in lanes.items():
         if points and (interval := middle(points).interval):
             low, high = (with_unit(points[0].metric, end) for end in interval)
             words = f"{name.rstrip(OWN_MARK)}: 95 % interval of the median {low} to {high}"
-            rows.append(
-                {"row": name, "low": interval[0], "high": interval[1], "description": words}
-            )
+            row = {"row": name, "low": interval[0], "high": interval[1]}
+            rows.append(row | {"description": words})
     ends = [{"row": row["row"], "end": row[end]} for row in rows for end in ("low", "high")]
     told = {"description": named("description")}
     style = {"color": ACCENT, "opacity": 1, "yOffset": below}

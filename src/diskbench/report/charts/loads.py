@@ -5,12 +5,12 @@ and writes that was offered.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.loads import (
     BlockCurve,
-    BlockPoint,
     LoadCurve,
     LoadPoint,
     MixCell,
@@ -18,7 +18,7 @@ from diskbench.report.assemble.loads import (
     mix_cells,
 )
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.heat import bounds_of, place_of
+from diskbench.report.charts.heat import bounds_of
 from diskbench.report.charts.layers import layer, layered, placed
 from diskbench.report.charts.measure import (
     Spec,
@@ -45,12 +45,9 @@ _DASHES = {"p50": [1, 0], "p99": [5, 2]}
 
 
 def load_chart(curve: LoadCurve) -> ChartFigure:
-    """p50 and p99 over the reached IOPS, one point per load, in the order of the loads.
-
-    Points are labelled with their load; saturated ones are hollow.
-    """
-    rates = [point.iops for point in curve.points]
-    log = wants_log(rates)
+    """p50 and p99 over the reached IOPS, one point per load, in the order of the loads. Points are
+    labelled with their load; saturated ones are hollow."""
+    log = wants_log(point.iops for point in curve.points)
     asked = "share of the capacity that was offered" if curve.offered else "I/Os in flight"
     runs = f"median of n = {curve.runs} runs on one disk, no interval"
     parts = [f"latency (logarithmic) over IOPS reached; numbers: {asked}"]
@@ -85,15 +82,12 @@ def _drawing(curve: LoadCurve, *, log: bool) -> Spec:
     along = {"order": amount("load"), "strokeDash": by_name("which", _DASHES, legend)}
     told = {"shape": by_name("which", _SHAPES, legend), "description": named("words")}
     colour = OF_DIRECTION[curve.direction]
-    layers = [
-        layer("line", marks, at | along, strokeWidth=1.5, color=colour),
-        *(
-            layer("point", [mark for mark in marks if mark["saturated"] is hollow], at | told,
-                  filled=not hollow, strokeWidth=1.8, size=52, color=colour, opacity=1)
-            for hollow in (False, True)
-        ),
-        placed([mark for mark in marks if mark["which"] == "p50"], at, "below"),
-    ]  # fmt: skip
+    layers = [layer("line", marks, at | along, strokeWidth=1.5, color=colour)]
+    for hollow in (False, True):
+        of_kind = [mark for mark in marks if mark["saturated"] is hollow]
+        style = {"filled": not hollow, "strokeWidth": 1.8, "size": 52, "opacity": 1}
+        layers.append(layer("point", of_kind, at | told, color=colour, **style))
+    layers.append(placed([mark for mark in marks if mark["which"] == "p50"], at, "below"))
     return layered(layers, WIDTH, HEIGHT)
 
 
@@ -112,12 +106,12 @@ def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> Row:
         "load": point.load,
         "saturated": point.saturated,
         "text": point.words.removeprefix("QD "),
-        "words": " · ".join(word for word in parts if word),
+        "words": " · ".join(filter(None, parts)),
     }
 
 
 def _sentence(curve: LoadCurve) -> str:
-    """The alternative text: the first and the last load, and the last before saturation."""
+    """The first and the last load, and the last before saturation."""
     served = [point for point in curve.points if not point.saturated]
     chosen = dict.fromkeys([curve.points[0], *(served[-1:]), curve.points[-1]])
     parts = [
@@ -146,10 +140,7 @@ def block_chart(curve: BlockCurve) -> ChartFigure:
         title=f"{words}: rate over block size",
         subtitle=f"{flight}; {runs}, no interval",
         drawing=lambda _: {
-            "vconcat": [
-                _block_panel(curve, "iops", last=False),
-                _block_panel(curve, "bytes_per_s", last=True),
-            ],
+            "vconcat": [_block_panel(curve, metric) for metric in ("iops", "bytes_per_s")],
             "spacing": 12,
         },
         id=f"blocks-{curve.rw}-{curve.direction}-{curve.in_flight}",
@@ -160,7 +151,8 @@ def block_chart(curve: BlockCurve) -> ChartFigure:
     )
 
 
-def _block_panel(curve: BlockCurve, metric: str, *, last: bool) -> Spec:
+def _block_panel(curve: BlockCurve, metric: str) -> Spec:
+    last = metric == "bytes_per_s"
     axis = {
         "values": [point.block_bytes for point in curve.points],
         "labelExpr": "format(datum.value / 1024, ',~r')",
@@ -169,31 +161,24 @@ def _block_panel(curve: BlockCurve, metric: str, *, last: bool) -> Spec:
         "title": "block size, KiB" if last else None,
         "grid": True,
     }
-    rows = [
-        {
-            "size": point.block_bytes,
-            "value": getattr(point, metric),
-            "words": _point_words(point, curve.runs),
-        }
-        for point in curve.points
-    ]
+    rows = []
+    for point in curve.points:
+        rates = f"{with_unit('iops', point.iops)} · {with_unit('bytes_per_s', point.bytes_per_s)}"
+        told = f"{format_bytes(point.block_bytes)} · {rates} · n = {counted(curve.runs, 'run')}"
+        value = getattr(point, metric)
+        rows.append({"size": point.block_bytes, "value": value, "words": told})
     top = max(row["value"] for row in rows) * 1.08
     at = {
         "x": amount("size", axis=axis, scale={"type": "log", "base": 2, "nice": False}),
         "y": value_axis("value", metric, [0.0, top], ticks=3, minExtent=40),
     }
     colour = OF_DIRECTION[curve.direction]
+    marks = at | {"description": named("words")}
     layers = [
         layer("line", rows, at, strokeWidth=1.5, color=colour),
-        layer("point", rows, at | {"description": named("words")}, filled=True, size=50,
-              color=colour, opacity=1),
-    ]  # fmt: skip
+        layer("point", rows, marks, filled=True, size=50, color=colour, opacity=1),
+    ]
     return layered(layers, WIDTH, PANEL_HEIGHT)
-
-
-def _point_words(point: BlockPoint, runs: int) -> str:
-    rates = f"{with_unit('iops', point.iops)} · {with_unit('bytes_per_s', point.bytes_per_s)}"
-    return f"{format_bytes(point.block_bytes)} · {rates} · n = {counted(runs, 'run')}"
 
 
 def mix_chart(cells: Sequence[MixCell]) -> ChartFigure:
@@ -201,7 +186,7 @@ def mix_chart(cells: Sequence[MixCell]) -> ChartFigure:
     has none."""
     known = [cell for cell in cells if cell.read_p99_ns is not None]
     alone = [cell for cell in known if not cell.write_share]
-    worst = max(known, key=lambda cell: cell.read_p99_ns or 0.0)
+    worst = max(known, key=_tail)
     calm = max(alone or known, key=lambda cell: cell.read_share)
     return ChartFigure(
         title="p99 of reads beside writes",
@@ -209,41 +194,43 @@ def mix_chart(cells: Sequence[MixCell]) -> ChartFigure:
         "no interval",
         drawing=lambda _: _mix_drawing(known),
         id="mixed",
-        alt=f"Reads take up to {bare('lat_ns', calm.read_p99_ns or 0.0)} (p99) at "
+        alt=f"Reads take up to {bare('lat_ns', _tail(calm))} (p99) at "
         f"{_share(calm.read_share)} of reads and {_share(calm.write_share)} of writes, and up to "
-        f"{bare('lat_ns', worst.read_p99_ns or 0.0)} at {_share(worst.read_share)} and "
+        f"{bare('lat_ns', _tail(worst))} at {_share(worst.read_share)} and "
         f"{_share(worst.write_share)}.",
     )
 
 
 def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
-    bounds = bounds_of([cell.read_p99_ns or 0.0 for cell in cells])
+    bounds = bounds_of(list(map(_tail, cells)))
     rows = []
     for cell in cells:
-        heat = place_of(cell.read_p99_ns or 0.0, bounds)
-        rows.append(
-            {
-                "reads": _share(cell.read_share),
-                "writes": _share(cell.write_share),
-                "colour": HEAT[heat],
-                "ink": HEAT[0] if heat >= _DARK_FROM else INK,
-                "text": bare("lat_ns", cell.read_p99_ns or 0.0),
-                "words": f"{cell.step} · reads {_share(cell.read_share)}, writes "
-                f"{_share(cell.write_share)} · p99 {bare('lat_ns', cell.read_p99_ns or 0.0)}"
-                + (f" · {with_unit('iops', cell.read_iops)} of reads" if cell.read_iops else ""),
-            }
-        )
-    reads = sorted({cell.read_share for cell in cells}, reverse=True)
-    writes = sorted({cell.write_share for cell in cells})
-    bare_axis = {"labelAngle": 0}
+        heat, p99 = bisect_right(bounds, _tail(cell)), bare("lat_ns", _tail(cell))
+        reads, writes = _share(cell.read_share), _share(cell.write_share)
+        row = {"reads": reads, "writes": writes, "colour": HEAT[heat], "text": p99}
+        row["ink"] = HEAT[0] if heat >= _DARK_FROM else INK
+        row["words"] = f"{cell.step} · reads {reads}, writes {writes} · p99 {p99}"
+        if cell.read_iops:
+            row["words"] += f" · {with_unit('iops', cell.read_iops)} of reads"
+        rows.append(row)
+    shares = {
+        "writes": list(map(_share, sorted({cell.write_share for cell in cells}))),
+        "reads": list(map(_share, sorted({cell.read_share for cell in cells}, reverse=True))),
+    }
     at = {
-        "x": named("writes", sort=list(map(_share, writes)), axis=bare_axis | {"title": "writes"}),
-        "y": named("reads", sort=list(map(_share, reads)), axis=bare_axis | {"title": "reads"}),
+        channel: named(name, sort=shares[name], axis={"labelAngle": 0, "title": name})
+        for channel, name in (("x", "writes"), ("y", "reads"))
     }
     fill = {"color": named("colour", scale=None), "description": named("words")}
     text = {"text": named("text"), "color": named("ink", scale=None)}
     layers = [layer("rect", rows, at | fill), layer("text", rows, at | text)]
-    return layered(layers, CELL * 7 // 5 * len(writes), CELL * len(reads) * 3 // 4)
+    return layered(
+        layers, CELL * 7 // 5 * len(shares["writes"]), CELL * len(shares["reads"]) * 3 // 4
+    )
+
+
+def _tail(cell: MixCell) -> float:
+    return cell.read_p99_ns or 0.0
 
 
 def _share(share: float) -> str:

@@ -31,10 +31,6 @@ UTC_LABELS = (
     "quarter: '%b', year: '%Y'})"
 )
 """Labels of an axis of times, in 24 hours: Vega's own are of 12."""
-LATENCY_LABELS = (
-    "datum.value < 1e3 ? datum.value + ' ns' : datum.value < 1e6 ? datum.value / 1e3 + ' µs' : "
-    "datum.value < 1e9 ? datum.value / 1e6 + ' ms' : datum.value / 1e9 + ' s'"
-)
 
 
 def wants_log(values: Iterable[float]) -> bool:
@@ -66,23 +62,17 @@ def named(field: str, **more: object) -> Spec:
 
 def bare_labels(names: Sequence[str]) -> Spec:
     """An axis of labels without a line or ticks, with room for the longest of `names`."""
-    return {
-        "title": None,
-        "labelLimit": 0,
-        "labelPadding": 8,
-        "minExtent": label_room(names),
-    }
+    return {"title": None, "labelLimit": 0, "labelPadding": 8, "minExtent": label_room(names)}
+
+
+def panel_title(text: str) -> Spec:
+    """The title of one of several panels."""
+    return {"text": text, "anchor": "start", "frame": "group", "offset": 6}
 
 
 def stroke_legend(**more: object) -> Spec:
     """A legend of lines, above the plot."""
-    return {
-        "title": None,
-        "symbolType": "stroke",
-        "symbolStrokeWidth": 2,
-        "offset": 6,
-        **more,
-    }
+    return {"title": None, "symbolType": "stroke", "symbolStrokeWidth": 2, "offset": 6, **more}
 
 
 def by_name(field: str, values: Mapping[str, Any], legend: Spec | None = None) -> Spec:
@@ -104,8 +94,8 @@ _IN_SECONDS = 120
 def ticks(seconds: float) -> list[int]:
     """At most seven ticks at round times, starting at 0."""
     day = 24 * 3600
-    step = next((step for step in _STEPS_S if seconds / step <= _MOST_TICKS), None)
-    step = step or day * (int(seconds / day / _MOST_TICKS) + 1)
+    days = day * (int(seconds / day / _MOST_TICKS) + 1)
+    step = next((step for step in _STEPS_S if seconds / step <= _MOST_TICKS), days)
     return list(range(0, int(seconds) + 1, step))
 
 
@@ -142,24 +132,23 @@ def _short(value: float) -> str:
     return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
-_TITLES = {
-    "iops": "IOPS",
-    "bytes_per_s": "MB/s",
-    "ios": "I/Os a second",
-    "usd": "US dollars a month",
+_AXES = {
+    "iops": ("IOPS", "datum.value < 1e3 ? format(datum.value, '~r') : format(datum.value, '~s')"),
+    "bytes_per_s": ("MB/s", "format(datum.value / 1e6, ',~r')"),
+    "ios": ("I/Os a second", "datum.value"),
+    "usd": ("US dollars a month", "'$' + format(datum.value, ',~r')"),
 }
-_LABELS = {
-    "iops": "datum.value < 1e3 ? format(datum.value, '~r') : format(datum.value, '~s')",
-    "bytes_per_s": "format(datum.value / 1e6, ',~r')",
-    "ios": "datum.value",
-    "usd": "'$' + format(datum.value, ',~r')",
-}
-"""Metric → its unit as a title, and the labels of its axis; all others are latencies."""
+"""Metric → its unit as a title, and the labels of its axis."""
+_LATENCY = (
+    "datum.value < 1e3 ? datum.value + ' ns' : datum.value < 1e6 ? datum.value / 1e3 + ' µs' : "
+    "datum.value < 1e9 ? datum.value / 1e6 + ' ms' : datum.value / 1e9 + ' s'"
+)
+_OF_OTHERS = ("time of one operation", _LATENCY)
 
 
 def title(metric: str, direction: str = "total") -> str:
     """The unit, for an axis or a panel: `IOPS`, `read MB/s`."""
-    name = _TITLES.get(metric, "time of one operation")
+    name, _ = _AXES.get(metric, _OF_OTHERS)
     return name if direction == "total" else f"{direction} {name}"
 
 
@@ -188,7 +177,7 @@ def value_axis(
     marks = {"values": powers_within(domain)} if log else {"tickCount": ticks}
     axis = {
         "title": title(metric) + (", logarithmic" if log else ""),
-        "labelExpr": _LABELS.get(metric, LATENCY_LABELS),
+        "labelExpr": _AXES.get(metric, _OF_OTHERS)[1],
         "labelOverlap": "greedy",
         "labelFlush": True,
         "labelSeparation": 6,

@@ -1,6 +1,5 @@
 """One figure of one disk for the charts over many runs, published or measured, and the rows of such
-a chart: one per label, and below it one for own runs of that disk.
-"""
+a chart: one per label, and below it one for own runs of that disk."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ from statistics import median
 from typing import Any, Literal, NamedTuple
 
 from diskbench.analysis.repeats import median_interval
+from diskbench.parallel import grouped
 from diskbench.plugins import known_plugin, plugins
 from diskbench.report.charts.measure import Spec, bare_labels, named, span, with_unit
 from diskbench.report.charts.palette import SERIES
@@ -29,12 +29,9 @@ def provider_label(provider: str) -> str | None:
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised of a figure, in its unit: a value and its plausible range.
-
-    `burst` is the promise while credit lasts; None if the disk does not burst. `source` says who
-    made the promise, with a date. `on_credit`: the figure was measured during the burst, so it is
-    compared with the burst.
-    """
+    """What is promised of a figure, in its unit: a value and its plausible range. `burst` is the
+    promise while credit lasts; None if the disk does not burst. `source` says who made the promise,
+    with a date. `on_credit`: the figure was measured during the burst, and compared with it."""
 
     value: float
     low: float
@@ -133,10 +130,9 @@ class Middle(NamedTuple):
 
 def middle(points: Sequence[ChartPoint]) -> Middle:
     """The median of points with one value per machine: the median of those that share it (MR-5)."""
-    by_machine: dict[str, list[float]] = {}
-    for place, point in enumerate(points):
-        by_machine.setdefault(point.machine or f"#{place}", []).append(point.value)
-    values = [median(of_one) for of_one in by_machine.values()]
+    numbered = enumerate(points)
+    machines = grouped(numbered, lambda pair: pair[1].machine or f"#{pair[0]}").values()
+    values = [median(point.value for _, point in of_one) for of_one in machines]
     interval = median_interval(values)
     return Middle(median(values), len(values), (interval.low, interval.high) if interval else None)
 
@@ -151,12 +147,10 @@ def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
 
 
 def sample_words(points: Sequence[ChartPoint]) -> str:
-    """n and its interval in a chart, in one clause for each source.
-
-    `published: means of n = 10 runs, no interval (n = 1 machine each); yours: …`
-    """
-    published = [point for point in points if point.source == "published"]
-    own = [point for point in points if point.source == "measured"]
+    """n and its interval in a chart, in one clause for each source: `published: means of n = 10
+    runs, no interval (n = 1 machine each); yours: …`."""
+    of_sources = grouped(points, lambda point: point.source)
+    published, own = of_sources.get("published"), of_sources.get("measured")
     clauses = [f"published: {_counts(published)}, {_intervals(published)}"] if published else []
     if own:
         clauses.append(f"{'yours: ' if published else ''}{_counts(own)}, {_intervals(own)}")
@@ -164,12 +158,10 @@ def sample_words(points: Sequence[ChartPoint]) -> str:
 
 
 def _counts(points: Sequence[ChartPoint]) -> str:
-    words: dict[tuple[str, str], set[int]] = {}
-    for point in points:
-        known = words.setdefault((point.statistic, point.counted), set())
-        known |= {point.n} - {None}  # type: ignore[arg-type]
     parts = []
-    for (statistic, counted), known in words.items():
+    alike = grouped(points, lambda point: (point.statistic, point.counted))
+    for (statistic, counted), of_kind in alike.items():
+        known = {point.n for point in of_kind if point.n is not None}
         if not known:
             parts.append(f"{statistic}, n not stated")
         elif known == {1}:
@@ -180,10 +172,8 @@ def _counts(points: Sequence[ChartPoint]) -> str:
 
 
 def _intervals(points: Sequence[ChartPoint]) -> str:
-    by_key: dict[str, list[ChartPoint]] = {}
-    for point in points:
-        by_key.setdefault(point.key or point.label, []).append(point)
-    middles = [middle(of_key) for of_key in by_key.values()]
+    by_key = grouped(points, lambda point: point.key or point.label)
+    middles = list(map(middle, by_key.values()))
     machines = {centre.machines for centre in middles}
     counted = f"n = {span(machines)} {'machine' if machines == {1} else 'machines'}"
     if any(centre.interval for centre in middles):
@@ -218,16 +208,10 @@ def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Spec:
     present = {provider_label(point.provider) or OTHER for point in points}
     if present == {OTHER}:
         return {"value": SERIES[0]}
-    shown = {
-        "title": None,
-        "values": [name for name in domain if name in present],
-        "symbolType": "square",
-    }
-    return named(
-        "provider",
-        scale={"domain": domain, "range": list(SERIES)},
-        legend=shown if legend and len(present) > 1 else None,
-    )
+    names = [name for name in domain if name in present]
+    shown = {"title": None, "values": names, "symbolType": "square"}
+    scale = {"domain": domain, "range": list(SERIES)}
+    return named("provider", scale=scale, legend=shown if legend and len(present) > 1 else None)
 
 
 def carried(rows: Sequence[Row]) -> dict[str, Spec]:
@@ -248,19 +232,17 @@ Lanes = dict[str, list[ChartPoint]]
 def lanes_of(points: Sequence[ChartPoint], *, ranked: bool) -> Lanes:
     """The rows for these points: the published ones by value, the largest first, or in their order;
     and below each those of own runs of that disk."""
-    ordered = sorted(points, key=lambda point: point.source == "measured")
     beside = len({point.source for point in points}) > 1
-    labels: dict[str, float] = {}
-    for point in ordered:
-        labels.setdefault(point.label, point.value)
-    lanes: Lanes = {}
-    for label in sorted(labels, key=lambda name: -labels[name]) if ranked else labels:
-        name = label.replace(OWN_MARK, "")
-        for point in ordered:
-            if point.label == label:
-                own = OWN_MARK if beside and point.source == "measured" else ""
-                lanes.setdefault(name + own, []).append(point)
-    return lanes
+    ordered = sorted(points, key=lambda point: point.source == "measured")
+    by_label = grouped(ordered, lambda point: point.label)
+    labels = sorted(by_label, key=lambda name: -by_label[name][0].value) if ranked else by_label
+    return grouped(
+        (point for label in labels for point in by_label[label]),
+        lambda point: (
+            point.label.replace(OWN_MARK, "")
+            + (OWN_MARK if beside and point.source == "measured" else "")
+        ),
+    )
 
 
 def lane_axis(lanes: Mapping[str, object], *, labelled: bool = True) -> Spec:

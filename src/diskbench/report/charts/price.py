@@ -1,27 +1,17 @@
-"""Price against performance: one dot per disk, price to the right, speed upwards.
-
-Lines of equal price per 1,000 IOPS (or 100 MB/s) rise from the lower left: a disk above the line of
-another delivers more per dollar.
-
-A label for which there is no room beside its dot is omitted: the hover text of its mark names the
-dot.
-"""
+"""Price against performance: one dot per disk, price to the right, speed upwards. Lines of equal
+price per 1,000 IOPS (or 100 MB/s) rise from the lower left: a disk above the line of another
+delivers more per dollar."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from diskbench.parallel import grouped
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, layer, layered, placed
-from diskbench.report.charts.measure import (
-    Spec,
-    log_domain,
-    named,
-    title,
-    value_axis,
-    wants_log,
-)
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import ACCENT, GRID, MUTED
 from diskbench.report.charts.point import ChartPoint, Row, middle, provider_colour, row, subtitle
 from diskbench.units import format_usd
@@ -35,45 +25,36 @@ def price_chart(
     points: Sequence[ChartPoint], *, name: str, heading: str, prices_of: str
 ) -> ChartFigure:
     """Disks that have a price, by it and their figure; `prices_of` names the source and the date of
-    the prices.
-
-    Raises ValueError for figures of several metrics, none, or one that has no price per unit.
-    """
+    the prices. Raises ValueError for figures of several metrics, none, or one without price."""
     (metric,) = {point.metric for point in points}
     if metric not in _PER:
         raise ValueError(f"nothing is sold by {metric}")
     prices, values = [_usd(point) for point in points], [point.value for point in points]
     positive = min(prices) > 0 and min(values) > 0
-    log = positive and (wants_log(prices) or wants_log(values))
+    log = positive and (measure.wants_log(prices) or measure.wants_log(values))
     best, dearest = min(points, key=_per), max(points, key=_per)
 
     def drawing(log: bool) -> Spec:
-        x_domain, y_domain = (
-            log_domain(of) if log else [0.0, max(of) * 1.08 or 1.0] for of in (prices, values)
-        )
-        at = {
-            "x": value_axis("usd", "usd", x_domain, log=log),
-            "y": value_axis("value", metric, y_domain, log=log),
-        }
+        at = {}
+        for axis, field, unit, of in (("x", "usd", "usd", prices), ("y", "value", metric, values)):
+            domain = measure.log_domain(of) if log else [0.0, max(of) * 1.08 or 1.0]
+            at[axis] = measure.value_axis(field, unit, domain, log=log)
         rows = [_row(point) for point in points]
         colour = {"color": provider_colour(points, legend=True)}
+        stretch = at | {"y2": {"field": "high"}}
         layers = [
-            *(_bargains(points, metric, x_domain, y_domain, at) if log else ()),
+            *(_bargains(points, at) if log else ()),
             *dots(rows, at | colour, size=85),
-            layer(
-                "rule",
-                _intervals(points),
-                at | {"y2": {"field": "high"}},
-                color=ACCENT,
-                strokeWidth=2,
-            ),
+            layer("rule", _intervals(points), stretch, color=ACCENT, strokeWidth=2),
             placed(rows, at, "inside" if log else "beside"),
         ]
         return layered(layers, WIDTH, HEIGHT)
 
     return ChartFigure(
         title=heading,
-        subtitle=subtitle(points, f"{title(metric)} against US dollars a month ({prices_of})"),
+        subtitle=subtitle(
+            points, f"{measure.title(metric)} against US dollars a month ({prices_of})"
+        ),
         drawing=drawing,
         id=name,
         alt=f"{heading}: of {len(points)} disks {best.label} costs least for {_PER[metric][1]}, "
@@ -108,45 +89,36 @@ def _dollars(usd: float) -> str:
 
 def _intervals(points: Sequence[ChartPoint]) -> list[Row]:
     """The interval of several own points of one disk, if there are enough."""
-    disks: dict[str, list[ChartPoint]] = {}
-    for point in points:
-        if point.source == "measured":
-            disks.setdefault(point.label, []).append(point)
+    own = (point for point in points if point.source == "measured")
     return [
         {"usd": of_disk[0].usd, "value": interval[0], "high": interval[1]}
-        for of_disk in disks.values()
+        for of_disk in grouped(own, lambda point: point.label).values()
         if (interval := middle(of_disk).interval)
     ]
 
 
-def _bargains(
-    points: Sequence[ChartPoint],
-    metric: str,
-    x_domain: Sequence[float],
-    y_domain: Sequence[float],
-    at: dict[str, Spec],
-) -> list[Spec]:
+def _bargains(points: Sequence[ChartPoint], at: dict[str, Spec]) -> list[Spec]:
     """Lines of equal price per unit, one per power of ten, with the price at the upper end."""
-    unit, words = _PER[metric]
+    unit, words = _PER[points[0].metric]
+    (left, right_end), (bottom, top_end) = (at[axis]["scale"]["domain"] for axis in "xy")
     per = [_per(point) for point in points if math.isfinite(_per(point)) and _per(point) > 0]
     powers = range(math.floor(math.log10(min(per))), math.ceil(math.log10(max(per))) + 1)
     ends: list[Row] = []
     for price in (10.0**power for power in powers):
         # value = usd / price × unit; cut to the plane
-        low = max(x_domain[0], y_domain[0] * price / unit)
-        high = min(x_domain[1], y_domain[1] * price / unit)
+        low, high = max(left, bottom * price / unit), min(right_end, top_end * price / unit)
         if low < high:
-            side = "right" if math.isclose(high, x_domain[1]) else "top"
+            side = "right" if math.isclose(high, right_end) else "top"
             ends += [
                 {"usd": usd, "value": usd / price * unit, "text": f"${price:g}", "at": end}
                 for usd, end in ((low, ""), (high, side))
             ]
-    text = {"text": named("text")}
+    text = {"text": measure.named("text")}
     small = {"fontSize": 10, "color": MUTED}
     note = [{"text": f"dashed: dollars a month for {words}"}]
     right, top = ([end for end in ends if end["at"] == side] for side in ("right", "top"))
     return [
-        layer("line", ends, at | {"detail": named("text")}, color=GRID, strokeDash=[2, 3],
+        layer("line", ends, at | {"detail": measure.named("text")}, color=GRID, strokeDash=[2, 3],
               strokeWidth=1.2),
         layer("text", right, at | text, align="left", dx=4, **small),
         layer("text", top, at | text, baseline="bottom", dy=-3, **small),

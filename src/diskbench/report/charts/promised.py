@@ -1,25 +1,15 @@
-"""Measured against promised: the promise as a mark and a range, the measurement as a dot, and the
-ratio of both as text. A disk that bursts has two promises; the ratio refers to the lasting one
-unless the figure was measured on credit."""
+"""Measured against promised: a mark and a range, a dot, and the ratio of both as text. A disk that
+bursts has two promises; the ratio refers to the lasting one unless it was measured on credit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import brackets, dots, layer, layered
-from diskbench.report.charts.measure import (
-    Spec,
-    bare,
-    by_name,
-    log_domain,
-    named,
-    title,
-    value_axis,
-    wants_log,
-    with_unit,
-)
+from diskbench.report.charts.layers import along, brackets, dots, layer, layered
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import GRID, INK, MUTED, SERIES
 from diskbench.report.charts.point import (
     ChartPoint,
@@ -55,31 +45,29 @@ def beside_promise(point: ChartPoint) -> str:
     promise = promise_of(point)
     burst = " burst" if promise.on_credit and promise.burst is not None else ""
     times = f"{ratio(point):.2f}×" if ratio(point) < 100 else f"{ratio(point):,.0f}×"
-    measured, promised = (bare(point.metric, value) for value in (point.value, promise.against))
+    measured, promised = (
+        measure.bare(point.metric, value) for value in (point.value, promise.against)
+    )
     return f"{measured} of {promised}{burst} ({times})"
 
 
 def promised_chart(points: Sequence[ChartPoint], *, name: str, heading: str) -> ChartFigure:
-    """Figures of one metric, each beside its promise.
-
-    Raises ValueError for figures of several metrics, or none.
-    """
+    """Figures of one metric, each beside its promise. Raises ValueError for several, or none."""
     (metric,) = {point.metric for point in points}
     promises = [promise_of(point) for point in points]
-    values = [point.value for point in points]
-    values += [value for one in promises for value in (one.value, one.low, one.high)]
-    values += [one.burst for one in promises if one.burst is not None]
-    log = wants_log(values) and min(values) > 0
-    unit = f"{title(metric)} measured, against what the catalogue promises"
-    drawn = ["line: promised"]
-    if any(one.low < one.high for one in promises):
-        drawn.append("shade: its plausible range")
-    if any(one.burst is not None for one in promises):
-        drawn.append("triangle: burst")
+    of_promises = [value for one in promises for value in (one.value, one.low, one.high, one.burst)]
+    values = [value for value in (*(p.value for p in points), *of_promises) if value is not None]
+    log = measure.wants_log(values) and min(values) > 0
+    unit = f"{measure.title(metric)} measured, against what the catalogue promises"
+    drawn = [
+        "line: promised",
+        *(["shade: its plausible range"] if any(one.low < one.high for one in promises) else []),
+        *(["triangle: burst"] if any(one.burst is not None for one in promises) else []),
+    ]
     lanes = lanes_of(points, ranked=False)
 
     def drawing(log: bool) -> Spec:
-        domain = log_domain(values) if log else [0.0, max(values) * 1.04 or 1.0]
+        domain = measure.log_domain(values) if log else [0.0, max(values) * 1.04 or 1.0]
         return _drawing(lanes, metric, domain, log=log)
 
     return ChartFigure(
@@ -98,23 +86,17 @@ def _sentence(points: Sequence[ChartPoint], heading: str) -> str:
     text = f"{heading}: {count} of {len(points)} give at least 95 % of the promise"
     if len(points) == 1:
         return f"{text}: {least.label} {beside_promise(least)}."
-    return (
-        f"{text}, from {least.label} with {beside_promise(least)} to {best.label} with "
-        f"{beside_promise(best)}."
-    )
+    ends = (f"{point.label} with {beside_promise(point)}" for point in (least, best))
+    return f"{text}, from {' to '.join(ends)}."
 
 
 def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -> Spec:
     y = lane_axis(lanes)
     rows = [_row(point, name) for name, of_lane in lanes.items() for point in of_lane]
     told = [{"row": name, "text": _words(of_lane)} for name, of_lane in lanes.items()]
-    promised = {"description": named("promise_words")}
-    colours = by_name("source", {"published": SERIES[0], "measured": INK})
-
-    def at(field: str, end: str = "") -> dict[str, Spec]:
-        x = value_axis(field, metric, domain, log=log)
-        return {"x": x, "y": y} | ({"x2": {"field": end}} if end else {})
-
+    promised = {"description": measure.named("promise_words")}
+    colours = measure.by_name("source", {"published": SERIES[0], "measured": INK})
+    at = along(y, metric, domain, log=log)
     layers = [
         layer("bar", rows, at("promise_low", "promise_high"), height=16, color=GRID),
         layer("tick", rows, at("promise") | promised, color=MUTED, thickness=3, size=20,
@@ -124,7 +106,7 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
         *dots(rows, at("value") | {"color": colours}, size=90),
         *brackets(lanes, at),
         # In a separate column, so that no mark is below the text.
-        layer("text", told, {"y": y, "text": named("text")}, align="left", color=INK,
+        layer("text", told, {"y": y, "text": measure.named("text")}, align="left", color=INK,
               x=WIDTH + 10),
     ]  # fmt: skip
     return layered(layers, WIDTH, ROW * len(lanes))
@@ -132,10 +114,11 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
 
 def _row(point: ChartPoint, name: str) -> Row:
     metric, promise = point.metric, promise_of(point)
-    burst = "" if promise.burst is None else f", burst {with_unit(metric, promise.burst)}"
-    text = f"promised {with_unit(metric, promise.value)}{burst}"
+    burst = "" if promise.burst is None else f", burst {measure.with_unit(metric, promise.burst)}"
+    text = f"promised {measure.with_unit(metric, promise.value)}{burst}"
     if promise.low < promise.high:
-        text += f" ({with_unit(metric, promise.low)} to {with_unit(metric, promise.high)})"
+        ends = (measure.with_unit(metric, end) for end in (promise.low, promise.high))
+        text += f" ({' to '.join(ends)})"
     text += f" by {promise.source}" if promise.source else ""
     return row(point) | {
         "row": name,

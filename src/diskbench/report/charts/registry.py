@@ -20,10 +20,7 @@ from diskbench.report.charts.trials import apart, beside_promise, by_price, by_r
 
 Draw = Callable[[ChartData], Iterable[ChartFigure]]
 Need = Literal[
-    "one trial",
-    "several trials",
-    "the evidence of three runs or more",
-    "the evidence of one run",
+    "one trial", "several trials", "the evidence of three runs or more", "the evidence of one run"
 ]
 LIST = "list"
 """The value of `--chart` that lists the charts."""
@@ -54,58 +51,33 @@ CHARTS = (
     Chart("trials", "a step over all trials, by subject", _TRIALS, by_subject),
     Chart("prices", "what disks cost and what they delivered", _TRIALS, by_price),
     Chart("regions", "a step by region", _TRIALS, lambda data: apart(data, "region", "region")),
-    Chart(
-        "hours",
-        "a step by hour of the day",
-        _TRIALS,
-        lambda data: apart(data, "hour", "hour of the day (UTC)"),
-    ),
+    Chart("hours", "a step by hour of the day", _TRIALS,
+          lambda data: apart(data, "hour", "hour of the day (UTC)")),
     Chart("overview", "the seconds of all runs of a step as one picture", _RUNS, overviews),
-    Chart(
-        "telling-runs", "the runs of a step that differ most, second by second", _RUNS, telling_runs
-    ),
-    Chart(
-        "seconds",
-        "IOPS of each step second by second, with its phases and cliffs",
-        _RUN,
-        lambda data: map(course_chart, data.courses),
-    ),
+    Chart("telling-runs", "the runs of a step that differ most, second by second", _RUNS,
+          telling_runs),
+    Chart("seconds", "IOPS of each step second by second, with its phases and cliffs", _RUN,
+          lambda data: map(course_chart, data.courses)),
     Chart("latency-seconds", "latency of a step second by second", _RUN, latency_of_run),
-    Chart(
-        "latency-map",
-        "how many I/Os took how long, over time",
-        _RUN,
-        lambda data: [latency_map_chart(data.latency_map)] if data.latency_map else (),
-    ),
-    Chart(
-        "percentiles",
-        "latency up to each percentile, with the tail stretched",
-        _RUN,
-        lambda data: [percentile_chart(data.distributions)] if data.distributions else (),
-    ),
-    Chart(
-        "cdf",
-        "the share of I/Os that took at most a given time",
-        _RUN,
-        lambda data: [cdf_chart(data.distributions)] if data.distributions else (),
-    ),
-    Chart(
-        "load",
-        "latency against throughput: the load beyond which only latency grows",
-        _RUN,
-        lambda data: map(load_chart, data.load_curves[:MOST_CURVES]),
-    ),
-)
+    Chart("latency-map", "how many I/Os took how long, over time", _RUN,
+          lambda data: [latency_map_chart(data.latency_map)] if data.latency_map else ()),
+    Chart("percentiles", "latency up to each percentile, with the tail stretched", _RUN,
+          lambda data: [percentile_chart(data.distributions)] if data.distributions else ()),
+    Chart("cdf", "the share of I/Os that took at most a given time", _RUN,
+          lambda data: [cdf_chart(data.distributions)] if data.distributions else ()),
+    Chart("load", "latency against throughput: the load beyond which only latency grows", _RUN,
+          lambda data: map(load_chart, data.load_curves[:MOST_CURVES])),
+)  # fmt: skip
 """Those for one trial first; a page draws them in this order."""
 
 
 def find_chart(name: str) -> Chart:
     """The chart of that name. Raises UnknownName."""
-    for kind in CHARTS:
-        if kind.name == name:
-            return kind
+    of_name = {kind.name: kind for kind in CHARTS}
     advice = "`diskbench report --chart list` shows all"
-    raise UnknownName("chart", name, [kind.name for kind in CHARTS], advice=advice)
+    if name not in of_name:
+        raise UnknownName("chart", name, list(of_name), advice=advice)
+    return of_name[name]
 
 
 def chart_lines() -> Iterator[str]:

@@ -1,9 +1,6 @@
-"""One disk run after run: where it falls, where the fall was predicted, and by how much.
-
-A panel for each figure (IOPS, read, write), with the runs on the horizontal axis. A level that a
-post states for a stretch of runs has no dots; measured runs are a line with a dot per run;
-predictions of the catalogue are dashed.
-"""
+"""One disk run after run: where it falls, where the fall was predicted, and by how much. A level
+that a post states for a stretch of runs has no dots; measured runs are a line with a dot per run;
+predictions of the catalogue are dashed."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from diskbench.model.ids import short
+from diskbench.parallel import grouped
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
@@ -21,6 +19,7 @@ from diskbench.report.charts.measure import (
     by_name,
     log_domain,
     named,
+    panel_title,
     span,
     title,
     value_axis,
@@ -32,13 +31,11 @@ from diskbench.report.charts.point import ChartPoint, Row, Source, carried
 
 WIDTH = 400
 HEIGHT = 104
-_WORDS: dict[Source, str] = {
-    "published": "published",
-    "measured": "yours",
-    "predicted": "predicted by the catalogue",
-}
-_COLOURS: dict[Source, str] = {"published": SERIES[0], "measured": INK, "predicted": MUTED}
-_DASHES: dict[Source, list[int]] = {"published": [1, 0], "measured": [1, 0], "predicted": [4, 3]}
+_SOURCES: tuple[Source, ...] = ("published", "measured", "predicted")
+_WORDS = dict(zip(_SOURCES, ("published", "yours", "predicted by the catalogue"), strict=True))
+_OWNERS = dict(zip(_SOURCES, ("the post", "found", "predicted"), strict=True))
+_COLOURS = dict(zip(_SOURCES, (SERIES[0], INK, MUTED), strict=True))
+_DASHES = dict(zip(_SOURCES, ([1, 0], [1, 0], [4, 3]), strict=True))
 _LABEL_PX = 14
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 
@@ -56,9 +53,7 @@ class CliffMark:
     @property
     def label(self) -> str:
         """`predicted: run 33`, `predicted: run 3 (yours)`."""
-        word = {"published": "the post", "measured": "found", "predicted": "predicted"}
-        whose = f" ({self.of})" if self.of else ""
-        return f"{word[self.origin]}: run {self.run}{whose}"
+        return f"{_OWNERS[self.origin]}: run {self.run}{f' ({self.of})' if self.of else ''}"
 
 
 def runs_chart(
@@ -71,15 +66,11 @@ def runs_chart(
     hrefs: Mapping[str, str] = NOWHERE,
 ) -> ChartFigure:
     """The `values` of one or more figures over the `numbers` of their runs, with cliffs marked. A
-    mark leads where `hrefs` say for its run, else to the row of its figure.
-
-    Raises ValueError if there is no run.
-    """
+    mark leads where `hrefs` say for its run, else to the row of its figure. Raises ValueError if
+    there is no run."""
     if not any(line.values for line in lines):
         raise ValueError("no runs to draw")
-    panels: dict[str, list[ChartPoint]] = {}
-    for line in lines:
-        panels.setdefault(title(line.metric, line.direction), []).append(line)
+    panels = grouped(lines, lambda line: title(line.metric, line.direction))
     log = any(wants_log(_values(of_panel)) for of_panel in panels.values())
     log = log and min(_values(lines)) > 0
     last = max([run for line in lines for run in line.numbers] + [mark.run for mark in cliffs])
@@ -91,18 +82,11 @@ def runs_chart(
             scale={"domain": [0.5, last + 0.5], "nice": False},
             axis={**LINE, "format": "d", "grid": False, "tickCount": 8, "tickMinStep": 1},
         )
-        drawn = [
-            layered(
-                [
-                    *_cliffs(cliffs, x, last, labelled=not place),
-                    *_lines(of_panel, x, hrefs, log=log),
-                ],
-                WIDTH,
-                HEIGHT,
-                title={"text": panel, "anchor": "start", "frame": "group", "offset": 6},
-            )
-            for place, (panel, of_panel) in enumerate(panels.items())
-        ]
+        drawn: list[Spec] = []
+        for panel, of_panel in panels.items():
+            marks = _cliffs(cliffs, x, last, labelled=not drawn)
+            marks += _lines(of_panel, x, hrefs, log=log)
+            drawn.append(layered(marks, WIDTH, HEIGHT, title=panel_title(panel)))
         return {"vconcat": drawn, "spacing": 12}
 
     return ChartFigure(
@@ -134,22 +118,13 @@ def _lines(
     level = at | {"strokeDash": by_name("who", dashes, legend), "detail": named("line")}
     layers: list[Spec] = []
     for stated in (False, True):
-        series = {
-            number: _rows(line, hrefs)
-            for number, line in enumerate(lines)
-            if (line.source == "published") is stated
-        }
-        drawn = [
-            row | {"line": f"{number}.{row.get('line', 0)}"}
-            for number, rows in series.items()
-            for row in (_levels(rows) if stated else rows)
-        ]
-        marks = [
-            row
-            for number, rows in series.items()
-            if stated or lines[number].source != "predicted"
-            for row in rows
-        ]
+        drawn, marks = [], []
+        for number, line in enumerate(lines):
+            if (line.source == "published") is stated:
+                rows = _rows(line, hrefs)
+                marks += [] if line.source == "predicted" else rows
+                ends = _levels(rows) if stated else rows
+                drawn += [row | {"line": f"{number}.{row.get('line', 0)}"} for row in ends]
         layers += [
             layer("line", drawn, level, strokeWidth=3.5 if stated else 1.5),
             layer("point", marks, at | carried(marks), filled=True, shape="diamond", size=48,
@@ -164,12 +139,8 @@ def _rows(line: ChartPoint, hrefs: Mapping[str, str]) -> list[Row]:
         run_id = line.run_ids[place] if line.run_ids else ""
         origin = f"run {short(run_id)}" if run_id else line.words or _WORDS[line.source]
         words = (origin, line.label, f"run {run} of the series", with_unit(line.metric, value))
-        row: Row = {
-            "run": run,
-            "value": value,
-            "who": _WORDS[line.source],
-            "description": " · ".join(word for word in words if word),
-        }
+        row: Row = {"run": run, "value": value, "who": _WORDS[line.source]}
+        row["description"] = " · ".join(filter(None, words))
         href = hrefs.get(run_id) or line.href
         rows.append(row | ({"href": href} if href else {}))
     return rows
@@ -208,18 +179,12 @@ def _cliffs(cliffs: Sequence[CliffMark], x: Spec, last: int, *, labelled: bool) 
 
 def _counts(lines: Sequence[ChartPoint], notes: str) -> list[str]:
     words = []
-    origins: tuple[Source, ...] = ("published", "measured")
-    for origin in origins:
-        of_origin = [line for line in lines if line.source == origin]
-        if not of_origin:
-            continue
-        counts = {len(line.values) for line in of_origin}
-        stated = ", stretches as stated" if origin == "published" else ""
-        runs = "run" if counts == {1} else "runs"
-        words.append(
-            f"{_WORDS[origin]}: n = {span(counts)} {runs} of one machine{stated}, no interval "
-            "(n = 1 machine)"
-        )
+    for origin in _SOURCES[:2]:
+        counts = {len(line.values) for line in lines if line.source == origin}
+        if counts:
+            stated = ", stretches as stated" if origin == "published" else ""
+            n = f"n = {span(counts)} {'run' if counts == {1} else 'runs'} of one machine{stated}"
+            words.append(f"{_WORDS[origin]}: {n}, no interval (n = 1 machine)")
     marks = dict.fromkeys(mark for line in lines for mark in line.marks)
     words += [f"yours: {', '.join(marks)}"] if marks else []
     return [*words, *([notes] if notes else [])]
@@ -230,13 +195,10 @@ def _sentence(lines: Sequence[ChartPoint], cliffs: Sequence[CliffMark], heading:
     for line in lines:
         if line.source == "predicted" or not line.values:
             continue
-        first, last = line.numbers[0], line.numbers[-1]
-        begins, ends = line.values[0], line.values[-1]
-        until = f"{with_unit(line.metric, ends)} in run {last}"
-        if begins == ends:
-            course = f"{until}, as in run {first}"
-        else:
-            course = f"{with_unit(line.metric, begins)} in run {first}, {until}"
+        first, begins = line.numbers[0], with_unit(line.metric, line.values[0])
+        until = f"{with_unit(line.metric, line.values[-1])} in run {line.numbers[-1]}"
+        same = line.values[0] == line.values[-1]
+        course = f"{until}, as in run {first}" if same else f"{begins} in run {first}, {until}"
         parts.append(f"{_WORDS[line.source]} {title(line.metric, line.direction)}: {course}")
     return f"{heading}: {'; '.join([*parts, *(cliff.label for cliff in cliffs)])}."
 

@@ -1,32 +1,19 @@
-"""The spread of one figure's values by group: by region, by hour of the day, by disk.
-
-    5 values or more    a box, and every value as a dot
-    fewer               every value as a dot, and the median: four values are too few for a box
-
-A box holds the middle half (quartiles by linear interpolation, Hyndman & Fan 1996, type 7), its
-line is the median, and its whiskers reach the extremes, so that nothing is left out of them.
-"""
+"""The spread of one figure's values by group: by region, by hour of the day, by disk. Every value
+is a dot; five or more have a box of the middle half (quartiles by linear interpolation, Hyndman &
+Fan 1996, type 7) with the median as its line, and whiskers to the extremes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Literal
 
+from diskbench.parallel import grouped
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import brackets, layer, layered
-from diskbench.report.charts.measure import (
-    Spec,
-    amount,
-    bare_labels,
-    log_domain,
-    named,
-    span,
-    title,
-    value_axis,
-    wants_log,
-    with_unit,
-)
+from diskbench.report.charts.layers import along, brackets, layer, layered
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import INK, MUTED, SERIES
 from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
 
@@ -46,10 +33,8 @@ interval."""
 def groups_of(points: Iterable[ChartPoint], by: By) -> dict[str, list[ChartPoint]]:
     """Points by region (with the provider), by hour of the day in UTC, or by label. Hours and
     regions are sorted; points without one are left out (`undated` names those without an hour)."""
-    groups: dict[str, list[ChartPoint]] = {}
-    for point in points:
-        if name := _name(point, by):
-            groups.setdefault(name, []).append(point)
+    groups = grouped(points, lambda point: _name(point, by))
+    groups.pop("", None)
     return groups if by == "label" else dict(sorted(groups.items()))
 
 
@@ -67,32 +52,29 @@ def _name(point: ChartPoint, by: By) -> str:
 
 def undated(points: Iterable[ChartPoint]) -> str:
     """The trials without an hour, as text; empty if all have one."""
-    named = dict.fromkeys(point.key for point in points if not point.when)
-    return f"left out, because they have no date: {', '.join(named)}" if named else ""
+    keys = dict.fromkeys(point.key for point in points if not point.when)
+    return f"left out, because they have no date: {', '.join(keys)}" if keys else ""
 
 
 def spread_chart(
     groups: Groups, *, name: str, heading: str, samples: bool = False, left_out: str = ""
 ) -> ChartFigure:
     """Groups of points of one metric, one below the other. `samples`: each group has samples of one
-    machine, which give no interval (MR-5). `left_out` says what is not drawn, and why.
-
-    Raises ValueError for points of several metrics, or none.
-    """
+    machine, which give no interval (MR-5). `left_out` says what is not drawn, and why. Raises
+    ValueError for points of several metrics, or none."""
     (metric,) = {point.metric for of in groups.values() for point in of}
     values = [point.value for of in groups.values() for point in of]
-    log = wants_log(values) and min(values) > 0
+    log = measure.wants_log(values) and min(values) > 0
     boxes = [_box(of, of_name, samples=samples) for of_name, of in groups.items()]
-    best = max(boxes, key=lambda box: float(box["median"]))
-    least = min(boxes, key=lambda box: float(box["median"]))
+    least, best = (of(boxes, key=itemgetter("median")) for of in (min, max))
     return ChartFigure(
         title=heading,
         subtitle="; ".join(filter(None, (_subtitle(groups, boxes, samples=samples), left_out))),
         drawing=lambda log: _drawing(groups, boxes, metric, samples=samples, log=log),
         id=name,
         alt=f"{heading}: {len(groups)} groups, the highest median is that of {best['name']} with "
-        f"{with_unit(metric, best['median'])}, the lowest that of {least['name']} with "
-        f"{with_unit(metric, least['median'])}.",
+        f"{measure.with_unit(metric, best['median'])}, the lowest that of {least['name']} with "
+        f"{measure.with_unit(metric, least['median'])}.",
         log=log or None,
     )
 
@@ -108,28 +90,23 @@ def _box(points: Sequence[ChartPoint], name: str, *, samples: bool) -> Row:
         "q1": q1, "median": centre, "q3": q3, "high": high,
         "interval": None if samples else middle(points).interval,
     }  # fmt: skip
-    text = {
-        key: with_unit(points[0].metric, box[key]) for key in ("low", "q1", "median", "q3", "high")
-    }
-    box["description"] = (
-        f"{name}: median {text['median']}, middle half {text['q1']} to {text['q3']}, all "
-        f"{text['low']} to {text['high']}, n = {len(values)}"
-    )
-    return box
+    text = [measure.with_unit(points[0].metric, value) for value in (centre, q1, q3, low, high)]
+    told = "median {}, middle half {} to {}, all {} to {}".format(*text)
+    return box | {"description": f"{name}: {told}, n = {len(values)}"}
 
 
 def _subtitle(groups: Groups, boxes: Sequence[Row], *, samples: bool) -> str:
     counts = [len(of) for of in groups.values()]
     machines = [middle(of).machines for of in groups.values()]
-    words = [title(next(iter(groups.values()))[0].metric)]
+    words = [measure.title(next(iter(groups.values()))[0].metric)]
     if samples:
-        words.append(f"n = {span(counts)} samples, no interval (n = 1 machine each)")
+        words.append(f"n = {measure.span(counts)} samples, no interval (n = 1 machine each)")
     elif any(box["interval"] for box in boxes):
-        words.append(f"n = {span(machines)} machines, bracket: 95 % interval of the median")
+        words.append(f"n = {measure.span(machines)} machines, bracket: 95 % interval of the median")
         if min(machines) < LEAST_MACHINES:
             words.append(f"no interval of fewer than {LEAST_MACHINES}")
     else:
-        words.append(f"no interval (n = {span(machines)} machines)")
+        words.append(f"no interval (n = {measure.span(machines)} machines)")
     box = ", box: middle half" if max(counts) >= BOX_FROM else ""
     return "; ".join([*words, f"dot: one value, line: median{box}"])
 
@@ -140,19 +117,17 @@ def _drawing(
     values = [point.value for of in groups.values() for point in of]
     low, high = min(values), max(values)
     if log:
-        domain = log_domain(values)
+        domain = measure.log_domain(values)
     else:
         # From zero, unless that would push all to one side: then the axis shows its bounds.
         edge = (high - low) * 0.06 or high * 0.05 or 1.0
         domain = [0.0 if low <= high / 2 else low - edge, high + edge]
     names = [box["row"] for box in boxes]
     lanes = dict(zip(names, groups.values(), strict=True))
-    y = named("row", scale={"domain": names}, axis=bare_labels(names) | {"grid": False})
-
-    def at(field: str, end: str = "") -> dict[str, Spec]:
-        place = {"x": value_axis(field, metric, domain, log=log), "y": y}
-        return place | ({"x2": {"field": end}} if end else {})
-
+    y = measure.named(
+        "row", scale={"domain": names}, axis=measure.bare_labels(names) | {"grid": False}
+    )
+    at = along(y, metric, domain, log=log)
     boxed = [box for box in boxes if box["n"] >= BOX_FROM]
     single = [
         # Slightly aside from the middle, different for each dot, but reproducible.
@@ -160,8 +135,8 @@ def _drawing(
         for name, of in lanes.items()
         for number, point in enumerate(of)
     ]
-    told = {"description": named("description")}
-    aside = {"yOffset": amount("aside", scale={"domain": [-16, 16]})}
+    told = {"description": measure.named("description")}
+    aside = {"yOffset": measure.amount("aside", scale={"domain": [-16, 16]})}
     layers = [
         layer("rule", boxed, at("low", "high"), color=MUTED, strokeWidth=1.2),
         layer("bar", boxed, at("q1", "q3") | told, height=_BOX, color=SERIES[0], opacity=0.35),

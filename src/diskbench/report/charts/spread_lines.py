@@ -12,20 +12,10 @@ from collections.abc import Sequence
 
 from diskbench.model.ids import short
 from diskbench.report.assemble.latencies import SHOWN, Distribution
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
-from diskbench.report.charts.measure import (
-    Spec,
-    amount,
-    bare,
-    by_name,
-    label_room,
-    latency_axis,
-    log_domain,
-    named,
-    span,
-    value_axis,
-)
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import OF_DIRECTION, SERIES
 from diskbench.report.charts.point import Row
 from diskbench.units import counted
@@ -44,18 +34,19 @@ def percentile_chart(spread: Sequence[Distribution]) -> ChartFigure:
     lines = [row for name, of in shown.items() for row in _tail(of, name)]
     furthest = max((row["x"] for row in lines), default=2.0)
     marked = [p for p in SHOWN if _x(p) <= furthest + 1e-9]
-    words = {f"{_x(p):.4f}": f"{100 * p:g}" for p in marked}
+    labels = {f"{_x(p):.4f}": f"{100 * p:g}" for p in marked}
     axis = {
         "values": [round(_x(p), 4) for p in marked],
-        "labelExpr": f"({json.dumps(words)})[format(datum.value, '.4f')]",
+        "labelExpr": f"({json.dumps(labels)})[format(datum.value, '.4f')]",
         "title": "percentile (%)",
     }
     at = {
-        "x": amount("x", scale={"domain": [0, furthest * 1.02], "nice": False}, axis=axis),
-        "y": latency_axis("ns", log_domain(row["ns"] for row in lines)),
+        "x": measure.amount("x", scale={"domain": [0, furthest * 1.02], "nice": False}, axis=axis),
+        "y": measure.latency_axis("ns", measure.log_domain(row["ns"] for row in lines)),
     }
     of_io = "time of one I/O up to each percentile, both axes logarithmic"
-    return _figure(spread, "percentiles", "Latency percentiles", of_io, lines, _marks(shown), at)
+    words = "percentiles", "Latency percentiles", of_io
+    return _figure(spread, words, lines, _marks(shown), at)
 
 
 def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
@@ -63,14 +54,14 @@ def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
     shown = _named(spread)
     lines = [row for name, of in shown.items() for row in _shares(of, name)]
     share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "minExtent": 34}
-    domain = log_domain(row["ns"] for row in lines)
+    domain = measure.log_domain(row["ns"] for row in lines)
     at = {
-        "x": value_axis("ns", "lat_ns", domain, log=True, title=None),
-        "y": amount("share", scale={"domain": [0, 1]}, axis=share),
+        "x": measure.value_axis("ns", "lat_ns", domain, log=True, title=None),
+        "y": measure.amount("share", scale={"domain": [0, 1]}, axis=share),
     }
     marks = [mark for mark in _marks(shown) if mark["share"] < 0.9999]
-    of_io = "share of I/Os that took at most a given time"
-    return _figure(spread, "cdf", "Latency distribution", of_io, lines, marks, at, "step-after")
+    words = "cdf", "Latency distribution", "share of I/Os that took at most a given time"
+    return _figure(spread, words, lines, marks, at, "step-after")
 
 
 Shown = dict[str, Distribution]
@@ -83,53 +74,50 @@ def _named(spread: Sequence[Distribution]) -> Shown:
     if len(spread) > MOST_LINES:
         last = len(spread) - 1
         spread = [spread[round(place * last / (MOST_LINES - 1))] for place in range(MOST_LINES)]
-    several_steps = len({distribution.step for distribution in spread}) > 1
-    several_runs = len({distribution.run_id for distribution in spread}) > 1
+    several_steps = len({of.step for of in spread}) > 1
+    several_runs = len({of.run_id for of in spread}) > 1
     names: Shown = {}
-    for distribution in spread:
-        words = [distribution.step] if several_steps else []
-        if not several_steps or distribution.direction not in distribution.step:
-            words.append(distribution.direction)
-        if several_runs:
-            words.append(f"run {short(distribution.run_id)}")
+    for of in spread:
+        words = [of.step] if several_steps else []
+        words += [of.direction] if not several_steps or of.direction not in of.step else []
+        words += [f"run {short(of.run_id)}"] if several_runs else []
         name = " ".join(words)
-        names[f"{name} {distribution.step_index}" if name in names else name] = distribution
+        names[f"{name} {of.step_index}" if name in names else name] = of
     return names
 
 
 def _figure(
     spread: Sequence[Distribution],
-    kind: str,
-    title: str,
-    shows: str,
+    words: tuple[str, str, str],
     lines: Sequence[Row],
     marks: Sequence[Row],
     at: dict[str, Spec],
     interpolate: str = "linear",
 ) -> ChartFigure:
-    shown = _named(spread)
+    """`words` are the kind of chart, its title, and what it shows."""
+    shown, (kind, title, shows) = _named(spread), words
     legend = {
         "title": None,
-        "columns": 1 if label_room(shown) > WIDTH / 2 else 2,
+        "columns": 1 if measure.label_room(shown) > WIDTH / 2 else 2,
         "labelLimit": 0,
         "symbolStrokeWidth": 0,
         "columnPadding": 24,
     } if len(shown) > 1 else None  # fmt: skip
     # The colours of the directions if they distinguish the lines. Fewer names than dashes, shapes
     # and colours of series: at most six.
-    directions = [distribution.direction for distribution in shown.values()]
+    directions = [of.direction for of in shown.values()]
     alone = len(set(directions)) == len(directions)
     colours = [OF_DIRECTION[name] for name in directions] if alone else SERIES
-    colour = by_name("line", dict(zip(shown, colours, strict=False)), legend)
-    dash = by_name("line", dict(zip(shown, _DASHES, strict=False)))
-    shape = by_name("line", dict(zip(shown, _SHAPES, strict=False)), legend)
-    told = {"color": colour, "shape": shape, "description": named("words")}
+    colour = measure.by_name("line", dict(zip(shown, colours, strict=False)), legend)
+    dash = measure.by_name("line", dict(zip(shown, _DASHES, strict=False)))
+    shape = measure.by_name("line", dict(zip(shown, _SHAPES, strict=False)), legend)
+    told = {"color": colour, "shape": shape, "description": measure.named("words")}
     layers = [
         layer("line", lines, at | {"color": colour, "strokeDash": dash}, strokeWidth=1.8,
               interpolate=interpolate, strokeJoin="round"),
         layer("point", marks, at | told, filled=True, size=42, opacity=1),
     ]  # fmt: skip
-    places = sorted({distribution.step_index for distribution in shown.values()})
+    places = sorted({of.step_index for of in shown.values()})
     return ChartFigure(
         title=title,
         subtitle=f"{shows}; {_counts(shown, len(spread))}",
@@ -147,12 +135,11 @@ def _x(share: float) -> float:
 def _tail(distribution: Distribution, name: str) -> list[Row]:
     """The line of a percentile plot: a bucket is drawn at the share of I/Os up to it."""
     shares = zip(distribution.latency_ns, distribution.shares(), strict=True)
-    corners = [(_x(p), float(ns)) for ns, p in shares if p <= distribution.highest]
-    first = [(0.0, float(distribution.latency_ns[0]))] if distribution.n else []
+    corners = [(0.0, float(distribution.latency_ns[0]))] if distribution.n else []
+    corners += [(_x(p), float(ns)) for ns, p in shares if p <= distribution.highest]
     last = distribution.quantile(distribution.highest * (1 - 1e-12))
-    if last is not None:
-        corners.append((_x(distribution.highest), last))
-    return _fewer([{"x": x, "ns": ns, "line": name} for x, ns in first + corners], "x")
+    corners += [] if last is None else [(_x(distribution.highest), last)]
+    return _fewer([{"x": x, "ns": ns, "line": name} for x, ns in corners], "x")
 
 
 def _shares(distribution: Distribution, name: str) -> list[Row]:
@@ -174,11 +161,10 @@ def _fewer(corners: list[Row], along: str) -> list[Row]:
 
 def _quantiles(distribution: Distribution) -> list[tuple[float, float, str]]:
     """The shares that are marked, their latencies, and both as text: `p99 1.20 ms`."""
-    known = [(share, distribution.quantile(share)) for share in SHOWN]
     return [
-        (share, ns, f"p{100 * share:g} {bare('lat_ns', ns)}")
-        for share, ns in known
-        if ns is not None
+        (share, ns, f"p{100 * share:g} {measure.bare('lat_ns', ns)}")
+        for share in SHOWN
+        if (ns := distribution.quantile(share)) is not None
     ]
 
 
@@ -199,16 +185,14 @@ def _marks(shown: Shown) -> list[Row]:
 
 def _counts(shown: Shown, of: int) -> str:
     """`n = 581,985 I/Os; no interval (n = 1 run)`."""
-    runs = len({distribution.run_id for distribution in shown.values()})
+    runs = len({one.run_id for one in shown.values()})
     words = [
-        f"n = {span(distribution.n for distribution in shown.values())} I/Os",
+        f"n = {measure.span(one.n for one in shown.values())} I/Os",
         f"no interval (n = {counted(runs, 'run')})",
+        f"{len(shown)} of {of} lines" if of > len(shown) else "",
+        "completion latency" if any(one.completion_only for one in shown.values()) else "",
     ]
-    if of > len(shown):
-        words.append(f"{len(shown)} of {of} lines")
-    if any(distribution.completion_only for distribution in shown.values()):
-        words.append("completion latency")
-    return "; ".join(words)
+    return "; ".join(filter(None, words))
 
 
 def _sentence(shown: Shown) -> str:

@@ -1,6 +1,5 @@
 """One trial step by step: IOPS and throughput on an axis each, latency (median, tail and maximum),
-and the picture of all three below the title of the result.
-"""
+and the picture of all three below the title of the result."""
 
 from __future__ import annotations
 
@@ -9,17 +8,10 @@ from collections.abc import Iterator, Sequence
 from diskbench.analysis.setting import in_large_blocks
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.lines import StepLine
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure, titled
 from diskbench.report.charts.layers import layer, layered
-from diskbench.report.charts.measure import (
-    Spec,
-    amount,
-    bare_labels,
-    by_name,
-    log_domain,
-    named,
-    value_axis,
-)
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
 from diskbench.units import format_iops, format_mb_per_s
@@ -45,10 +37,10 @@ def _of_step(drawn: Sequence[StepLine], lines: Sequence[StepLine]) -> dict[str, 
     """A row for each step that is drawn, with room for the labels of all `lines` of the trial: so
     drawings below each other have one left edge."""
     names = {id(line): label(line, lines) for line in lines}
-    axis = bare_labels(list(names.values()))
+    axis = measure.bare_labels(list(names.values()))
     return {
-        "y": named("label", sort=[names[id(line)] for line in drawn], axis=axis),
-        "color": by_name("direction", OF_DIRECTION),
+        "y": measure.named("label", sort=[names[id(line)] for line in drawn], axis=axis),
+        "color": measure.by_name("direction", OF_DIRECTION),
     }
 
 
@@ -56,61 +48,51 @@ def rate_charts(lines: Sequence[StepLine]) -> tuple[ChartFigure, ...]:
     """Bars of IOPS for steps in small blocks, and bars of MB/s for those in large ones: on one axis
     a step of 1 MiB would look a hundred times slower than one of 4 KiB on the same disk. A thin
     line shows the range of the runs. Steps without a rate have no bar."""
-    counted = [line for line in lines if line.iops is not None]
-    large = [line for line in counted if _is_large(line)]
-    small = [line for line in counted if line not in large]
+    small: list[StepLine] = []
+    large: list[StepLine] = []
+    for line in lines:
+        if line.iops is not None:
+            speed = line.bytes_per_s
+            is_large = speed is not None and in_large_blocks(line.iops.median, speed.median)
+            (large if is_large else small).append(line)
     figures = []
     if small:
-        about = ("IOPS", "operations per second (MB/s)")
-        figures.append(_bars(small, lines, "iops", *about))
+        figures.append(_bars(small, lines, "IOPS", "operations per second (MB/s)"))
     if large:
-        about = ("Throughput", "MB/s of steps in large blocks (IOPS)")
-        figures.append(_bars(large, lines, "throughput", *about))
+        figures.append(_bars(large, lines, "Throughput", "MB/s of steps in large blocks (IOPS)"))
     return tuple(figures)
 
 
-def _is_large(line: StepLine) -> bool:
-    """Whether the blocks of a step are so large that its rate is that of its bytes."""
-    if line.iops is None or line.bytes_per_s is None:
-        return False
-    return in_large_blocks(line.iops.median, line.bytes_per_s.median)
-
-
 def _bars(
-    drawn: Sequence[StepLine], lines: Sequence[StepLine], id_: str, heading: str, unit: str
+    drawn: Sequence[StepLine], lines: Sequence[StepLine], heading: str, unit: str
 ) -> ChartFigure:
+    in_bytes = heading == "Throughput"
     runs = max(line.n for line in drawn)
-    rows: list[Row] = [
-        {
-            "label": label(line, lines),
-            "direction": line.direction,
-            "rate": spread.median,
-            "low": spread.low,
-            "high": spread.high,
-            "text": _rate_text(line, in_bytes=id_ == "throughput"),
-        }
-        for line in drawn
-        if (spread := line.bytes_per_s if id_ == "throughput" else line.iops) is not None
-    ]
+    rows: list[Row] = []
+    for line in drawn:
+        if (spread := line.bytes_per_s if in_bytes else line.iops) is not None:
+            ends = {"rate": spread.median, "low": spread.low, "high": spread.high}
+            who = {"label": label(line, lines), "direction": line.direction}
+            rows.append(who | ends | {"text": _rate_text(line, in_bytes=in_bytes)})
     scale = {"domain": [0, max(row["high"] for row in rows)], "nice": False}
     of_step = _of_step(drawn, lines)
 
     def at(field: str, **more: Spec) -> dict[str, Spec]:
-        x = amount(field, title=None, scale=scale, axis=None)
+        x = measure.amount(field, title=None, scale=scale, axis=None)
         return {"x": x, "y": of_step["y"], **more}
 
     layers = [
         layer("bar", rows, at("rate") | of_step, cornerRadiusEnd=3, height=14),
         layer("rule", rows if runs > 1 else (), at("low", x2={"field": "high"}), color=INK,
               strokeWidth=1.5),
-        layer("text", rows, at("high", text=named("text")), align="left", dx=6, color=INK),
+        layer("text", rows, at("high", text=measure.named("text")), align="left", dx=6, color=INK),
     ]  # fmt: skip
     n = f"bar: median of n = {runs} runs, line: lowest to highest" if runs > 1 else "n = 1 run"
     return ChartFigure(
         heading,
         f"{unit}; {n}; {ONE_MACHINE}",
         lambda _: layered(layers, _BARS_WIDTH, ROW_HEIGHT * len(drawn)),
-        id=id_,
+        id=heading.lower(),
     )
 
 
@@ -137,24 +119,20 @@ _SHAPES = {
 def latency_chart(lines: Sequence[StepLine]) -> ChartFigure:
     """p50, p99, p99.9 and maximum of each step and direction on a logarithmic axis."""
     runs = max((line.n for line in lines), default=0)
-    rows: list[Row] = [
-        {
-            "label": label(line, lines),
-            "direction": line.direction,
-            "which": which,
-            "ns": value.median,
-        }
-        for line in lines
-        for which, value in zip(
-            _SHAPES, (line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns), strict=True
-        )
-        if value and value.median > 0
-    ]
-    x = value_axis("ns", "lat_ns", log_domain(row["ns"] for row in rows), log=True, title=None)
+    rows: list[Row] = []
+    for line in lines:
+        who = {"label": label(line, lines), "direction": line.direction}
+        latencies = (line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
+        for which, value in zip(_SHAPES, latencies, strict=True):
+            if value and value.median > 0:
+                rows.append(who | {"which": which, "ns": value.median})
+    x = measure.value_axis(
+        "ns", "lat_ns", measure.log_domain(row["ns"] for row in rows), log=True, title=None
+    )
     ends = {"x": x | {"aggregate": "min"}, "x2": {"field": "ns", "aggregate": "max"}}
     of_step = _of_step(lines, lines)
     legend = {"title": None, "symbolFillColor": MUTED, "symbolStrokeWidth": 0}
-    shape = by_name("which", _SHAPES, legend)
+    shape = measure.by_name("which", _SHAPES, legend)
     layers = [
         layer("rule", rows, of_step | ends, strokeWidth=2, opacity=0.35),
         layer("point", rows, of_step | {"x": x, "shape": shape}, filled=True, size=58, opacity=1),
@@ -182,12 +160,10 @@ def latency_of_trial(data: ChartData) -> Iterator[ChartFigure]:
 def summary_picture(title: str, subtitle: str, lines: Sequence[StepLine]) -> Spec:
     """The drawings below each other; without a latency there is no drawing of it."""
     drawn = (*rate_charts(lines), *([latency_chart(lines)] if _has_latency(lines) else ()))
-    figures = [
-        figure.on()
-        | {"width": _PICTURE_WIDTH}
-        | titled(figure.title, figure.subtitle, wrap=_WRAP, offset=10)
-        for figure in drawn
-    ]
+    figures = []
+    for figure in drawn:
+        above = titled(figure.title, figure.subtitle, wrap=_WRAP, offset=10)
+        figures.append(figure.on() | {"width": _PICTURE_WIDTH} | above)
     heading = titled(title, subtitle, wrap=_WRAP, fontSize=16, offset=18)
     resolved = {"legend": {"shape": "independent"}}
     return {"vconcat": figures, "spacing": 28, "resolve": resolved, **heading}

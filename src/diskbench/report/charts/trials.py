@@ -1,7 +1,5 @@
 """The charts of stored trials: several side by side by disk, region and hour and by the price of
-their disks; the steps of one beside the promise of its disk; and its runs in order, where they
-fell.
-"""
+their disks; the steps of one beside the promise of its disk; and its runs, where they fell."""
 
 from __future__ import annotations
 
@@ -52,11 +50,9 @@ def by_price(data: ChartData) -> Iterator[ChartFigure]:
     for _, (step, points) in _steps(data, 1):
         priced = [replace(point, usd=usd[point.key]) for point in points if point.key in usd]
         if len({point.label for point in priced}) > 1:
+            book = "the catalogue, as it was when it was measured"
             yield price_chart(
-                priced,
-                name="prices",
-                heading=f"{step}: what it costs",
-                prices_of="the catalogue, as it was when it was measured",
+                priced, name="prices", heading=f"{step}: what it costs", prices_of=book
             )
 
 
@@ -65,12 +61,8 @@ def apart(data: ChartData, by: By, words: str) -> Iterator[ChartFigure]:
     for number, (step, points) in _steps(data, MOST_APART):
         groups = groups_of(points, by) if len(points) >= LEAST_APART else {}
         if len(groups) > 1:
-            yield spread_chart(
-                groups,
-                name=f"{by}-{number}",
-                heading=f"{step} by {words}",
-                left_out=undated(points) if by == "hour" else "",
-            )
+            left_out, heading = undated(points) if by == "hour" else "", f"{step} by {words}"
+            yield spread_chart(groups, name=f"{by}-{number}", heading=heading, left_out=left_out)
 
 
 def _steps(
@@ -87,15 +79,14 @@ def beside_promise(data: ChartData) -> Iterator[ChartFigure]:
     trial = data.single
     shown_verdicts = [shown(of_step) for of_step in verdicts_by_step(trial.verdicts).values()]
     points = [point for verdict in shown_verdicts if (point := _promised(trial, verdict))]
-    if len(points) < 2:
-        return
     # A rate of large blocks and one of small ones have no axis in common.
-    for metric, name, heading in (
-        ("iops", "promised", "IOPS against promised"),
-        ("bytes_per_s", "promised-throughput", "Throughput against promised"),
+    for metric, name, rate in (
+        ("iops", "promised", "IOPS"),
+        ("bytes_per_s", "promised-throughput", "Throughput"),
     ):
-        if of_metric := [point for point in points if point.metric == metric]:
-            yield promised_chart(of_metric, name=name, heading=heading)
+        of_metric = [point for point in points if point.metric == metric]
+        if of_metric and len(points) > 1:
+            yield promised_chart(of_metric, name=name, heading=f"{rate} against promised")
 
 
 def _promised(trial: Facts, verdict: Verdict) -> ChartPoint | None:
@@ -104,9 +95,8 @@ def _promised(trial: Facts, verdict: Verdict) -> ChartPoint | None:
     figures = main.promised
     if figures is None or not figures.iops or not main.iops:
         return None
-    burst = next(
-        (stretch.promised for stretch in verdict.stretches if stretch.kind == "burst"), None
-    )
+    bursts = (stretch.promised for stretch in verdict.stretches if stretch.kind == "burst")
+    burst = next(bursts, None)
     metric = rate_metric(main.iops, main.bytes_per_s)
     scale = getattr(figures, metric) / figures.iops
     return ChartPoint(

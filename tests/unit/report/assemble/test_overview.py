@@ -1,3 +1,4 @@
+from bisect import bisect_right
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from diskbench.report.assemble.course import (
     stretch_s,
     telling,
 )
-from diskbench.report.charts.heat import bounds_of, place_of
+from diskbench.report.charts.heat import bounds_of
 
 
 def made(run_id, values, **more):
@@ -53,7 +54,7 @@ def test_every_second_of_every_run_lies_in_one_span_of_its_own_heat(series):
         for place, mean in enumerate(means(one, width).tolist()):
             at = place * width
             assert [heat for start, end, heat in mine if start <= at < end] == [
-                place_of(mean, bounds)
+                bisect_right(bounds, mean)
             ]
 
 

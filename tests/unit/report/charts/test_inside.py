@@ -1,6 +1,7 @@
 """Charts inside a run: what is marked, what marks say, and that colours are the palette's."""
 
 import re
+from bisect import bisect_right
 from dataclasses import replace
 from functools import cache
 
@@ -16,7 +17,7 @@ from diskbench.report.assemble.latencies import distributions, latency_map
 from diskbench.report.assemble.loads import load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
 from diskbench.report.charts.figure import picture, svg
-from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
+from diskbench.report.charts.heat import bounds_of, latency_map_chart, words_of
 from diskbench.report.charts.loads import load_chart
 from diskbench.report.charts.measure import tick_words, ticks
 from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
@@ -217,6 +218,6 @@ def test_time_axes_have_a_few_round_marks(seconds):
 def test_heat_has_no_more_steps_than_colours_and_each_value_one_of_them():
     bounds = bounds_of([0.5, 3, 900, 20_000])
     assert len(words_of(bounds)) == len(bounds) + 1 <= 7
-    assert [place_of(value, bounds) for value in (0.5, 20_000)] == [0, 6]
+    assert [bisect_right(bounds, value) for value in (0.5, 20_000)] == [0, 6]
     assert words_of(bounds_of([5, 5])) == ["all"]
     assert bounds_of([]) == []

@@ -23,6 +23,7 @@ from diskbench.report.charts.history import history_chart
 from diskbench.report.charts.summary import rate_charts
 from diskbench.report.page.page import PageChart, drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
+from diskbench.report.site.lines import field_words
 from diskbench.report.site.table import runs_table
 from diskbench.units import counted, format_bytes
 
@@ -260,13 +261,9 @@ def shown_fields(fields: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         if name != _JOB and (name, value) not in parameters
     ]
     words = [
-        f"{name.removeprefix(_PARAMETER)} {_in_bytes(name, value)}" for name, value in parameters
+        f"{name.removeprefix(_PARAMETER)} {field_words(name, value)}" for name, value in parameters
     ]
     return shown + ([("parameters", ", ".join(words))] if words else [])
-
-
-def _in_bytes(name: str, value: str) -> str:
-    return format_bytes(int(value)) if name.endswith("size") and value.isdigit() else value
 
 
 def _summary(configuration: Configuration) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from diskbench.analysis.trust import over_runs
@@ -47,6 +46,7 @@ def run_line(
     on_credit = {verdict.step for verdict in verdicts if verdict.stands_for.kind == "burst"}
     of_levels = {verdict.step for verdict in verdicts if verdict.stands_for.kind is not None}
     lasting = of_levels - on_credit
+    read, write = (_best(lines, direction, on_credit) for direction in ("read", "write"))
     price = view.price if view is not None else None
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return SiteRunLine(
@@ -66,12 +66,12 @@ def run_line(
         profile=row.profile,
         labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
         marks=row.marks,
-        trust=_worst(verdict.trust for verdict in verdicts),
-        limiter=_limiter(verdicts),
+        trust=_worst(verdict.trust for verdict in verdicts) if row.state == "done" else None,
+        limiter=_limiter(verdicts, _highest(filter(None, (read, write)))),
         on_credit=tuple(sorted(on_credit)),
         lasting=tuple(sorted(lasting)),
-        read=_best(lines, "read", on_credit),
-        write=_best(lines, "write", on_credit),
+        read=read,
+        write=write,
         usd_a_month=price.total_usd if price is not None else None,
         ratio=min((ratio for one in asked_all if (ratio := one.stands_for.ratio)), default=None),
         designed=next((p.designed for one in asked_all if (p := one.stands_for.promised)), None),
@@ -93,9 +93,7 @@ def configuration_line(
     return ConfigurationLine(
         **subject | {"disk": configuration.disk or _found(configuration)},
         target=dict(configuration.fields).get("target", ""),
-        rest=tuple(
-            (name.removeprefix("set."), _field_words(name, value)) for name, value in fields
-        ),
+        rest=tuple((name.removeprefix("set."), field_words(name, value)) for name, value in fields),
         runs=len(configuration.runs),
         read=_best_track(configuration, "read", on_credit),
         write=_best_track(configuration, "write", on_credit),
@@ -124,10 +122,11 @@ def _worst(verdicts: Iterable[Trust | None]) -> Trust | None:
     return max((trust for trust in verdicts if trust is not None), key=_DOUBT.index, default=None)
 
 
-def _limiter(verdicts: Sequence[Verdict]) -> str:
-    """The most common limit of the steps; the first one on a tie."""
-    named = Counter(verdict.stands_for.limiter.words() for verdict in verdicts)
-    return named.most_common(1)[0][0] if named else ""
+def _limiter(verdicts: Sequence[Verdict], best: Best | None) -> str:
+    """The limit of the step whose figure the line shows; of the first step without a figure."""
+    of_step = {verdict.step: verdict.stands_for.limiter.words() for verdict in verdicts}
+    first = next(iter(of_step.values()), "")
+    return of_step.get(best.step, first) if best else first
 
 
 def _best(
@@ -160,7 +159,7 @@ def _highest(bests: Iterable[Best]) -> Best | None:
     return max(bests, key=lambda best: (not best.on_credit, best.value), default=None)
 
 
-def _field_words(name: str, value: str) -> str:
+def field_words(name: str, value: str) -> str:
     """A field of a subject as a reader knows it: `1 GiB` for a size in bytes."""
     if name == "job":
         return value[:_DIGEST]

@@ -1,11 +1,14 @@
 from types import SimpleNamespace
 
 import pytest
+from tests.rigs.runs import a_run
+from tests.unit.report.reported import judged, trial, verdict
 
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.history import Best, Configuration, ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.report.site.configuration import kept_words, shown_fields
-from diskbench.report.site.lines import configuration_line
+from diskbench.report.site.lines import configuration_line, run_line
 from diskbench.report.site.table import configurations_table, runs_table
 
 AT = "2026-11-21T10:00:00.000000+00:00"
@@ -164,6 +167,32 @@ def test_a_configuration_says_how_many_of_its_runs_kept_the_promise():
     assert told.endswith("worst spell 2 runs; designed for 99% of the time")
     assert kept_words(newest_first[:9]) == "", "few runs have no share"
     assert kept_words([run(f"r{n}") for n in range(20)]) == "", "no run asked for the promise"
+
+
+def line_of(state="done"):
+    """A run of a slow sequential step and a fast random one, which different limits set."""
+    view = trial(
+        verdicts=(
+            verdict(judged(130.0, limiter="disk-throughput"), step="seq", run_id="r"),
+            verdict(judged(130.0, limiter="disk-throughput"), step="seq-2", run_id="r"),
+            verdict(judged(3000.0), step="rand", run_id="r"),
+        )
+    )
+    steps = [StepLine(step, "read", "", Spread((iops,)), None) for step, iops in RATES.items()]
+    return run_line(a_run(run_id="r", state=state), {}, "k", view, steps)
+
+
+RATES = {"seq": 130.0, "seq-2": 130.0, "rand": 3000.0}
+
+
+def test_a_run_is_limited_by_what_limits_the_step_whose_figure_it_shows():
+    line = line_of()
+    assert (line.read.step, line.limiter) == ("rand", "disk IOPS")
+
+
+def test_a_run_that_was_interrupted_is_not_trusted():
+    assert line_of().trust == "yes"
+    assert line_of("interrupted").trust is None
 
 
 def test_parameters_of_a_job_stand_together_with_sizes_in_units():

@@ -96,8 +96,11 @@ def _default(endpoint: str | None) -> tuple[Any, str | None]:
 
 
 def _not_logged_in(error: Exception) -> AccessDenied:
+    is_absent = "credentials were not found" in str(error)
     return AccessDenied(
-        f"there are no Google credentials: {error}",
+        "there are no Google credentials"
+        if is_absent
+        else f"the Google credentials cannot be used: {error}",
         advice="log in: gcloud auth application-default login, or set "
         "GOOGLE_APPLICATION_CREDENTIALS",
     )

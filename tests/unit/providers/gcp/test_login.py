@@ -40,9 +40,17 @@ def googles(file: Path) -> None:
 
 
 def test_without_credentials_google_is_not_called() -> None:
-    with pytest.raises(AccessDenied, match="no Google credentials") as refused:
+    with pytest.raises(AccessDenied, match="^there are no Google credentials\n") as refused:
         log_in("my-project", None)
     assert "gcloud auth application-default login" in refused.value.advice
+
+
+def test_a_file_of_credentials_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "gone.json"))
+    with pytest.raises(AccessDenied, match=r"cannot be used: .*gone\.json"):
+        log_in("my-project", None)
 
 
 def test_googles_own_endpoint_is_never_called_anonymously() -> None:

@@ -40,7 +40,7 @@ def googles(file: Path) -> None:
 
 
 def test_without_credentials_google_is_not_called() -> None:
-    with pytest.raises(AccessDenied, match="^there are no Google credentials\n") as refused:
+    with pytest.raises(AccessDenied, match=r"^there are no Google credentials\n") as refused:
         log_in("my-project", None)
     assert "gcloud auth application-default login" in refused.value.advice
 

@@ -291,8 +291,7 @@ def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:
         if listing.ended:
             raise ended(listing.ended[-1])
         raise RentalFailed(
-            f"EC2 lists no instance of lease {order.lease}",
-            advice="start a new run",
+            f"EC2 lists no instance of lease {order.lease}", advice="start a new run"
         )
     machine = listing.live[0]
     place = order.details.place_of(machine)

@@ -18,11 +18,7 @@ from diskbench.providers.asked import check_shared_machine, check_snapshot_kept,
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.attach import snapshot, swapped
 from diskbench.providers.aws.client import ANY_REGION, AwsClient, AwsSessions, AwsTiming
-from diskbench.providers.aws.disk_request import (
-    AwsResolved,
-    disk_request,
-    region_of,
-)
+from diskbench.providers.aws.disk_request import AwsResolved, disk_request, region_of
 from diskbench.providers.aws.doctor import date_of, examine, quotas, rehearse
 from diskbench.providers.aws.handover import hand_over, metrics
 from diskbench.providers.aws.inventory import (
@@ -60,9 +56,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     name = "aws"
 
     def __init__(
-        self,
-        timing: AwsTiming = _TIMING,
-        ask_caller: Callable[[], str] = caller_cidr,
+        self, timing: AwsTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
         super().__init__(AwsSessions(), timing)
         self.ask_caller = ask_caller
@@ -205,12 +199,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         return rehearse(self.sessions.of_scope(rental.scope, self.reading), order)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         """In the region of the scope, or in all where it names none."""
         which, failures = Which(lease_id, made, copied), list[ReleaseFailed]()

@@ -26,12 +26,7 @@ from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing,
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
 from diskbench.providers.aws.machines import candidates
 from diskbench.providers.aws.requests import AwsOrder
-from diskbench.providers.skeleton.doctor import (
-    DryRun,
-    http_date,
-    rehearsed,
-    skew,
-)
+from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
 from diskbench.providers.skeleton.offer import needs
 
 _AT_ONCE = 4

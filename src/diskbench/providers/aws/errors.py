@@ -89,10 +89,7 @@ def translate(
 
 
 def _of_service(
-    error: ClientError,
-    action: str,
-    profile: str | None,
-    decode: Callable[[str], str | None] | None,
+    error: ClientError, action: str, profile: str | None, decode: Callable[[str], str | None] | None
 ) -> DiskbenchError:
     details = error.response.get("Error", {})
     code = str(details.get("Code", ""))

@@ -152,12 +152,7 @@ choice."""
 
 
 def candidates(
-    book: ProviderBook,
-    need: Needs,
-    *,
-    arch: str,
-    disks: int = 1,
-    local_disks: int = 0,
+    book: ProviderBook, need: Needs, *, arch: str, disks: int = 1, local_disks: int = 0
 ) -> tuple[str, ...]:
     """The machine types that sustain the disk, cheapest first: current, not burstable, two
     processors or more. With `local_disks`, the machine has that many local NVMe disks."""

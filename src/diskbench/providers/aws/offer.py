@@ -7,17 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.cost import (
-    restore_part,
-)
+from diskbench.catalog.cost import restore_part
 from diskbench.catalog.machine_book import MachineEntry
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import (
-    DiskSpec,
-    PricePart,
-    Rental,
-    Scope,
-)
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.asked import snapshot_option
 from diskbench.providers.aws.client import account_name
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest, AwsResolved, region_of

@@ -139,9 +139,7 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> A
         ids.append(_volume(order, listing, place, index))
         made.append(("delete_volume", {"VolumeId": ids[-1]}))
     running = order.until(
-        lambda: _running(order.ec2, instance_id),
-        f"instance {instance_id}",
-        order.timing.instance_s,
+        lambda: _running(order.ec2, instance_id), f"instance {instance_id}", order.timing.instance_s
     )
     return AwsProvisioned(running, _when_available(order, ids), place)
 

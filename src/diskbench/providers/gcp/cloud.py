@@ -48,9 +48,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
     name = "gcp"
 
     def __init__(
-        self,
-        timing: GceTiming = _TIMING,
-        ask_caller: Callable[[], str] = caller_cidr,
+        self, timing: GceTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
         super().__init__(GcpSessions(), timing)
         self.ask_caller = ask_caller
@@ -146,12 +144,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
         return rehearse(self.sessions, rental, self.reading)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         with giving_back(lease_id):
             compute = self.sessions.of_scope(scope, self.timing)

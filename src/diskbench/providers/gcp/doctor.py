@@ -128,11 +128,7 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
 
 
 def ask_service(
-    login: Login,
-    service: str,
-    path: str,
-    timing: GceTiming,
-    body: Mapping[str, Any] | None = None,
+    login: Login, service: str, path: str, timing: GceTiming, body: Mapping[str, Any] | None = None
 ) -> Any:  # noqa: ANN401 - a response of requests'
     """The answer of a service (`cloudresourcemanager`): to a POST with a body, else to a GET. An
     emulator answers for all of them at its one endpoint. Raises diskbench's errors where there is

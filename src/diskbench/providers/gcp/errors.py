@@ -6,12 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    RentalFailed,
-    Throttled,
-)
+from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed, Throttled
 from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 _LOG_IN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
@@ -141,6 +136,5 @@ def _of_login(error: Exception) -> DiskbenchError:
 
 def _no_answer(action: str, why: str) -> Throttled:
     return Throttled(
-        f"no answer to {action}: {why}",
-        look_at="look at the network and --endpoint-url",
+        f"no answer to {action}: {why}", look_at="look at the network and --endpoint-url"
     )

@@ -62,8 +62,7 @@ def typed_machine(
             field="instance_type",
         )  # fmt: skip
     raise InvalidValue(
-        f"{name} is not offered in {where}",
-        advice=f"it is in {', '.join(sorted(everywhere))}",
+        f"{name} is not offered in {where}", advice=f"it is in {', '.join(sorted(everywhere))}"
     )
 
 

@@ -9,12 +9,7 @@ from collections.abc import Iterator
 from diskbench.catalog.books import Books
 from diskbench.catalog.machine_book import machine_book
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import (
-    DiskSpec,
-    PricePart,
-    Rental,
-    Scope,
-)
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, GcpResolved, reach_of
 from diskbench.providers.gcp.machines import boot_type, candidates, shares_limit, too_small
 from diskbench.providers.skeleton.offer import (

@@ -13,11 +13,7 @@ class GcpOptions(Options):
     panel: ClassVar[str] = "Google Cloud"
 
     project: str | None = option(
-        None,
-        "Project (default: that of the credentials).",
-        metavar="ID",
-        in_key="no",
-        scopes=True,
+        None, "Project (default: that of the credentials).", metavar="ID", in_key="no", scopes=True
     )
     iap: bool = option(
         default=False,

@@ -61,11 +61,7 @@ def lag_of(compute: Compute) -> Lag[GcpInventory]:
 
 
 def give_back(
-    compute: Compute,
-    lease_id: str,
-    collection: str,
-    items: tuple[Item, ...],
-    failures: Failures,
+    compute: Compute, lease_id: str, collection: str, items: tuple[Item, ...], failures: Failures
 ) -> None:
     """Start the deletion of all `items`, then wait for each; failures are added to `failures`.
     Where something was not deleted before, what it may use is not waited for."""
@@ -90,12 +86,7 @@ def _start(compute: Compute, lease_id: str, collection: str, item: Item) -> Item
 
 
 def _end(
-    compute: Compute,
-    lease_id: str,
-    collection: str,
-    item: Item,
-    what: str,
-    operation: Item | None,
+    compute: Compute, lease_id: str, collection: str, item: Item, what: str, operation: Item | None
 ) -> None:
     """Complete one deletion, repeating it while the resource is in use; succeeds if it is gone."""
     limit_s, timing = compute.timing.delete_s, compute.timing

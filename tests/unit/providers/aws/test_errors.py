@@ -16,12 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 from tests.unit.providers.aws.rig import refusal
 
-from diskbench.errors import (
-    DiskbenchError,
-    InvalidValue,
-    NoCapacity,
-    Unanswered,
-)
+from diskbench.errors import DiskbenchError, InvalidValue, NoCapacity, Unanswered
 from diskbench.providers.aws import attach, provision, teardown
 from diskbench.providers.aws.errors import error_code, is_missing, of_code, of_state, translate
 

@@ -13,13 +13,7 @@ from pathlib import Path
 import yaml
 
 import diskbench.providers.gcp as package
-from diskbench.providers.gcp.doctor import (
-    NEEDS,
-    OPTIONAL,
-    permissions,
-    policy,
-    quotas,
-)
+from diskbench.providers.gcp.doctor import NEEDS, OPTIONAL, permissions, policy, quotas
 
 ROOT = Path(__file__).parents[4]
 BY_FUNCTION = {

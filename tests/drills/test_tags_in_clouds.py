@@ -135,7 +135,7 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
     )
     scope = Scope(provider="aws", region=REGION, endpoint=aws.endpoint)
     found = inventory(AwsSessions().of_scope(scope, AWS).edge("ec2", AWS), Which(ONE))
-    assert found.groups == ()
+    assert found.of("security-group") == []
     assert found.others == (f"security-group {made['GroupId']}",)
 
 

@@ -202,7 +202,7 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
     machine, place = _machine(order, listing)
     count = order.volume.count if order.volume else 0
     earlier = [
-        one for one in listing.items["volumes"] if order.is_earlier(tag(one, "Name") or "", count)
+        one for one in listing.of("volume") if order.is_earlier(tag(one, "Name") or "", count)
     ]
     if earlier:
         with reached(order, machine_of(order, AwsProvisioned(machine, (), place))) as guest:
@@ -228,12 +228,12 @@ def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
     """The lease's snapshot of its first volume, made or found, complete; with Fast Snapshot Restore
     where it was asked for. Raises RentalFailed."""
     listing = inventory(order.ec2, Which(order.lease), copies=True)
-    found = next(iter(listing.items["snapshots"]), None)
+    found = next(iter(listing.of("snapshot")), None)
     if found is None:
         fill()
         listing = inventory(order.ec2, Which(order.lease))
         first = order.disk_name(0)
-        volume = next(item for item in listing.items["volumes"] if tag(item, "Name") == first)
+        volume = next(item for item in listing.of("volume") if tag(item, "Name") == first)
         request = requests.create_snapshot(order.claim, str(volume["VolumeId"]), order.lab)
         note_create(order.lease)
         found = order.ec2.call("create_snapshot", request)

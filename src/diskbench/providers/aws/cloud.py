@@ -24,7 +24,6 @@ from diskbench.providers.aws.handover import hand_over, metrics
 from diskbench.providers.aws.inventory import (
     expiry_of,
     inventory,
-    kind_and_id,
     lease_of,
     owner_of,
     resource_name,
@@ -130,21 +129,13 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
             return [lease for leases in listed for lease in leases]
 
     def _in_region(self, scope: Scope, region: str) -> list[Found]:
-        resources = inventory(self._ec2(scope, region), copies=True).resources()
-        return by_lease(
-            scope.model_copy(update={"region": region}),
-            (
-                Tagged(
-                    lease_id,
-                    kind_and_id(kind, item),
-                    resource_name(kind, item),
-                    expiry_of(item),
-                    owner_of(item),
-                )
-                for kind, item in resources
-                if (lease_id := lease_of(item)) is not None
-            ),
-        )
+        listing = inventory(self._ec2(scope, region), copies=True)
+        tagged = [
+            Tagged(lease_id, told, resource_name(told, item), expiry_of(item), owner_of(item))
+            for told, item in listing.there.items()
+            if (lease_id := lease_of(item)) is not None
+        ]
+        return by_lease(scope.model_copy(update={"region": region}), tagged)
 
     @while_looking()
     def regions(self, scope: Scope) -> Sequence[str]:
@@ -184,9 +175,8 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         listing = inventory(self._ec2(scope), Which(lease_id))
         if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
             return None
-        last = max(
-            listing.items["instances"], key=lambda item: str(item.get("LaunchTime")), default=None
-        )
+        launched = sorted(listing.of("instance"), key=lambda item: str(item.get("LaunchTime")))
+        last = launched[-1] if launched else None
         if last is None:
             return f"EC2 lists no instance of lease {lease_id}"
         return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"

@@ -15,7 +15,7 @@ from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import API, AwsMachine, AwsResolved, AwsZone
-from diskbench.providers.aws.inventory import Item, inventory, kind_and_id, restored_in
+from diskbench.providers.aws.inventory import Item, inventory, restored_in
 from diskbench.providers.aws.machines import find_machine
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import (
@@ -48,8 +48,14 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
     if instance is None or instance["State"]["Name"] != "running":
         raise ended(instance or made.instance)
     machine = find_machine(order.ec2, details.machine.type, ())
-    root = [_root_volume(order, instance)] if kind == "root" else []
-    volumes = [_volume(order, str(item["VolumeId"])) for item in made.volumes] + root
+    ids = [str(item["VolumeId"]) for item in made.volumes]
+    if kind == "root":
+        device = instance.get("RootDeviceName")
+        mapped = instance.get("BlockDeviceMappings", [])
+        ids = [str(one["Ebs"]["VolumeId"]) for one in mapped if one.get("DeviceName") == device]
+        if not ids:
+            raise RentalFailed(f"instance {instance['InstanceId']} has no root volume at {device}")
+    volumes = [_volume(order, volume_id) for volume_id in ids]
     check(order.spec, details, made.place, instance, machine, volumes)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["Size"]) * GIB for v in volumes]
     return acquired(
@@ -68,18 +74,18 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
 def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[str, ...]:
     """Kinds and ids of all resources of the lease. A listing by tag may lag behind, so the
     resources known to exist are added."""
-    listed = inventory(order.ec2, Which(order.lease)).names()
     attached = [mapping["Ebs"]["VolumeId"] for mapping in instance.get("BlockDeviceMappings", [])]
-    volumes = [
-        f"volume {volume_id}" for volume_id in (*attached, *(v["VolumeId"] for v in made.volumes))
-    ]
-    known = [kind_and_id("instances", instance), *volumes]
-    known.append(kind_and_id("keys", {"KeyName": name_of(order.lease, "key")}))
+    known = {
+        *inventory(order.ec2, Which(order.lease)).names(),
+        f"instance {instance['InstanceId']}",
+        f"key-pair {name_of(order.lease, 'key')}",
+        *(f"volume {one}" for one in (*attached, *(item["VolumeId"] for item in made.volumes))),
+    }
     if order.spec.snapshot_of_fill:
-        known.append(kind_and_id("snapshots", {"SnapshotId": order.spec.snapshot}))
+        known.add(f"snapshot {order.spec.snapshot}")
     if made.group is not None:
-        known.append(kind_and_id("groups", {"GroupId": made.group}))
-    return tuple(sorted({*listed, *known}))
+        known.add(f"security-group {made.group}")
+    return tuple(sorted(known))
 
 
 def _volume(order: AwsOrder, volume_id: str) -> Item:
@@ -89,14 +95,6 @@ def _volume(order: AwsOrder, volume_id: str) -> Item:
             f"volume {volume_id} is not listed any more", advice="another program deleted it"
         )
     return volume
-
-
-def _root_volume(order: AwsOrder, instance: Item) -> Item:
-    root = instance.get("RootDeviceName")
-    for mapping in instance.get("BlockDeviceMappings", []):
-        if mapping.get("DeviceName") == root:
-            return _volume(order, str(mapping["Ebs"]["VolumeId"]))
-    raise RentalFailed(f"instance {instance['InstanceId']} has no root volume at {root}")
 
 
 def check(

@@ -6,7 +6,7 @@ resource after seconds, not at once (Amazon EC2 Developer Guide, "Eventual consi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from diskbench.providers.aws.requests import (
     of_lease,
 )
 from diskbench.providers.keys import lease_directory
+from diskbench.providers.skeleton.leases import Listed, parted
 from diskbench.providers.skeleton.provision import name_of
 
 Item = dict[str, Any]
@@ -31,10 +32,9 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of resource in messages, the fields of its id and name (None: a tag), the call that
-    lists it with the field of the answer, and the call that deletes one."""
+    """A kind of resource at EC2: the field of its id, the call that lists it with the field of the
+    answer, the call that deletes one, and the field of its name (None: a tag)."""
 
-    word: str
     id: str
     look: str
     found: str
@@ -43,34 +43,26 @@ class Kind:
 
 
 KINDS = {
-    "instances": Kind(
-        "instance", "InstanceId", "describe_instances", "Reservations", "terminate_instances"
-    ),
-    "volumes": Kind("volume", "VolumeId", "describe_volumes", "Volumes", "delete_volume"),
+    "instance": Kind("InstanceId", "describe_instances", "Reservations", "terminate_instances"),
+    "volume": Kind("VolumeId", "describe_volumes", "Volumes", "delete_volume"),
     # Addresses before their interfaces, and interfaces before their groups.
-    "addresses": Kind(
-        "address", "AllocationId", "describe_addresses", "Addresses", "release_address"
+    "address": Kind("AllocationId", "describe_addresses", "Addresses", "release_address"),
+    "network-interface": Kind(
+        "NetworkInterfaceId", "describe_network_interfaces", "NetworkInterfaces",
+        "delete_network_interface",
     ),
-    "interfaces": Kind(
-        "network-interface", "NetworkInterfaceId", "describe_network_interfaces",
-        "NetworkInterfaces", "delete_network_interface",
+    "security-group": Kind(
+        "GroupId", "describe_security_groups", "SecurityGroups", "delete_security_group",
+        "GroupName",
     ),
-    "groups": Kind(
-        "security-group", "GroupId", "describe_security_groups", "SecurityGroups",
-        "delete_security_group", "GroupName",
-    ),
-    "keys": Kind(
-        "key-pair", "KeyName", "describe_key_pairs", "KeyPairs", "delete_key_pair", "KeyName"
-    ),
+    "key-pair": Kind("KeyName", "describe_key_pairs", "KeyPairs", "delete_key_pair", "KeyName"),
     # Images before their snapshots; only those that the user named.
-    "images": Kind("image", "ImageId", "describe_images", "Images", "deregister_image"),
-    "snapshots": Kind(
-        "snapshot", "SnapshotId", "describe_snapshots", "Snapshots", "delete_snapshot"
-    ),
+    "image": Kind("ImageId", "describe_images", "Images", "deregister_image"),
+    "snapshot": Kind("SnapshotId", "describe_snapshots", "Snapshots", "delete_snapshot"),
 }  # fmt: skip
-"""The kinds that a lease may have, in the order in which they are deleted. diskbench makes no
-addresses."""
-_COPIES = {"images": {"Owners": ["self"]}, "snapshots": {"OwnerIds": ["self"]}}
+"""The kinds that a lease may have, by their names in messages, in the order in which they are
+deleted. diskbench makes no addresses."""
+_COPIES = {"image": {"Owners": ["self"]}, "snapshot": {"OwnerIds": ["self"]}}
 """Kinds onto which AWS Backup and Data Lifecycle Manager copy all tags of a volume or machine, the
 name too: so the name of a disk or machine does not prove that they are ours. diskbench makes one
 snapshot at most, with a name that nothing else of a lease has. And what lists the account's own."""
@@ -79,35 +71,36 @@ ENDING = frozenset({"shutting-down", "terminated"})
 
 
 @dataclass(frozen=True)
-class AwsInventory:
-    """Resources by kind: instances that ended too, as long as EC2 lists them, and only interfaces
-    that are not deleted with a machine."""
+class AwsInventory(Listed[Item]):
+    """Resources by kind and id (`volume vol-0abc`): instances that ended too, as long as EC2 lists
+    them, and only interfaces that are not deleted with a machine."""
 
-    items: Mapping[str, Sequence[Item]]
-    others: tuple[str, ...] = ()
-    """Kinds and ids of resources that carry the lease's tag but do not belong to it."""
+    def of(self, kind: str) -> list[Item]:
+        """The resources of a kind."""
+        return [item for name, item in self.meant.items() if name.startswith(f"{kind} ")]
 
-    def resources(self) -> Iterator[tuple[str, Item]]:
-        """All resources that are there, each with its kind."""
-        for kind, items in self.items.items():
-            for item in items:
-                if kind != "instances" or item["State"]["Name"] not in ENDED:
-                    yield kind, item
+    @property
+    def there(self) -> dict[str, Item]:
+        """All but the instances that ended."""
+        return {
+            told: item
+            for told, item in self.meant.items()
+            if not (told.startswith("instance ") and item["State"]["Name"] in ENDED)
+        }
 
     def names(self) -> tuple[str, ...]:
-        """Kinds and ids of all resources."""
-        return tuple(kind_and_id(kind, item) for kind, item in self.resources())
+        return tuple(self.there)
 
     @property
     def live(self) -> Sequence[Item]:
         """The instances that are neither ending nor ended, oldest first."""
-        going = [one for one in self.items["instances"] if one["State"]["Name"] not in ENDING]
+        going = [one for one in self.of("instance") if one["State"]["Name"] not in ENDING]
         return sorted(going, key=lambda item: str(item.get("LaunchTime")))
 
     @property
     def ended(self) -> Sequence[Item]:
         """The instances that are ending or have ended."""
-        return [one for one in self.items["instances"] if one["State"]["Name"] in ENDING]
+        return [one for one in self.of("instance") if one["State"]["Name"] in ENDING]
 
 
 def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = False) -> AwsInventory:
@@ -116,27 +109,22 @@ def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = Fals
     errors."""
     filters = of_lease(which.lease_id) if which else of_any_lease()
     kinds = [kind for kind in KINDS if copies or kind not in _COPIES]
-    listed = {kind: _listed(ec2, kind, filters) for kind in kinds}
-    if which is None:
-        return AwsInventory(listed)
-    meant = {
-        kind: [
-            one for one in items if which.takes(resource_name(kind, one), kind_and_id(kind, one))
-        ]
-        for kind, items in listed.items()
-    }
-    others = set(AwsInventory(listed).names()) - set(AwsInventory(meant).names())
-    return AwsInventory(meant, tuple(sorted(others)))
+    listed = {kind_and_id(kind, one): one for kind in kinds for one in _listed(ec2, kind, filters)}
+    ours = parted(
+        listed, lambda name, item: which is None or which.takes(resource_name(name, item), name)
+    )
+    others = AwsInventory({name: listed[name] for name in ours.others}, ())
+    return AwsInventory(ours.meant, tuple(sorted(others.names())))
 
 
 def _listed(ec2: AwsClient, kind: str, filters: list[dict[str, Any]]) -> list[Item]:
     how = KINDS[kind]
     listed = ec2.listed(how.look, how.found, {"Filters": filters, **_COPIES.get(kind, {})})
-    if kind == "instances":
+    if kind == "instance":
         return [item for reservation in listed for item in reservation["Instances"]]
-    if kind == "volumes":
+    if kind == "volume":
         return [item for item in listed if item["State"] not in {"deleting", "deleted"}]
-    if kind == "interfaces":
+    if kind == "network-interface":
         return [item for item in listed if item["Status"] == "available"]
     return listed
 
@@ -149,29 +137,23 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
     tagged = inventory(ec2, which, copies=True)
     if which.copied:
         return tagged
-
-    def made(kind: str) -> list[str]:
-        resources = (resource.partition(" ") for resource in which.made)
-        return [identifier for word, _, identifier in resources if word == KINDS[kind].word]
-
-    def is_ours(kind: str, item: Item) -> bool:
-        """By its name, or, where no tag is listed yet, by its id."""
-        told = kind_and_id(kind, item)
-        by_id = not item.get("Tags") and told in which.made
-        return by_id or which.takes(resource_name(kind, item), told)
-
-    items = dict(tagged.items)
+    made = [resource.partition(" ") for resource in which.made]
+    found = dict(tagged.meant)
     for kind, name, values in (
-        ("instances", "instance-id", made("instances")),
-        ("volumes", "volume-id", made("volumes")),
-        ("groups", "group-name", [name_of(which.lease_id, "group")]),
-        ("keys", "key-name", [name_of(which.lease_id, "key")]),
+        ("instance", "instance-id", [one for word, _, one in made if word == "instance"]),
+        ("volume", "volume-id", [one for word, _, one in made if word == "volume"]),
+        ("security-group", "group-name", [name_of(which.lease_id, "group")]),
+        ("key-pair", "key-name", [name_of(which.lease_id, "key")]),
     ):
-        known = {kind_and_id(kind, item) for item in items[kind]}
-        more = _listed(ec2, kind, [{"Name": name, "Values": values}]) if values else []
-        ours = [one for one in more if is_ours(kind, one) and kind_and_id(kind, one) not in known]
-        items[kind] = [*items[kind], *ours]
-    return replace(tagged, items=items)
+        for item in _listed(ec2, kind, [{"Name": name, "Values": values}]) if values else ():
+            told = kind_and_id(kind, item)
+            # By its name, or, where no tag is listed yet, by its id.
+            by_id = not item.get("Tags") and told in which.made
+            if by_id or which.takes(resource_name(told, item), told):
+                found.setdefault(told, item)
+    kinds = list(KINDS)
+    in_order = sorted(found, key=lambda told: kinds.index(told.partition(" ")[0]))
+    return replace(tagged, meant={told: found[told] for told in in_order})
 
 
 def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
@@ -188,15 +170,16 @@ def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
 
 def kind_and_id(kind: str, item: Item) -> str:
     """Kind and id of a resource: `volume vol-0abc`."""
-    return f"{KINDS[kind].word} {item[KINDS[kind].id]}"
+    return f"{kind} {item[KINDS[kind].id]}"
 
 
-def resource_name(kind: str, item: Item) -> str | None:
-    """The resource's name: EC2's own where the kind has names, else its Name tag. None for one that
-    was copied, whose name means nothing."""
+def resource_name(told: str, item: Item) -> str | None:
+    """The name of the resource that is `told` by kind and id: EC2's own where the kind has names,
+    else its Name tag. None for one that was copied, whose name means nothing."""
+    kind = told.partition(" ")[0]
     name = KINDS[kind].name
     found = str(item[name]) if name else tag(item, "Name")
-    own = kind == "snapshots" and found == name_of(lease_of(item) or "", SNAPSHOT)
+    own = kind == "snapshot" and found == name_of(lease_of(item) or "", SNAPSHOT)
     return found if kind not in _COPIES or own else None
 
 

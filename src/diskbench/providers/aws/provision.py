@@ -49,7 +49,10 @@ def provision(order: AwsOrder) -> AwsProvisioned:
     machine that ended.
     """
     listing = inventory(order.ec2, Which(order.lease))
-    _key_pair(order, listing)
+    if not listing.of("key-pair"):
+        note_create(order.lease)
+        request = requests.import_key_pair(order)
+        order.ec2.tried("import_key_pair", request, {"InvalidKeyPair.Duplicate"})
     own = None if order.spec.security_group else _security_group(order, listing)
     group = order.spec.security_group or own
     assert group is not None, "the lease has a group of its own where the user named none"
@@ -67,18 +70,9 @@ def provision(order: AwsOrder) -> AwsProvisioned:
     return replace(made, group=own)
 
 
-def _key_pair(order: AwsOrder, listing: AwsInventory) -> None:
-    if listing.items["keys"]:
-        return
-    note_create(order.lease)
-    order.ec2.tried(
-        "import_key_pair", requests.import_key_pair(order), {"InvalidKeyPair.Duplicate"}
-    )
-
-
 def _security_group(order: AwsOrder, listing: AwsInventory) -> str:
     """The lease's own group, open to one network."""
-    groups = listing.items["groups"]
+    groups = listing.of("security-group")
     group = str(groups[0]["GroupId"]) if groups else _new_group(order)
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
@@ -154,38 +148,32 @@ def next_volumes(order: AwsOrder, listing: AwsInventory, place: AwsZone) -> tupl
 
 
 def _when_available(order: AwsOrder, ids: Sequence[str]) -> tuple[Item, ...]:
+    limit_s = order.timing.volume_s
     return tuple(
-        order.until(
-            partial(_available, order.ec2, volume_id), f"volume {volume_id}", order.timing.volume_s
-        )
-        for volume_id in ids
+        order.until(partial(_available, order.ec2, one), f"volume {one}", limit_s) for one in ids
     )
 
 
 def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Item:
     request = requests.run_instances(order, group, place, generation)
-    what = f"the launch in {place.name}"
-    made = order.until(partial(_launched, order, request), what, order.timing.volume_s)
+
+    def launched() -> Item | Still:
+        note_create(order.lease)
+        made = order.ec2.tried("run_instances", request, NEW_THINGS)
+        return Still(f"not known yet: {made.state}") if isinstance(made, Still) else made
+
+    answer = order.until(launched, f"the launch in {place.name}", order.timing.volume_s)
+    made: Item = answer["Instances"][0]
     order.watch.note(
         f"instance {made['InstanceId']} is starting: {order.details.machine.type} in {place.zone}"
     )
     return made
 
 
-def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
-    """The instance; Still while EC2 does not know the lease's new key pair or group yet."""
-    note_create(order.lease)
-    made = order.ec2.tried("run_instances", request, NEW_THINGS)
-    if isinstance(made, Still):
-        return Still(f"not known yet: {made.state}")
-    instance: Item = made["Instances"][0]
-    return instance
-
-
 def _volume(order: AwsOrder, listing: AwsInventory, place: AwsZone, index: int) -> str:
     """Make or find the disk number `index` in this zone; returns its id."""
     name = order.disk_name(index)
-    for item in listing.items["volumes"]:
+    for item in listing.of("volume"):
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
     request = requests.create_volume(order, place.zone, index)
@@ -247,14 +235,11 @@ def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
     """Delete what was made in a zone without capacity, by the ids that its creates returned and by
     the listing; a failed deletion is left to the release."""
     listing = inventory(order.ec2, Which(order.lease))
-    deletions = [
+    free = [volume for volume in listing.of("volume") if volume["State"] == "available"]
+    listed = [
         *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in listing.live),
-        *(("delete_volume", {"VolumeId": v["VolumeId"]}) for v in listing.items["volumes"]
-          if v["State"] == "available"),
-    ]  # fmt: skip
-    for operation, request in [
-        *made,
-        *(deletion for deletion in deletions if deletion not in made),
-    ]:
+        *(("delete_volume", {"VolumeId": volume["VolumeId"]}) for volume in free),
+    ]
+    for operation, request in [*made, *(one for one in listed if one not in made)]:
         with contextlib.suppress(DiskbenchError):
             order.ec2.call(operation, request)

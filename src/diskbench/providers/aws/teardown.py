@@ -24,6 +24,7 @@ from diskbench.providers.aws.inventory import (
     restored_in,
     tag,
 )
+from diskbench.providers.aws.provision import describe_instance
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, noting
 from diskbench.providers.waits import Still, until
@@ -49,12 +50,16 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
 
     def give_back(listing: AwsInventory, failures: Failures) -> None:
         _terminate(ec2, listing, timing, failures)
-        _restores(ec2, listing, failures)
-        for kind, items in listing.items.items():
-            for item in items if kind != "instances" else ():
-                what = kind_and_id(kind, item)
+        for item in listing.of("snapshot"):
+            # Fast Snapshot Restore of the lease's own is billed by the hour.
+            name = item["SnapshotId"]
+            with noting(failures, f"snapshot {name}", is_missing):
+                for zone in restored_in(ec2, name) or ():
+                    ec2.call("disable_fast_snapshot_restores", requests.restore_fast(name, zone))
+        for what, item in listing.meant.items():
+            if not what.startswith("instance "):
                 with noting(failures, what, is_missing):
-                    until(partial(_deleted, ec2, kind, item), what, timing.delete_s, timing)
+                    until(partial(_deleted, ec2, what, item), what, timing.delete_s, timing)
 
     lag = Lag(timing, partial(unlisted_s, which, timing), timing.delete_s, timing.settle_repeats)
     skeleton.release(which, ec2.session.region, list_lease, give_back, lag=lag)
@@ -64,39 +69,25 @@ def _terminate(
     ec2: AwsClient, listing: AwsInventory, timing: AwsTiming, failures: Failures
 ) -> None:
     """Terminate all of them, then wait for each."""
-    ids = {
-        kind_and_id(kind, item): item["InstanceId"]
-        for kind, item in listing.resources()
-        if kind == "instances"
-    }
-    for what, instance_id in ids.items():
+    machines = [what for what in listing.names() if what.startswith("instance ")]
+    for what in machines:
         with noting(failures, what, is_missing):
-            ec2.call("terminate_instances", {"InstanceIds": [instance_id]})
-    for what, instance_id in ids.items():
+            ec2.call("terminate_instances", {"InstanceIds": [_id(what)]})
+    for what in machines:
         if what not in failures:
             with noting(failures, what, is_missing):
-                until(partial(_ended, ec2, instance_id), what, timing.terminate_s, timing)
-
-
-def _restores(ec2: AwsClient, listing: AwsInventory, failures: Failures) -> None:
-    """End Fast Snapshot Restore of the lease's snapshots, which is billed by the hour."""
-    for item in listing.items["snapshots"]:
-        name = item["SnapshotId"]
-        with noting(failures, kind_and_id("snapshots", item), is_missing):
-            for zone in restored_in(ec2, name) or ():
-                ec2.call("disable_fast_snapshot_restores", requests.restore_fast(name, zone))
+                until(partial(_ended, ec2, _id(what)), what, timing.terminate_s, timing)
 
 
 def _ended(ec2: AwsClient, instance_id: str) -> bool | Still:
-    request = {"InstanceIds": [instance_id]}
-    answer = ec2.found("describe_instances", "Reservations", request)
-    states = [item["State"]["Name"] for reservation in answer for item in reservation["Instances"]]
-    return True if all(state in ENDED for state in states) else Still(states[0])
+    instance = describe_instance(ec2, instance_id)
+    state = instance["State"]["Name"] if instance else "terminated"
+    return True if state in ENDED else Still(state)
 
 
-def _deleted(ec2: AwsClient, kind: str, item: Item) -> bool | Still:
+def _deleted(ec2: AwsClient, what: str, item: Item) -> bool | Still:
     """Delete one resource; Still while a resource deleted just now still depends on it."""
-    how = KINDS[kind]
+    how = KINDS[what.partition(" ")[0]]
     answer = ec2.tried(how.delete, {how.id: item[how.id]}, LATER, missing_ok=True)
     return answer if isinstance(answer, Still) else True
 
@@ -104,19 +95,19 @@ def _deleted(ec2: AwsClient, kind: str, item: Item) -> bool | Still:
 def lease_ids(ec2: AwsClient, which: Which) -> Iterator[str]:
     """The ids of all resources of the lease, including those that are deleted with the machine."""
     listing = inventory_by_all(ec2, which)
-    for kind, item in listing.resources():
-        yield _id(kind, item)
-        if kind == "instances" and "SpotInstanceRequestId" in item:
+    for what, item in listing.there.items():
+        # A key pair is listed by name but tagged by its id.
+        yield str(item["KeyPairId"]) if what.startswith("key-pair ") else _id(what)
+        if what.startswith("instance ") and "SpotInstanceRequestId" in item:
             yield str(item["SpotInstanceRequestId"])
     request: dict[str, Any] = {"Filters": requests.of_lease(which.lease_id)}
     for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request):
-        if which.takes(tag(item, "Name"), kind_and_id("interfaces", item)):
+        if which.takes(tag(item, "Name"), kind_and_id("network-interface", item)):
             yield str(item["NetworkInterfaceId"])
 
 
-def _id(kind: str, item: Item) -> str:
-    """The id that tags need; a key pair is listed by name but tagged by its id."""
-    return str(item["KeyPairId"]) if kind == "keys" else kind_and_id(kind, item).partition(" ")[2]
+def _id(what: str) -> str:
+    return what.partition(" ")[2]
 
 
 def unlisted_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float | None:
@@ -131,7 +122,7 @@ def unlisted_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float | 
     except FileNotFoundError:
         if which.made:
             return None
-        items = [item for _, item in first.resources()]
+        items = first.there.values()
         if any((expiry_of(item) or math.inf) <= time.time() for item in items):
             return None
         made = [item[key].timestamp() for item in items for key in _TIMES if key in item]

@@ -20,8 +20,9 @@ from diskbench.providers.aws.requests import (
     LEASE_TAG,
     OWNER_TAG,
     SNAPSHOT,
-    of_any_lease,
+    Request,
     of_lease,
+    only,
 )
 from diskbench.providers.keys import lease_directory
 from diskbench.providers.skeleton.leases import Listed, parted
@@ -107,9 +108,9 @@ def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = Fals
     """The resources of one lease, or all that carry the tag of any lease; with `copies`, also the
     account's images and snapshots with the tag, at the cost of two more calls. Raises diskbench's
     errors."""
-    filters = of_lease(which.lease_id) if which else of_any_lease()
+    request = of_lease(which.lease_id if which else None)
     kinds = [kind for kind in KINDS if copies or kind not in _COPIES]
-    listed = {kind_and_id(kind, one): one for kind in kinds for one in _listed(ec2, kind, filters)}
+    listed = {kind_and_id(kind, one): one for kind in kinds for one in _listed(ec2, kind, request)}
     ours = parted(
         listed, lambda name, item: which is None or which.takes(resource_name(name, item), name)
     )
@@ -117,9 +118,9 @@ def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = Fals
     return AwsInventory(ours.meant, tuple(sorted(others.names())))
 
 
-def _listed(ec2: AwsClient, kind: str, filters: list[dict[str, Any]]) -> list[Item]:
+def _listed(ec2: AwsClient, kind: str, request: Request) -> list[Item]:
     how = KINDS[kind]
-    listed = ec2.listed(how.look, how.found, {"Filters": filters, **_COPIES.get(kind, {})})
+    listed = ec2.listed(how.look, how.found, {**request, **_COPIES.get(kind, {})})
     if kind == "instance":
         return [item for reservation in listed for item in reservation["Instances"]]
     if kind == "volume":
@@ -145,7 +146,7 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
         ("security-group", "group-name", [name_of(which.lease_id, "group")]),
         ("key-pair", "key-name", [name_of(which.lease_id, "key")]),
     ):
-        for item in _listed(ec2, kind, [{"Name": name, "Values": values}]) if values else ():
+        for item in _listed(ec2, kind, only(**{name: values})) if values else ():
             told = kind_and_id(kind, item)
             # By its name, or, where no tag is listed yet, by its id.
             by_id = not item.get("Tags") and told in which.made
@@ -159,9 +160,9 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
 def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
     """Zone → state of Fast Snapshot Restore of a snapshot, where it is not off. None where the
     caller may not know. Raises diskbench's errors."""
-    request = {"Filters": [{"Name": "snapshot-id", "Values": [snapshot_id]}]}
+    request, kind = only(snapshot_id=[snapshot_id]), "FastSnapshotRestores"
     try:
-        listed = ec2.listed("describe_fast_snapshot_restores", "FastSnapshotRestores", request)
+        listed = ec2.listed("describe_fast_snapshot_restores", kind, request)
     except AccessDenied:
         return None
     states = {str(one["AvailabilityZone"]): str(one["State"]) for one in listed}

@@ -101,13 +101,10 @@ def _new_group(order: AwsOrder) -> str:
     made = order.ec2.tried("create_security_group", request, {"InvalidGroup.Duplicate"})
     if isinstance(made, dict):
         return str(made["GroupId"])
-    filter_values = {"group-name": request["GroupName"], "vpc-id": vpc}
-    filters = [{"Name": name, "Values": [value]} for name, value in filter_values.items()]
+    named = requests.only(group_name=[request["GroupName"]], vpc_id=[vpc])
 
     def ask() -> str | Still:
-        groups = order.ec2.listed(
-            "describe_security_groups", "SecurityGroups", {"Filters": filters}
-        )
+        groups = order.ec2.listed("describe_security_groups", "SecurityGroups", named)
         return str(groups[0]["GroupId"]) if groups else Still("not listed yet")
 
     what = f"security-group {request['GroupName']}"

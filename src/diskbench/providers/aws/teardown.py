@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Collection, Iterator
 from functools import partial
-from typing import Any
 
 from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
@@ -100,7 +99,7 @@ def lease_ids(ec2: AwsClient, which: Which) -> Iterator[str]:
         yield str(item["KeyPairId"]) if what.startswith("key-pair ") else _id(what)
         if what.startswith("instance ") and "SpotInstanceRequestId" in item:
             yield str(item["SpotInstanceRequestId"])
-    request: dict[str, Any] = {"Filters": requests.of_lease(which.lease_id)}
+    request = requests.of_lease(which.lease_id)
     for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request):
         if which.takes(tag(item, "Name"), kind_and_id("network-interface", item)):
             yield str(item["NetworkInterfaceId"])

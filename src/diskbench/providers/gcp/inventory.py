@@ -127,8 +127,8 @@ def describe(compute: Compute, collection: str, scope: str, name: str) -> Item |
     return compute.found(where, request)
 
 
-_MADE = ("instances", "disks", "firewalls", "snapshots")
-"""The collections in which diskbench makes something itself."""
+MADE = ("instances", "disks", "firewalls", "snapshots")
+"""The collections in which diskbench makes something itself, in order of dependence."""
 
 
 @dataclass(frozen=True)
@@ -179,4 +179,4 @@ def linked(link: str) -> Sent | None:
     """What a link names; None for what diskbench makes none of."""
     collection, name = last(link.rpartition("/")[0]), last(link)
     scope = re.search("/(?:zones|regions)/([^/]+)/", link)
-    return Sent(collection, scope[1] if scope else "", name) if collection in _MADE else None
+    return Sent(collection, scope[1] if scope else "", name) if collection in MADE else None

@@ -12,6 +12,7 @@ from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import Compute, Item, finish, last
 from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import (
+    MADE,
     GcpInventory,
     describe,
     inventory,
@@ -23,9 +24,6 @@ from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, noting
 from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.waits import Still, until
-
-_ORDER = ("instances", "disks", "firewalls", "snapshots")
-"""Collections in order of dependence."""
 
 
 def release(compute: Compute, which: Which) -> None:
@@ -47,7 +45,7 @@ def release(compute: Compute, which: Which) -> None:
         return listed.also(unlisted)
 
     def work_off(listing: GcpInventory, failures: Failures) -> None:
-        for collection in _ORDER:
+        for collection in MADE:
             give_back(compute, which.lease_id, collection, listing.of(collection), failures)
 
     skeleton.release(which, f"project {compute.project}", list_lease, work_off, lag=lag_of(compute))
@@ -127,14 +125,9 @@ def last_end(lease_id: str, compute: Compute) -> str:
     machine = name_of(lease_id, "machine")
     request = {"filter": f'targetLink eq ".*/instances/{machine}"'}
     with contextlib.suppress(DiskbenchError):
-        operations = [
-            operation
-            for operation in compute.listed_everywhere(
-                "globalOperations", request, holds="operations"
-            )
-            if operation.get("operationType") not in {"insert", "attachDisk", "setDiskAutoDelete"}
-        ]
-        if operations:
+        listed = compute.listed_everywhere("globalOperations", request, holds="operations")
+        makes = {"insert", "attachDisk", "setDiskAutoDelete"}
+        if operations := [one for one in listed if one.get("operationType") not in makes]:
             newest = max(operations, key=lambda operation: str(operation.get("insertTime", "")))
             message = newest.get("statusMessage") or newest.get("operationType")
             return f"{message} by {newest.get('user', 'nobody we know')}"

@@ -24,7 +24,7 @@ BY_FUNCTION = {
 INDIRECT = {
     "instances.delete", "disks.delete", "firewalls.delete", "snapshots.delete", "disks.insert",
     "regionDisks.delete", "regionDisks.get", "regionDisks.insert",
-    "zoneOperations.get", "regionOperations.get",
+    "zoneOperations.get", "regionOperations.get", "globalOperations.get",
 }  # fmt: skip
 """What is called by a name that is made of a resource's place or of a loop."""
 

@@ -19,30 +19,25 @@ from diskbench.errors import RentalFailed
 from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.disk_request import AwsZone
-from diskbench.providers.aws.inventory import (
+from diskbench.providers.aws.leases import (
     ENDING,
     AwsInventory,
     Item,
+    describe_instance,
+    describe_volume,
     inventory,
     note_create,
     restored_in,
     tag,
 )
 from diskbench.providers.aws.plugin import AwsOptions
-from diskbench.providers.aws.provision import (
-    AwsProvisioned,
-    describe_instance,
-    describe_volume,
-    ended,
-    next_volumes,
-)
+from diskbench.providers.aws.provision import AwsProvisioned, ended, next_volumes
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import Guest, GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import (
     Machine,
     await_gone,
     disks_before_ours,
-    disks_now,
     keys_of,
     reached,
     verified,
@@ -111,8 +106,8 @@ def stores(order: AwsOrder, guest: Guest) -> tuple[GuestDisk, ...]:
     """The requested local disks of the machine."""
     local = order.details.machine.local
     assert local is not None, "resolve refuses a machine without disks of its own"
-    guest_disks = disks_now(order, guest)
-    return find_stores(guest_disks, order.details.requested.count, local.size_gb)
+    shown = order.ask_guest("its disks", lambda: disks(guest.host))
+    return find_stores(shown, order.details.requested.count, local.size_gb)
 
 
 def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
@@ -297,11 +292,11 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
         states = [str(attachment["State"]) for attachment in current.get("Attachments", [])]
         if "detaching" not in states:
             request = requests.detach_volume(volume_id, instance_id)
-            order.ec2.tried("detach_volume", request, GOING, missing_ok=True)
+            order.ec2.tried("detach_volume", request, GOING, gone=True)
         return Still(next(iter(states), str(current["State"])))
 
     def deleted() -> bool | Still:
-        answer = order.ec2.tried("delete_volume", {"VolumeId": volume_id}, GOING, missing_ok=True)
+        answer = order.ec2.tried("delete_volume", {"VolumeId": volume_id}, GOING, gone=True)
         return Still("still in use") if isinstance(answer, Still) else True
 
     what = f"volume {volume_id}"

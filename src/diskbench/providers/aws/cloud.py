@@ -21,11 +21,13 @@ from diskbench.providers.aws.client import ANY_REGION, AwsClient, AwsSessions, A
 from diskbench.providers.aws.disk_request import AwsResolved, disk_request, region_of
 from diskbench.providers.aws.doctor import date_of, examine, quotas, rehearse
 from diskbench.providers.aws.handover import hand_over, metrics
-from diskbench.providers.aws.inventory import (
+from diskbench.providers.aws.leases import (
     expiry_of,
     inventory,
+    lease_ids,
     lease_of,
     owner_of,
+    release,
     resource_name,
     why_ended,
 )
@@ -35,7 +37,6 @@ from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import provision
 from diskbench.providers.aws.refresh import refreshed
 from diskbench.providers.aws.requests import AwsOrder
-from diskbench.providers.aws.teardown import lease_ids, release
 from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr

@@ -13,9 +13,11 @@ from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import AwsZone
 from diskbench.providers.aws.errors import error_code, is_missing, of_state
-from diskbench.providers.aws.inventory import (
+from diskbench.providers.aws.leases import (
     AwsInventory,
     Item,
+    describe_instance,
+    describe_volume,
     inventory,
     note_create,
     tag,
@@ -191,19 +193,6 @@ def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
     if state == "pending":
         return Still(state)
     raise ended(instance)
-
-
-def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
-    """One instance as EC2 describes it; None while it is not listed yet or no longer listed."""
-    request = {"InstanceIds": [instance_id]}
-    reservations = ec2.found("describe_instances", "Reservations", request)
-    return next((item for group in reservations for item in group["Instances"]), None)
-
-
-def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
-    """One volume as EC2 describes it; None while it is not listed yet or no longer listed."""
-    request = {"VolumeIds": [volume_id]}
-    return next(iter(ec2.found("describe_volumes", "Volumes", request)), None)
 
 
 def ended(instance: Item) -> DiskbenchError:

@@ -19,24 +19,24 @@ from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import Item, change, last
 from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, tunnel
 from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing
-from diskbench.providers.gcp.inventory import (
+from diskbench.providers.gcp.leases import (
     LIVE,
     GcpInventory,
     attached,
     describe,
+    give_back,
     inventory,
+    lag_of,
     place,
     scope_of,
 )
 from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone, unless_there
 from diskbench.providers.gcp.requests import GcpOrder
-from diskbench.providers.gcp.teardown import give_back, lag_of
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.skeleton.handover import (
     Machine,
     check_size,
     disks_before_ours,
-    disks_now,
     keys_of,
     verified,
 )
@@ -104,8 +104,8 @@ def local_ssds(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[Gue
         if disk.get("type") == "SCRATCH" and disk.get("diskSizeGb")
     ]
     size_gib = sizes_gib[0] if sizes_gib else order.details.machine.local_ssd_gib
-    guest_disks = disks_now(order, guest)
-    return find_local(guest_disks, requested.count, requested.interface or "nvme", size_gib)
+    shown = order.ask_guest("its disks", lambda: disks(guest.host))
+    return find_local(shown, requested.count, requested.interface or "nvme", size_gib)
 
 
 def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:

@@ -11,7 +11,7 @@ from diskbench.model.rental import Acquired, Which
 from diskbench.providers.gcp import attach, requests
 from diskbench.providers.gcp.client import API, Item, last
 from diskbench.providers.gcp.disk_request import GcpResolved
-from diskbench.providers.gcp.inventory import attached, inventory, linked, place, scope_of
+from diskbench.providers.gcp.leases import attached, inventory, linked, place, scope_of
 from diskbench.providers.gcp.provision import GcpProvisioned, shown
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk, await_prepared

@@ -13,9 +13,10 @@ from diskbench.model.rental import Claim, DiskSpec, Which
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import Item, change, finish
 from diskbench.providers.gcp.errors import exists_already, maintenance_needed
-from diskbench.providers.gcp.inventory import (
+from diskbench.providers.gcp.leases import (
     STARTING,
     describe,
+    give_back,
     inventory,
     place,
     scope_of,
@@ -23,7 +24,6 @@ from diskbench.providers.gcp.inventory import (
 )
 from diskbench.providers.gcp.machines import maintenance
 from diskbench.providers.gcp.requests import GcpOrder
-from diskbench.providers.gcp.teardown import give_back
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still

@@ -64,13 +64,14 @@ def test_the_project_is_that_of_the_credentials_unless_it_is_typed(key_file: Pat
     assert log_in("my-project", None).project == "my-project"
 
 
-def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials() -> None:
+def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials(monkeypatch) -> None:
     login = log_in("my-project", EMULATOR)
     assert isinstance(login.credentials, AnonymousCredentials)
     assert login.emulated
-    assert log_in(None, EMULATOR, {"GOOGLE_CLOUD_PROJECT": "told"}).project == "told"
     with pytest.raises(InvalidValue, match="no Google Cloud project"):
-        log_in(None, EMULATOR, {})
+        log_in(None, EMULATOR)
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "told")
+    assert log_in(None, EMULATOR).project == "told"
 
 
 def test_googles_token_never_goes_out_in_the_clear(key_file: Path) -> None:

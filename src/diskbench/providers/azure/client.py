@@ -23,13 +23,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from diskbench.errors import (
-    AccessDenied,
-    Busy,
-    InvalidValue,
-    NotListedYet,
-    Unanswered,
-)
+from diskbench.errors import AccessDenied, Busy, InvalidValue, NotListedYet, Unanswered
 from diskbench.extras import missing
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope

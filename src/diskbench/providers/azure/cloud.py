@@ -68,9 +68,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     name = "azure"
 
     def __init__(
-        self,
-        timing: AzureTiming = _TIMING,
-        ask_caller: Callable[[], str] = caller_cidr,
+        self, timing: AzureTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
         super().__init__(AzureSessions(), timing)
         self.ask_caller = ask_caller
@@ -166,12 +164,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         return rehearse(self.sessions, rental, self.reading)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         with giving_back(lease_id):
             which = Which(lease_id, made, copied)

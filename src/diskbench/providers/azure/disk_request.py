@@ -278,11 +278,7 @@ class AzureResolved(RentalDetails):
     """Warnings for the user before renting."""
 
 
-_CLOUDS = (
-    "management.azure.com",
-    "management.chinacloudapi.cn",
-    "management.usgovcloudapi.net",
-)
+_CLOUDS = ("management.azure.com", "management.chinacloudapi.cn", "management.usgovcloudapi.net")
 """Azure's own resource managers (azure-mgmt-core 1.6, get_arm_endpoints)."""
 
 

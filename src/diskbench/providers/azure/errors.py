@@ -13,13 +13,7 @@ import ssl
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    HostUnavailable,
-    Throttled,
-    Unanswered,
-)
+from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable, Throttled, Unanswered
 from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 if TYPE_CHECKING:

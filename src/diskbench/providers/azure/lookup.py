@@ -12,12 +12,7 @@ from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.providers.azure.client import (
-    API,
-    AzureClient,
-    region_of,
-    resource_skus,
-)
+from diskbench.providers.azure.client import API, AzureClient, region_of, resource_skus
 from diskbench.providers.azure.disk_request import (
     DEFAULT_OS_GIB,
     AzureDiskRequest,

@@ -8,12 +8,7 @@ from typing import Any
 
 from diskbench.catalog.books import Books, ProviderBook
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import (
-    DiskSpec,
-    PricePart,
-    Rental,
-    Scope,
-)
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.azure.client import Azure
 from diskbench.providers.azure.disk_request import (
     DEFAULT_OS_GIB,

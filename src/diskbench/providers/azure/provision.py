@@ -17,14 +17,7 @@ from diskbench.errors import (
     RentalFailed,
 )
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.client import (
-    DISKS,
-    MACHINES,
-    AzureClient,
-    Item,
-    Query,
-    kind_of,
-)
+from diskbench.providers.azure.client import DISKS, MACHINES, AzureClient, Item, Query, kind_of
 from diskbench.providers.azure.requests import AzureOrder, Part, group_name
 from diskbench.providers.skeleton.provision import (
     disk_kind,

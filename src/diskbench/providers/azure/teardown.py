@@ -24,13 +24,7 @@ from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, SCHEDULES, TAGS, AzureClient, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.provision import delete
-from diskbench.providers.azure.requests import (
-    EXPIRES_TAG,
-    LEASE_TAG,
-    Request,
-    group_name,
-    tags,
-)
+from diskbench.providers.azure.requests import EXPIRES_TAG, LEASE_TAG, Request, group_name, tags
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted

@@ -13,12 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import diskbench
-from diskbench.catalog.bucket import (
-    LAB_CUT_BYTES,
-    Allowance,
-    cut_at,
-    scaled,
-)
+from diskbench.catalog.bucket import LAB_CUT_BYTES, Allowance, cut_at, scaled
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.errors import HostUnavailable
 from diskbench.files import write_private

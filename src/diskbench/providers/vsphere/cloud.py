@@ -16,10 +16,7 @@ from diskbench.providers.skeleton.doctor import reported_time
 from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
 from diskbench.providers.vsphere.attach import swapped
 from diskbench.providers.vsphere.client import VsphereSessions, VsphereTiming
-from diskbench.providers.vsphere.disk_request import (
-    VsphereResolved,
-    disk_request,
-)
+from diskbench.providers.vsphere.disk_request import VsphereResolved, disk_request
 from diskbench.providers.vsphere.doctor import examine, policy, rehearse
 from diskbench.providers.vsphere.handover import hand_over
 from diskbench.providers.vsphere.inventory import attribute_keys, machines
@@ -120,12 +117,7 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
         return rehearse(self.sessions, rental, self.reading)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         with giving_back(lease_id):
             vsphere = self.sessions.of_scope(scope, self.timing)

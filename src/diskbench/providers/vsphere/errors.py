@@ -9,11 +9,7 @@ import ssl
 from typing import Any
 from xml.parsers.expat import ExpatError
 
-from diskbench.errors import (
-    DiskbenchError,
-    HostUnavailable,
-    Unanswered,
-)
+from diskbench.errors import DiskbenchError, HostUnavailable, Unanswered
 from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 TABLE = error_tables("diskbench.providers.vsphere")["service"]

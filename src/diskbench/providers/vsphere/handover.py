@@ -86,10 +86,7 @@ def check(details: VsphereResolved, machine: Item, disks: Sequence[Any]) -> None
     """
     refuse(
         "vSphere",
-        (
-            *_of_machine(details, machine),
-            *(t for disk in disks for t in _of_disk(details, disk)),
-        ),
+        (*_of_machine(details, machine), *(t for disk in disks for t in _of_disk(details, disk))),
     )
 
 

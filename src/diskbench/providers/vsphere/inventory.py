@@ -12,12 +12,7 @@ from typing import Any
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import Which
 from diskbench.plan.rent_options import field_of
-from diskbench.providers.vsphere.client import (
-    Item,
-    Ref,
-    Vsphere,
-    moid,
-)
+from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
 from diskbench.providers.vsphere.disk_request import Template
 from diskbench.providers.vsphere.errors import vim
 from diskbench.providers.vsphere.requests import Mark, mark

@@ -33,7 +33,7 @@ from diskbench.providers.azure.disk_request import (
 )
 from diskbench.providers.azure.doctor import examine, permissions_of, quotas, rehearse
 from diskbench.providers.azure.handover import hand_over, metrics
-from diskbench.providers.azure.lookup import resolve_details
+from diskbench.providers.azure.lookup import AzureLookup
 from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
 from diskbench.providers.azure.provision import provision, read_machine, snapshot, why_ended
@@ -84,7 +84,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
             edge, known = azure.edge(self.reading), books.of("azure")
-            details = resolve_details(edge, spec, requested, known, self.ask_caller)
+            details = AzureLookup(edge, spec, requested, known, self.ask_caller).resolved()
         return rental(books, spec, details, azure)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:

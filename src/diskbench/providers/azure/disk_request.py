@@ -75,6 +75,15 @@ class AzureDiskRequest(Frozen):
     encryption_set: str | None = None
     snapshot: str | None = None
 
+    @property
+    def is_cached(self) -> bool:
+        return self.caching not in {None, "None"}
+
+    @property
+    def needs_premium(self) -> bool:
+        """Whether only machines with premium storage take it."""
+        return self.type.startswith(("Premium", "Ultra"))
+
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "local":
@@ -137,9 +146,9 @@ def check_swappable(requested: AzureDiskRequest, spec: RentSpec) -> None:
 
 def check_cache(requested: AzureDiskRequest, size_gib: int) -> None:
     """Refuse a host cache that the disk cannot have. Raises InvalidValue."""
-    if requested.caching in {None, "None"}:
+    if not requested.is_cached:
         return
-    flag = f"--cache {requested.caching.lower()}" if requested.caching else ""
+    flag = f"--cache {requested.caching}".lower()
     if requested.type in UNCACHED:
         raise InvalidValue(
             f"{flag}: {requested.type} has no host cache",

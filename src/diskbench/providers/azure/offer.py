@@ -107,7 +107,7 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
         yield f"Azure retires {machine.size} on {machine.retires}: results end there"
     if machine.burstable:
         yield f"{machine.size} earns CPU credits: fio may run out of them before the disk does"
-    if requested.caching not in {None, "None"}:
+    if requested.is_cached:
         yield (
             f"host cache {requested.caching}: the first pass over the data is cold and slower; "
             "what follows measures the machine's cache"
@@ -153,7 +153,7 @@ def _expected_warnings(
 ) -> Iterator[str]:
     if machine is None:
         return
-    if not machine.premium and requested.type.startswith(("Premium", "Ultra")):
+    if not machine.premium and requested.needs_premium:
         yield (
             f"{machine.size} takes no {requested.type}: choose one whose name has an s, as "
             "Standard_D2s_v3"

@@ -19,7 +19,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -216,11 +216,9 @@ class AzureClient:
 
         action = f"{kind_of(path)}/{_RIGHTS[verb]}"
 
-        def answer_of(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
-            return self._repeated(action, ask)
-
         def run() -> Item:
-            polling = WatchedPolling(what, limit_s, self.timing, self.watch, answer_of)
+            again = partial(self._repeated, action)
+            polling = WatchedPolling(what, limit_s, self.timing, self.watch, again)
             first = self._send(verb, path, body, query)
             try:
                 polling.initialize(
@@ -301,7 +299,7 @@ class AzureSessions(Sessions[Azure]):
         return self.of((known, endpoint), lambda: Azure(known, endpoint))
 
     def of_scope(self, scope: Scope) -> Azure:
-        """The subscription of a scope."""
+        """As `at`, of a scope."""
         return self.at(scope.account, scope.endpoint)
 
 
@@ -356,31 +354,19 @@ def request_policies(credential: Any, scope: str) -> list[Any]:  # noqa: ANN401 
         policies.ContentDecodePolicy(),
         policies.RedirectPolicy(),
         ARMChallengeAuthenticationPolicy(credential, scope),
-        policies.CustomHookPolicy(),
+        policies.CustomHookPolicy(raw_response_hook=_keep if recorder.is_recording() else None),
         policies.NetworkTraceLoggingPolicy(),
         policies.SensitiveHeaderCleanupPolicy(),
         ARMHttpLoggingPolicy(),
-        *([_recording_policy()] if recorder.is_recording() else []),
     ]
 
 
-def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, imported with it
-    """The policy that keeps the exchanges of a client for a recording in progress."""
-    from azure.core.pipeline.policies import SansIOHTTPPolicy
-
-    class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]
-        def on_response(self, request: Any, response: Any) -> None:  # noqa: ANN401 - azure.core's
-            http_request, answer = request.http_request, response.http_response
-            answer.read()  # an answer that is streamed has no content yet
-            body = http_request.content
-            recorder.note(
-                method=http_request.method,
-                url=http_request.url,
-                sent=http_request.headers,
-                asked=body if isinstance(body, str | bytes) else None,
-                status=answer.status_code,
-                headers=answer.headers,
-                body=answer.content,
-            )
-
-    return Recorded()
+def _keep(response: Any) -> None:  # noqa: ANN401 - azure.core's PipelineResponse
+    """Keep an exchange for the recording in progress."""
+    request, answer = response.http_request, response.http_response
+    answer.read()  # an answer that is streamed has no content yet
+    body = request.content if isinstance(request.content, str | bytes) else None
+    recorder.note(
+        method=request.method, url=request.url, sent=request.headers, asked=body,
+        status=answer.status_code, headers=answer.headers, body=answer.content,
+    )  # fmt: skip

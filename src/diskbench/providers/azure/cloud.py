@@ -41,12 +41,11 @@ from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
 from diskbench.providers.azure.teardown import (
     group_kind_and_name,
-    inside,
     is_ours,
-    is_strange,
     kind_and_name,
     lease_of,
     moved,
+    own_content,
     release,
     tagged_groups,
 )
@@ -224,9 +223,7 @@ def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[s
     """The lease's record, updated with one group that carries its tag."""
     if not is_ours(group):
         return {"not_ours": (*before.not_ours, group_kind_and_name(group))}
-    content = inside(edge, str(group["name"]))
-    content = [item for item in content if not is_strange(before.lease_id, item)]
-    told = group.get("tags") or {}
+    content, told = own_content(edge, before.lease_id, group), group.get("tags") or {}
     expires = str(told.get(EXPIRES_TAG) or "")
     return {
         "scope": here,

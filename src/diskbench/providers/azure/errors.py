@@ -27,8 +27,6 @@ NO_ROLE_HELPS = (
 )  # fmt: skip
 """What is refused whatever the caller's role permits."""
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
-
-
 TABLE = error_tables("diskbench.providers.azure")["service"]
 """Errors by the service's code."""
 

@@ -46,8 +46,8 @@ def group_kind_and_name(group: Item) -> str:
 
 def tagged_groups(edge: AzureClient, lease_id: str | None = None) -> list[Item]:
     """The groups that carry the tag of a lease, or of any. Raises diskbench's errors."""
-    tag_filter = requests.of_lease(lease_id) if lease_id else requests.of_any_lease()
-    groups = edge.listed(f"{edge.path()}/resourceGroups", {"$filter": tag_filter})
+    query = {"$filter": requests.of_lease(lease_id)}
+    groups = edge.listed(f"{edge.path()}/resourceGroups", query)
     # The filter is applied by Azure; the tags themselves decide.
     return [group for group in groups if lease_of(group) and lease_id in {None, lease_of(group)}]
 

@@ -1,14 +1,9 @@
 """Disks at a running machine: attach them, find and verify them in the guest, swap them.
 
-A swap deletes the disks of earlier turns before new ones are attached: they have the same LUNs, so
-the removal of each is verified, by Azure and in the guest, first.
-
-The guest shows attached disks by LUN. Sources: WALinuxAgent's udev rules (scsi1/lunN, resource) and
-azure-vm-utils (data/by-lun/N, local/by-serial/…), by the Azure NVMe document of 2025-09-03. Images
-without azure-vm-utils, as Debian 12, have no link for an NVMe disk: there the namespace says the
-LUN. The controller of remote disks has the OS disk as namespace 1 and LUN N as namespace N + 2
-(azure-vm-utils, 80-azure-disk.rules and azure-nvme-id; Azure Virtual Machines, "SCSI to NVMe").
-"""
+Links by LUN: the udev rules of WALinuxAgent (scsi1/lunN, resource) and of azure-vm-utils
+(data/by-lun/N, local/by-serial/…; Azure's NVMe document of 2025-09-03). Without the latter, as in
+Debian 12, an NVMe disk has none: there the OS disk is namespace 1 of the controller of remote
+disks, and LUN N is N + 2 (azure-vm-utils, 80-azure-disk.rules, azure-nvme-id; "SCSI to NVMe")."""
 
 from __future__ import annotations
 
@@ -151,7 +146,8 @@ def _appeared(
 
 
 def swapped(order: AzureOrder) -> AzureProvisioned:
-    """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
+    """The lease's machine and the disks of this turn, once those of earlier turns, which have the
+    same LUNs, are gone, by Azure and in the guest; idempotent. Raises RentalFailed."""
     zone = _zone(order, listed_machine(order))
     earlier = _detached(order)
     if earlier:

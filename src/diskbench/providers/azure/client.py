@@ -1,16 +1,11 @@
-"""All calls to Azure's Resource Manager: by path and verb, errors translated, throttled calls
-repeated; with the timeouts for Azure.
+"""All calls to Azure's Resource Manager, by path and verb: errors translated, throttled calls
+repeated; with the timeouts for Azure. The resource type in the path says what a request needs as
+permission and as API version, so azure-core and azure-identity do, without the package of a class
+for each resource.
 
-One path serves all services: what a request needs as permission and as API version follows from the
-resource type in its path, and JSON comes back as Azure writes it. So only azure-core, its pipeline
-for Resource Manager and azure-identity are used, and none of the packages with a class for each
-resource.
-
-The pipeline has no automatic registration of resource providers. azure-mgmt-core 1.6.0,
-ARMAutoResourceProviderRegistrationPolicy: it answers MissingSubscriptionRegistration by registering
-the provider and asking for its state every 10 s without a limit, and cannot be interrupted.
-Registration is checked before renting instead (policy.py). Its retries are left out as well: calls
-are repeated here.
+The pipeline registers no resource provider by itself: ARMAutoResourceProviderRegistrationPolicy
+(azure-mgmt-core 1.6.0) asks for the state every 10 s without a limit, and cannot be interrupted.
+policy.py checks it before renting. The SDK's retries are left out, since calls are repeated here.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Sco
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_snapshot_kept, provisioned_types
+from diskbench.providers.azure import teardown
 from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import (
     AzureClient,
@@ -39,16 +40,6 @@ from diskbench.providers.azure.policy import policy
 from diskbench.providers.azure.provision import provision, read_machine, snapshot, why_ended
 from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
-from diskbench.providers.azure.teardown import (
-    group_kind_and_name,
-    is_ours,
-    kind_and_name,
-    lease_of,
-    moved,
-    own_content,
-    release,
-    tagged_groups,
-)
 from diskbench.providers.cloud_init import age_s
 from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
@@ -116,15 +107,12 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         if rental.spec.snapshot_of_fill and rental.spec.snapshot:
             requested = details.requested.model_copy(update={"snapshot": rental.spec.snapshot})
             details = details.model_copy(update={"requested": requested})
+        edge = self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at)
+        keys = lease_keys(watch.secret(), claim.lease_id)
         return AzureOrder(
-            edge=self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
-            claim=claim,
-            spec=rental.spec,
-            details=details,
-            keys=lease_keys(watch.secret(), claim.lease_id),
-            watch=watch,
+            edge=edge, claim=claim, spec=rental.spec, details=details, keys=keys, watch=watch,
             timing=self.timing,
-        )
+        )  # fmt: skip
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
@@ -133,11 +121,11 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         azure = self.sessions.of_scope(scope)
         edge = azure.edge(self.reading)
         leases: dict[str, Found] = {}
-        for group in tagged_groups(edge):
+        for group in teardown.tagged_groups(edge):
             region = str(group.get("location", "")).lower()
             if scope.region not in {None, region}:
                 continue
-            lease_id = str(lease_of(group))
+            lease_id = str(teardown.lease_of(group))
             here = scope.model_copy(update={"account": azure.subscription, "region": region})
             before = leases.get(lease_id) or Found(lease_id=lease_id, scope=here)
             leases[lease_id] = before.model_copy(update=_added(edge, before, group, here))
@@ -152,9 +140,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
         machine = read_machine(self.sessions.of_scope(scope).edge(self.reading), lease_id)
-        if machine is None:
-            return f"Azure lists no machine of lease {lease_id}"
-        return why_ended(machine)
+        return why_ended(machine) if machine else f"Azure lists no machine of lease {lease_id}"
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading)
@@ -171,7 +157,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
             young = lease_id in self._sent or (age_s(lease_id) or math.inf) < self.timing.young_s
             until = time.time() + self.timing.delete_s
             edge = self.sessions.of_scope(scope).edge(self.timing, until=until)
-            release(edge, which, just_made=young and not copied)
+            teardown.release(edge, which, just_made=young and not copied)
             self._sent.discard(lease_id)
 
     def extend(
@@ -184,20 +170,17 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     ) -> None:
         move_timer(guest, end)
         edge = self.sessions.of_scope(scope).edge(self.timing)
-        for group in tagged_groups(edge, lease_id):
-            if is_ours(group):
-                moved(edge, lease_id, group, end)
+        for group in teardown.tagged_groups(edge, lease_id):
+            if teardown.is_ours(group):
+                teardown.moved(edge, lease_id, group, end)
 
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         edge = self.sessions.of_scope(scope).edge(self.reading)
         region = region_of(RentSpec(region=scope.region))
-        listed = [
-            usage
-            for provider in ("Microsoft.Compute", "Microsoft.Network")
-            for usage in edge.listed(edge.path(kind=f"{provider}/locations/{region}/usages"))
-        ]
-        return list(quotas(listed, region))
+        providers = ("Microsoft.Compute", "Microsoft.Network")
+        paths = (edge.path(kind=f"{name}/locations/{region}/usages") for name in providers)
+        return list(quotas([usage for path in paths for usage in edge.listed(path)], region))
 
     @while_looking()
     def metrics(
@@ -221,13 +204,14 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
 def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
     """The lease's record, updated with one group that carries its tag."""
-    if not is_ours(group):
-        return {"not_ours": (*before.not_ours, group_kind_and_name(group))}
-    content, told = own_content(edge, before.lease_id, group), group.get("tags") or {}
+    name, told = teardown.group_kind_and_name(group), group.get("tags") or {}
+    if not teardown.is_ours(group):
+        return {"not_ours": (*before.not_ours, name)}
+    content = teardown.own_content(edge, before.lease_id, group)
     expires = str(told.get(EXPIRES_TAG) or "")
     return {
         "scope": here,
         "expires_at": float(expires) if expires.isdecimal() else None,
         "owner": told.get(OWNER_TAG) or None,
-        "resources": (group_kind_and_name(group), *(kind_and_name(item) for item in content)),
+        "resources": (name, *(teardown.kind_and_name(item) for item in content)),
     }

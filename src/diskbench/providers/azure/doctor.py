@@ -1,16 +1,8 @@
-"""What `diskbench doctor` asks Azure: whether it permits the rental, whether it would accept the
-rental's resources, and the quotas of the subscription with the amount in use.
-
-Resource Manager, "Permissions - List" (Microsoft.Authorization, 2022-04-01): what every role
-assignment of the caller at the subscription allows; the union of them counts.
-
-Resource Manager, "Deployments - Validate At Subscription Scope" (2025-04-01): 200 for a valid
-deployment, 202 for one whose validation continues, 400 with InvalidTemplateDeployment and the
-reason for one that would be refused. Resources in a group that does not exist yet stand in a nested
-template; preflight checks those of Microsoft.Compute and Microsoft.Network.
-
-Quotas: "Usage - List" of Microsoft.Compute, "Usages - List" of Microsoft.Network.
-"""
+"""What `diskbench doctor` asks Azure, by Resource Manager: "Permissions - List" (2022-04-01), whose
+union counts; "Deployments - Validate At Subscription Scope" (2025-04-01): 200 for a valid one, 202
+for one whose validation continues, 400 with InvalidTemplateDeployment and the reason for a refused
+one, where resources of a group that does not exist yet stand in a nested template; and the quotas,
+"Usage - List" of Microsoft.Compute and "Usages - List" of Microsoft.Network."""
 
 from __future__ import annotations
 

@@ -1,18 +1,12 @@
 """Azure's machine sizes and disk types in a region, the choice of the size to measure from, and its
-disk controller. Pure.
+disk controller. Pure. Capabilities: Resource SKUs API, "List", and the dump that the catalogue was
+made from (2025-06-03), with bytes per second of 10^6 as in the sizes' documents.
 
-Names of the capabilities: Resource SKUs API, "List"; their meaning by the dump that the catalogue
-was made from (2025-06-03). Bytes per second there are of 10^6 as well as the sizes' documents.
-
-The default is the smallest size whose *baseline* on the path of the disk is MARGIN times the
-disk's ceiling: quotas are counted in vCPUs, 10 a region on a new subscription. A disk with a host
-cache reads on the cached path and writes on both paths, so both limits count.
-
-The controller, SCSI or NVMe, is chosen from size and image, and set explicitly. A size with both,
-made without `diskControllerType`, gets a default that depends on its image (azure-mgmt-compute
-39.0.0, StorageProfile.disk_controller_type): what is measured, and whether there is a host cache,
-would depend on it.
-"""
+The default is the smallest size whose *baseline* on the path of the disk is MARGIN times the disk's
+ceiling: quotas are counted in vCPUs, 10 a region on a new subscription. A disk with a host cache
+reads on the cached path and writes on both paths, so both limits count. The controller is set
+explicitly: for a size with both its default would depend on the image (azure-mgmt-compute 39.0.0,
+StorageProfile.disk_controller_type), and with it whether there is a host cache."""
 
 from __future__ import annotations
 

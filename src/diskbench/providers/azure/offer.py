@@ -75,22 +75,14 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
         "root": f"its OS disk, {requested.type} of {size}",
         "local": f"its own disk of {size}",
     }[requested.kind]
-    what = disk_words(
-        what, requested.count, spec.stripe, requested.iops, requested.mb_per_s, "MB/s"
-    )
-    if spec.snapshot_of_fill:
-        what += OF_FILL
-    if requested.tier:
-        what += f", tier {requested.tier}"
-    if requested.plus:
-        what += ", performance plus"
-    if requested.bursting:
-        what += ", bursting on demand"
-    if requested.caching is not None:
-        what += f", host cache {requested.caching}"
-    where = details.region
-    if zones:
-        where += f" zone {place_words(zones)}"
+    iops, mb_per_s = requested.iops, requested.mb_per_s
+    what = disk_words(what, requested.count, spec.stripe, iops, mb_per_s, "MB/s")
+    what += OF_FILL if spec.snapshot_of_fill else ""
+    what += f", tier {requested.tier}" if requested.tier else ""
+    what += ", performance plus" if requested.plus else ""
+    what += ", bursting on demand" if requested.bursting else ""
+    what += f", host cache {requested.caching}" if requested.caching is not None else ""
+    where = f"{details.region} zone {place_words(zones)}" if zones else details.region
     spot = "spot " if spec.spot else ""
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
 

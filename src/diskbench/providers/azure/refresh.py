@@ -1,11 +1,7 @@
-"""Limits and prices from Azure's Resource SKUs and Retail Prices, in the form of the catalogue's
-files.
-
-Limits: Resource SKUs, "List": the sustained figures of the uncached and cached path; bursts are
-published nowhere and keep their values. Prices: https://prices.azure.com/api/retail/prices,
-Consumption, needs no login; a machine on demand for Linux is neither Spot nor Low Priority nor
-Windows, a disk is identified by its tier.
-"""
+"""Limits and prices from Azure in the form of the catalogue's files: Resource SKUs, "List", which
+has the sustained figures of both paths and no bursts (these keep their values); and
+https://prices.azure.com/api/retail/prices, Consumption, which needs no login: a machine on demand
+for Linux is neither Spot nor Low Priority nor Windows, a disk is identified by its tier."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """The resources of a rental, and the requests that make or change them, in Azure's form: pure.
 
-Each resource is put under a name derived from the lease and is tagged by the creating call: a
-repeated call finds what the first one made. Since names are known before, so are all ids: the
-requests are the same whether resources are made one by one or checked as one deployment.
-"""
+Names, and so ids, derive from the lease and tags come with the creating call: a repeated call finds
+what the first one made, and a deployment that is only checked has the same requests."""
 
 from __future__ import annotations
 

@@ -1,16 +1,13 @@
-"""The leases of a subscription, and the end of one: found by the tags of resource groups, ended by
-Azure's own switch, extended, released, and the reason why a lease's machine is gone.
+"""The leases of a subscription, by the tags of resource groups, and the end of one: by Azure's own
+switch, extended, released. A release deletes the lease's groups, each with one call. An extension
+moves, in this order, the guest's timer, the shutdown schedule, the tags of the group's resources,
+and last the group's tag, which `found` reads.
 
-A release deletes the lease's groups, each with one call. An extension moves, in this order, the
-guest's timer, the shutdown schedule, the tags of the group's resources, and last the group's tag,
-which `found` reads.
-
-A guest that powers itself off is still billed, because Azure keeps its capacity reserved. A
-schedule of Microsoft.DevTestLab, as the portal's "Auto-shutdown" makes it, deallocates the
-machine instead. It fires daily at a time of day, so it is made only for leases that end within a
-day. Resource: learn.microsoft.com, "Microsoft.DevTestLab/schedules" 2018-09-15, type
-ComputeVmShutdownTask; its name must be `shutdown-computevm-MACHINE`.
-"""
+A guest that powers itself off is still billed, because Azure keeps its capacity reserved: a
+schedule of Microsoft.DevTestLab, the portal's "Auto-shutdown", deallocates the machine. It fires
+daily at a time of day, so only leases that end within a day have one. Resource:
+learn.microsoft.com, "Microsoft.DevTestLab/schedules" 2018-09-15, type ComputeVmShutdownTask, with
+the name below."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, p
 from diskbench.providers.skeleton.provision import name_of
 
 SHUTDOWN = "shutdown-computevm-"
-"""The portal's name for a machine's schedule, which diskbench uses too."""
+"""The name of a machine's schedule begins so, as Azure demands."""
 
 
 def is_ours(group: Item) -> bool:

@@ -167,9 +167,7 @@ def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[Vs
     """The machines among `resources` (`machine vm-53`) that exist and carry the lease's notes, read
     by their ids: a listing may not show them yet."""
     parts = (resource.partition(" ") for resource in sorted(resources))
-    refs = [
-        reference(vsphere, "VirtualMachine", id_) for kind, _, id_ in parts if kind == "machine"
-    ]
+    ids = [moref for kind, _, moref in parts if kind == "machine"]
     refs = [reference(vsphere, "VirtualMachine", moref) for moref in ids]
     items = [item for ref in refs if (item := vsphere.properties(ref, PATHS))]
     marked = [(item, requests.mark(item.values.get("config.annotation"))) for item in items]

@@ -20,12 +20,7 @@ from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
 from diskbench.report.assemble.subject import namer
 from diskbench.report.terminal.screen import GuardedLive, screen
-from diskbench.report.terminal.track import (
-    Track,
-    live_figures,
-    result_figures,
-    short_figures,
-)
+from diskbench.report.terminal.track import Track, live_figures, result_figures, short_figures
 from diskbench.units import format_duration_s
 
 

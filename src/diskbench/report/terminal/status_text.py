@@ -16,13 +16,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from diskbench.model.campaign import (
-    CellState,
-    CellStatus,
-    FleetDocument,
-    MatrixStatus,
-    UntilStatus,
-)
+from diskbench.model.campaign import CellState, CellStatus, FleetDocument, MatrixStatus, UntilStatus
 from diskbench.model.finding import Finding
 from diskbench.model.ids import short
 from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus

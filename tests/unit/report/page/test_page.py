@@ -7,15 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 from tests.unit.report.made import plan, row
-from tests.unit.report.reported import (
-    fallen,
-    group,
-    judged,
-    report,
-    reported,
-    trial,
-    verdict,
-)
+from tests.unit.report.reported import fallen, group, judged, report, reported, trial, verdict
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.facts import RunFacts

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from diskbench.analysis.time_share import share_of_runs
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.model.ids import short
+from diskbench.parallel import grouped
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
     change_text,
@@ -20,7 +22,7 @@ from diskbench.report.assemble.words import (
 )
 from diskbench.report.charts.history import history_chart
 from diskbench.report.page.page import PageChart, drawn
-from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
+from diskbench.report.site.frame import METRIC_TITLES, Site, day, days, moment, render, run_href
 from diskbench.report.site.table import runs_table
 from diskbench.units import counted, format_bytes
 
@@ -30,7 +32,6 @@ _UP = "../"
 _MOST_VALUES = 5
 _FOLLOWS = "bytes_per_s"
 """This metric changes together with IOPS, so its changes are not listed again."""
-_JOB = "job"
 _DIGEST = 12
 
 
@@ -39,9 +40,7 @@ def configuration_page(
 ) -> bytes:
     """The page of a configuration; `runs` are its runs, newest first."""
     marks = _marks(configuration.fact_changes)
-    by_metric: dict[str, list[MetricHistory]] = {}
-    for track in configuration.tracks:
-        by_metric.setdefault(track.metric, []).append(track)
+    by_metric = grouped(configuration.tracks, lambda track: track.metric)
     metrics = [_metric(name, by_metric[name], marks) for name in METRIC_TITLES if name in by_metric]
     return render(
         "site_configuration.html.j2",
@@ -50,7 +49,13 @@ def configuration_page(
         one=configuration,
         summary=_summary(configuration),
         kept=kept_words(runs),
-        fields=[_field(*field) for field in configuration.fields],
+        # `job` is the digest of the fio job, equal for equal work.
+        fields=[
+            ("job digest", value[:_DIGEST])
+            if name == "job"
+            else (name.removeprefix("set.").replace("_", " "), value)
+            for name, value in configuration.fields
+        ],
         changes=[
             change
             for track in configuration.tracks
@@ -90,17 +95,15 @@ def _metric(
 def _line(track: MetricHistory, place: int) -> dict[str, Any]:
     """A row of the table of a metric, as text; `value` is the number."""
     show = figure_text(track.metric)
-    now = track.now
-    changes = track.history.changes
-    times = len(track.history.points)
-    if now.interval is None:
-        interval = NO_INTERVAL.format(n=now.machines)
-    else:
+    now, changes = track.now, track.history.changes
+    interval = NO_INTERVAL.format(n=now.machines)
+    if now.interval is not None:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
     since = f"since {day(changes[-1].at)}, " if changes else ""
     out = counted(track.left_out, "trial")
     left_out = f"; {out} left out: their facts differ" if track.left_out else ""
-    history = f"{since}{nothing_text(track.history)}" if times > 1 else "measured once"
+    once = len(track.history.points) <= 1
+    history = "measured once" if once else f"{since}{nothing_text(track.history)}"
     return {
         "id": f"{track.metric}-{place}",
         "step": track.history.step,
@@ -147,8 +150,9 @@ def _drawn(
     of_trials = f" in {trials} trials" if trials != measured else ""
     between = line["interval"] if track.now.interval is None else f"median {line['interval']}"
     first, last = track.history.points[0], track.history.points[-1]
-    span = day(first.at) if day(first.at) == day(last.at) else f"{day(first.at)} to {day(last.at)}"
-    subtitle = f"{_unit(track.metric)}; measured {times(measured)}{of_trials}, {span}; {between}"
+    span = days(first.at, last.at)
+    unit = "operations per second" if track.metric == "iops" else "time of one operation"
+    subtitle = f"{unit}; measured {times(measured)}{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
         id_=f"chart-{line['id']}",
@@ -161,15 +165,9 @@ def _drawn(
     return drawn([replace(figure, rows_href=line["id"])])[0]
 
 
-def _unit(metric: str) -> str:
-    return "operations per second" if metric == "iops" else "time of one operation"
-
-
 def _changes(track: MetricHistory) -> list[dict[str, object]]:
     show = figure_text(track.metric)
-    hrefs: Mapping[str, str] = {
-        trial.at: f"{_UP}{run_href(trial.trial_id, trial.run_id)}" for trial in track.sampled
-    }
+    hrefs = {of.at: f"{_UP}{run_href(of.trial_id, of.run_id)}" for of in track.sampled}
     return [
         {
             "track": track.name,
@@ -182,9 +180,7 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
             "after": show(change.median_after),
             "change": change_text(change.change),
             "since": change.since,
-            "differences": "; ".join(
-                difference_text(difference) for difference in change.differences
-            ),
+            "differences": "; ".join(map(difference_text, change.differences)),
         }
         for change in track.history.changes
     ]
@@ -192,16 +188,12 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
 
 def _marks(changes: Sequence[FactChange]) -> list[tuple[str, str]]:
     """Times at which facts changed, each with its changes as text."""
-    return [
-        (
-            at,
-            "; ".join(
-                f"{_fact(change.fact)} {_values(change.before)} → {_values(change.after)}"
-                for change in group
-            ),
-        )
-        for at, group in groupby(changes, key=lambda change: change.at)
+    texts = [
+        (change.at, f"{_fact(change.fact)} {_values(change.before)} → {_values(change.after)}")
+        for change in changes
     ]
+    by_time = groupby(texts, key=itemgetter(0))
+    return [(at, "; ".join(text for _, text in group)) for at, group in by_time]
 
 
 def _fact(name: str) -> str:
@@ -209,32 +201,19 @@ def _fact(name: str) -> str:
 
 
 def _values(values: Sequence[str]) -> str:
-    more = len(values) - _MOST_VALUES
-    return ", ".join(values[-_MOST_VALUES:]) + (f" and {more} more" if more > 0 else "")
+    return _some(values[-_MOST_VALUES:], len(values))
 
 
-def _field(name: str, value: str) -> tuple[str, str]:
-    """A field for display; `job` is the digest of the fio job, equal for equal work."""
-    if name == _JOB:
-        return "job digest", value[:_DIGEST]
-    return name.removeprefix("set.").replace("_", " "), value
+def _some(shown: Sequence[str], of: int) -> str:
+    return ", ".join(shown) + (f" and {of - len(shown)} more" if of > len(shown) else "")
 
 
 def _summary(configuration: Configuration) -> str:
     runs, machines = len(configuration.runs), configuration.machines
     on = f"{counted(runs, 'run')} on {counted(machines, 'machine')}"
-    parts = [
-        f"measured {times(configuration.times)}: {on}",
-        day(configuration.first)
-        if day(configuration.first) == day(configuration.last)
-        else f"{day(configuration.first)} to {day(configuration.last)}",
-    ]
-    if configuration.undated:
-        undated = _named(configuration.undated)
-        parts.append(f"not drawn over time, because they have no date: {undated}")
-    return ", ".join(parts)
-
-
-def _named(run_ids: Sequence[str]) -> str:
-    more = len(run_ids) - _MOST_VALUES
-    return ", ".join(run_ids[:_MOST_VALUES]) + (f" and {more} more" if more > 0 else "")
+    span = days(configuration.first, configuration.last)
+    words = f"measured {times(configuration.times)}: {on}, {span}"
+    if not configuration.undated:
+        return words
+    undated = _some(configuration.undated[:_MOST_VALUES], len(configuration.undated))
+    return f"{words}, not drawn over time, because they have no date: {undated}"

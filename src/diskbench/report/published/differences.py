@@ -1,19 +1,11 @@
 """One published figure beside what a trial of ours measured of the same workload, and why they may
-differ, in plain words.
-
-    theirs    the published value
-    ours      of the runs' merged rows of the figure's step: the mean over the runs, as the posts
-              give means; for a latency the mean of all I/Os; the least and the longest for extremes
-    ratio     ours / theirs; 2 is twice as much, which for a latency is twice as slow
-
-No figure spans a cliff (MR-3): if the disk fell between two runs and stayed low
-(analysis/drift.py), only the runs after the fall count. One figure without its spread beside
-another proves nothing: this sets them side by side and tests no difference.
-"""
+differ, in plain words. Ours is the mean over the runs, as the posts give means; for a latency the
+mean of all I/Os; the least and the longest for extremes. One figure without its spread beside
+another proves nothing: no difference is tested."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
 from pydantic import Field
@@ -23,10 +15,8 @@ from diskbench.analysis.drift import fall_of
 from diskbench.catalog.post_file import Metric, Published
 from diskbench.catalog.published import RunSubject
 from diskbench.model.base import Frozen
-from diskbench.model.result import (
-    Measurement,
-    Warning,  # noqa: A004 - the field's word
-)
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.parallel import grouped
 from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.results.trial import Trial
 
@@ -49,13 +39,19 @@ class FigureBeside(Frozen):
 
 
 def figure_beside(figure: Published, trial: Trial) -> FigureBeside | None:
-    """A figure beside a trial's runs at their lasting level; None where no row has the figure."""
+    """A figure beside a trial's runs at their lasting level; None where no row has the figure. No
+    figure spans a cliff (MR-3): if the disk fell between two runs and stayed low
+    (analysis/drift.py), only the runs after the fall count."""
     names = _IMPORTED if trial.runs[0].provider == GOBONNIEGO_FILE else {}
-    of_run: dict[str, list[Measurement]] = {}
-    for row in trial.measurements:
-        is_step = row.scope == "step" and names.get(row.step, row.step) == figure.step
-        if is_step and row.did_io and _is_of(row, figure.direction):
-            of_run.setdefault(row.run_id, []).append(row)
+    whole = figure.direction == "total"
+    directions = {"read", "write", "mixed"} if whole else {figure.direction}
+    rows = (
+        row
+        for row in trial.measurements
+        if row.scope == "step" and names.get(row.step, row.step) == figure.step
+        if row.did_io and row.direction in directions
+    )
+    of_run = grouped(rows, lambda row: row.run_id)
     values = {run_id: _value(figure.metric, [of]) for run_id, of in of_run.items()}
     by_run = {run_id: value for run_id, value in values.items() if value is not None}
     fall = fall_of(tuple(by_run.values())) if figure.metric in RATES else None
@@ -74,37 +70,24 @@ def figure_beside(figure: Published, trial: Trial) -> FigureBeside | None:
     )
 
 
-def _is_of(row: Measurement, direction: str) -> bool:
-    return row.direction in (("read", "write", "mixed") if direction == "total" else (direction,))
-
-
 def _value(metric: Metric, runs: Sequence[Sequence[Measurement]]) -> float | None:
-    rows = [row for run in runs for row in run]
-    match metric:
-        case "iops":
-            return _mean([row.iops for row in run] for run in runs)
-        case "bytes_per_s":
-            return _mean([row.bytes_per_s for row in run] for run in runs)
-        case "lat_mean_ns":
-            pairs = [
-                (row.lat_mean_ns, row.ios)
-                for row in rows
-                if row.lat_mean_ns is not None and row.ios is not None
-            ]
-            ios = sum(count for _, count in pairs)
-            return sum(mean * count for mean, count in pairs) / ios if ios else None
-        case "lat_min_ns":
-            least = [row.lat_min_ns for row in rows if row.lat_min_ns is not None]
-            return float(min(least)) if least else None
-        case "lat_max_ns":
-            longest = [row.lat_max_ns for row in rows if row.lat_max_ns is not None]
-            return float(max(longest)) if longest else None
-
-
-def _mean(runs: Iterable[Sequence[float | None]]) -> float | None:
-    """The mean over runs of the sum of their rates; a run with an unknown rate is left out."""
-    sums = [sum(rate or 0.0 for rate in rates) for rates in runs if None not in rates]
-    return fmean(sums) if sums else None
+    """The mean over runs of the sum of their rates (a run with an unknown rate is left out), or the
+    latency of all."""
+    of_runs = [[getattr(row, metric) for row in run] for run in runs]
+    if metric in RATES:
+        sums = [sum(rates) for rates in of_runs if None not in rates]
+        return fmean(sums) if sums else None
+    known = [
+        (value, row.ios)
+        for run, values in zip(runs, of_runs, strict=True)
+        for row, value in zip(run, values, strict=True)
+        if value is not None and (metric != "lat_mean_ns" or row.ios is not None)
+    ]
+    if metric == "lat_mean_ns":
+        ios = sum(count or 0 for _, count in known)
+        return sum(mean * (count or 0) for mean, count in known) / ios if ios else None
+    extreme = {"lat_min_ns": min, "lat_max_ns": max}[metric]
+    return float(extreme(value for value, _ in known)) if known else None
 
 
 _MARKS = {
@@ -136,7 +119,9 @@ def differences(
     `warnings` what to doubt in our steps, `year` is that of our run."""
     reasons = [_MARKS[mark] for mark in _MARKS if mark in set(marks)]
     figures = [pair.figure for pair in pairs]
-    reasons += _ours_doubted({figure.step for figure in figures}, warnings)
+    steps = {figure.step for figure in figures}
+    codes = ", ".join(dict.fromkeys(doubt.code for doubt in warnings if doubt.step in steps))
+    reasons += [f"ours is doubted ({codes}): diskbench results show says why"] if codes else []
     reasons += [f"theirs is doubted ({d.code}): {d.words}" for f in figures if (d := f.doubt)]
     reasons += [words for figure in figures for words in _disk(asked, figure)]
     reasons += [words for figure in figures for words in _machine(asked, figure)]
@@ -145,12 +130,6 @@ def differences(
     reasons += [_sample(figure) for figure in figures]
     reasons += [words for figure in figures for words in _age(figure, year)]
     return tuple(dict.fromkeys(reasons))
-
-
-def _ours_doubted(steps: Set[str], warnings: Iterable[Warning]) -> Iterator[str]:
-    codes = dict.fromkeys(warning.code for warning in warnings if warning.step in steps)
-    if codes:
-        yield f"ours is doubted ({', '.join(codes)}): diskbench results show says why"
 
 
 def _disk(asked: RunSubject, figure: Published) -> Iterator[str]:
@@ -178,10 +157,8 @@ def _machine(asked: RunSubject, figure: Published) -> Iterator[str]:
     if figure.region is not None and asked.region is not None and figure.region != asked.region:
         yield f"theirs was measured in {figure.region}, ours in {asked.region}"
     if figure.profile in _BY_MEMORY and _apart(figure.memory_gib, asked.memory_gib, _MEMORY_FACTOR):
-        yield (
-            f"theirs had {figure.memory_gib:g} GiB memory, ours {asked.memory_gib:.3g}: "
-            "the file is twice that"
-        )
+        memory = f"theirs had {figure.memory_gib:g} GiB memory, ours {asked.memory_gib:.3g}"
+        yield f"{memory}: the file is twice that"
 
 
 def _method(asked: RunSubject, ours: FigureBeside) -> Iterator[str]:
@@ -196,10 +173,8 @@ def _method(asked: RunSubject, ours: FigureBeside) -> Iterator[str]:
     if figure.page_cache in _CACHES:
         yield _CACHES[figure.page_cache]
     if _apart(figure.runtime_s, ours.runtime_s, _RUNTIME_FACTOR):
-        yield (
-            f"theirs lasted {figure.runtime_s:g} s, ours {ours.runtime_s:.3g} s: "
-            "burst credit and caches favour the shorter"
-        )
+        times = f"theirs lasted {figure.runtime_s:g} s, ours {ours.runtime_s:.3g} s"
+        yield f"{times}: burst credit and caches favour the shorter"
 
 
 def _age(figure: Published, year: int | None) -> Iterator[str]:
@@ -220,6 +195,5 @@ def _sample(figure: Published) -> str:
 
 def _apart(first: float | None, second: float | None, factor: float) -> bool:
     """Whether both are known and more than `factor` apart."""
-    return bool(first and second) and max(first or 0, second or 0) > factor * min(
-        first or 0, second or 0
-    )
+    low, high = sorted((first or 0, second or 0))
+    return low > 0 and high > factor * low

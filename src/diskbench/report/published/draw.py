@@ -15,16 +15,8 @@ from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import CliffMark, runs_chart
 from diskbench.report.charts.spread import spread_chart
-from diskbench.report.published.points import (
-    PostChart,
-    of_outlook,
-    predicted_cliffs,
-    predicted_lines,
-    published_point,
-    short_label,
-    stated_lines,
-    with_extremes,
-)
+from diskbench.report.published import points as of_posts
+from diskbench.report.published.points import PostChart, short_label
 
 _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 
@@ -47,12 +39,16 @@ def rows_of(
 ) -> tuple[ChartPoint, ...]:
     """The rows of a chart: its published figures in order, then the own points that match any of
     them. `linked`: the mark of the n-th row links to `#row-n`."""
-    published = tuple(
-        published_point(figure, label=_label(chart, figure)) for figure in chart.of(figures)
-    )
-    points: tuple[ChartPoint, ...] = (*published, *_laid_over(own.points, published))
+    by_id = {
+        figure.id: of_posts.published_point(figure, label=_label(chart, figure))
+        for figure in chart.of(figures)
+    }
+    points = tuple(by_id.values())
+    for point in own.points:
+        if (theirs := by_id.get(point.key)) is not None:
+            points += (replace(point, label=theirs.label, direction=theirs.direction),)
     if chart.kind == "latency":
-        points = with_extremes(points)
+        points = of_posts.with_extremes(points)
     if not linked:
         return points
     return tuple(replace(point, href=f"#row-{n}") for n, point in enumerate(points, 1))
@@ -67,29 +63,24 @@ def draw(
     linked: bool = False,
 ) -> ChartFigure:
     """One chart of a post, drawn from the rows of `rows_of`. `outlook` returns the catalogue's
-    expectation for a number of runs on a figure's disk.
-
-    Raises InvalidValue if there is nothing to draw (no price is known).
-    """
+    expectation for a number of runs on a figure's disk. Raises InvalidValue if there is nothing to
+    draw (no price is known)."""
     drawn = chart.of(figures)
     points = rows_of(chart, figures, own, linked=linked)
     if chart.kind in ("promised", "price"):  # own points have the expectation of their own plan
         by_id = {figure.id: figure for figure in drawn}
         points = tuple(
-            of_outlook(point, outlook(by_id[point.key], 1))
+            of_posts.of_outlook(point, outlook(by_id[point.key], 1))
             if point.source == "published" else point
             for point in points
         )  # fmt: skip
     name, heading = f"{chart.post}-{chart.name}", chart.heading
     match chart.kind:
-        case "bars":
-            return bars_chart(points, name=name, heading=heading)
-        case "latency":
-            return bars_chart(points, name=name, heading=heading, ranked=False)
-        case "multiples":
-            return multiples_chart(points, name=name, heading=heading)
-        case "instances":
-            return multiples_chart(points, name=name, heading=heading, by_instance=True)
+        case "bars" | "latency":
+            return bars_chart(points, name=name, heading=heading, ranked=chart.kind == "bars")
+        case "multiples" | "instances":
+            apart = chart.kind == "instances"
+            return multiples_chart(points, name=name, heading=heading, by_instance=apart)
         case "samples":
             groups = dict(_samples(point) for point in points if point.values)
             return spread_chart(groups, name=name, heading=heading, samples=True)
@@ -117,18 +108,6 @@ def _label(chart: PostChart, figure: Published) -> str:
             return f"{words}, {direction} of {size.removesuffix('m')} MB"
 
 
-def _laid_over(
-    own: Sequence[ChartPoint], published: Sequence[ChartPoint]
-) -> tuple[ChartPoint, ...]:
-    """Own points with the labels and directions of the figures that they match."""
-    by_id = {point.key: point for point in published}
-    return tuple(
-        replace(point, label=by_id[point.key].label, direction=by_id[point.key].direction)
-        for point in own
-        if point.key in by_id
-    )
-
-
 def _samples(point: ChartPoint) -> tuple[str, list[ChartPoint]]:
     """The name of a row, and a point for each of a point's values."""
     runs = point.run_ids or ("",) * len(point.values)
@@ -149,17 +128,18 @@ def _runs(
 ) -> ChartFigure:
     fall = chart.fall
     assert fall is not None, "a chart of runs has a fall"
-    published = stated_lines(figures, fall)
+    published = of_posts.stated_lines(figures, fall)
     foreseen = outlook(figures[0], fall.runs)
     steps = dict.fromkeys((figure.step, figure.metric, figure.direction) for figure in figures)
-    predicted = predicted_lines(foreseen, steps, fall.runs, short_label(figures[0]))
+    predicted = of_posts.predicted_lines(foreseen, steps, fall.runs, short_label(figures[0]))
     panels = {(line.metric, line.direction) for line in published}
     laid: dict[tuple[object, ...], ChartPoint] = {}
     for point in points:
         if point.source == "measured" and (point.metric, point.direction) in panels:
             laid.setdefault((point.run_ids, point.metric, point.direction), point)
-    marks = [CliffMark(fall.run, "published", fall.words), *predicted_cliffs(foreseen)]
-    notes = "" if predicted_cliffs(foreseen) else "the catalogue knows no burst of it"
+    gone = of_posts.predicted_cliffs(foreseen)
+    marks = [CliffMark(fall.run, "published", fall.words), *gone]
+    notes = "" if gone else "the catalogue knows no burst of it"
     if not any("/after-" in figure.id for figure in figures):
         notes = "of the runs after the tenth the post states only the fall"
     return runs_chart(

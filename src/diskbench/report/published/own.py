@@ -15,6 +15,7 @@ from diskbench.catalog.published import Match, group, load_published, match
 from diskbench.model.ids import short
 from diskbench.model.run import Run
 from diskbench.model.verdict import trust_words
+from diskbench.parallel import grouped
 from diskbench.plan.published import asked_of
 from diskbench.report.assemble.subject import marks_of
 from diskbench.report.charts.measure import with_unit
@@ -22,12 +23,7 @@ from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.runs_line import CliffMark
 from diskbench.report.published.differences import figure_beside
 from diskbench.report.published.draw import OwnRuns
-from diskbench.report.published.points import (
-    PostChart,
-    of_outlook,
-    predicted_cliffs,
-    short_label,
-)
+from diskbench.report.published.points import PostChart, of_outlook, predicted_cliffs, short_label
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.trial import Trial, read_trial
 from diskbench.store.rows import find_plan
@@ -43,32 +39,27 @@ def own_trials(
 ) -> OwnRuns:
     """The trials of these runs (database rows) that match figures of a chart. Without
     `include_emulated`, only measurements of a cloud's disk count."""
-    by_trial: dict[str, list[Run]] = {}
-    for run in runs:
-        by_trial.setdefault(run.trial_id, []).append(run)
     figures = chart.of(load_published())
     points: list[ChartPoint] = []
-    cliffs: dict[CliffMark, None] = {}
-    left_out: dict[str, None] = {}
-    for of_trial in by_trial.values():
+    cliffs: list[CliffMark] = []
+    left_out: list[str] = []
+    for of_trial in grouped(runs, lambda run: run.trial_id).values():
         marks = marks_of(of_trial)
         first = of_trial[0]
         asked = asked_of(first, find_plan(database, first.trial_id))
         matched = match(asked, figures)
         if marks and not include_emulated:
-            left_out[
-                f"{short(first.run_id)} is {', '.join(marks)}: it is not a figure of a cloud's "
-                "disk; --include-emulated draws it anyway"
-            ] = None
+            what = f"{short(first.run_id)} is {', '.join(marks)}: it is not a figure of a cloud's"
+            left_out.append(f"{what} disk; --include-emulated draws it anyway")
         elif not matched.figures:
-            left_out[_why_not(str(first.run_id), match(asked, load_published()))] = None
+            left_out.append(_why_not(first.run_id, match(asked, load_published())))
         else:
             trial = read_trial(database, of_trial, evidence, books)
             each = (_point(trial, figure, marks) for figure in matched.figures)
             found = [point for point in each if point is not None]
             points += found
-            cliffs |= dict.fromkeys(_cliffs(trial, found))
-    return OwnRuns(tuple(points), tuple(cliffs), tuple(left_out))
+            cliffs += _cliffs(trial, found)
+    return OwnRuns(tuple(points), tuple(dict.fromkeys(cliffs)), tuple(dict.fromkeys(left_out)))
 
 
 def _why_not(run_id: str, matched: Match) -> str:
@@ -87,35 +78,24 @@ _APART = 2.0
 def _cliffs(trial: Trial, points: Sequence[ChartPoint]) -> Iterator[CliffMark]:
     """Where its plan says that it falls, and where it fell: between runs, else within one."""
     expected = trial.plan.expectation if trial.plan and points else None
-    for cliff in predicted_cliffs(expected):
-        yield replace(cliff, of="yours")
-    yield from _fallen(points) or _found(trial)
-
-
-def _fallen(points: Sequence[ChartPoint]) -> tuple[CliffMark, ...]:
-    """The run from which on a figure stays low, for the figure that falls first."""
+    for mark in predicted_cliffs(expected):
+        yield replace(mark, of="yours")
     falls = []
-    for point in points:
+    for point in points:  # the run from which on a figure stays low
         if (fall := fall_of(point.values)) is not None:
             before, after = (with_unit(point.metric, at) for at in (fall.before, fall.after))
             words = f"found: {point.step}, from {before} or more to {after} or less"
             falls.append(CliffMark(point.numbers[fall.index], "measured", words))
-    return (min(falls, key=lambda mark: mark.run),) if falls else ()
-
-
-def _found(trial: Trial) -> tuple[CliffMark, ...]:
-    """The first run in whose seconds a cliff was found."""
     numbers = {run.run_id: run.number for run in trial.runs}
     fallen = [phase for phase in trial.phases if phase.cliffs and phase.run_id in numbers]
-    if not fallen:
-        return ()
-    first = min(fallen, key=lambda phase: (numbers[phase.run_id], phase.step_index))
-    cliff, number = first.cliffs[0], numbers[first.run_id]
-    words = (
-        f"found: in run {number}, {first.step}, after {cliff.at_s:.0f} s, from "
-        f"{cliff.before:,.0f} to {cliff.after:,.0f}"
-    )
-    return (CliffMark(number, "measured", words),)
+    if falls:
+        yield min(falls, key=lambda mark: mark.run)
+    elif fallen:
+        first = min(fallen, key=lambda phase: (numbers[phase.run_id], phase.step_index))
+        cliff, number = first.cliffs[0], numbers[first.run_id]
+        rates = f"from {cliff.before:,.0f} to {cliff.after:,.0f}"
+        words = f"found: in run {number}, {first.step}, after {cliff.at_s:.0f} s, {rates}"
+        yield CliffMark(number, "measured", words)
 
 
 def _point(trial: Trial, figure: Published, marks: tuple[str, ...]) -> ChartPoint | None:

@@ -1,9 +1,5 @@
 """Charts of published figures, by the name that `report --chart` takes (charts.yaml), and their
-points: published figures with a short name for each disk and its doubts, what a plan expects
-(promises, prices, predicted runs), and own runs beside them.
-
-The text of each chart says what it shows and which drawing of the post it redraws.
-"""
+points: published figures, and what a plan expects (promises, prices, predicted runs)."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from typing import Literal
 
 from diskbench.catalog.post_file import Published
@@ -18,6 +15,7 @@ from diskbench.catalog.published import SEEDS
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation, StepExpectation
+from diskbench.parallel import grouped
 from diskbench.plugins import known_plugin
 from diskbench.report.charts.point import ChartPoint, Promise, Source, provider_label
 from diskbench.report.charts.runs_line import CliffMark
@@ -80,16 +78,11 @@ def charts_of(post: str) -> tuple[PostChart, ...]:
 
 def find_chart(post: str, name: str) -> PostChart:
     """One chart of a post by its name. Raises UnknownName for an unknown post or chart."""
-    charts = charts_of(post)
-    for chart in charts:
-        if chart.name == name:
-            return chart
-    raise UnknownName(
-        "chart",
-        name,
-        [chart.name for chart in charts],
-        advice=f"`diskbench report --post {post} --chart list` shows all",
-    )
+    charts = {chart.name: chart for chart in charts_of(post)}
+    advice = f"`diskbench report --post {post} --chart list` shows all"
+    if name not in charts:
+        raise UnknownName("chart", name, list(charts), advice=advice)
+    return charts[name]
 
 
 _SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
@@ -134,19 +127,14 @@ def short_label(figure: Published) -> str:
 def with_extremes(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
     """Mean, lowest and highest latency of a disk and direction as one point: the mean with its
     extremes as `low` and `high`. Disks without a mean are left out."""
-    by_disk: dict[tuple[str, ...], dict[str, ChartPoint]] = {}
-    for point in points:
-        whose = (point.label, point.direction, point.step, point.source, *point.run_ids)
-        by_disk.setdefault(whose, {})[point.metric] = point
-    return tuple(
-        replace(
-            of["lat_mean_ns"],
-            low=of["lat_min_ns"].value if "lat_min_ns" in of else None,
-            high=of["lat_max_ns"].value if "lat_max_ns" in of else None,
-        )
-        for of in by_disk.values()
-        if "lat_mean_ns" in of
-    )
+    disk = attrgetter("label", "direction", "step", "source", "run_ids")
+    found = []
+    for of_disk in grouped(points, disk).values():
+        of = {point.metric: point for point in of_disk}
+        low, high = (p.value if (p := of.get(f"lat_{end}_ns")) else None for end in ("min", "max"))
+        if mean := of.get("lat_mean_ns"):
+            found.append(replace(mean, low=low, high=high))
+    return tuple(found)
 
 
 _ABOVE = 1.05
@@ -189,29 +177,20 @@ def predicted_lines(
         for run in range(1, runs + 1):
             step = outlook.step(first.index, run)
             expected = outlook.of(step)
-            if step is None or step.mean_iops is None or expected is None:
-                continue
-            per = expected.load.block_bytes if metric == "bytes_per_s" else 1
-            values[run] = step.mean_iops * per
+            if step is not None and step.mean_iops is not None and expected is not None:
+                per = expected.load.block_bytes if metric == "bytes_per_s" else 1
+                values[run] = step.mean_iops * per
         if values:
             lines.append(_line(label, metric, direction, "predicted", values))
     return lines
 
 
 def _line(
-    label: str,
-    metric: str,
-    direction: str,
-    source: Source,
-    values: Mapping[int, float],
-    words: str = "",
+    label: str, metric: str, direction: str, source: Source, values: Mapping[int, float]
 ) -> ChartPoint:
     """A figure over runs, whose values are given by their numbers."""
-    of_runs = tuple(values.values())
-    return ChartPoint(
-        label, metric, of_runs[0], source, direction, values=of_runs, numbers=tuple(values),
-        words=words,
-    )  # fmt: skip
+    of, numbers = tuple(values.values()), tuple(values)
+    return ChartPoint(label, metric, of[0], source, direction, values=of, numbers=numbers)
 
 
 def stated_lines(figures: Sequence[Published], fall: PublishedFall) -> list[ChartPoint]:
@@ -222,7 +201,8 @@ def stated_lines(figures: Sequence[Published], fall: PublishedFall) -> list[Char
         of_line = lines.setdefault((figure.metric, figure.direction), {})
         of_line |= dict.fromkeys(range(first, min(last, figure.n or last) + 1), figure.value)
     label, words = short_label(figures[0]), f"published {figures[0].post.date or '(undated)'}"
-    return [_line(label, *of, "published", values, words) for of, values in lines.items()]
+    stated = (_line(label, *of, "published", values) for of, values in lines.items())
+    return [replace(line, words=words) for line in stated]
 
 
 def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:

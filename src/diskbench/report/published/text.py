@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from diskbench.catalog.books import Books
@@ -63,18 +63,17 @@ def _disk_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
     yield from labelled("post", f'"{first.post.title}"{by}{publisher}')
     yield from labelled("date", first.post.date or "none in the text")
     yield from labelled("table", first.table_words)
-    yield from labelled("machine", " · ".join(_machine(first)))
+    is_named = first.instance_type and first.instance_type != first.machine
+    machine = (first.provider, first.instance_type if is_named else "", first.machine)
+    yield from labelled("machine", " · ".join(filter(None, machine)))
     yield from labelled("disk", " · ".join(_disk(first)))
     for figure in figures:
         yield from _figure_lines(figure, books)
-    yield from _once("note", (note for figure in figures for note in figure.notes))
-
-
-def _machine(figure: Published) -> Iterator[str]:
-    yield figure.provider
-    if figure.instance_type and figure.instance_type != figure.machine:
-        yield figure.instance_type
-    yield figure.machine
+    notes = dict.fromkeys(note for figure in figures for note in figure.notes)
+    if notes:
+        yield ""
+    for note in notes:
+        yield from labelled("note", note)
 
 
 def _disk(figure: Published) -> Iterator[str]:
@@ -128,14 +127,6 @@ def _printed(figure: Published) -> Iterator[str]:
         yield "approximate"
 
 
-def _once(label: str, texts: Iterable[str]) -> Iterator[str]:
-    distinct = list(dict.fromkeys(texts))
-    if distinct:
-        yield ""
-    for text in distinct:
-        yield from labelled(label, text)
-
-
 def _short(figure: Published) -> str:
     """The id without the prefix of its post."""
     return figure.id.partition("/")[2]
@@ -161,7 +152,12 @@ def _trial_lines(trial: RunsBeside) -> Iterator[str]:
     yield from wrapped("  ", trial.subject, WIDTH)
     if not trial.figures:
         yield from wrapped("  ", f"nothing published matches: {trial.why_not}", WIDTH)
-        yield from _nearest(trial)
+        if trial.nearest:
+            yield "  nearest:"
+        for near in trial.nearest:
+            yield from wrapped("    ", f"{near.name}: {near.why}", WIDTH, indent=6)
+        if any(near.same_workload for near in trial.nearest):
+            yield "  one that is named after the run is used for every disk"
         return
     for _, same in groupby(trial.figures, key=lambda beside: group(beside.figure)):
         yield ""
@@ -172,15 +168,6 @@ def _trial_lines(trial: RunsBeside) -> Iterator[str]:
     yield "why they may differ"
     for words in trial.differences:
         yield from wrapped("  - ", words, WIDTH)
-
-
-def _nearest(trial: RunsBeside) -> Iterator[str]:
-    if trial.nearest:
-        yield "  nearest:"
-    for near in trial.nearest:
-        yield from wrapped("    ", f"{near.name}: {near.why}", WIDTH, indent=6)
-    if any(near.same_workload for near in trial.nearest):
-        yield "  one that is named after the run is used for every disk"
 
 
 def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
@@ -197,8 +184,5 @@ def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
         name = step if names.count(step) == 1 else figure.id.rpartition("/")[2]
         show = figure_text(figure.metric)
         values = f"{show(figure.value):>13}{show(beside.ours):>13}"
-        yield f"{mark} {name:<{_NAME}}{values}{_ratio(beside.ratio):>13}"
-
-
-def _ratio(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio >= 99.5 else f"{ratio:.3g}"
+        ratio = f"{beside.ratio:,.0f}" if beside.ratio >= 99.5 else f"{beside.ratio:.3g}"
+        yield f"{mark} {name:<{_NAME}}{values}{ratio:>13}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from diskbench.analysis.time_share import share_of_runs
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.model.ids import short
+from diskbench.parallel import grouped
 from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
@@ -22,7 +24,7 @@ from diskbench.report.assemble.words import (
 from diskbench.report.charts.history import history_chart
 from diskbench.report.charts.summary import rate_charts
 from diskbench.report.page.page import PageChart, drawn
-from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
+from diskbench.report.site.frame import METRIC_TITLES, Site, day, days, moment, render, run_href
 from diskbench.report.site.lines import field_words
 from diskbench.report.site.table import runs_table
 from diskbench.units import counted, format_bytes
@@ -43,9 +45,7 @@ def configuration_page(
 ) -> bytes:
     """The page of a configuration; `runs` are its runs, newest first."""
     marks = _marks(configuration.fact_changes)
-    by_metric: dict[str, list[MetricHistory]] = {}
-    for track in configuration.tracks:
-        by_metric.setdefault(track.metric, []).append(track)
+    by_metric = grouped(configuration.tracks, lambda track: track.metric)
     metrics = [_metric(name, by_metric[name], marks) for name in METRIC_TITLES if name in by_metric]
     over_time = any(metric["charts"] for metric in metrics)
     if metrics and not over_time:
@@ -128,17 +128,15 @@ def _bars(by_metric: Mapping[str, Sequence[MetricHistory]]) -> list[PageChart]:
 def _line(track: MetricHistory, place: int) -> dict[str, Any]:
     """A row of the table of a metric, as text; `value` is the number."""
     show = figure_text(track.metric)
-    now = track.now
-    changes = track.history.changes
-    times = len(track.history.points)
-    if now.interval is None:
-        interval = NO_INTERVAL.format(n=now.machines)
-    else:
+    now, changes = track.now, track.history.changes
+    interval = NO_INTERVAL.format(n=now.machines)
+    if now.interval is not None:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
     since = f"since {day(changes[-1].at)}, " if changes else ""
     out = counted(track.left_out, "trial")
     left_out = f"; {out} left out: their facts differ" if track.left_out else ""
-    history = f"{since}{nothing_text(track.history)}" if times > 1 else "measured once"
+    once = len(track.history.points) <= 1
+    history = "measured once" if once else f"{since}{nothing_text(track.history)}"
     return {
         "id": f"{track.metric}-{place}",
         "step": track.history.step,
@@ -185,8 +183,9 @@ def _drawn(
     of_trials = f" in {trials} trials" if trials != measured else ""
     between = line["interval"] if track.now.interval is None else f"median {line['interval']}"
     first, last = track.history.points[0], track.history.points[-1]
-    span = day(first.at) if day(first.at) == day(last.at) else f"{day(first.at)} to {day(last.at)}"
-    subtitle = f"{_unit(track.metric)}; measured {times(measured)}{of_trials}, {span}; {between}"
+    span = days(first.at, last.at)
+    unit = "operations per second" if track.metric == "iops" else "time of one operation"
+    subtitle = f"{unit}; measured {times(measured)}{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
         id_=f"chart-{line['id']}",
@@ -199,15 +198,9 @@ def _drawn(
     return drawn([replace(figure, rows_href=line["id"])])[0]
 
 
-def _unit(metric: str) -> str:
-    return "operations per second" if metric == "iops" else "time of one operation"
-
-
 def _changes(track: MetricHistory) -> list[dict[str, object]]:
     show = figure_text(track.metric)
-    hrefs: Mapping[str, str] = {
-        trial.at: f"{_UP}{run_href(trial.trial_id, trial.run_id)}" for trial in track.sampled
-    }
+    hrefs = {of.at: f"{_UP}{run_href(of.trial_id, of.run_id)}" for of in track.sampled}
     return [
         {
             "track": track.name,
@@ -220,9 +213,7 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
             "after": show(change.median_after),
             "change": change_text(change.change),
             "since": change.since,
-            "differences": "; ".join(
-                difference_text(difference) for difference in change.differences
-            ),
+            "differences": "; ".join(map(difference_text, change.differences)),
         }
         for change in track.history.changes
     ]
@@ -230,16 +221,12 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
 
 def _marks(changes: Sequence[FactChange]) -> list[tuple[str, str]]:
     """Times at which facts changed, each with its changes as text."""
-    return [
-        (
-            at,
-            "; ".join(
-                f"{_fact(change.fact)} {_values(change.before)} → {_values(change.after)}"
-                for change in group
-            ),
-        )
-        for at, group in groupby(changes, key=lambda change: change.at)
+    texts = [
+        (change.at, f"{_fact(change.fact)} {_values(change.before)} → {_values(change.after)}")
+        for change in changes
     ]
+    by_time = groupby(texts, key=itemgetter(0))
+    return [(at, "; ".join(text for _, text in group)) for at, group in by_time]
 
 
 def _fact(name: str) -> str:
@@ -247,8 +234,7 @@ def _fact(name: str) -> str:
 
 
 def _values(values: Sequence[str]) -> str:
-    more = len(values) - _MOST_VALUES
-    return ", ".join(values[-_MOST_VALUES:]) + (f" and {more} more" if more > 0 else "")
+    return _some(values[-_MOST_VALUES:], len(values))
 
 
 def shown_fields(fields: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -260,27 +246,20 @@ def shown_fields(fields: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         for name, value in fields
         if name != _JOB and (name, value) not in parameters
     ]
-    words = [
-        f"{name.removeprefix(_PARAMETER)} {field_words(name, value)}" for name, value in parameters
-    ]
+    words = [" ".join(field_words(name, value)) for name, value in parameters]
     return shown + ([("parameters", ", ".join(words))] if words else [])
+
+
+def _some(shown: Sequence[str], of: int) -> str:
+    return ", ".join(shown) + (f" and {of - len(shown)} more" if of > len(shown) else "")
 
 
 def _summary(configuration: Configuration) -> str:
     runs, machines = len(configuration.runs), configuration.machines
     on = f"{counted(runs, 'run')} on {counted(machines, 'machine')}"
-    parts = [
-        f"measured {times(configuration.times)}: {on}",
-        day(configuration.first)
-        if day(configuration.first) == day(configuration.last)
-        else f"{day(configuration.first)} to {day(configuration.last)}",
-    ]
-    if configuration.undated:
-        undated = _named(configuration.undated)
-        parts.append(f"not drawn over time, because they have no date: {undated}")
-    return ", ".join(parts)
-
-
-def _named(run_ids: Sequence[str]) -> str:
-    more = len(run_ids) - _MOST_VALUES
-    return ", ".join(run_ids[:_MOST_VALUES]) + (f" and {more} more" if more > 0 else "")
+    span = days(configuration.first, configuration.last)
+    words = f"measured {times(configuration.times)}: {on}, {span}"
+    if not configuration.undated:
+        return words
+    undated = _some(configuration.undated[:_MOST_VALUES], len(configuration.undated))
+    return f"{words}, not drawn over time, because they have no date: {undated}"

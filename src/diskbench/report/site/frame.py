@@ -1,8 +1,6 @@
-"""What the pages of a site share: its values, the addresses of its pages, and their HTML frame.
-
-A page contains its style and script, both shipped with diskbench, and its policy forbids all
-network requests: it works from a file as well as from any host.
-"""
+"""What the pages of a site share: its values, the addresses of its pages, and their HTML frame. A
+page contains its style and script, and its policy forbids all network requests: it works from a
+file as well as from any host."""
 
 from __future__ import annotations
 
@@ -65,29 +63,17 @@ def day(utc: str) -> str:
     return moment(utc)[: len("2026-11-21")] if utc else NO_DATE
 
 
+def days(first: str, last: str) -> str:
+    """`2026-11-21 to 2026-11-23`, in UTC; one day alone."""
+    return day(first) if day(first) == day(last) else f"{day(first)} to {day(last)}"
+
+
 def render(
-    template: str,
-    site: Site,
-    *,
-    here: str = "",
-    up: str = "",
-    charts: bool = False,
-    **values: object,
+    template: str, site: Site, *, here: str = "", up: str = "", charts: bool = False, **more: object
 ) -> bytes:
     """A page of the site in UTF-8; `charts`: it contains charts. All text from users and machines
     is escaped."""
     scripts = [asset("site.js"), *([asset("page.js")] if charts else [])]
-    text = (
-        environment()
-        .get_template(template)
-        .render(
-            site_title=site.title,
-            version=diskbench.__version__,
-            here=here,
-            up=up,
-            charts=charts,
-            **styled("site.css", *scripts),
-            **values,
-        )
-    )
-    return text.encode()
+    of_site = {"site_title": site.title, "version": diskbench.__version__}
+    values = {"here": here, "up": up, "charts": charts, **styled("site.css", *scripts), **more}
+    return environment().get_template(template).render(of_site | values).encode()

@@ -37,11 +37,8 @@ def run_line(
 ) -> SiteRunLine:
     """The line of a run (a database row); `asked` are the fields of its subject, `view` is the
     result of its trial (None: nothing is known), `lines` are the figures of this run alone."""
-    verdicts = [
-        verdict
-        for verdict in (view.verdicts if view is not None else ())
-        if verdict.run_id == row.run_id
-    ]
+    judged = view.verdicts if view is not None else ()
+    verdicts = [verdict for verdict in judged if verdict.run_id == row.run_id]
     asked_all = [verdict for verdict in verdicts if asks_all(verdict)]
     on_credit = {verdict.step for verdict in verdicts if verdict.stands_for.kind == "burst"}
     of_levels = {verdict.step for verdict in verdicts if verdict.stands_for.kind is not None}
@@ -49,6 +46,7 @@ def run_line(
     read, write = (_best(lines, direction, on_credit) for direction in ("read", "write"))
     price = view.price if view is not None else None
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
+    machines = asked.get("instance_type"), asked.get("machine"), row.instance_type, row.hostname
     return SiteRunLine(
         run_id=row.run_id,
         trial_id=row.trial_id,
@@ -58,11 +56,7 @@ def run_line(
         provider=row.provider,
         region=asked.get("region") or row.region or row.zone or "",
         disk=sizes or (disk_bought(row) if row.disk_type else disk_found(row)),
-        machine=asked.get("instance_type")
-        or asked.get("machine")
-        or row.instance_type
-        or row.hostname
-        or "",
+        machine=next(filter(None, machines), ""),
         profile=row.profile,
         labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
         marks=row.marks,
@@ -93,7 +87,7 @@ def configuration_line(
     return ConfigurationLine(
         **subject | {"disk": configuration.disk or _found(configuration)},
         target=dict(configuration.fields).get("target", ""),
-        rest=tuple((name.removeprefix("set."), field_words(name, value)) for name, value in fields),
+        rest=tuple(field_words(name, value) for name, value in fields),
         runs=len(configuration.runs),
         read=_best_track(configuration, "read", on_credit),
         write=_best_track(configuration, "write", on_credit),
@@ -108,7 +102,7 @@ def configuration_line(
 def _found(configuration: Configuration) -> str:
     newest = {name: values[-1] for name, values in configuration.facts}
     name = newest.get("disk_model") or newest.get("disk_driver")
-    return " ".join(word for word in (name, newest.get("disk_size_bytes")) if word)
+    return " ".join(filter(None, (name, newest.get("disk_size_bytes"))))
 
 
 def disk_found(row: Run) -> str:
@@ -159,11 +153,11 @@ def _highest(bests: Iterable[Best]) -> Best | None:
     return max(bests, key=lambda best: (not best.on_credit, best.value), default=None)
 
 
-def field_words(name: str, value: str) -> str:
+def field_words(name: str, value: str) -> tuple[str, str]:
     """A field of a subject as a reader knows it: `1 GiB` for a size in bytes."""
-    if name == "job":
-        return value[:_DIGEST]
-    return format_bytes(int(value)) if name == "set.size" and value.isdigit() else value
+    if name == "set.size" and value.isdigit():
+        value = format_bytes(int(value))
+    return name.removeprefix("set."), value[:_DIGEST] if name == "job" else value
 
 
 def _levels(configuration: Configuration) -> list[NewLevel]:

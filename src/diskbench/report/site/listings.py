@@ -1,12 +1,7 @@
-"""The listings of a published site: its index of all configurations with the newest changes, its
-newest runs, and the Atom feed of its regressions (RFC 4287): an entry for each level that became
-worse.
-
-Pure: lines in, HTML out. The feed's ids are name-based UUIDs (RFC 4122, version 5) of the site's
-address, or of its title where no address is known, and of what changed: a site that is made anew in
-another folder keeps them, and a reader sees no entry twice. Its links are relative to the feed
-where no address is known, as RFC 4287 allows.
-"""
+"""The listings of a published site: its index, its newest runs, and the Atom feed of its
+regressions (RFC 4287). The feed's ids are name-based UUIDs (RFC 4122, version 5) of the site's
+address, or of its title where none is known, and of what changed: a site that is made anew in
+another folder keeps them. Its links are relative to the feed where no address is known."""
 
 from __future__ import annotations
 
@@ -16,7 +11,15 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from diskbench.model.history import ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.report.assemble.words import NO_DATE, change_text, figure_text
-from diskbench.report.site.frame import Site, configuration_name, day, moment, render, run_href
+from diskbench.report.site.frame import (
+    Site,
+    configuration_name,
+    day,
+    days,
+    moment,
+    render,
+    run_href,
+)
 from diskbench.report.site.table import configurations_table, runs_table
 from diskbench.report.templates import environment
 
@@ -30,11 +33,8 @@ _NEVER = "1970-01-01T00:00:00Z"
 
 def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> bytes:
     """The start page: every configuration, and the newest changes of level."""
-    changed = sorted(
-        ((level, line) for line in lines for level in line.levels),
-        key=lambda pair: pair[0].at,
-        reverse=True,
-    )
+    all_levels = ((level, line) for line in lines for level in line.levels)
+    changed = sorted(all_levels, key=lambda pair: pair[0].at, reverse=True)
     changes = [
         {
             "key": line.key,
@@ -99,20 +99,16 @@ def _between(moments: Iterable[str]) -> str:
     ordered = sorted(filter(None, moments))
     if not ordered:
         return NO_DATE
-    first, last = day(ordered[0]), day(ordered[-1])
-    return (
-        first if first == last else f"{first} to {last}, the newest at {moment(ordered[-1])[11:]}"
-    )
+    span = days(ordered[0], ordered[-1])
+    return f"{span}, the newest at {moment(ordered[-1])[11:]}" if " to " in span else span
 
 
 def regressions_feed(site: Site, lines: Sequence[ConfigurationLine]) -> bytes:
     """The feed: levels of IOPS that became worse, the newest first, as UTF-8."""
     own = uuid5(NAMESPACE_URL, site.url or f"diskbench site {site.title}")
-    worse = sorted(
-        ((level, line) for line in lines for level in line.levels if level.worse),
-        key=lambda pair: (pair[0].at, pair[1].key),
-        reverse=True,
-    )[:MOST_ENTRIES]
+    all_worse = ((level, line) for line in lines for level in line.levels if level.worse)
+    worse = sorted(all_worse, key=lambda pair: (pair[0].at, pair[1].key), reverse=True)
+    worse = worse[:MOST_ENTRIES]
     newest = [level.at for level, _ in worse] or [line.last for line in lines if line.last]
     feed = environment().get_template("site_feed.xml.j2")
     entries = [_entry(own, level, line) for level, line in worse]
@@ -138,7 +134,5 @@ def _entry(own: UUID, level: NewLevel, line: ConfigurationLine) -> dict[str, str
 
 def _time(utc: str) -> str:
     """A time as RFC 3339 writes it."""
-    if not utc:
-        return _NEVER
-    at = datetime.fromisoformat(utc).astimezone(UTC).isoformat(timespec="seconds")
+    at = datetime.fromisoformat(utc or _NEVER).astimezone(UTC).isoformat(timespec="seconds")
     return at.replace("+00:00", "Z")

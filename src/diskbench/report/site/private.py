@@ -6,20 +6,24 @@ fields in _KEPT remain, so a new field is hidden by default."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
+from diskbench.model.doubts import Reason
 from diskbench.model.history import Configuration
 from diskbench.model.options import access_fields
+from diskbench.model.result import Warning as StepWarning
 from diskbench.model.run import AskedRun, Run
 from diskbench.model.verdict import Verdict
+from diskbench.parallel import grouped
 from diskbench.plugins import known_plugin
 from diskbench.report.assemble.view import View
 from diskbench.results.history import by_subject, key_of
 from diskbench.results.trial_figures import Fields
 from diskbench.results.trial_figures import words as words_of
 
+Doubt = TypeVar("Doubt", Reason, StepWarning)
 LEFT_OUT = "left out"
 _KEPT = frozenset({
     "provider", "profile", "job", "region", "instance_type", "disk", "size", "count", "filesystem",
@@ -39,19 +43,14 @@ _LEAST = 2
 
 def numbered(rows: Iterable[AskedRun]) -> dict[str, str]:
     """Machine → `machine 1`, in the order of their first run; `rows` are newest first."""
-    numbers: dict[str, str] = {}
-    for row in reversed(list(rows)):
-        name = row.run.place
-        if name and name not in numbers:
-            numbers[name] = f"machine {len(numbers) + 1}"
-    return numbers
+    names = dict.fromkeys(row.run.place for row in reversed(list(rows)) if row.run.place)
+    return {name: f"machine {number}" for number, name in enumerate(names, 1)}
 
 
 def secrets_of(rows: Iterable[AskedRun], *, anonymous: bool) -> tuple[str, ...]:
     """Names in runs that no text may contain, longest first."""
-    secrets = {
-        name for row in rows for name in _names(row, anonymous=anonymous) if len(name) >= _LEAST
-    }
+    names = {name for row in rows for name in _names(row, anonymous=anonymous)}
+    secrets = (name for name in names if len(name) >= _LEAST)
     return tuple(sorted(secrets, key=lambda name: (-len(name), name)))
 
 
@@ -106,11 +105,7 @@ def private_fields(
 
 
 def scrubbed_trial(
-    trial: View,
-    *,
-    errors: Mapping[str, str],
-    places: Mapping[str, str],
-    secrets: Sequence[str],
+    trial: View, *, errors: Mapping[str, str], places: Mapping[str, str], secrets: Sequence[str]
 ) -> View:
     """A trial's report without names that a site always hides. By the id of the run, `errors` are
     the kinds of error that they ended with (empty: none), `places` where readers find their
@@ -119,38 +114,31 @@ def scrubbed_trial(
     def scrub(text: str) -> str:
         return scrubbed(text, secrets)
 
+    def scrubbed_doubt(doubt: Doubt) -> Doubt:
+        texts = {"message": scrub(doubt.message), "advice": scrub(doubt.advice)}
+        return doubt.model_copy(update=texts)
+
+    def scrubbed_verdict(verdict: Verdict) -> Verdict:
+        reasons = tuple(map(scrubbed_doubt, verdict.reasons))
+        sentence = scrub(verdict.sentence)
+        return verdict.model_copy(update={"reasons": reasons, "sentence": sentence})
+
     subject, promised = trial.subject, trial.subject.promised
     if promised is not None:
         offer, promise = scrub(promised.offer), scrub(promised.promise)
         promised = replace(promised, offer=offer, promise=promise)
+    machine, disk, target = map(scrub, (subject.machine, subject.disk, subject.target))
+    subject = replace(subject, machine=machine, disk=disk, target=target, promised=promised)
+    runs = []
+    for run in trial.runs:
+        error, place = errors[run.run_id], places[run.run_id]
+        runs.append(replace(run, error=error, advice="", evidence=place, audit=scrub(run.audit)))
     return replace(
         trial,
-        subject=replace(
-            subject,
-            machine=scrub(subject.machine),
-            disk=scrub(subject.disk),
-            target=scrub(subject.target),
-            target_flags="",
-            trial_flags="",
-            promised=promised,
-        ),
-        runs=tuple(
-            replace(
-                run,
-                error=errors[run.run_id],
-                advice="",
-                evidence=places[run.run_id],
-                audit=scrub(run.audit),
-            )
-            for run in trial.runs
-        ),
-        warnings=tuple(
-            warning.model_copy(
-                update={"message": scrub(warning.message), "advice": scrub(warning.advice)}
-            )
-            for warning in trial.warnings
-        ),
-        verdicts=tuple(_scrubbed_verdict(verdict, scrub) for verdict in trial.verdicts),
+        subject=replace(subject, target_flags="", trial_flags=""),
+        runs=tuple(runs),
+        warnings=tuple(map(scrubbed_doubt, trial.warnings)),
+        verdicts=tuple(map(scrubbed_verdict, trial.verdicts)),
         notes=tuple(map(scrub, trial.notes)),
         place=scrub(trial.place),
         job=scrub(trial.job),
@@ -162,21 +150,9 @@ def private_trial(trial: View, machine: str) -> View:
     """A report of `scrubbed_trial` without labels, notes and target; `machine` is a number."""
     subject = trial.subject
     _, _, known = subject.machine.partition(": ")
-    named = ": ".join(word for word in (machine, known) if word) or LEFT_OUT
-    return replace(
-        trial,
-        subject=replace(subject, machine=named, target="", profile_typed=subject.profile),
-        labels=(),
-        notes=(),
-    )
-
-
-def _scrubbed_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
-    reasons = tuple(
-        reason.model_copy(update={"message": scrub(reason.message), "advice": scrub(reason.advice)})
-        for reason in verdict.reasons
-    )
-    return verdict.model_copy(update={"reasons": reasons, "sentence": scrub(verdict.sentence)})
+    named = ": ".join(filter(None, (machine, known))) or LEFT_OUT
+    subject = replace(subject, machine=named, target="", profile_typed=subject.profile)
+    return replace(trial, subject=subject, labels=(), notes=())
 
 
 def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
@@ -190,11 +166,9 @@ def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str
 
 @dataclass(frozen=True)
 class ShownRuns:
-    """The runs of a site, newest first; in groups by subject, and in their `trials` by id.
-
-    `keys` are the page names of the subjects; `fields` are the fields that the site shows of them.
-    `machines` are the numbers that replace machine names on an anonymous site.
-    """
+    """The runs of a site, newest first; in groups by subject, and in their `trials` by id. `keys`
+    are the page names of the subjects; `fields` are the fields that the site shows of them.
+    `machines` are the numbers that replace machine names on an anonymous site."""
 
     rows: Sequence[AskedRun]
     anonymous: bool
@@ -202,8 +176,8 @@ class ShownRuns:
     keys: Mapping[Fields, str]
     fields: Mapping[Fields, Fields]
     trials: Mapping[str, Sequence[AskedRun]]
-    machines: Mapping[str, str] = field(default_factory=dict)
-    _subjects: Mapping[str, Fields] = field(default_factory=dict)
+    machines: Mapping[str, str]
+    _subjects: Mapping[str, Fields]
 
     def around(self, row: AskedRun) -> dict[str, str]:
         """The configuration of a run: the key of its page, and its words."""
@@ -213,10 +187,6 @@ class ShownRuns:
     def asked(self, row: AskedRun) -> dict[str, str]:
         """The fields of a run's subject that the site shows."""
         return dict(self.fields[self._subjects[row.run.run_id]])
-
-    def secrets(self, rows: Iterable[AskedRun]) -> tuple[str, ...]:
-        """The strings that no text about these runs may contain."""
-        return secrets_of(rows, anonymous=self.anonymous)
 
     def run(self, row: AskedRun) -> Run:
         """A run, reduced to what the site shows: on an anonymous one without labels and names of
@@ -243,44 +213,33 @@ class ShownRuns:
                 found = change["differences"]
                 change["differences"] = [one for one in found if one["fact"] not in hidden]
         changes = [change for change in data["fact_changes"] if change["fact"] not in hidden]
-        return Configuration.model_validate(
-            data
-            | {
-                "key": self.keys[configuration.fields],
-                "words": words,
-                "fields": fields,
-                "region": by_name.get("region", ""),
-                "machine": by_name.get("instance_type") or by_name.get("machine", ""),
-                "facts": [fact for fact in data["facts"] if fact[0] not in hidden],
-                "fact_changes": changes,
-            }
-        )
+        return Configuration.model_validate(data | {
+            "key": self.keys[configuration.fields],
+            "words": words,
+            "fields": fields,
+            "region": by_name.get("region", ""),
+            "machine": by_name.get("instance_type") or by_name.get("machine", ""),
+            "facts": [fact for fact in data["facts"] if fact[0] not in hidden],
+            "fact_changes": changes,
+        })  # fmt: skip
 
 
 def shown_runs_of(rows: Sequence[AskedRun], *, anonymous: bool) -> ShownRuns:
-    """What the site shows of these runs, newest first.
-
-    An anonymous page is named after its oldest trial: a digest of the subject would let a reader
-    verify a guessed host name.
-    """
+    """What the site shows of these runs, newest first. An anonymous page is named after its oldest
+    trial: a digest of the subject would let a reader verify a guessed host name."""
     groups = by_subject(rows)
     machines = numbered(rows) if anonymous else {}
-    trials: dict[str, list[AskedRun]] = {}
-    for row in rows:
-        trials.setdefault(row.run.trial_id, []).append(row)
+    keys, fields = {}, {}
+    for subject, of in groups.items():
+        keys[subject] = of[-1].run.trial_id if anonymous else key_of(subject)
+        fields[subject] = private_fields(subject, machines) if anonymous else subject
     return ShownRuns(
         rows=rows,
         anonymous=anonymous,
         groups=groups,
-        keys={
-            subject: of[-1].run.trial_id if anonymous else key_of(subject)
-            for subject, of in groups.items()
-        },
-        fields={
-            subject: private_fields(subject, machines) if anonymous else subject
-            for subject in groups
-        },
-        trials=trials,
+        keys=keys,
+        fields=fields,
+        trials=grouped(rows, lambda row: row.run.trial_id),
         machines=machines,
         _subjects={row.run.run_id: subject for subject, of in groups.items() for row in of},
     )

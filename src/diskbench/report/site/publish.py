@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.progress import Progress
 from sqlalchemy.engine import Engine
@@ -68,11 +68,7 @@ class _Build:
 
 
 def publish_site(
-    database: Engine,
-    path: Path,
-    filters: Sequence[Filter],
-    site: Site,
-    open_store: OpenStore,
+    database: Engine, path: Path, filters: Sequence[Filter], site: Site, open_store: OpenStore
 ) -> Done:
     """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
     with open_site(path) as folder:
@@ -80,14 +76,12 @@ def publish_site(
         rows = load_asked(database, filters)
         shown = shown_runs_of(rows, anonymous=site.anonymous)
         digests = run_digests(database, [row.run.run_id for row in rows])
-        build = _Build(reader, folder, filters, site, common_digest(site), shown, digests)
+        options = site.title, site.anonymous, site.with_evidence, site.evidence_base
+        common = digest_of(_program(), *options)
+        build = _Build(reader, folder, filters, site, common, shown, digests)
         evidence = [evidence_folder(row.run.run_id) for row in rows if site.with_evidence]
-        folder.claim([
-            *LISTINGS,
-            *map(trial_name, shown.trials),
-            *map(configuration_name, shown.keys.values()),
-            *evidence,
-        ])  # fmt: skip
+        pages = *map(trial_name, shown.trials), *map(configuration_name, shown.keys.values())
+        folder.claim([*LISTINGS, *pages, *evidence])
         if site.full:
             folder.forget_digests()
         trials = _trials(build)
@@ -104,8 +98,7 @@ def publish_site(
         )
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(NamedTuple):
     """What other pages depend on of a trial: the digest of its inputs, and its runs' lines."""
 
     digest: str
@@ -135,13 +128,9 @@ def _trials(build: _Build) -> dict[str, _Made]:
                 copied = [name for row in rows for name in copy_evidence(reader, site, folder, row)]
                 html, of_runs, complete = trial_page(reader, site, shown, rows, copied)
                 lines = [line.model_dump(mode="json", exclude_defaults=True) for line in of_runs]
-                folder.write(
-                    trial_name(trial_id),
-                    html.encode(),
-                    # Evidence that could not be read may be available next time.
-                    digest if complete else "",
-                    {"evidence": copied, "lines": lines},
-                )
+                # Evidence that could not be read may be available next time.
+                known, quoted = digest if complete else "", {"evidence": copied, "lines": lines}
+                folder.write(trial_name(trial_id), html.encode(), known, quoted)
                 trials[trial_id] = _Made(digest, lines)
                 build.wanted.update((trial_name(trial_id), *copied))
                 advance()
@@ -155,24 +144,18 @@ def _configurations(build: _Build, trials: Mapping[str, _Made]) -> list[Configur
     lines, stale = dict[str, dict[str, Any]](), dict[str, str]()
     for subject, rows in shown.groups.items():
         key = shown.keys[subject]
-        ids = dict.fromkeys(row.run.trial_id for row in rows)
-        made_of = [(trials[trial_id].digest, trials[trial_id].lines) for trial_id in ids]
+        made_of = [trials[name] for name in dict.fromkeys(row.run.trial_id for row in rows)]
         digest = digest_of(build.common, made_of)
         entry = folder.fresh(configuration_name(key), digest)
         if entry is None:
             stale[key] = digest
         lines[key] = {} if entry is None else entry.quoted
-    groups = {
-        subject: rows for subject, rows in shown.groups.items() if shown.keys[subject] in stale
-    }
+    groups = {name: rows for name, rows in shown.groups.items() if shown.keys[name] in stale}
     with _progress("configurations", len(stale)) as advance:
         for named in configurations(build.reader.database, build.filters, groups):
             one = shown.configuration(named)
-            of_runs = {
-                line["run_id"]: line
-                for trial_id in dict.fromkeys(row.run.trial_id for row in groups[named.fields])
-                for line in trials[trial_id].lines
-            }
+            ids = {row.run.trial_id for row in groups[named.fields]}
+            of_runs = {line["run_id"]: line for name in ids for line in trials[name].lines}
             runs = [SiteRunLine.model_validate(of_runs[run_id]) for run_id in one.runs]
             line = configuration_line(one, runs).model_dump(mode="json")
             page = configuration_page(build.site, one, runs)
@@ -193,12 +176,11 @@ def _listings(
         return runs_page(site, [SiteRunLine.model_validate(line) for line in newest], runs=runs)
 
     of_configurations = [line.model_dump(mode="json") for line in lines]
-    pages: tuple[tuple[str, object, Callable[[], bytes]], ...] = (
+    for name, made_of, make in (
         (INDEX, of_configurations, lambda: index_page(site, lines, runs=runs)),
         (RUNS, newest, newest_runs),
         (FEED, of_configurations, lambda: regressions_feed(site, lines)),
-    )
-    for name, made_of, make in pages:
+    ):
         digest = digest_of(build.common, site.url, runs, made_of)
         if build.folder.fresh(name, digest) is None:
             build.folder.write(name, make(), digest)
@@ -208,11 +190,6 @@ def _listings(
 def digest_of(*parts: object) -> str:
     """A digest of values that JSON can hold."""
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def common_digest(site: Site) -> str:
-    """A digest of what all pages depend on: the program and the options."""
-    return digest_of(_program(), site.title, site.anonymous, site.with_evidence, site.evidence_base)
 
 
 @cache

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import TypeVar
 
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.history import Best, ConfigurationLine, SiteRunLine
 from diskbench.model.ids import short
 from diskbench.model.verdict import Trust
+from diskbench.parallel import grouped
 from diskbench.report.assemble.words import change_text
 from diskbench.report.site.frame import configuration_name, day, moment, run_href
 from diskbench.units import format_iops, format_usd
 
+Line = TypeVar("Line", SiteRunLine, ConfigurationLine)
 SHOWN_FIRST = 100
 """Rows that are shown at first; the others are in the page too, and a script shows them."""
 SHOWN_OF_SUBJECT = 20
@@ -83,82 +87,73 @@ class SiteTable:
         return facets
 
 
+_Cells = tuple[tuple[Column, Callable[[Line], SiteCell]], ...]
+"""The columns of a table, each with what makes its cells."""
+
+
 def runs_table(
-    lines: Iterable[SiteRunLine], *, up: str = "", one_subject: bool = False
+    lines: Sequence[SiteRunLine], *, up: str = "", one_subject: bool = False
 ) -> SiteTable:
     """Runs, newest first. `up` is the relative path from the page to the site's root. With
     `one_subject`, the columns that are equal in all rows are left out."""
-    columns = (
-        Column("when", "when (UTC)"),
-        Column("provider", "provider", facet=True),
-        Column("disk", "disk", facet=True),
-        Column("region", "region", facet=True),
-        Column("machine", "machine", facet=True, minor=True),
-        Column("profile", "profile", facet=True),
-        Column("state", "state", facet=True, minor=True),
-        Column("trust", "trust", facet=True, named=True),
-        Column("limit", "limited by", facet=True, minor=True),
-        Column("read", "read IOPS", number=True),
-        Column("write", "write IOPS", number=True),
-        Column("labels", "labels", minor=True, long=True),
-        Column("run", "run", minor=True),
-    )
-    same = {"provider", "disk", "region", "machine", "profile"} if one_subject else set()
-    return _table(
-        "runs",
-        columns,
-        [_run_cells(line, up) for line in lines],
-        sorted_by="-when",
-        step=SHOWN_OF_SUBJECT if one_subject else SHOWN_FIRST,
-        without=same,
-    )
-
-
-def _run_cells(line: SiteRunLine, up: str) -> tuple[SiteCell, ...]:
-    labels = ", ".join(f"{key}={value}" for key, value in line.labels)
-    return (
-        SiteCell(moment(line.at), line.at, href=f"{up}{run_href(line.trial_id, line.run_id)}"),
-        SiteCell(line.provider, small=", ".join(line.marks)),
-        SiteCell(line.disk, href=f"{up}{configuration_name(line.key)}" if line.disk else ""),
-        SiteCell(line.region),
-        SiteCell(line.machine),
-        SiteCell(line.profile),
-        SiteCell(line.state, tone="" if line.state == "done" else "bad"),
-        trust_cell(line.trust),
-        SiteCell(line.limiter),
-        best_cell(line.read),
-        best_cell(line.write),
-        SiteCell(labels),
-        SiteCell(short(line.run_id), line.run_id),
-    )
+    cells: _Cells[SiteRunLine] = (
+        (Column("when", "when (UTC)"), lambda of: SiteCell(
+            moment(of.at), of.at, href=f"{up}{run_href(of.trial_id, of.run_id)}")),
+        (Column("provider", "provider", facet=True), _provider),
+        (Column("disk", "disk", facet=True), lambda of: SiteCell(
+            of.disk, href=f"{up}{configuration_name(of.key)}" if of.disk else "")),
+        (Column("region", "region", facet=True), lambda of: SiteCell(of.region)),
+        (Column("machine", "machine", facet=True, minor=True), lambda of: SiteCell(of.machine)),
+        (Column("profile", "profile", facet=True), lambda of: SiteCell(of.profile)),
+        (Column("state", "state", facet=True, minor=True), lambda of: SiteCell(
+            of.state, tone="" if of.state == "done" else "bad")),
+        (Column("trust", "trust", facet=True, named=True), lambda of: trust_cell(of.trust)),
+        (Column("limit", "limited by", facet=True, minor=True), lambda of: SiteCell(of.limiter)),
+        (Column("read", "read IOPS", number=True), lambda of: best_cell(of.read)),
+        (Column("write", "write IOPS", number=True), lambda of: best_cell(of.write)),
+        (Column("labels", "labels", minor=True, long=True), lambda of: SiteCell(
+            ", ".join(f"{key}={value}" for key, value in of.labels))),
+        (Column("run", "run", minor=True), lambda of: SiteCell(short(of.run_id), of.run_id)),
+    )  # fmt: skip
+    same = ("provider", "disk", "region", "machine", "profile") if one_subject else ()
+    table = _table("runs", cells, lines, sorted_by="-when", without=same)
+    return replace(table, step=SHOWN_OF_SUBJECT) if one_subject else table
 
 
 def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
     """Configurations, the cheapest a month first, as `advise` ranks disks: whoever asks for a least
     rate sees on top what carries it. Those without a price stand below, by provider and disk."""
-    columns = (
-        Column("provider", "provider", facet=True),
-        Column("region", "region", facet=True),
-        Column("disk", "disk", facet=True),
-        Column("machine", "machine", facet=True, minor=True),
-        Column("profile", "profile", facet=True),
-        Column("read", "read IOPS", number=True, least=True),
-        Column("write", "write IOPS", number=True, least=True),
-        Column("month", "price a month", number=True),
-        Column("thousand", "price per 1,000 IOPS", number=True),
-        Column("last", "measured (UTC)", named=True),
-        Column("trust", "trust", facet=True, named=True),
-        Column("level", "over time", facet=True, named=True),
-        Column("change", "last change", number=True),
-        Column("machines", "n", number=True, minor=True),
-        Column("runs", "runs", number=True, minor=True),
-    )
     ordered = sorted(lines, key=_rank)
     telling = _telling(ordered)
-    rows = [_configuration_cells(line, telling[line.key]) for line in ordered]
+    cells: _Cells[ConfigurationLine] = (
+        (Column("provider", "provider", facet=True), _provider),
+        (Column("region", "region", facet=True), lambda of: SiteCell(of.region)),
+        (Column("disk", "disk", facet=True), lambda of: SiteCell(
+            of.disk or of.target or "not named", href=configuration_name(of.key),
+            small=telling[of.key])),
+        (Column("machine", "machine", facet=True, minor=True), lambda of: SiteCell(of.machine)),
+        (Column("profile", "profile", facet=True), lambda of: SiteCell(of.profile)),
+        (Column("read", "read IOPS", number=True, least=True), lambda of: best_cell(of.read)),
+        (Column("write", "write IOPS", number=True, least=True), lambda of: best_cell(of.write)),
+        (Column("month", "price a month", number=True), lambda of: usd_cell(of.usd_a_month)),
+        (Column("thousand", "price per 1,000 IOPS", number=True), lambda of: usd_cell(
+            of.usd_per_1000_iops, of=of.most[0] if of.most else "")),
+        (Column("last", "measured (UTC)", named=True), lambda of: SiteCell(day(of.last), of.last)),
+        (Column("trust", "trust", facet=True, named=True), lambda of: trust_cell(
+            of.trust,
+            f"{of.doubted:,} of {of.runs:,} runs" if 0 < of.doubted < of.runs else "")),
+        (Column("level", "over time", facet=True, named=True), _level_cell),
+        (Column("change", "last change", number=True), lambda of: SiteCell(
+            change_text(of.levels[-1].change), of.levels[-1].change, small=day(of.levels[-1].at),
+        ) if of.levels else SiteCell("")),
+        (Column("machines", "n", number=True, minor=True), lambda of: SiteCell(
+            f"{of.machines:,}", of.machines)),
+        (Column("runs", "runs", number=True, minor=True), lambda of: SiteCell(
+            f"{of.runs:,}", of.runs)),
+    )  # fmt: skip
     is_priced = any(line.usd_a_month is not None for line in lines)
     by = "month" if is_priced else "provider"
-    table = _table("configurations", columns, rows, sorted_by=by)
+    table = _table("configurations", cells, ordered, sorted_by=by)
     priced = any(line.usd_per_1000_iops is not None for line in lines)
     return replace(table, example=_EXAMPLE) if priced else table
 
@@ -169,57 +164,31 @@ def _rank(line: ConfigurationLine) -> tuple[bool, float, str, str, str, str]:
     return (price is None, price or 0.0, *named)
 
 
+def _provider(line: SiteRunLine | ConfigurationLine) -> SiteCell:
+    return SiteCell(line.provider, small=", ".join(line.marks))
+
+
+def _level_cell(line: ConfigurationLine) -> SiteCell:
+    if line.levels:
+        worse = line.levels[-1].worse
+        return SiteCell("worse" if worse else "better", tone="bad" if worse else "")
+    unknown = "measured once" if line.times == 1 else f"under {LEAST_HISTORY} times"
+    return SiteCell("steady" if line.followed and line.times != 1 else unknown)
+
+
 def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
     """For each configuration the fields that distinguish it from others with the same columns."""
-    alike: dict[tuple[str, ...], list[ConfigurationLine]] = {}
-    for line in lines:
-        shown = (line.provider, line.disk, line.region, line.machine, line.profile, line.target)
-        alike.setdefault(shown, []).append(line)
+    columns = attrgetter("provider", "disk", "region", "machine", "profile", "target")
     telling = {}
-    for group in alike.values():
+    for group in grouped(lines, columns).values():
         known = [dict(line.rest) for line in group]
         names = {name for line in known for name in line}
         apart = {name for name in names if len({line.get(name) for line in known}) > 1}
         for line in group:
-            words = [f"{name} {value}" for name, value in line.rest if name in apart]
-            telling[line.key] = ", ".join(
-                [*([line.target] if line.disk and line.target else []), *words]
-            )
+            words = [line.target] if line.disk and line.target else []
+            words += [f"{name} {value}" for name, value in line.rest if name in apart]
+            telling[line.key] = ", ".join(words)
     return telling
-
-
-def _configuration_cells(line: ConfigurationLine, telling: str) -> tuple[SiteCell, ...]:
-    change = line.levels[-1] if line.levels else None
-    some = 0 < line.doubted < line.runs
-    of = f"{line.doubted:,} of {line.runs:,} runs" if some else ""
-    level = "steady" if line.followed else f"under {LEAST_HISTORY} times"
-    if change is not None:
-        level = "worse" if change.worse else "better"
-    elif line.times == 1:
-        level = "measured once"
-    return (
-        SiteCell(line.provider, small=", ".join(line.marks)),
-        SiteCell(line.region),
-        SiteCell(
-            line.disk or line.target or "not named",
-            href=configuration_name(line.key),
-            small=telling,
-        ),
-        SiteCell(line.machine),
-        SiteCell(line.profile),
-        best_cell(line.read),
-        best_cell(line.write),
-        usd_cell(line.usd_a_month),
-        usd_cell(line.usd_per_1000_iops, of=line.most[0] if line.most else ""),
-        SiteCell(day(line.last), line.last),
-        trust_cell(line.trust, of),
-        SiteCell(level, tone="bad" if level == "worse" else ""),
-        SiteCell(change_text(change.change), change.change, small=day(change.at))
-        if change
-        else SiteCell(""),
-        SiteCell(f"{line.machines:,}", line.machines),
-        SiteCell(f"{line.runs:,}", line.runs),
-    )
 
 
 def trust_cell(trust: Trust | None, small: str = "") -> SiteCell:
@@ -245,23 +214,19 @@ def best_cell(best: Best | None) -> SiteCell:
 
 def _table(
     what: str,
-    columns: Sequence[Column],
-    rows: Sequence[tuple[SiteCell, ...]],
+    cells: _Cells[Line],
+    lines: Sequence[Line],
     *,
     sorted_by: str,
-    step: int = SHOWN_FIRST,
-    without: Collection[str] = (),
+    without: Sequence[str] = (),
 ) -> SiteTable:
     """A table without its empty columns."""
-    filled = [
-        place
-        for place, column in enumerate(columns)
-        if column.key not in without and (not rows or any(row[place].text for row in rows))
-    ]
-    return SiteTable(
-        what=what,
-        columns=tuple(columns[place] for place in filled),
-        rows=tuple(tuple(row[place] for place in filled) for row in rows),
-        sorted_by=sorted_by,
-        step=step,
-    )
+    columns = {
+        column: [cell(line) for line in lines]
+        for column, cell in cells
+        if column.key not in without
+    }
+    filled = {
+        column: of for column, of in columns.items() if not of or any(cell.text for cell in of)
+    }
+    return SiteTable(what, tuple(filled), tuple(zip(*filled.values(), strict=True)), sorted_by)

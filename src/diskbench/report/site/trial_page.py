@@ -15,42 +15,36 @@ from diskbench.report.assemble.view import View
 from diskbench.report.page.page import page
 from diskbench.report.site.frame import Site
 from diskbench.report.site.lines import run_line
-from diskbench.report.site.private import ShownRuns, private_trial, scrubbed_trial
+from diskbench.report.site.private import ShownRuns, private_trial, scrubbed_trial, secrets_of
 from diskbench.report.site.published_evidence import is_as_recorded, published_files
 from diskbench.report.templates import environment
 from diskbench.results.selection import Selection
 from diskbench.store.site_folder import SiteFolder
 
-_EVIDENCE = "evidence"
-Files = tuple[tuple[str, str], ...]
-"""The names of evidence files with their relative paths."""
-
 
 def evidence_folder(run_id: str) -> str:
     """The folder of the copied evidence of a run within the site."""
-    return f"{_EVIDENCE}/{run_id}/"
+    return f"evidence/{run_id}/"
 
 
 def trial_page(
-    reader: ReportReader,
-    site: Site,
-    shown: ShownRuns,
-    rows: Sequence[AskedRun],
-    copied: Sequence[str],
+    reader: ReportReader, site: Site, shown: ShownRuns, rows: Sequence[AskedRun], copied: list[str]
 ) -> tuple[str, list[SiteRunLine], bool]:
     """The page of the trial of these runs; the line of each run, in the order of `rows`, for the
     site's tables; and whether all its sources were read. `copied` are the site's files of
     evidence."""
     around = shown.around(rows[0])
     runs = sorted((row.run for row in rows), key=lambda run: run.run_index)
-    report = stored_report(
-        reader, runs, Selection(), shown=lambda trial: _shown(site, shown, trial, rows)
-    )
+    whole = stored_report(reader, runs, Selection(), shown=lambda of: _shown(site, shown, of, rows))
     made = f"made by diskbench {diskbench.__version__}"
-    report = replace(report, made=made, published=True)
+    report = replace(whole, made=made, published=True)
     (view,) = report.trials
+    files: dict[str, list[tuple[str, str]]] = {}
+    for path in copied:
+        _, run_id, name = path.split("/", 2)
+        files.setdefault(run_id, []).append((name, f"../{quote(path)}"))
     parts: Any = environment().get_template("site_trial.html.j2").module
-    html = page(report, nav=parts.nav(site, around), evidence=parts.evidence(_by_run(copied)))
+    html = page(report, nav=parts.nav(site, around), evidence=parts.evidence(files))
     of_runs = view.lines_of_runs()
     lines = [
         run_line(shown.run(row), shown.asked(row), around["key"], view, of_runs[row.run.run_id])
@@ -85,13 +79,10 @@ def _shown(site: Site, runs: ShownRuns, trial: View, rows: Sequence[AskedRun]) -
         trial,
         errors={row.run.run_id: row.run.error_kind or "" for row in rows},
         places={row.run.run_id: _place(site, row) for row in rows},
-        secrets=runs.secrets(rows),
+        secrets=secrets_of(rows, anonymous=site.anonymous),
     )
-    if not site.anonymous:
-        return shown
-    return private_trial(
-        shown, runs.machines.get(rows[0].run.address or rows[0].run.hostname or "", "")
-    )
+    machine = runs.machines.get(rows[0].run.address or rows[0].run.hostname or "", "")
+    return private_trial(shown, machine) if site.anonymous else shown
 
 
 def _place(site: Site, row: AskedRun) -> str:
@@ -107,12 +98,3 @@ def _place(site: Site, row: AskedRun) -> str:
     if row.run.evidence_url.startswith("file:"):
         return f"{place} of the publisher's evidence store"
     return f"{row.run.evidence_url.rstrip('/')}/{place}"
-
-
-def _by_run(copied: Sequence[str]) -> dict[str, Files]:
-    """The copied files of each run: names without their folder, and paths from the page."""
-    files: dict[str, Files] = {}
-    for path in copied:
-        _, run_id, name = path.split("/", 2)
-        files[run_id] = (*files.get(run_id, ()), (name, f"../{quote(path)}"))
-    return files

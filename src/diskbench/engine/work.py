@@ -26,12 +26,7 @@ from diskbench.store.campaigns import (
     request_cancel,
     request_end,
 )
-from diskbench.store.cells import (
-    cell_of_trial,
-    claim_cell,
-    run_cells,
-    unfinished_cells,
-)
+from diskbench.store.cells import cell_of_trial, claim_cell, run_cells, unfinished_cells
 from diskbench.store.executors import list_executors
 from diskbench.store.query import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import find_plan, load_plan, unfinished_runs

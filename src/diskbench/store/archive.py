@@ -23,23 +23,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from diskbench.errors import (
-    EvidenceDamaged,
-    KeyTaken,
-    NewerFormat,
-)
+from diskbench.errors import EvidenceDamaged, KeyTaken, NewerFormat
 from diskbench.model.metrics import METRICS, CloudMetrics
 from diskbench.model.result import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
 from diskbench.model.value_fault import value_faults
 from diskbench.ports import EvidenceStore
-from diskbench.store.content import (
-    PACKED,
-    Content,
-    put_content,
-    read_ends,
-    read_file,
-)
+from diskbench.store.content import PACKED, Content, put_content, read_ends, read_file
 from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
 from diskbench.store.parallel_evidence import each

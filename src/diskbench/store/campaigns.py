@@ -184,11 +184,6 @@ def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
             cell.c.attempt == row.attempt,
             untaken,
         )
-        .values(
-            state="cancelled",
-            cancel=True,
-            finished_at=present(),
-            **error_columns(_CANCELLED),
-        )
+        .values(state="cancelled", cancel=True, finished_at=present(), **error_columns(_CANCELLED))
     )
     return change(database, ended) == 1

@@ -11,13 +11,7 @@ from typing import IO
 import zstandard
 
 from diskbench.errors import EvidenceDamaged, LimitExceeded
-from diskbench.limits import (
-    EXPANSION,
-    EXPANSION_FREE_BYTES,
-    FILE_BYTES,
-    PARSED_BYTES,
-    RECORD_BYTES,
-)
+from diskbench.limits import EXPANSION, EXPANSION_FREE_BYTES, FILE_BYTES, PARSED_BYTES, RECORD_BYTES
 from diskbench.ports import EvidenceStore
 from diskbench.store.manifest import FileRecord
 from diskbench.units import format_bytes

@@ -24,13 +24,7 @@ from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.files import data_directory, private_directory
 from diskbench.store.clock import present
 from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused, shown_url
-from diskbench.store.schema_revision import (
-    HEAD,
-    VERSIONS,
-    make_schema,
-    refuse_unknown,
-    revision_of,
-)
+from diskbench.store.schema_revision import HEAD, VERSIONS, make_schema, refuse_unknown, revision_of
 from diskbench.store.urls import DATABASE_FORMS, database_file, database_url, printable
 from diskbench.visible import unstorable, unstorable_words
 
@@ -244,11 +238,7 @@ def engine_options(url: sa.URL) -> dict[str, Any]:
 
 
 def refuse_unstorable(
-    _connection: object,
-    _cursor: object,
-    _statement: str,
-    parameters: object,
-    *_: object,
+    _connection: object, _cursor: object, _statement: str, parameters: object, *_: object
 ) -> None:
     """Raise InvalidValue for text that one of the databases cannot store, before it is written:
     otherwise SQLite would store a NUL that PostgreSQL rejects."""

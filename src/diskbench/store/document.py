@@ -16,12 +16,7 @@ from typing import Any, get_args
 import sqlalchemy as sa
 from pydantic import BaseModel
 
-from diskbench.analysis.row_figures import (
-    Courses,
-    changed,
-    courses_by_step,
-    row_figures,
-)
+from diskbench.analysis.row_figures import Courses, changed, courses_by_step, row_figures
 from diskbench.catalog.cost import TrialCost
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import RunState, StepAudit, StepResult

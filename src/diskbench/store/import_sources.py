@@ -128,10 +128,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         sources.append(_source(first, result, dict.fromkeys(following, 0), contents, several=False))
     if not sources:
         names = ", ".join(map(str, paths))
-        raise InvalidValue(
-            f"{names}: holds nothing that can be imported",
-            advice=IMPORTABLE,
-        )
+        raise InvalidValue(f"{names}: holds nothing that can be imported", advice=IMPORTABLE)
     return ImportSet(tuple(sources), tuple(left_out))
 
 

@@ -136,9 +136,7 @@ def keep_matrix(
     """Write the record of a matrix from its rows; the columns of `ending`, which are about to be
     saved, replace those of its row. Raises StoreUnavailable."""
     _keep(
-        evidence,
-        matrix_key(campaign_id),
-        lambda: _matrix_json(database, campaign_id, ending or {}),
+        evidence, matrix_key(campaign_id), lambda: _matrix_json(database, campaign_id, ending or {})
     )
 
 

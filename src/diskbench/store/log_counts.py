@@ -68,7 +68,7 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             )
             SELECT {log.name.job}, time, direction, middles.ns, cell::BIGINT
             FROM cells JOIN middles USING (index) WHERE cell NOT IN ('0', ' 0')
-            """,
+            """
         )
 
 
@@ -178,7 +178,7 @@ def _count_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: i
     source = union([log for log in logs if log.name.kind == kind])
     db.execute(
         f"INSERT INTO bucketed SELECT greatest((time - {zero_ms}) // 1000, 0), direction, "
-        f"{_place('value')}, count(*) FROM ({source}) GROUP BY ALL",
+        f"{_place('value')}, count(*) FROM ({source}) GROUP BY ALL"
     )
 
 

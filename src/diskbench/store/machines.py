@@ -58,9 +58,7 @@ def free_machine(database: Engine, campaign_id: str, name: str) -> MachineRecord
     return _one_machine(
         database,
         sa.and_(
-            machine.c.campaign_id == campaign_id,
-            machine.c.name == name,
-            machine.c.state == "open",
+            machine.c.campaign_id == campaign_id, machine.c.name == name, machine.c.state == "open"
         ),
     )
 

@@ -203,10 +203,7 @@ def place_words(profile: str, provider: str, place: str | None) -> str:
 
 
 def find_measurements(
-    database: Engine,
-    filters: Sequence[Filter] = (),
-    *,
-    run_ids: Sequence[str] | None = None,
+    database: Engine, filters: Sequence[Filter] = (), *, run_ids: Sequence[str] | None = None
 ) -> list[MeasuredRow]:
     """Measurement rows of the runs that meet `filters`, each with its run.
 

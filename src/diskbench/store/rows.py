@@ -204,10 +204,7 @@ def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
             connection.execute(sa.delete(run).where(run.c.run_id.in_(chunk))).rowcount
             for chunk in chunks(run_ids)
         )
-        for table, key, names in (
-            (trial, "trial_id", trials),
-            (matrix, "campaign_id", campaigns),
-        ):
+        for table, key, names in ((trial, "trial_id", trials), (matrix, "campaign_id", campaigns)):
             for chunk in chunks(names):
                 connection.execute(sa.delete(table).where(table.c[key].in_(chunk)))
     return gone

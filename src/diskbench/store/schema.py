@@ -81,10 +81,7 @@ timing = sa.Table(
     f"{PREFIX}timing",
     metadata,
     sa.Column(
-        "trial_id",
-        sa.Text,
-        sa.ForeignKey(trial.c.trial_id, ondelete="CASCADE"),
-        primary_key=True,
+        "trial_id", sa.Text, sa.ForeignKey(trial.c.trial_id, ondelete="CASCADE"), primary_key=True
     ),
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("position", sa.Integer, nullable=False),
@@ -204,10 +201,7 @@ occurrence = sa.Table(
     f"{PREFIX}occurrence",
     metadata,
     sa.Column(
-        "schedule",
-        sa.Text,
-        sa.ForeignKey(schedule.c.name, ondelete="CASCADE"),
-        primary_key=True,
+        "schedule", sa.Text, sa.ForeignKey(schedule.c.name, ondelete="CASCADE"), primary_key=True
     ),
     sa.Column("scheduled_for", sa.Text, primary_key=True),
     text("state", null=False),

@@ -26,20 +26,9 @@ from diskbench.fio.histogram import needed
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
 from diskbench.fio.reported import Total
 from diskbench.model.result import Direction
-from diskbench.store.log_counts import (
-    SECOND_QUANTILES,
-    add_histogram_quantiles,
-    read_histograms,
-)
+from diskbench.store.log_counts import SECOND_QUANTILES, add_histogram_quantiles, read_histograms
 from diskbench.store.log_rates import axis_of, count_latencies, count_rates, fill_tail
-from diskbench.store.log_scan import (
-    Log,
-    database,
-    literal,
-    open_logs,
-    scan,
-    union,
-)
+from diskbench.store.log_scan import Log, database, literal, open_logs, scan, union
 from diskbench.store.log_windows import Windows, late_by_latencies, late_by_total, read_windows
 
 if TYPE_CHECKING:
@@ -66,10 +55,7 @@ _LARGEST_INT = 2**31 - 1
 
 
 def write_series(
-    paths: Sequence[Path],
-    target: Path,
-    *,
-    totals: Mapping[Direction, Total] | None = None,
+    paths: Sequence[Path], target: Path, *, totals: Mapping[Direction, Total] | None = None
 ) -> int:
     """Read the log files `paths` of one step and write its series to `target` as Parquet.
 
@@ -164,7 +150,7 @@ def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: in
     if kind not in _LATENCY_ORDER:
         db.execute(
             f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
-            f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL",
+            f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL"
         )
         _count_single(db)
         return
@@ -190,7 +176,7 @@ def _quantiles_of(db: duckdb.DuckDBPyConnection, value: str, source: str, second
         f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
         "sum(bs) AS bytes, avg(value) AS mean, max(value) AS maximum, max(time) AS latest, "
         f"quantile_disc({value}, {list(SECOND_QUANTILES.values())}) AS q "
-        f"FROM ({source}) GROUP BY ALL",
+        f"FROM ({source}) GROUP BY ALL"
     )
 
 

@@ -186,8 +186,7 @@ def _postgres(url: str) -> _Postgres:
     authority, after_scheme = _split(after_scheme)
     if "@" in after_scheme or "#" in after_scheme or authority.count("@") > 1:
         raise InvalidValue(
-            "the database URL has an unencoded @, /, ? or # in its user or password",
-            advice=ENCODE,
+            "the database URL has an unencoded @, /, ? or # in its user or password", advice=ENCODE
         )
     credentials, at, place = authority.rpartition("@")
     user, colon, password = credentials.partition(":")

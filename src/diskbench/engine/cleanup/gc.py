@@ -222,10 +222,7 @@ def _release_unplanned(session: Session, lease: Lease) -> bool:
 def _scope_of(lease: Lease) -> Scope:
     """Where what a lease holds was rented, by its row."""
     return Scope(
-        provider=lease.provider,
-        account=lease.account,
-        region=lease.region,
-        endpoint=lease.endpoint,
+        provider=lease.provider, account=lease.account, region=lease.region, endpoint=lease.endpoint
     )
 
 

@@ -143,10 +143,7 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStatus]) -> _Rooms | None:
             if cell.block == name and cell.state == "waiting":
                 _spare(held, cell.position, turn.spare)
     least = campaign.limits.min_replicates
-    return _Rooms(
-        left,
-        frozenset(name for name, count in blocks.items() if count["done"] >= least),
-    )
+    return _Rooms(left, frozenset(name for name, count in blocks.items() if count["done"] >= least))
 
 
 def _in_turn(waiting: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]:

@@ -123,10 +123,7 @@ def claim_foreground(session: Session, campaign: CampaignRow) -> None:
     it, when it is left to workers, or when it has ended."""
     check_resumable(session.database, campaign)
     if not claim_campaign(
-        session.database,
-        campaign.campaign_id,
-        owner=session.executor_id,
-        previous=campaign.owner,
+        session.database, campaign.campaign_id, owner=session.executor_id, previous=campaign.owner
     ):
         raise _is_run(campaign)
 

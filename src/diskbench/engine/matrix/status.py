@@ -154,8 +154,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
     at_work = [cell for cell in unfinished if cell.state in LIVE and cell.owner is not None]
     runs = [cell for cell in run_cells(database) if cell.trial_id is not None]
     progress = progress_of_trials(
-        database,
-        [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id],
+        database, [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id]
     )
     matrices = {campaign.campaign_id: campaign for campaign in list_campaigns(database)}
     busy = Counter(cell.owner for cell in [*at_work, *runs])

@@ -67,11 +67,7 @@ def arrive(
             held.row, clock.cron, clock.zone, at, now=now, paused=clock.paused, busy=_busy(held)
         )
         occurrence = Occurrence(
-            schedule=clock.name,
-            scheduled_for=key,
-            state=state,
-            reason=reason,
-            recorded_at=iso(now),
+            schedule=clock.name, scheduled_for=key, state=state, reason=reason, recorded_at=iso(now)
         )
         held.record([occurrence])
         return occurrence

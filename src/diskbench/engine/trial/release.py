@@ -38,12 +38,7 @@ from diskbench.store.leases import (
     note_lease_error,
     release_lease,
 )
-from diskbench.store.machines import (
-    MachineRecord,
-    end_machine,
-    find_machine,
-    machine_of_trial,
-)
+from diskbench.store.machines import MachineRecord, end_machine, find_machine, machine_of_trial
 from diskbench.store.moments import iso
 from diskbench.store.rows import add_timing, find_plan, unfinished_runs
 

@@ -109,12 +109,7 @@ def _acquired(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) ->
 
 
 def _from_fill(
-    session: Session,
-    draft: Plan,
-    profile: Profile,
-    renter: Renter,
-    claim: Claim,
-    watch: Onlooker,
+    session: Session, draft: Plan, profile: Profile, renter: Renter, claim: Claim, watch: Onlooker
 ) -> Acquired:
     """The machine with disks made from a snapshot of a disk that was filled on it."""
     rental = draft.rental
@@ -203,12 +198,7 @@ def _fill(
 
 
 def _plan_on_machine(
-    draft: Plan,
-    profile: Profile,
-    acquired: Acquired,
-    host: Host,
-    books: Books,
-    parsed: ParsedOnce,
+    draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: Books, parsed: ParsedOnce
 ) -> Plan:
     """The plan for the machine that was acquired, from its facts."""
     names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)

@@ -21,13 +21,7 @@ from typing import TypeVar
 
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import RetryPolicy, Stop
-from diskbench.engine.trial.watch import (
-    HostLost,
-    Stages,
-    StepProgress,
-    Watcher,
-    raise_if_broken,
-)
+from diskbench.engine.trial.watch import HostLost, Stages, StepProgress, Watcher, raise_if_broken
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,

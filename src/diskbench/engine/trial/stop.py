@@ -32,12 +32,7 @@ from diskbench.errors import (
     Suspended,
 )
 from diskbench.model.outcome import Problem, problem_of
-from diskbench.store.database_errors import (
-    BROKEN_S,
-    FIRST_PAUSE_S,
-    LONGEST_PAUSE_S,
-    is_broken,
-)
+from diskbench.store.database_errors import BROKEN_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, is_broken
 
 BY_USER = problem_of(Interrupted("stopped by the user"))
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -67,57 +68,59 @@ class LiveTrialSteps:
         all that it has, they are made with the start of its first step, in one round trip."""
         if _made_with_first_step(plan):
             return Outcome(state="done")
-        return self.retry.through(plan.trial_id, lambda: self._prepare(plan), _failed)
+        asked = self.stop.of(plan.trial_id)
+
+        def work() -> Outcome:
+            try:
+                commands = self._patiently(
+                    plan,
+                    lambda: make_workspace(self.session.connect(plan), plan.target, asked.is_set),
+                )
+            except Interrupted:
+                return self._stopped(plan)
+            except MeasurementFailed as error:
+                return Outcome(state="failed", problem=problem_of(error))
+            return Outcome(state="done", commands=commands)
+
+        return self.retry.through(plan.trial_id, work, failed)
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and store all its files."""
-        if not self.stop.of(plan.trial_id).is_set():
+        asked = self.stop.of(plan.trial_id)
+        if not asked.is_set():
             self.watcher.step_started(plan.trial_id, run_index, step)
-        return self.retry.through(
-            plan.trial_id, lambda: self._measured(plan, run_index, step), _failed
-        )
+
+        def work() -> Outcome:
+            if asked.is_set():
+                return self._stopped(plan)
+            try:
+                return self._measure(plan, run_index, step)
+            except EvidenceDamaged:
+                raise  # it was measured, and its host keeps the files: they are fetched later
+            except MeasurementFailed as error:
+                return Outcome(state="failed", problem=problem_of(error))
+
+        return self.retry.through(plan.trial_id, work, failed)
 
     def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
         """Write the run's manifest and its final state."""
+
+        def work() -> None:
+            database, evidence = self.session.database, self.session.evidence_of(plan.trial_id)
+            with self.session.timing.span("store", plan.trial_id):
+                finish_run(
+                    database,
+                    evidence,
+                    plan,
+                    end.run_index,
+                    end.state,
+                    end.problem,
+                    preparation=prepared.commands,
+                )
+
         self.retry.through(
-            plan.trial_id,
-            lambda: self._finish_run(plan, end, prepared),
-            lambda problem: self.watcher.note(plan.trial_id, problem.message),
+            plan.trial_id, work, lambda problem: self.watcher.note(plan.trial_id, problem.message)
         )
-
-    def _prepare(self, plan: Plan) -> Outcome:
-        asked = self.stop.of(plan.trial_id)
-        try:
-            commands = self._patiently(
-                plan, lambda: make_workspace(self.session.connect(plan), plan.target, asked.is_set)
-            )
-        except Interrupted:
-            return self._stopped(plan)
-        except MeasurementFailed as error:
-            return Outcome(state="failed", problem=problem_of(error))
-        return Outcome(state="done", commands=commands)
-
-    def _measured(self, plan: Plan, run_index: int, step: Step) -> Outcome:
-        if self.stop.of(plan.trial_id).is_set():
-            return self._stopped(plan)
-        try:
-            return self._measure(plan, run_index, step)
-        except EvidenceDamaged:
-            raise  # it was measured, and its host keeps the files: they are fetched later
-        except MeasurementFailed as error:
-            return Outcome(state="failed", problem=problem_of(error))
-
-    def _finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
-        with self.session.timing.span("store", plan.trial_id):
-            finish_run(
-                self.session.database,
-                self.session.evidence_of(plan.trial_id),
-                plan,
-                end.run_index,
-                end.state,
-                end.problem,
-                preparation=prepared.commands,
-            )
 
     def _stopped(self, plan: Plan) -> Outcome:
         return Outcome(state="stopped", problem=self.stop.reason(plan.trial_id))
@@ -125,7 +128,9 @@ class LiveTrialSteps:
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         run_id = plan.run_ids[run_index]
         begin_run(self.session.database, run_id)
-        self._hold_credit(plan, step)
+        renter: object = self.session.renter(plan)
+        if isinstance(renter, HoldsCredit):  # filling uses up none (docs/design.md#lab)
+            renter.set_credit(plan.lease_id, on=step.role != "fill")
         kept, stopped = self._run_unit(plan, run_index, step)
         if stopped or kept is None:
             return self._stopped(plan)
@@ -142,13 +147,6 @@ class LiveTrialSteps:
         self.watcher.step_finished(plan.trial_id, result)
         return Outcome(state="done", result=result)
 
-    def _hold_credit(self, plan: Plan, step: Step) -> None:
-        """Switch the disk's credit off while it is filled, where the provider can do that, so that
-        filling uses up none (docs/design.md#lab)."""
-        renter: object = self.session.renter(plan)
-        if isinstance(renter, HoldsCredit):
-            renter.set_credit(plan.lease_id, on=step.role != "fill")
-
     def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
         """Run fio and store its files, however it ended. Returns the files (None where the stop
         came before anything was started), and whether the step was stopped."""
@@ -157,7 +155,7 @@ class LiveTrialSteps:
         progress.note(None)
         host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
         asked, host_lost = self.stop.of(plan.trial_id), self._host_lost(plan)
-        stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
+        note = partial(self.watcher.note, trial_id)
         if plan.address is not None:  # fio runs elsewhere, and this process waits
             threading.Thread(target=_import_reader, daemon=True).start()
 
@@ -168,9 +166,9 @@ class LiveTrialSteps:
                     unit,
                     on_tick=progress.note,
                     should_stop=lambda: asked.is_set() or host_lost.reason is not None,
-                    on_note=lambda text: self.watcher.note(plan.trial_id, text),
+                    on_note=note,
                     on_lost=host_lost.noted,
-                    on_stage=stages.at,
+                    on_stage=Stages(note).at,
                     first=directories(plan.target)
                     if (run_index, step.index) == (0, 0) and _made_with_first_step(plan)
                     else None,
@@ -209,10 +207,7 @@ class LiveTrialSteps:
     ) -> KeptStep:
         """Fetch the files of a unit and write them to the evidence store."""
         host, run_id = self.session.connect(plan), plan.run_ids[run_index]
-
-        def note(text: str) -> None:
-            self.watcher.note(plan.trial_id, text)
-
+        note = partial(self.watcher.note, plan.trial_id)
         with tempfile.TemporaryDirectory(prefix="diskbench-") as directory:
             with self.session.timing.span("collect", plan.trial_id):
                 paths = self._patiently(
@@ -239,9 +234,8 @@ class LiveTrialSteps:
             raise undelivered(error) from error
 
     def _host_lost(self, plan: Plan) -> HostLost:
-        return HostLost(
-            plan, self.session.renter(plan), lambda text: self.watcher.note(plan.trial_id, text)
-        )
+        note = partial(self.watcher.note, plan.trial_id)
+        return HostLost(plan, self.session.renter(plan), note)
 
 
 def _import_reader() -> None:
@@ -255,7 +249,8 @@ def _made_with_first_step(plan: Plan) -> bool:
     return plan.target.kind == "directory"
 
 
-def _failed(problem: Problem) -> Outcome:
+def failed(problem: Problem) -> Outcome:
+    """The outcome of a station that failed with this problem."""
     return Outcome(state="failed", problem=problem)
 
 
@@ -285,6 +280,8 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     """
     target, guards, is_fake = plan.target, _guards(plan), plan.cell.provider == "fake"
     has_canary = not (is_fake or plan.shares_machine)
+    # Of a directory, the kernel's numbers of the disk below it, where these are known.
+    sampled = [target.device_number, *(disk.number for disk in target.others)]
     return Unit(
         trial_id=plan.trial_id,
         run_index=run_index,
@@ -294,23 +291,18 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         work_dir=target.work_dir,
         guard=guards[0] if guards else None,
         others=guards[1:],
-        sampled=_sampled(plan),
+        sampled=" ".join(number for number in sampled if number) or None,
         drop_caches=step.page_cache == "drop",
         drop_every_s=step.drop_caches_every_s,
         canary_before=step.index == 0 and has_canary,
         canary_after=_may_be_last(plan, step) and has_canary,
-        fio_limit_s=_time_limit_s(step),
+        # The run time of a step without time_based depends on its disk.
+        fio_limit_s=1.5 * step.expected_s + PATIENCE_S if "time_based" in step.job else None,
         if_busy="share" if is_fake else plan.cell.if_busy,
         user=plan.facts.user,
-        root=_needs_root(plan),
+        # Raw devices and mounts are root's; a directory is measured as the user who owns it.
+        root=target.kind == "device" and not plan.facts.is_root,
     )
-
-
-def _time_limit_s(step: Step) -> float | None:
-    """Seconds after which a step's fio counts as hung; None: its run time depends on the disk."""
-    if "time_based" not in step.job:
-        return None
-    return 1.5 * step.expected_s + PATIENCE_S
 
 
 def _may_be_last(plan: Plan, step: Step) -> bool:
@@ -324,7 +316,9 @@ def _may_be_last(plan: Plan, step: Step) -> bool:
 
 
 def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
-    guards = []
+    # Of the lease's own disks, which were made after the user asked for them.
+    holds_data = plan.acquired is not None and is_from_snapshot(plan.cell)
+    mounted, guards = mount_point(plan.target), []
     for disk in plan.target.disks:
         assert disk.number
         assert disk.identity
@@ -335,25 +329,11 @@ def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
                 number=disk.number,
                 identity=disk.identity,
                 size_bytes=disk.size_bytes,
-                mount_point=mount_point(plan.target),
-                # Of the lease's own disks, which were made after the user asked for them.
-                holds_data=plan.acquired is not None and is_from_snapshot(plan.cell),
+                mount_point=mounted,
+                holds_data=holds_data,
             )
         )
     return tuple(guards)
-
-
-def _sampled(plan: Plan) -> str | None:
-    """The kernel's numbers of the disks whose counters are read: also of the one below a directory;
-    None where that is not known."""
-    target = plan.target
-    numbers = [target.device_number, *(disk.number for disk in target.others)]
-    return " ".join(number for number in numbers if number) or None
-
-
-def _needs_root(plan: Plan) -> bool:
-    """Raw devices and mounts are root's; a directory is measured as the user who owns it."""
-    return plan.target.kind == "device" and not plan.facts.is_root
 
 
 log = logging.getLogger(__name__)

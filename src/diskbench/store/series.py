@@ -26,12 +26,11 @@ from diskbench.fio.histogram import needed
 from diskbench.fio.logs import SLIVER_S, refuse_years
 from diskbench.fio.reported import Total
 from diskbench.model.result import Direction
+from diskbench.store import log_windows
 from diskbench.store.log_counts import SECOND_QUANTILES, add_histogram_quantiles, read_histograms
 from diskbench.store.log_rates import axis_of, count_latencies, count_rates, fill_tail
 from diskbench.store.log_scan import Log, database, literal, of_first_kind, open_logs, scalar, union
-from diskbench.store.log_windows import (
-    LATENCIES, RATES, Windows, late_by_latencies, late_by_total, read_windows,
-)  # fmt: skip
+from diskbench.store.log_windows import Windows, late_by_latencies, late_by_total, read_windows
 
 if TYPE_CHECKING:
     import duckdb
@@ -117,12 +116,12 @@ def _count_windows(
 
 def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: int) -> None:
     """A row an I/O: count, sum and quantiles straight from the file, nothing kept."""
-    chosen = of_first_kind(logs, (*LATENCIES, *RATES))
+    chosen = of_first_kind(logs, (*log_windows.LATENCIES, *log_windows.RATES))
     if not chosen:
         return
     source = union(chosen)
     second = f"(time - {zero_ms}) // 1000"
-    if chosen[0].name.kind not in LATENCIES:
+    if chosen[0].name.kind not in log_windows.LATENCIES:
         db.execute(
             f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
             f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL"

@@ -42,7 +42,6 @@ LATENCIES_VERSION = 1
 """Incremented when the same logs give other counts; older Parquet files are then unused."""
 LATENCIES_FILE = f"latencies-{LATENCIES_VERSION}.parquet"
 _KINDS = ("hist", "lat", "clat")
-_STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
 def closed_steps(
@@ -185,13 +184,17 @@ def with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFr
     """A frame of one step with the columns that name the step in front."""
     import polars as pl
 
-    step = record.step
-    values = (run_id, step.index, step.name, step.round)
-    types = (pl.String, pl.Int64, pl.String, pl.Int64)
-    keys = zip(_STEP_KEYS, values, types, strict=True)
-    return frame.select(
-        *(pl.lit(value, dtype=kind).alias(name) for name, value, kind in keys), pl.all()
-    )
+    values = (run_id, record.step.index, record.step.name, record.step.round)
+    named = zip(step_types().items(), values, strict=True)
+    keys = (pl.lit(value, dtype=kind).alias(name) for (name, kind), value in named)
+    return frame.select(*keys, pl.all())
+
+
+def step_types() -> dict[str, type[pl.DataType]]:
+    """The polars types of the columns that name a step."""
+    import polars as pl
+
+    return {"run_id": pl.String, "step_index": pl.Int64, "step": pl.String, "round": pl.Int64}
 
 
 def latencies_parquet(

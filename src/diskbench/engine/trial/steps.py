@@ -39,8 +39,9 @@ from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan, Step, is_from_snapshot
 from diskbench.ports import HoldsCredit
-from diskbench.store.archive import KeptStep, write_step_evidence
+from diskbench.store.archive import result_files, write_step_evidence
 from diskbench.store.finish import finish_run
+from diskbench.store.manifest import StepRecord
 from diskbench.store.parse_step import step_result
 from diskbench.store.query import find_runs
 from diskbench.store.rows import begin_run
@@ -48,6 +49,8 @@ from diskbench.store.step_rows import save_step
 from diskbench.store.where import Filter
 
 T = TypeVar("T")
+_Kept = tuple[StepRecord, Mapping[str, bytes]]
+"""A closed step, and the files that its result is parsed from."""
 
 
 @dataclass
@@ -131,25 +134,26 @@ class LiveTrialSteps:
         renter: object = self.session.renter(plan)
         if isinstance(renter, HoldsCredit):  # filling uses up none (docs/design.md#lab)
             renter.set_credit(plan.lease_id, on=step.role != "fill")
-        kept, stopped = self._run_unit(plan, run_index, step)
-        if stopped or kept is None:
+        kept = self._run_unit(plan, run_index, step)
+        if kept is None:
             return self._stopped(plan)
+        record, files = kept
         with self.session.timing.span("store", plan.trial_id):
             result = step_result(
                 step,
                 run_id,
-                kept.files,
+                files,
                 plan.facts,
-                started_at=kept.record.started_at,
-                finished_at=kept.record.finished_at,
+                started_at=record.started_at,
+                finished_at=record.finished_at,
             )
             save_step(self.session.database, run_id, result)
         self.watcher.step_finished(plan.trial_id, result)
         return Outcome(state="done", result=result)
 
-    def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
-        """Run fio and store its files, however it ended. Returns the files (None where the stop
-        came before anything was started), and whether the step was stopped."""
+    def _run_unit(self, plan: Plan, run_index: int, step: Step) -> _Kept | None:
+        """Run fio and store its files, however it ended. None where the step was stopped, perhaps
+        before anything was started."""
         trial_id, run_id = plan.trial_id, plan.run_ids[run_index]
         progress = StepProgress(self.watcher, self.session.database, trial_id, run_id, step)
         progress.note(None)
@@ -180,10 +184,10 @@ class LiveTrialSteps:
             now, kept = time.time(), None
             with contextlib.suppress(DiskbenchError):  # what broke the step may break this too
                 kept = self._keep(plan, run_index, step, unit, (now, now), stopped=True)
-            words = last_words(kept.files) if kept else ""
+            words = last_words(kept[1]) if kept else ""
             raise type(error)(error.message + words, advice=error.advice) from error
         if not end.began:
-            return None, True
+            return None
         self.session.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)
         times = (end.started_unix_s, end.ended_unix_s)
         if not end.started_unix_s:  # fio never ran
@@ -191,9 +195,9 @@ class LiveTrialSteps:
         broken = end.signal is not None or end.limit is not None
         kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped or broken)
         if end.stopped:
-            return kept, True
-        raise_if_broken(end, unit, host.name, kept.files)
-        return kept, False
+            return None
+        raise_if_broken(end, unit, host.name, kept[1])
+        return kept
 
     def _keep(
         self,
@@ -204,7 +208,7 @@ class LiveTrialSteps:
         times: tuple[float, float],
         *,
         stopped: bool,
-    ) -> KeptStep:
+    ) -> _Kept:
         """Fetch the files of a unit and write them to the evidence store."""
         host, run_id = self.session.connect(plan), plan.run_ids[run_index]
         note = partial(self.watcher.note, plan.trial_id)
@@ -215,8 +219,9 @@ class LiveTrialSteps:
                 )
             started, finished = (_iso(t) for t in times)
             with self.session.timing.span("store", plan.trial_id):
-                return write_step_evidence(
-                    self.session.evidence_of(plan.trial_id),
+                evidence = self.session.evidence_of(plan.trial_id)
+                record = write_step_evidence(
+                    evidence,
                     run_id,
                     step,
                     {path.name: path for path in paths},
@@ -225,6 +230,7 @@ class LiveTrialSteps:
                     stopped=stopped,
                     on_note=note,
                 )
+                return record, result_files(evidence, run_id, record)
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
         host_lost = self._host_lost(plan)

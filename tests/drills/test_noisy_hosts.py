@@ -205,12 +205,7 @@ exec {real} "$@"
 
 @pytest.mark.parametrize(
     "harm",
-    [
-        "head -c 20000 /dev/urandom; exit 0",
-        '{real} "$@" | head -c 3000; exit 0',
-        CHANGED,
-        "exit 2",
-    ],
+    ["head -c 20000 /dev/urandom; exit 0", '{real} "$@" | head -c 3000; exit 0', CHANGED, "exit 2"],
     ids=["damaged", "cut", "changed", "none"],
 )
 def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(

@@ -15,11 +15,7 @@ from tests.rigs.chaos import Chaos
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.fake.cloud import plan_fault
 
-LAB_DISKS = [
-    {"disk": "gp2", "size": 1},
-    {"disk": "gp3", "size": 2},
-    {"disk": "pd-ssd", "size": 10},
-]
+LAB_DISKS = [{"disk": "gp2", "size": 1}, {"disk": "gp3", "size": 2}, {"disk": "pd-ssd", "size": 10}]
 AT_A_RATE = """[write]
 filename=data
 size=1m

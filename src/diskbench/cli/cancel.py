@@ -33,9 +33,9 @@ def cancel(
     A cell of a matrix is marked as cancelled; the other cells continue. If no process works on a
     matrix, this command ends its cells.
     """
-    cancelled = cancel_work(database(database_url), ids)
-    for line in cancelled.lines:
+    lines, unattended = cancel_work(database(database_url), ids)
+    for line in lines:
         print(line, file=sys.stderr)
-    if cancelled.unattended:
+    if unattended:
         session = opened(database_url, evidence_url, gives_back=False)
-        raise typer.Exit(worst([end_here(session, campaign) for campaign in cancelled.unattended]))
+        raise typer.Exit(worst([end_here(session, campaign) for campaign in unattended]))

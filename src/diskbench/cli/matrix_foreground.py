@@ -32,7 +32,7 @@ from diskbench.report.assemble.view import view_of
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign
 from diskbench.store.cells import load_cells
-from diskbench.store.leases import leases_of_campaign
+from diskbench.store.leases import list_leases
 from diskbench.store.machines import list_machines
 from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plans
@@ -142,7 +142,7 @@ def exit_code(session: Session, last: MatrixStatus, *, stopped: bool) -> int:
     """0 every cell measured · 1 not every cell · 3 something is not given back · 130 stopped."""
     not_released = [
         lease.lease_id
-        for lease in leases_of_campaign(session.database, last.campaign_id, state="open")
+        for lease in list_leases(session.database, state="open", campaign_id=last.campaign_id)
     ]
     not_released += [
         machine.lease_id for machine in list_machines(session.database, last.campaign_id)

@@ -109,8 +109,7 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     if is_above(stretch, setting) and device <= ABOVE * stretch.level.high_iops:
         most = shown_rate(stretch.level.high_iops, setting)
         return Limiter(
-            name="page-cache",
-            evidence=(f"memory took the writes: the disk allows {most}",),
+            name="page-cache", evidence=(f"memory took the writes: the disk allows {most}",)
         )
     return None
 

@@ -195,7 +195,7 @@ def _regime(
             MIXED.reason(
                 f"the figure is a mean of burst and baseline: the credit lasts "
                 f"{format_duration_s(expected.lasts_s or 0.0)} at full load, then the rate falls "
-                f"to {shown_rate(expected.lasting.iops, setting)}",
+                f"to {shown_rate(expected.lasting.iops, setting)}"
             )
         ]
     if expected is None or not expected.bursts or any(stretch.used_up for stretch in stretches):
@@ -206,7 +206,7 @@ def _regime(
     return [
         BURST_ONLY.reason(
             f"burst only: the credit allows {shown_rate(expected.begin.iops, setting)}{lasts} at "
-            f"full load, then the rate falls to {shown_rate(expected.lasting.iops, setting)}",
+            f"full load, then the rate falls to {shown_rate(expected.lasting.iops, setting)}"
         )
     ]
 
@@ -232,9 +232,7 @@ def _stalled(measured: Measured, main: Stretch) -> Sequence[Reason]:
     if slow_s := course.stalled_s - still_s:
         words.append(f"less than a tenth of the usual I/O in {slow_s:,.0f}")
     return (
-        STALLED.reason(
-            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}",
-        ),
+        STALLED.reason(f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}"),
     )
 
 
@@ -242,11 +240,7 @@ def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
     evidence = next((text for stretch in stretches if (text := impossible(stretch, setting))), "")
     if not evidence:
         return []
-    return [
-        SERVED_FROM_CACHE.reason(
-            f"{evidence}: a cache served it",
-        )
-    ]
+    return [SERVED_FROM_CACHE.reason(f"{evidence}: a cache served it")]
 
 
 def _cached(
@@ -277,7 +271,7 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
         return [
             TOO_SHORT.reason(
                 f"{setting.seconds or 0:.0f} s are short: one second of saved tokens makes the "
-                f"rate {judged.ratio:.2f} times the limit",
+                f"rate {judged.ratio:.2f} times the limit"
             )
         ]
     if judged.limiter.name == "queue-depth" and judged.promised.limited_by == "latency":
@@ -292,14 +286,14 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
         return [
             BELOW_PROMISE.reason(
                 f"{_figure(stretch, setting)} is {judged.ratio:.0%} of the {documented}, and "
-                "nothing measured explains it",
+                "nothing measured explains it"
             )
         ]
     if judged.limiter.name == "credit" and judged.ratio < _BELOW and not stretch.is_mixed:
         return [
             BELOW_PROMISE.reason(
                 f"{_figure(stretch, setting)} after the fall is {judged.ratio:.0%} of the "
-                f"{documented}",
+                f"{documented}"
             )
         ]
     return []

@@ -37,14 +37,7 @@ import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from diskbench.fio.declared import (
-    Options,
-    directions_of,
-    iodepth,
-    is_grouped,
-    numjobs,
-    options_of,
-)
+from diskbench.fio.declared import Options, directions_of, iodepth, is_grouped, numjobs, options_of
 from diskbench.fio.numbers import bytes_of, seconds_of
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.model.doubts import FIGURES_DISAGREE, RUNS_DISAGREE

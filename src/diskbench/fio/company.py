@@ -26,15 +26,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from diskbench.fio.declared import (
-    SYNCS,
-    Case,
-    Options,
-    block_bytes,
-    is_direct,
-    is_set,
-    options_of,
-)
+from diskbench.fio.declared import SYNCS, Case, Options, block_bytes, is_direct, is_set, options_of
 from diskbench.fio.device import device_counts
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import LiveTotals, disk_course, parse_live
@@ -103,12 +95,12 @@ def _seen(data: bytes) -> Iterator[Warning]:
         values.setdefault(key, []).append(value.strip())
     if beside := values.get("beside"):
         yield DISK_SHARED.warning(
-            f"another measurement used the same disk: {'; '.join(beside[:3])}",
+            f"another measurement used the same disk: {'; '.join(beside[:3])}"
         )
     method, why = (next(iter(values.get(key, [])), "") for key in ("method", "why"))
     if method == "none":
         yield DISK_UNLOCKED.warning(
-            f"the disk was not locked against other runs of diskbench: {why}",
+            f"the disk was not locked against other runs of diskbench: {why}"
         )
     elif method == "pid":
         yield DISK_UNLOCKED.warning(
@@ -147,7 +139,7 @@ def _counted(case: Case) -> Iterator[Warning]:
             f"the disk did {moved.ios / seconds:,.0f} IOPS and "
             f"{format_mb_per_s(moved.bytes / seconds)} MB/s, and fio accounts for at most "
             f"{caused.ios / seconds:,.0f} IOPS and {format_mb_per_s(caused.bytes / seconds)} MB/s: "
-            "another program used it",
+            "another program used it"
         )
 
 

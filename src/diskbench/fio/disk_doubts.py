@@ -78,11 +78,11 @@ def _missing_bytes(
     if buffered:
         done = "read from" if direction == "read" else "written to"
         yield PAGE_CACHE.warning(
-            f"only {share} were {done} the device: the page cache served the rest",
+            f"only {share} were {done} the device: the page cache served the rest"
         )
     else:
         yield UNWRITTEN.warning(
-            f"only {share} were read from the device although the I/O is direct",
+            f"only {share} were read from the device although the I/O is direct"
         )
 
 
@@ -139,9 +139,7 @@ def memory_doubts(case: Case) -> Iterator[Warning]:
         place = f"the target is on {facts.disk.name}, which is memory"
     else:
         return
-    yield NOT_A_DISK.warning(
-        f"{place} and not a disk",
-    )
+    yield NOT_A_DISK.warning(f"{place} and not a disk")
 
 
 def too_fast_doubts(case: Case) -> Iterator[Warning]:

@@ -176,10 +176,7 @@ def _entries(root: Mapping[str, Any]) -> list[Any]:
 
 
 def _job(
-    entry: object,
-    index: int,
-    units: Units,
-    servers: Mapping[tuple[str, str], Mapping[str, str]],
+    entry: object, index: int, units: Units, servers: Mapping[tuple[str, str], Mapping[str, str]]
 ) -> FioJob:
     job = _mapping(entry, f"jobs[{index}]")
     name = str(job.get("jobname", f"job{index}"))

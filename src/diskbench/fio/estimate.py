@@ -249,12 +249,12 @@ def fill_doubts(case: Case) -> Iterator[Warning]:
         )
     elif filled.shrinks is not None:
         yield COMPRESSIBLE.warning(
-            f"the blocks that it reads hold {filled.shrinks}: a disk can compress that",
+            f"the blocks that it reads hold {filled.shrinks}: a disk can compress that"
         )
     elif filled.passes < filled.wanted * ENOUGH:
         yield FILLED_ONCE.warning(
             f"the blocks that it reads were written {filled.passes:.2g} times; a local NVMe drive "
-            f"needs {filled.wanted} times",
+            f"needs {filled.wanted} times"
         )
 
 

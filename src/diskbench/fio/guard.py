@@ -14,13 +14,7 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import JobOption, Sections, jobs, may_be_secret
 from diskbench.fio.numbers import unreadable
-from diskbench.fio.options import (
-    ALLOWABLE,
-    ENGINE_OPTIONS,
-    OURS,
-    engine_reason,
-    option_reason,
-)
+from diskbench.fio.options import ALLOWABLE, ENGINE_OPTIONS, OURS, engine_reason, option_reason
 from diskbench.fio.target import FioTarget, check_path
 
 # fmt: off

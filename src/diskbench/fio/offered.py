@@ -118,7 +118,7 @@ def saturation_doubts(case: Case) -> Iterator[Warning]:
     if achieved / requested < limit:
         yield SATURATED.warning(
             f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
-            "that of a growing queue, not of this load",
+            "that of a growing queue, not of this load"
         )
 
 

@@ -156,8 +156,7 @@ class _Stream:
                 self.broken, broken = _Broken(start, _cause(text, error)), broken + 1
                 if broken > _MOST_CANDIDATES:  # each is read to its end; thousands take hours
                     raise _unreadable(
-                        self.where,
-                        f"{broken} documents in it are broken; {self.broken.cause}",
+                        self.where, f"{broken} documents in it are broken; {self.broken.cause}"
                     ) from None
                 following = _NEXT.search(text, start + 1)
                 self.outside.append(text[end:start])

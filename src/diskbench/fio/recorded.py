@@ -136,7 +136,7 @@ def clock_doubts(case: Case) -> Iterator[Warning]:
     if moved:
         yield CLOCK_MOVED.warning(
             f"the host's clock was set by {moved:+.1f} s during {case.step.name}; durations come "
-            "from a clock that only goes forward and are right",
+            "from a clock that only goes forward and are right"
         )
 
 
@@ -229,7 +229,7 @@ def canary_doubts(case: Case) -> Iterator[Warning]:
     late = [name for name, data in canaries if data.startswith(b"limit ")]
     if late:
         yield NO_CANARY.warning(
-            f"the canary beside {case.step.name} was ended because it took too long: {late[0]}",
+            f"the canary beside {case.step.name} was ended because it took too long: {late[0]}"
         )
 
 

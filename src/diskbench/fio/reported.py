@@ -239,9 +239,7 @@ _HIDDEN_IN: tuple[Direction, ...] = ("read", "write")
 _MISCOUNTED = ("fdatasync", "sync_file_range")
 
 
-def count_syncs(
-    directions: Mapping[Direction, DirectionStats],
-) -> dict[Direction, DirectionStats]:
+def count_syncs(directions: Mapping[Direction, DirectionStats]) -> dict[Direction, DirectionStats]:
     """The directions of one job with every sync counted as a sync and no sync as a short I/O.
 
     The syncs among `short_ios` are those that `sync.lat_ns` counts and `sync.total_ios` lacks.

@@ -227,9 +227,7 @@ def beyond_histogram(output: FioOutput, step: Step) -> Mapping[Direction, tuple[
     return beyond
 
 
-def _quantiles(
-    parts: Sequence[_Part],
-) -> tuple[_Kind | None, int, dict[str, float | None]]:
+def _quantiles(parts: Sequence[_Part]) -> tuple[_Kind | None, int, dict[str, float | None]]:
     """The kind of latency, the number of I/Os that were timed, and the quantiles. One in the last
     bucket of the histogram is none: that holds all longer latencies."""
     kind, timed, quantiles = _all_quantiles(parts)
@@ -237,9 +235,7 @@ def _quantiles(
     return kind, timed, {n: ns if ns and ns < longest else None for n, ns in quantiles.items()}
 
 
-def _all_quantiles(
-    parts: Sequence[_Part],
-) -> tuple[_Kind | None, int, dict[str, float | None]]:
+def _all_quantiles(parts: Sequence[_Part]) -> tuple[_Kind | None, int, dict[str, float | None]]:
     for kind in _KINDS:
         timed = _of_all(parts, kind)
         # Where a job has no histogram the merged one would lack its I/Os, so none is used.

@@ -40,12 +40,7 @@ from diskbench.units import format_bytes
 
 __all__ = ["BuiltSteps", "FioTarget", "build_steps", "space_bytes"]
 
-DEFAULTS: Final = {
-    "ioengine": "libaio",
-    "direct": "1",
-    "randrepeat": "0",
-    "refill_buffers": "1",
-}
+DEFAULTS: Final = {"ioengine": "libaio", "direct": "1", "randrepeat": "0", "refill_buffers": "1"}
 """Options that a template may replace: direct I/O, and new offsets and data on each pass."""
 
 SET: Final = {

@@ -27,19 +27,11 @@ from diskbench.fio.profiles import (
     shipped_digests,
 )
 from diskbench.fio.template_room import expand
-from diskbench.limits import (
-    TEMPLATE_MEMORY_BYTES,
-    TEMPLATE_S,
-    TEMPLATE_WALL_S,
-    TEXT_BYTES,
-)
+from diskbench.limits import TEMPLATE_MEMORY_BYTES, TEMPLATE_S, TEMPLATE_WALL_S, TEXT_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.spec import TargetKind
 from diskbench.plugins import network_nvme_models
-from diskbench.units import (
-    MIB,
-    format_bytes,
-)
+from diskbench.units import MIB, format_bytes
 
 ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
 """Engines for a queue deeper than one, best first. The last is always available and has depth 1."""
@@ -247,11 +239,7 @@ def _found_apart(asked: str) -> Mapping[str, Any]:
     program = [sys.executable, "-P", template_room.__file__]
     try:
         done = subprocess.run(
-            program,
-            input=asked.encode(),
-            capture_output=True,
-            timeout=TEMPLATE_WALL_S,
-            check=False,
+            program, input=asked.encode(), capture_output=True, timeout=TEMPLATE_WALL_S, check=False
         )
     except subprocess.TimeoutExpired:
         raise _StoppedError("time") from None

@@ -110,12 +110,7 @@ class _Report:
 
 
 def _is_next(
-    before: _Report,
-    job: FioJob,
-    version: str,
-    disks: tuple[str, ...],
-    apart: bool,
-    summed: bool,
+    before: _Report, job: FioJob, version: str, disks: tuple[str, ...], apart: bool, summed: bool
 ) -> bool:
     """Whether a line begins another report. `apart`: other text stands before it. `summed`: the
     lines are of several servers, and each report ends with their sum."""

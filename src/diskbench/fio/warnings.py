@@ -49,12 +49,7 @@ from diskbench.fio.disk_doubts import cache_doubts, memory_doubts, too_fast_doub
 from diskbench.fio.estimate import fill_doubts
 from diskbench.fio.histogram import longest_ns
 from diskbench.fio.offered import saturation_doubts
-from diskbench.fio.recorded import (
-    canary_doubts,
-    clock_doubts,
-    kept_cache_doubts,
-    left_out_doubts,
-)
+from diskbench.fio.recorded import canary_doubts, clock_doubts, kept_cache_doubts, left_out_doubts
 from diskbench.fio.reported import FioJob, FioOutput, miscounts
 from diskbench.fio.rows import beyond_histogram
 from diskbench.model.doubts import (
@@ -111,19 +106,17 @@ def _errors(case: Case) -> Iterator[Warning]:
         if code:
             counted = f" ({job.total_errors:,} errors in all)" if job.total_errors else ""
             yield FIO_ERROR.warning(
-                f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}",
+                f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}"
             )
         # With unified_rw_reporting syncs that fio counted as short I/Os cannot be separated.
         unified = "mixed" in job.directions and miscounts(options)
         short = 0 if unified else sum(stats.short_ios for stats in job.directions.values())
         if short:
             yield SHORT_IOS.warning(
-                f"job {job.name}: {short:,} of {job.ios:,} I/Os moved fewer bytes than asked",
+                f"job {job.name}: {short:,} of {job.ios:,} I/Os moved fewer bytes than asked"
             )
         if not code and job.ios == 0 and not _only_syncs(job):
-            yield NO_IO.warning(
-                f"job {job.name} did no I/O",
-            )
+            yield NO_IO.warning(f"job {job.name} did no I/O")
 
 
 def _errno_text(code: int) -> str:
@@ -174,9 +167,7 @@ def _queue(case: Case) -> Iterator[Warning]:
 def _target(case: Case) -> Iterator[Warning]:
     if case.facts.network_filesystem:
         kind = case.facts.mount.fstype if case.facts.mount else "network"
-        yield NETWORK_FILESYSTEM.warning(
-            f"the target is on a network filesystem ({kind})",
-        )
+        yield NETWORK_FILESYSTEM.warning(f"the target is on a network filesystem ({kind})")
 
 
 def _short(case: Case) -> Iterator[Warning]:
@@ -240,7 +231,7 @@ def _clock(case: Case) -> Iterator[Warning]:
     if offset is not None and abs(offset) >= CLOCK_S:
         yield CLOCK.warning(
             f"the host's clock is {abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}"
-            " of this machine's",
+            " of this machine's"
         )
 
 

@@ -88,11 +88,7 @@ def read_bonnie(data: bytes, name: str) -> Imported:
         "and run times are empty"
     )
     return Imported(
-        "bonnie",
-        results[0].version,
-        measured,
-        {"hosts": results[0].name},
-        (rates_alone,),
+        "bonnie", results[0].version, measured, {"hosts": results[0].name}, (rates_alone,)
     )
 
 

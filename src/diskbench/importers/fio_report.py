@@ -21,13 +21,7 @@ from diskbench.fio.terse import TERSE, parse_terse
 from diskbench.fio.text import RESULT, parse_text
 from diskbench.fio.warnings import step_warnings
 from diskbench.importers.fio_runs import split_runs
-from diskbench.importers.fio_told import (
-    NO_JOB_FILE,
-    JobFile,
-    commands_in,
-    with_job_file,
-    with_told,
-)
+from diskbench.importers.fio_told import NO_JOB_FILE, JobFile, commands_in, with_job_file, with_told
 from diskbench.importers.form import (
     Format,
     Imported,
@@ -106,10 +100,7 @@ def _waits(job: FioJob) -> bool:
 
 
 def read_report(
-    kind: ImportKind,
-    data: bytes,
-    name: str,
-    beside: JobFile = NO_JOB_FILE,
+    kind: ImportKind, data: bytes, name: str, beside: JobFile = NO_JOB_FILE
 ) -> Imported:
     """The runs in a report of fio, with what a job file beside it says. Raises InvalidValue,
     FioOutputUnreadable."""

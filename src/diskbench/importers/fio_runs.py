@@ -45,9 +45,7 @@ class _Group:
     loads: _Loads
 
 
-def split_runs(
-    outputs: Sequence[FioOutput],
-) -> tuple[tuple[tuple[Step, FioOutput], ...], ...]:
+def split_runs(outputs: Sequence[FioOutput]) -> tuple[tuple[tuple[Step, FioOutput], ...], ...]:
     """The runs in the reports of a file, in order: the steps of each with their part of a
     report."""
     groups = _comparable([_groups(output) for output in outputs])

@@ -145,12 +145,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_WHERE_NULS = {
-    "x000": "utf-32-le",
-    "000x": "utf-32-be",
-    "x0x0": "utf-16-le",
-    "0x0x": "utf-16-be",
-}
+_WHERE_NULS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
 """Which of four bytes are NUL in ASCII text → its encoding."""
 
 

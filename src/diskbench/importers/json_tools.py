@@ -21,14 +21,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.declared import (
-    block_bytes,
-    directions_of,
-    first_names,
-    iodepth,
-    numjobs,
-    rw_of,
-)
+from diskbench.fio.declared import block_bytes, directions_of, first_names, iodepth, numjobs, rw_of
 from diskbench.fio.numbers import bytes_of
 from diskbench.importers.form import (
     MOST_STEPS,

@@ -336,9 +336,7 @@ def read_vdbench(data: bytes, name: str) -> Imported:
     return Imported("vdbench", version[1] if version else "", (run,), {}, notes)
 
 
-def _totals(
-    lines: Sequence[str],
-) -> Iterator[tuple[str, int | None, str, str, re.Match[str]]]:
+def _totals(lines: Sequence[str]) -> Iterator[tuple[str, int | None, str, str, re.Match[str]]]:
     """The avg_ lines, each with the run definition above it, its elapsed seconds, and the date."""
     name, elapsed, date = "", None, ""
     seen: set[tuple[str, str]] = set()

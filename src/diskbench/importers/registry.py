@@ -22,13 +22,7 @@ from diskbench.importers.fio_report import (
     read_report,
 )
 from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
-from diskbench.importers.form import (
-    Format,
-    Imported,
-    ImportedStep,
-    as_utf8,
-    head_of,
-)
+from diskbench.importers.form import Format, Imported, ImportedStep, as_utf8, head_of
 from diskbench.importers.json_tools import GOBONNIEGO, PERFKIT, YABS
 from diskbench.importers.line_tools import ELBENCHO, PG_TEST_FSYNC, SYSBENCH, VDBENCH
 from diskbench.model.doubts import MAYBE_MEMORY, NOT_A_DISK
@@ -82,11 +76,7 @@ def format_of(data: bytes, *, name: str) -> Format:
 
 
 def read_imported(
-    data: bytes,
-    *,
-    name: str,
-    beside: JobFile = NO_JOB_FILE,
-    kind: str | None = None,
+    data: bytes, *, name: str, beside: JobFile = NO_JOB_FILE, kind: str | None = None
 ) -> Imported:
     """The runs and rows in a file; `beside` says what a report of fio leaves out, `kind` which tool
     is read of a file of several (default: the first that is recognised).

@@ -240,10 +240,7 @@ def test_a_series_of_nothing_is_a_stall():
     assert kinds(of(np.zeros(200))) == ["stall"]
 
 
-@given(
-    st.lists(st.floats(0, 1e6), min_size=1, max_size=200),
-    st.integers(4, 20),
-)
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=200), st.integers(4, 20))
 def test_the_phases_of_any_series_are_all_of_it_in_order(values, shortest_s):
     found = of(np.array(values), shortest_s=shortest_s)
     edges = [phase.start_s for phase in found.phases] + [found.phases[-1].end_s]

@@ -128,14 +128,7 @@ def test_expected_bounds_stay_within_the_figures_and_in_order(values, size):
 
 @pytest.mark.parametrize(
     ("n", "rank", "coverage"),
-    [
-        (6, 1, 0.969),
-        (9, 2, 0.961),
-        (10, 2, 0.979),
-        (12, 3, 0.961),
-        (15, 4, 0.965),
-        (20, 6, 0.959),
-    ],
+    [(6, 1, 0.969), (9, 2, 0.961), (10, 2, 0.979), (12, 3, 0.961), (15, 4, 0.965), (20, 6, 0.959)],
 )
 def test_the_ranks_are_those_of_the_printed_table(n, rank, coverage):
     found = median_interval(range(1, n + 1))

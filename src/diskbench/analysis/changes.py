@@ -29,13 +29,7 @@ from itertools import islice, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from diskbench.analysis.segmentation import (
-    Costs,
-    best_fits,
-    penalized_cuts,
-    running_mean,
-    running_median,
-)
+from diskbench.analysis import segmentation
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +73,7 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
     if filled.size < 2 * shortest_s:
         return ()
     # Running means show the level of a disk that serves I/O in batches of several seconds.
-    y, calm = _logs(filled), _logs(running_mean(filled, max(1, shortest_s // 12)))
+    y, calm = _logs(filled), _logs(segmentation.running_mean(filled, max(1, shortest_s // 12)))
     width = max(1, round(shortest_s / _BINS_A_PHASE), math.ceil(y.size / _MOST_BINS))
     cuts = [cut * width for cut in segment(_bins(filled, width), math.ceil(shortest_s / width))]
     cuts = _merged(calm, _refined(y, calm, cuts, max(shortest_s // 2, 2 * width)), shortest_s)
@@ -111,7 +105,7 @@ def _bins(filled: Floats, width: int) -> Floats:
 
     count = filled.size // width
     y = _logs(filled[: count * width].reshape(count, width).mean(axis=1))
-    middle = running_median(y, _BINS_A_PHASE - 1, "edge")
+    middle = segmentation.running_median(y, _BINS_A_PHASE - 1, "edge")
     reach = _OUTLIER * float(np.median(np.abs(y - middle)))
     clipped: Floats = np.clip(y, middle - reach, middle + reach) if reach else middle
     return clipped
@@ -124,8 +118,8 @@ def segment(y: Floats, smallest: int) -> list[int]:
     n, smallest = y.size, max(2, smallest)
     if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
         return []  # nothing differs by enough
-    costs = Costs(y, smallest)
-    fits = best_fits(costs)
+    costs = segmentation.Costs(y, smallest)
+    fits = segmentation.best_fits(costs)
     cuts: list[int] = []
     for fit in islice(fits, 1, MOST_CUTS + 1):
         cuts = _cuts(y, costs, fit) or cuts
@@ -141,23 +135,23 @@ def segment(y: Floats, smallest: int) -> list[int]:
     return cuts
 
 
-def _least_error_of_many(costs: Costs, cuts: list[int], enough: float) -> float:
+def _least_error_of_many(costs: segmentation.Costs, cuts: list[int], enough: float) -> float:
     """Return a lower bound of the squared error with `_MANY_CUTS` cuts, found without their fit: no
     division has a lower sum of error and penalties than `penalized_cuts`, for any penalty. Ours is
     half of what each further cut would have to explain to leave `enough`."""
     further = max(1, _MANY_CUTS - len(cuts))
     penalty = max(0.5 * (costs.error(cuts) - enough) / further, _LEAST_PENALTY)
-    best = penalized_cuts(costs, penalty)
+    best = segmentation.penalized_cuts(costs, penalty)
     bound = costs.error(best) + (len(best) - _MANY_CUTS) * penalty
     return bound * (1 - _ROUNDING)
 
 
-def _cuts(y: Floats, costs: Costs, best: list[int]) -> list[int]:
+def _cuts(y: Floats, costs: segmentation.Costs, best: list[int]) -> list[int]:
     """Return the cuts for the penalty of the noise around the `best` fit of its count of cuts, if
     there are at least so many."""
     sigma2, phi = _noise(y, [0, *best, y.size])
     penalty = _PENALTY * math.log(y.size) * sigma2 * (1 + phi) / (1 - phi)
-    cuts = penalized_cuts(costs, max(penalty, _LEAST_PENALTY))
+    cuts = segmentation.penalized_cuts(costs, max(penalty, _LEAST_PENALTY))
     return cuts if len(cuts) >= len(best) else []
 
 

@@ -13,15 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from diskbench.fio import reported
 from diskbench.fio.histogram import bucket_middle_ns
-from diskbench.fio.reported import (
-    ALL_CLIENTS,
-    DirectionStats,
-    DiskUse,
-    FioJob,
-    ReportedLatency,
-    count_syncs,
-)
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 
@@ -114,7 +107,7 @@ class MisshapenError(Exception):
     """A field of the document has another type or range than fio gives it; says which."""
 
 
-def read_jobs(root: Mapping[str, Any]) -> tuple[FioJob, ...]:
+def read_jobs(root: Mapping[str, Any]) -> tuple[reported.FioJob, ...]:
     """The jobs of a document, in fio's order; of `fio --client` those of each client.
 
     Raises MisshapenError, also where the units of its version are not known.
@@ -130,7 +123,7 @@ def read_jobs(root: Mapping[str, Any]) -> tuple[FioJob, ...]:
     return tuple(_job(entry, index, units, servers) for index, entry in enumerate(entries))
 
 
-def read_disks(root: Mapping[str, Any]) -> tuple[DiskUse, ...]:
+def read_disks(root: Mapping[str, Any]) -> tuple[reported.DiskUse, ...]:
     """The disks of a document; none where fio could not count. Raises MisshapenError."""
     return tuple(_disk(entry) for entry in _list(root.get("disk_util")))
 
@@ -171,31 +164,33 @@ def _server(entry: Mapping[str, Any]) -> tuple[str, str]:
 def _entries(root: Mapping[str, Any]) -> list[Any]:
     entries = _list(root.get("jobs")) or _list(root.get("client_stats"))
     # `fio --client` adds the sum of all clients as one more entry; alone it is the result.
-    single = [e for e in entries if not (isinstance(e, dict) and e.get("jobname") == ALL_CLIENTS)]
+    single = [
+        e for e in entries if not (isinstance(e, dict) and e.get("jobname") == reported.ALL_CLIENTS)
+    ]
     return single or entries
 
 
 def _job(
     entry: object, index: int, units: Units, servers: Mapping[tuple[str, str], Mapping[str, str]]
-) -> FioJob:
+) -> reported.FioJob:
     job = _mapping(entry, f"jobs[{index}]")
     name = str(job.get("jobname", f"job{index}"))
-    directions: dict[Direction, DirectionStats] = {}
+    directions: dict[Direction, reported.DirectionStats] = {}
     for direction in _DIRECTIONS:
         if isinstance(job.get(direction), dict):
             directions[direction] = _direction(job[direction], f"{name}.{direction}", units)
-    directions = count_syncs(directions)
+    directions = reported.count_syncs(directions)
     if "mixed" in directions and ("read" in directions or "write" in directions):
         del directions["mixed"]  # unified_rw_reporting=both: the sum of what is there already
     levels = job.get("iodepth_level")
-    return FioJob(
+    return reported.FioJob(
         name=name,
         index=index,
         group=_int(job, "groupid", name),
         error=_int(job, "error", name),
         options={
             # the sum names the last of its servers
-            **({} if name == ALL_CLIENTS else servers.get(_server(job), {})),
+            **({} if name == reported.ALL_CLIENTS else servers.get(_server(job), {})),
             **read_options(job.get("job options")),
         },
         directions=directions,
@@ -212,12 +207,12 @@ def _job(
     )
 
 
-def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionStats:
+def _direction(stats: Mapping[str, Any], where: str, units: Units) -> reported.DirectionStats:
     ios = _int(stats, "total_ios", where)
     # fio 3.0 and 3.1 have io_kbytes only.
     size = _optional_int(stats, "io_bytes", where)
 
-    def latency(kind: str) -> ReportedLatency | None:
+    def latency(kind: str) -> reported.ReportedLatency | None:
         name = kind + units.suffix
         for other in (kind, f"{kind}_ns"):
             if other != name and stats.get(other):
@@ -227,7 +222,7 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
                 )
         return _latency(stats.get(name), ios, f"{where}.{name}", units.latency_ns)
 
-    return DirectionStats(
+    return reported.DirectionStats(
         ios=ios,
         bytes=_scaled(stats, "io_kbytes", where, 1024)
         if size is None
@@ -243,7 +238,7 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
     )
 
 
-def _latency(value: object, ios: int, where: str, unit_ns: int) -> ReportedLatency | None:
+def _latency(value: object, ios: int, where: str, unit_ns: int) -> reported.ReportedLatency | None:
     if value is None:
         return None
     value = _mapping(value, where)
@@ -260,7 +255,7 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> ReportedLaten
         return None
     if samples == 0 and "N" in value:
         raise MisshapenError(f"{where}.N is 0, and its mean is {mean:.4g}")
-    return ReportedLatency(
+    return reported.ReportedLatency(
         samples=samples,
         min_ns=_scaled(value, "min", where, unit_ns),
         max_ns=_scaled(value, "max", where, unit_ns),
@@ -322,13 +317,13 @@ def _depth_levels(levels: Mapping[str, Any], where: str) -> dict[int, float]:
     return shares
 
 
-def _disk(entry: object) -> DiskUse:
+def _disk(entry: object) -> reported.DiskUse:
     disk = _mapping(entry, "disk_util")
     name = str(disk.get("name", ""))
     read, written = (
         _optional_int(disk, key, f"disk_util {name}") for key in ("read_sectors", "write_sectors")
     )
-    return DiskUse(
+    return reported.DiskUse(
         name=name,
         read_ios=_int(disk, "read_ios", name),
         write_ios=_int(disk, "write_ios", name),

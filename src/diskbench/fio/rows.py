@@ -15,17 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.declared import (
-    Options,
-    block_bytes,
-    declared,
-    directions_of,
-    iodepth,
-    is_set,
-    numjobs,
-    options_of,
-    rw_of,
-)
+from diskbench.fio import declared
 from diskbench.fio.histogram import QUANTILES, longest_ns, merge, needed, quantile, within
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.limits import COUNTER
@@ -53,7 +43,7 @@ class _Part:
     """One direction of one job with the options of its section."""
 
     job: FioJob
-    options: Options
+    options: declared.Options
     direction: Direction
     stats: DirectionStats
     runtime_ns: int
@@ -68,7 +58,7 @@ def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measure
     none. Latencies are merged by counts: means weighted by samples, the standard
     deviation pooled with the spread between the means, quantiles from summed histograms (MR-10).
     """
-    parts = _parts(output, declared(step.job))
+    parts = _parts(output, declared.declared(step.job))
     rows = [_row([part], run_id, step, scope_is_job=True) for part in parts]
     for direction in _ORDER:
         same = [part for part in parts if part.direction == direction]
@@ -77,16 +67,16 @@ def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measure
     return tuple(rows)
 
 
-def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
+def _parts(output: FioOutput, sections: Mapping[str, declared.Options]) -> list[_Part]:
     parts: list[_Part] = []
     longest = longest_ns(output.version_numbers)
     for job in output.jobs:
-        options = options_of(job, output, sections)
+        options = declared.options_of(job, output, sections)
         wall_ns = (
             max(stats.runtime_ns for stats in job.directions.values()) if job.directions else 0
         )
         wall_ns = wall_ns or (job.run_ms or 0) * 1_000_000
-        asked = directions_of(options)
+        asked = declared.directions_of(options)
         idle = job.ios == 0 and not asked
         members = _members(job, options, wall_ns)
         for direction in _ORDER:
@@ -100,18 +90,18 @@ def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
     return parts
 
 
-def _members(job: FioJob, options: Options, wall_ns: int) -> int:
+def _members(job: FioJob, options: declared.Options, wall_ns: int) -> int:
     """How many fio jobs an entry sums up: more than one only with group_reporting.
 
     fio sums job_runtime over the members of a group, so it is about members × wall time. The job
     file does not have the number where jobs of several names share a group. Without any options
     the report may be of a group.
     """
-    if set(options) - {"name"} and not is_set(options, "group_reporting"):
+    if set(options) - {"name"} and not declared.is_set(options, "group_reporting"):
         return 1
     if job.run_ms and wall_ns:
         return max(round(job.run_ms * 1_000_000 / wall_ns), 1)
-    return numjobs(options)
+    return declared.numjobs(options)
 
 
 def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool) -> Measurement:
@@ -140,9 +130,9 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
         job_index=first.job.index if scope_is_job else -1,
         jobs=members,
         direction=first.direction,
-        rw=_common(rw_of(part.options) for part in parts),
+        rw=_common(declared.rw_of(part.options) for part in parts),
         block_bytes=_common(_block(part) for part in parts),
-        iodepth=_common(iodepth(part.options) for part in parts),
+        iodepth=_common(declared.iodepth(part.options) for part in parts),
         ios=ios if all(part.stats.counted for part in parts) else None,
         bytes=size,
         runtime_ns=runtime_ns,
@@ -216,7 +206,7 @@ def _pool(latencies: Sequence[ReportedLatency]) -> ReportedLatency | None:
 def beyond_histogram(output: FioOutput, step: Step) -> Mapping[Direction, tuple[str, ...]]:
     """The quantiles of a step in the last bucket of fio's histogram, by direction. All that
     is known of them is that they are no shorter than where it begins (`longest_ns`)."""
-    parts = _parts(output, declared(step.job))
+    parts = _parts(output, declared.declared(step.job))
     beyond: dict[Direction, tuple[str, ...]] = {}
     for direction in _ORDER:
         same = [part for part in parts if part.direction == direction]
@@ -281,12 +271,12 @@ def _cores(jobs: Sequence[tuple[FioJob, float | None]], wall_ns: int) -> float |
 
 
 def _block(part: _Part) -> int | None:
-    stated = block_bytes(part.options, part.direction)
+    stated = declared.block_bytes(part.options, part.direction)
     if stated is not None or part.direction == "sync" or not part.stats.ios:
         return stated
     if part.options.get("rw"):
         return None
-    return whole_block(part.stats, may_be_mean=is_set(part.options, "group_reporting"))
+    return whole_block(part.stats, may_be_mean=declared.is_set(part.options, "group_reporting"))
 
 
 def whole_block(stats: DirectionStats, *, may_be_mean: bool = False) -> int | None:

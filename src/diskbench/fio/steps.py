@@ -12,21 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from diskbench.errors import ProfileError
+from diskbench.fio import jobfile
 from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
 from diskbench.fio.guard import check, problems
-from diskbench.fio.jobfile import (
-    Job,
-    JobGroup,
-    JobOption,
-    Section,
-    Sections,
-    edited,
-    groups,
-    jobs,
-    parse,
-    read,
-    write,
-)
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile
@@ -68,7 +56,7 @@ class BuiltSteps:
     """The job file on our target with what was changed in it, the steps of a run, and their loop
     where the profile has one."""
 
-    file: Sections
+    file: jobfile.Sections
     steps: tuple[Step, ...]
     loop: Loop | None
     search: Search | None
@@ -83,11 +71,11 @@ def build_steps(
     Raises ProfileError where the job file does not parse, could read or write anything but the
     target, needs a newer fio, or uses more space than the user allows.
     """
-    file, changes = retarget(parse(rendered.text), target, rendered.options)
+    file, changes = retarget(jobfile.parse(rendered.text), target, rendered.options)
     check(file, target)
     file, sized = with_sizes(file, target)
     check_version(file, fio_version, where=f"profile {profile.name!r}")
-    job_groups = groups(file)
+    job_groups = jobfile.groups(file)
     names = _names(job_groups)
     steps: list[Step] = []
     for index, (group, name) in enumerate(zip(job_groups, names, strict=True)):
@@ -99,8 +87,10 @@ def build_steps(
                 index=index,
                 name=name,
                 role=_role(profile, group),
-                job=_heading(profile, name) + write(sections),
-                expected_s=max(0.1, round(expected_s(jobs(sections), target.capacity_bytes), 1)),
+                job=_heading(profile, name) + jobfile.write(sections),
+                expected_s=max(
+                    0.1, round(expected_s(jobfile.jobs(sections), target.capacity_bytes), 1)
+                ),
                 page_cache=profile.page_cache,
                 drop_caches_every_s=profile.drop_caches_every_s,
             )
@@ -123,7 +113,7 @@ def largest_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> d
     """Bytes that the steps use of each file, or of each device by its path, as `space_bytes`."""
     largest: dict[str, int] = {}
     for step in steps:
-        for job in jobs(parse(step.job)):
+        for job in jobfile.jobs(jobfile.parse(step.job)):
             for name, size in file_bytes(job, capacity_bytes).items():
                 largest[name] = max(largest.get(name, 0), size)
     return largest
@@ -133,7 +123,7 @@ def _heading(profile: Profile, step: str) -> str:
     return f"; diskbench profile {profile.name}, step {step}; the first [global] is diskbench's\n"
 
 
-def _names(job_groups: Sequence[JobGroup]) -> list[str]:
+def _names(job_groups: Sequence[jobfile.JobGroup]) -> list[str]:
     """Step names: those of the groups, with a number where two are equal."""
     names: list[str] = []
     for group in job_groups:
@@ -145,13 +135,13 @@ def _names(job_groups: Sequence[JobGroup]) -> list[str]:
     return names
 
 
-def _role(profile: Profile, group: JobGroup) -> Role:
+def _role(profile: Profile, group: jobfile.JobGroup) -> Role:
     if references(group.sections):
         return "offered"
     return profile.roles.get(group.jobs[0].name, "measure")
 
 
-def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> Section:
+def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> jobfile.Section:
     """diskbench's own [global], which comes first, so that the profile may replace its defaults."""
     # A plain job file keeps fio's own defaults: it must run as its author expects.
     options = dict(DEFAULTS) if profile.is_template else {}
@@ -164,17 +154,17 @@ def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> Sec
     options |= SET
     if fio_version is None or parse_version(fio_version) >= BOTH_PERCENTILES:
         options |= {"lat_percentiles": "1", "slat_percentiles": "1"}
-    return Section(
-        name="global", options=tuple(JobOption(key=k, value=v) for k, v in options.items())
+    return jobfile.Section(
+        name="global", options=tuple(jobfile.JobOption(key=k, value=v) for k, v in options.items())
     )
 
 
-def _placed(group: JobGroup, target: FioTarget) -> Sections:
+def _placed(group: jobfile.JobGroup, target: FioTarget) -> jobfile.Sections:
     """The group's sections; for one device without file names, because fio adds up file names."""
     if target.kind == "directory":
         return group.sections
     dropped = {"allow_file_create"} if target.others else {"filename", "allow_file_create"}
-    return edited(group.sections, lambda _, o: None if o.name in dropped else o)
+    return jobfile.edited(group.sections, lambda _, o: None if o.name in dropped else o)
 
 
 def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
@@ -219,7 +209,7 @@ def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Sear
     )
 
 
-def _check_counts(jobs_of_step: Sequence[Job], step: str) -> None:
+def _check_counts(jobs_of_step: Sequence[jobfile.Job], step: str) -> None:
     """Refuse a step whose processes or files no machine could hold."""
     started = sum(count(job, "numjobs") for job in jobs_of_step)
     if started > FIO_JOBS:
@@ -268,7 +258,7 @@ def _mistakes(
         options = " ".join(f"--set {name}=VALUE" for name in missing)
         yield f"no value for {', '.join(missing)}: give {options}"
     rendered = render(profile, {**overrides, **dict.fromkeys(missing, _ANY)}, context)
-    file, unreadable = read(rendered.text)
+    file, unreadable = jobfile.read(rendered.text)
     yield from (error.message for error in unreadable)
     if all(section.is_global for section in file):
         return
@@ -280,7 +270,7 @@ def _mistakes(
     yield from problems(file, target)
     if not unreadable:  # a size may be in a line that was not read
         yield from _of(lambda: with_sizes(file, target))
-    yield from _of(lambda: groups(file))
+    yield from _of(lambda: jobfile.groups(file))
     where = f"profile {profile.name!r}"
     yield from _of(lambda: check_version(file, context.fio_version, where=where))
 

@@ -11,15 +11,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
-from diskbench.fio.jobfile import (
-    JobOption,
-    Section,
-    Sections,
-    edited,
-    is_absolute,
-    jobs,
-    split_names,
-)
+from diskbench.fio import jobfile
 from diskbench.model.base import Frozen
 
 
@@ -66,7 +58,7 @@ def escape(path: str) -> str:
 _DEVICE: Final = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
 
 
-def device_names(file: Sections) -> dict[str, str]:
+def device_names(file: jobfile.Sections) -> dict[str, str]:
     """Each name in a `filename` that means a device, with the device, in the order of the file.
 
     The two differ where fio joins the name to `directory=/dev` (axboe/fio, filesetup.c). Raises
@@ -76,7 +68,9 @@ def device_names(file: Sections) -> dict[str, str]:
     devices: dict[str, str] = {}
     for section in file:
         for option in section.options:
-            for name in split_names(option.value or "") if option.name == "filename" else ():
+            for name in (
+                jobfile.split_names(option.value or "") if option.name == "filename" else ()
+            ):
                 if _DEVICE.fullmatch(name):
                     devices[name] = name
                 elif name in below:
@@ -84,18 +78,18 @@ def device_names(file: Sections) -> dict[str, str]:
     return devices
 
 
-def without_devices(file: Sections) -> Sections:
+def without_devices(file: jobfile.Sections) -> jobfile.Sections:
     """The file without the options that name devices."""
     known = device_names(file)
 
-    def stays(_: Section, option: JobOption) -> JobOption | None:
-        named = split_names(option.value or "") if option.name == "filename" else ()
+    def stays(_: jobfile.Section, option: jobfile.JobOption) -> jobfile.JobOption | None:
+        named = jobfile.split_names(option.value or "") if option.name == "filename" else ()
         return None if known.keys() & named else option
 
-    return edited(file, stays)
+    return jobfile.edited(file, stays)
 
 
-def disk_of_name(file: Sections, target: FioTarget) -> Mapping[str, str]:
+def disk_of_name(file: jobfile.Sections, target: FioTarget) -> Mapping[str, str]:
     """The target's disk for each name of a device, in order; empty for a target of one disk, whose
     every name is that disk.
 
@@ -124,14 +118,14 @@ def disk_of_name(file: Sections, target: FioTarget) -> Mapping[str, str]:
     return {name: place[device] for name, device in names.items()}
 
 
-def _below_dev(file: Sections) -> dict[str, str]:
+def _below_dev(file: jobfile.Sections) -> dict[str, str]:
     """The relative names that fio joins to a directory below /dev, with the device."""
     devices: dict[str, str] = {}
-    for job in jobs(file):
+    for job in jobfile.jobs(file):
         directory = (job.get("directory") or "").rstrip("/")
         for name in job.files:
             device = f"{directory}/{name}"
-            if not name or is_absolute(name) or not _DEVICE.fullmatch(device):
+            if not name or jobfile.is_absolute(name) or not _DEVICE.fullmatch(device):
                 continue
             if devices.setdefault(name, device) != device:
                 raise ProfileError(

@@ -15,17 +15,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from diskbench.errors import InvalidValue, ProfileError
-from diskbench.fio import template_room
+from diskbench.fio import profiles, template_room
 from diskbench.fio.jobfile import expand_variables, keywords
 from diskbench.fio.options import parse_version
-from diskbench.fio.profiles import (
-    Parameter,
-    Profile,
-    Value,
-    check_override,
-    read_value,
-    shipped_digests,
-)
 from diskbench.fio.template_room import expand
 from diskbench.limits import TEMPLATE_MEMORY_BYTES, TEMPLATE_S, TEMPLATE_WALL_S, TEXT_BYTES
 from diskbench.model.base import Frozen
@@ -83,22 +75,24 @@ class Rendered(Frozen):
     """
 
     text: str
-    parameters: dict[str, Value]
+    parameters: dict[str, profiles.Value]
     options: tuple[tuple[str, str], ...] = ()
 
 
-def render(profile: Profile, overrides: Mapping[str, str], context: RenderContext) -> Rendered:
+def render(
+    profile: profiles.Profile, overrides: Mapping[str, str], context: RenderContext
+) -> Rendered:
     """The job file of `profile` on this machine.
 
     Raises UnknownName for an override that is no parameter, InvalidValue for one that is missing or
     out of its kind or range, ProfileError for a template that is wrong, naming variable and line.
     """
     for key, text in overrides.items():
-        check_override(profile, key, text)
+        profiles.check_override(profile, key, text)
     _check_given(profile, overrides)
     names = _names(context)
     values = {
-        p.name: read_value(p, overrides[p.name])
+        p.name: profiles.read_value(p, overrides[p.name])
         if p.name in overrides
         else _default(profile, p, names)
         for p in profile.parameters
@@ -116,7 +110,7 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
     return Rendered(text=text, parameters=values)
 
 
-def _check_given(profile: Profile, overrides: Mapping[str, str]) -> None:
+def _check_given(profile: profiles.Profile, overrides: Mapping[str, str]) -> None:
     """Raise InvalidValue naming every parameter that has neither a value nor a default."""
     missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
     if missing:
@@ -127,14 +121,16 @@ def _check_given(profile: Profile, overrides: Mapping[str, str]) -> None:
         )
 
 
-def _default(profile: Profile, parameter: Parameter, names: dict[str, Any]) -> Value:
+def _default(
+    profile: profiles.Profile, parameter: profiles.Parameter, names: dict[str, Any]
+) -> profiles.Value:
     default = parameter.default
     assert default is not None  # _check_given
     if profile.is_template and isinstance(default, str) and "{{" in default:
         default = _expand(profile, default, names, 1).strip()
     if isinstance(default, bool):
         return default
-    return read_value(parameter, str(default))
+    return profiles.read_value(parameter, str(default))
 
 
 def _names(context: RenderContext) -> dict[str, Any]:
@@ -173,8 +169,8 @@ def _engine(available: tuple[str, ...]) -> str:
     return next((engine for engine in ASYNC_ENGINES if engine in available), ASYNC_ENGINES[-1])
 
 
-def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int) -> str:
-    trusted = profile.digest in shipped_digests()
+def _expand(profile: profiles.Profile, text: str, values: dict[str, Any], first_line: int) -> str:
+    trusted = profile.digest in profiles.shipped_digests()
     runs_nothing = not any(mark in text for mark in _MARKS)
     expanded = expand(text, values) if trusted or runs_nothing else _expand_apart(text, values)
     if "text" in expanded:

@@ -10,17 +10,10 @@ from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.declared import SYNCS, declared, directions_of
 from diskbench.fio.disk_doubts import beyond_a_disk
 from diskbench.fio.terse import TERSE
+from diskbench.importers import fio_report
 from diskbench.importers.bonnie import BONNIE
 from diskbench.importers.dd_hdparm import DD, HDPARM
 from diskbench.importers.diskspd import DISKSPD
-from diskbench.importers.fio_report import (
-    FIO_JSON,
-    FIO_LOG,
-    FIO_REPORTS,
-    FIO_TERSE,
-    FIO_TEXT,
-    read_report,
-)
 from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
 from diskbench.importers.form import Format, Imported, ImportedStep, as_utf8, head_of
 from diskbench.importers.json_tools import GOBONNIEGO, PERFKIT, YABS
@@ -29,8 +22,8 @@ from diskbench.model.doubts import MAYBE_MEMORY, NOT_A_DISK
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 FORMATS: Final[tuple[Format, ...]] = (
-    FIO_LOG, PERFKIT, FIO_JSON, GOBONNIEGO, YABS, FIO_TERSE, FIO_TEXT, DISKSPD, VDBENCH, BONNIE,
-    SYSBENCH, PG_TEST_FSYNC, ELBENCHO, HDPARM, DD,
+    fio_report.FIO_LOG, PERFKIT, fio_report.FIO_JSON, GOBONNIEGO, YABS, fio_report.FIO_TERSE,
+    fio_report.FIO_TEXT, DISKSPD, VDBENCH, BONNIE, SYSBENCH, PG_TEST_FSYNC, ELBENCHO, HDPARM, DD,
 )  # fmt: skip
 """The most particular first: a PerfKit file may quote fio's JSON, and a page may hold several."""
 IMPORTABLE: Final = "diskbench imports " + "; ".join(form.words for form in FORMATS)
@@ -88,8 +81,8 @@ def read_imported(
         data = as_utf8(data)
         named = (form for form in FORMATS if form.kind == kind)
         form = next(named, None) or format_of(data, name=name)
-        if form.kind in FIO_REPORTS:
-            return read_report(form.kind, data, name, beside)
+        if form.kind in fio_report.FIO_REPORTS:
+            return fio_report.read_report(form.kind, data, name, beside)
         return _doubted(form.read(data, name))
     except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
@@ -143,7 +136,7 @@ def others_in(
     read, in words. fio may print one result in several forms, which is one tool."""
     data = as_utf8(data)
     chosen = next(form for form in FORMATS if form.kind == first.kind)
-    if chosen in (FIO_LOG, PERFKIT):
+    if chosen in (fio_report.FIO_LOG, PERFKIT):
         return (), ()
     found, left = [], []
     tools = {_tool(form): form for form in FORMATS if form.recognises(data, name)}

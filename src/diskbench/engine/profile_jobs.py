@@ -110,7 +110,7 @@ def _refuse_several(profile: Profile, overrides: Mapping[str, str], target: FioT
     is reported by the stage that finds it."""
     if profile.is_template:
         return
-    faults = mistakes(profile, overrides, _context(target), target)
+    faults = tuple(mistakes(profile, overrides, _context(target), target))
     if len(faults) > 1:
         listed = "\n  ".join(faults[:_MOST])
         more = f"\n  and {len(faults) - _MOST} more" if len(faults) > _MOST else ""

@@ -75,13 +75,21 @@ def audit_output(
     """The checks that fio's JSON alone allows, in order. `end_known`: diskbench itself recorded the
     end of fio."""
     ended = not output.interim and (end_known or output.timestamp_ms is not None)
-    end = "the end of fio is known" if ended else _no_end(output)
+    end = "the document has no time: when fio ended is not known"
+    if output.interim:
+        end = "fio's last document is not complete: when it ended is not known"
+    elif ended:
+        end = "the end of fio is known"
     unsaid = output.timeless and not ended and not output.interim
     return (
         _check("bytes", _bytes(output, sections), "bytes are I/Os times block"),
         _check("rate", _rates(output), "rates times runtime are the I/Os and bytes"),
         _check("percentiles", _percentiles(output), "percentiles rise"),
-        AuditCheck(name="end", holds=None if unsaid else ended, message=end),
+        AuditCheck(
+            name="end",
+            holds=None if unsaid else ended,
+            message=end,
+        ),
     )
 
 
@@ -114,12 +122,6 @@ def _check(name: AuditName, results: Iterator[str | None], holds: str) -> AuditC
         return AuditCheck(name=name, holds=True, message=holds)
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
     return AuditCheck(name=name, holds=False, message=failures[0] + more)
-
-
-def _no_end(output: FioOutput) -> str:
-    if output.interim:
-        return "fio's last document is not complete: when it ended is not known"
-    return "the document has no time: when fio ended is not known"
 
 
 def _measured(output: FioOutput) -> Iterator[tuple[FioJob, Direction, DirectionStats]]:
@@ -244,29 +246,24 @@ def _percentiles(output: FioOutput) -> Iterator[str | None]:
             latency = getattr(stats, kind)
             if latency is None or len(latency.percentiles) < 2:
                 continue
-            yield _falling(sorted(latency.percentiles.items()), f"{kind} of {direction}", job)
-        if stats.lat is not None and stats.clat is not None:
-            yield _longer_part(stats.lat.mean_ns, stats.clat.mean_ns, direction, job)
-
-
-def _longer_part(lat_ns: float, clat_ns: float, direction: Direction, job: FioJob) -> str | None:
-    """Whether completion took longer than the whole I/O that it ends, beyond what a text rounds."""
-    if clat_ns <= lat_ns * (1 + RATE_SHARE) + _ROUNDED_NS:
-        return None
-    return (
-        f"job {job.name}: clat of {direction} is {clat_ns:,.0f} ns on average, longer than the "
-        f"{lat_ns:,.0f} ns of lat, which it is a part of"
-    )
-
-
-def _falling(pairs: Sequence[tuple[float, int]], latency: str, job: FioJob) -> str | None:
-    for (low, before), (high, after) in itertools.pairwise(pairs):
-        if after < before:
-            return (
-                f"job {job.name}, {latency}: p{high:g} is {after:,} ns, "
+            pairs = itertools.pairwise(sorted(latency.percentiles.items()))
+            falling = (
+                f"job {job.name}, {kind} of {direction}: p{high:g} is {after:,} ns, "
                 f"less than p{low:g} with {before:,} ns"
+                for (low, before), (high, after) in pairs
+                if after < before
             )
-    return None
+            yield next(falling, None)
+        if stats.lat is None or stats.clat is None:
+            continue
+        lat_ns, clat_ns = stats.lat.mean_ns, stats.clat.mean_ns
+        if clat_ns <= lat_ns * (1 + RATE_SHARE) + _ROUNDED_NS:
+            yield None
+            continue
+        yield (
+            f"job {job.name}: clat of {direction} is {clat_ns:,.0f} ns on average, longer than the "
+            f"{lat_ns:,.0f} ns of lat, which it is a part of"
+        )
 
 
 def _logs(

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from diskbench.fio.declared import SYNCS, Case, Options, block_bytes, is_direct, is_set, options_of
@@ -66,10 +67,10 @@ def company_doubts(case: Case) -> Iterator[Warning]:
     yield from _counted(case)
 
 
-def counted_company(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
+def counted_company(output: FioOutput) -> Iterator[Warning]:
     """The doubt in reads beside which the device did others, by fio's own count of it."""
-    options = [options_of(job, output, sections) for job in output.jobs]
-    known = all(is_direct(job, output, sections) for job in output.jobs) and output.lists_options
+    options = [options_of(job, output, {}) for job in output.jobs]
+    known = all(is_direct(job, output, {}) for job in output.jobs) and output.lists_options
     if not known or output.beside or any(o.get(name) for o in options for name in _READ_MORE):
         return
     count = device_counts(output, options).get("read")
@@ -111,16 +112,14 @@ def _seen(data: bytes) -> Iterator[Warning]:
 
 def _counted(case: Case) -> Iterator[Warning]:
     output, options, files = case.output, case.options, case.files
-    if case.step.role not in ("measure", "offered") or not options:
-        return
-    if case.facts.network_filesystem:
-        return
-    if any(job_options.get("ioengine", "psync") not in _BLOCK_ENGINES for job_options in options):
-        return
-    if any("mixed" in job.directions for job in output.jobs):
-        return
-    span = _span(files.get("live.tsv", b""))
-    if span is None:
+    if (
+        case.step.role not in ("measure", "offered")
+        or not options
+        or case.facts.network_filesystem
+        or any(of_job.get("ioengine", "psync") not in _BLOCK_ENGINES for of_job in options)
+        or any("mixed" in job.directions for job in output.jobs)
+        or (span := _span(files.get("live.tsv", b""))) is None
+    ):
         return
     first, last = span
     seconds = last.unix_s - first.unix_s
@@ -159,7 +158,7 @@ def _span(data: bytes) -> tuple[LiveTotals, LiveTotals] | None:
 
 
 def _ios(totals: LiveTotals) -> float:
-    return totals.read.ios + totals.write.ios + totals.trim.ios
+    return sum(way.ios for way in totals.ways)
 
 
 def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None:
@@ -168,8 +167,7 @@ def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None
     before, after = _at(course, begin_s), _at(course, end_s)
     if before is None or after is None:
         return None
-    moved = [b - a for a, b in zip(before, after, strict=True)]
-    read_ios, read_bytes, write_ios, write_bytes = moved
+    read_ios, read_bytes, write_ios, write_bytes = map(operator.sub, after, before)
     return {"read": _Moved(read_bytes, read_ios), "write": _Moved(write_bytes, write_ios)}
 
 
@@ -192,22 +190,17 @@ def _caused(case: Case, first: LiveTotals, last: LiveTotals) -> dict[str, _Moved
     reads = _Moved(last.read.bytes - first.read.bytes, last.read.ios - first.read.ios)
     writes = _Moved(last.write.bytes - first.write.bytes, last.write.ios - first.write.ios)
     trims = last.trim.ios > first.trim.ios
-    by_direction: dict[str, _Moved | None] = {
-        "read": _Moved(reads.bytes, reads.ios * _requests(options, reads)),
-        "write": _Moved(writes.bytes, writes.ios * _requests(options, writes)),
-    }
     if buffered and writes.ios:
         return {"read": None, "write": None}
-    if buffered:
-        by_direction["read"] = None
+    read = None if buffered else _Moved(reads.bytes, reads.ios * _requests(options, reads))
+    written: _Moved | None = _Moved(writes.bytes, writes.ios * _requests(options, writes))
     if writes.ios and files:
-        by_direction["write"] = _in_files(case, by_direction["write"], writes, last)
+        written = _in_files(case, written, writes, last)
     if trims and files:
-        by_direction["write"] = None
-    if by_direction["write"] is not None and case.facts.layers:
-        stacked = by_direction["write"]
-        by_direction["write"] = _Moved(stacked.bytes * _STACKED, stacked.ios * _STACKED)
-    return by_direction
+        written = None
+    if written is not None and case.facts.layers:
+        written = _Moved(written.bytes * _STACKED, written.ios * _STACKED)
+    return {"read": read, "write": written}
 
 
 def _in_files(case: Case, plain: _Moved | None, writes: _Moved, last: LiveTotals) -> _Moved | None:

@@ -10,7 +10,7 @@ between may use either under the old names: these are refused.
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from diskbench.fio import reported
@@ -26,8 +26,9 @@ _TIMED = ("read", "write", "trim", "mixed")
 _ADVICE = "measure again with fio 3, or import what fio 2.2 to 2.21 wrote"
 
 
-class UnknownUnits(Exception):  # noqa: N818 - named for what happened, as all of ours are
-    """The units of a document are not known; the message names the version that wrote it."""
+class MisshapenError(Exception):
+    """A field of the document has another type or range than fio gives it, or its units are not
+    known; says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,11 @@ class Units:
     latency_ns: int = 1
 
 
-NEW = Units()
-OLD = Units(size_bytes=1024, suffix="", latency_ns=1000)
+_NEW = Units()
 
 
-def units_of(root: Mapping[str, Any]) -> Units:
-    """The units of a document of fio. Raises UnknownUnits naming its version.
+def _units_of(root: Mapping[str, Any]) -> Units:
+    """The units of a document of fio. Raises MisshapenError naming its version.
 
     A version that counts no I/Os (`total_ios` came with 2.2) is refused, too: without it neither
     IOPS nor latencies of a figure can be checked.
@@ -55,34 +55,34 @@ def units_of(root: Mapping[str, Any]) -> Units:
     names_old = any(isinstance(stats.get(k), dict) for stats in directions for k in LATENCIES)
     names_kb = any("io_kbytes" in stats for stats in directions)
     if names_ns and names_old:
-        raise UnknownUnits(f"it has latencies with and without a unit in their names; {_ADVICE}")
+        raise MisshapenError(f"it has latencies with and without a unit in their names; {_ADVICE}")
     if names_ns or not directions:
-        return NEW
+        return _NEW
     number = _VERSION.fullmatch(version.strip())
     release = (int(number[1]), int(number[2])) if number else None
     if number is None or release is None:
         if names_old:
-            raise UnknownUnits(
+            raise MisshapenError(
                 f"it says no version of fio and has latencies without a unit (clat); {_ADVICE}"
             )
-        return NEW
+        return _NEW
     if release[0] > 2 and names_old:
-        raise UnknownUnits(
+        raise MisshapenError(
             f"{version} has latencies without a unit (clat), which fio 3 does not write; {_ADVICE}"
         )
     if release[0] > 2 or (names_kb and not names_old):
-        return NEW
+        return _NEW
     if release > _LAST_OF_OLD or (release == _LAST_OF_OLD and _FROM_GIT.match(number[3])):
-        raise UnknownUnits(f"{version} is between fio 2.21 and 3.0: its units are not known")
+        raise MisshapenError(f"{version} is between fio 2.21 and 3.0: its units are not known")
     if any(
         (stats.get("io_bytes") or stats.get("io_kbytes")) and "total_ios" not in stats
         for stats in directions
     ):
-        raise UnknownUnits(
+        raise MisshapenError(
             f"{version} does not say how many I/Os it did (total_ios came with fio 2.2); {_ADVICE}"
         )
     # Beside io_kbytes, io_bytes are bytes.
-    return OLD if not names_kb else replace(OLD, size_bytes=1)
+    return Units(size_bytes=1 if names_kb else 1024, suffix="", latency_ns=1000)
 
 
 def _directions(root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -103,19 +103,12 @@ _LARGEST = 1e30
 """No rate or time of a real disk is larger (1e30 ns are 10^13 years); squares stay finite."""
 
 
-class MisshapenError(Exception):
-    """A field of the document has another type or range than fio gives it; says which."""
-
-
 def read_jobs(root: Mapping[str, Any]) -> tuple[reported.FioJob, ...]:
     """The jobs of a document, in fio's order; of `fio --client` those of each client.
 
     Raises MisshapenError, also where the units of its version are not known.
     """
-    try:
-        units = units_of(root)
-    except UnknownUnits as error:
-        raise MisshapenError(str(error)) from None
+    units = _units_of(root)
     entries = _entries(root)
     if len(entries) > JOBS:
         raise MisshapenError(f"it lists {len(entries):,} jobs; at most {JOBS:,} are read")
@@ -182,7 +175,7 @@ def _job(
     directions = reported.count_syncs(directions)
     if "mixed" in directions and ("read" in directions or "write" in directions):
         del directions["mixed"]  # unified_rw_reporting=both: the sum of what is there already
-    levels = job.get("iodepth_level")
+    levels = job["iodepth_level"] if isinstance(job.get("iodepth_level"), dict) else {}
     return reported.FioJob(
         name=name,
         index=index,
@@ -200,7 +193,11 @@ def _job(
         usr_cpu=_optional_float(job, "usr_cpu", name),
         sys_cpu=_optional_float(job, "sys_cpu", name),
         context_switches=_optional_int(job, "ctx", name),
-        depth_levels=_depth_levels(levels if isinstance(levels, dict) else {}, name),
+        depth_levels={
+            int(depth): _optional_float(levels, key, name) or 0.0
+            for key in levels
+            if (depth := key.removeprefix(">=")).isascii() and depth.isdigit() and len(depth) < 6
+        },
         total_errors=_int(job, "total_err", name),
         first_error=_int(job, "first_error", name),
         host=job["hostname"] if isinstance(job.get("hostname"), str) else None,
@@ -306,15 +303,6 @@ def _percentiles(value: object) -> dict[float, int]:
         if 0 < percent <= 100 and type(latency) is int and 0 <= latency <= COUNTER:
             by_percent[percent] = latency
     return by_percent
-
-
-def _depth_levels(levels: Mapping[str, Any], where: str) -> dict[int, float]:
-    shares: dict[int, float] = {}
-    for key in levels:
-        depth = key.removeprefix(">=")
-        if depth.isascii() and depth.isdigit() and len(depth) < 6:
-            shares[int(depth)] = _optional_float(levels, key, where) or 0.0
-    return shares
 
 
 def _disk(entry: object) -> reported.DiskUse:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from diskbench.fio.declared import Case
@@ -67,12 +68,9 @@ def count(job: Job, name: str, default: int = 1) -> int:
 
 def block_sizes(job: Job) -> tuple[int, ...]:
     """The block sizes of a job in bytes; fio's default where it names none."""
-    sizes = [
-        size
-        for name in ("bs", "bsrange", "bssplit")
-        for size in blocks_of(name, job.get(name) or "") or ()
-    ]
-    return tuple(sizes) or (FIO_BLOCK_BYTES,)
+    names = ("bs", "bsrange", "bssplit")
+    sizes = (blocks_of(name, job.get(name) or "") or () for name in names)
+    return tuple(chain.from_iterable(sizes)) or (FIO_BLOCK_BYTES,)
 
 
 def request_sizes(job: Job) -> tuple[int, ...]:
@@ -170,13 +168,9 @@ def _named_bytes(
     """Bytes of a named file of which a job uses `part`, up to its end. Of a device without `size`
     fio uses `filesize` bytes, at most and without it all of it, whatever the offsets are (3.33,
     tried)."""
-    if not name.startswith("/"):
-        return (per_file or part) + end
-    if part:
-        return part + end
-    if per_file is None or capacity_bytes is None:
-        return per_file or capacity_bytes or 0
-    return min(per_file, capacity_bytes)
+    if part or not name.startswith("/"):
+        return (part if name.startswith("/") else per_file or part) + end
+    return min((size for size in (per_file, capacity_bytes) if size is not None), default=0)
 
 
 def _pattern(job: Job) -> str:
@@ -223,7 +217,7 @@ def with_filled(
         fills = [
             _filled(ranges[name], size, least_passes, files=files)
             for job in of_step
-            if _reads(job)
+            if job.pattern in _READS and job.engine not in METADATA_ENGINES
             for name, size in file_bytes(job, capacity_bytes).items()
             if size
         ]
@@ -281,7 +275,3 @@ def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> N
         file_range.written = (file_range.written or 0.0) + amount
         file_range.kept += 0.0 if shrinks else amount
         file_range.shrinks = file_range.shrinks or shrinks
-
-
-def _reads(job: Job) -> bool:
-    return job.pattern in _READS and job.engine not in METADATA_ENGINES

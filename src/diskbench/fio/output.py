@@ -162,7 +162,8 @@ class _Stream:
                 self.outside.append(text[end:start])
                 at = end = following.start() if following else len(text)
                 continue
-            if _is_fio(root):
+            lists = isinstance(root, dict) and (root.get("jobs"), root.get("client_stats"))
+            if lists and any(isinstance(listed, list) for listed in lists):
                 self._note_broken()
                 self.outside.append(text[end:start])
                 at = end = stop
@@ -194,12 +195,6 @@ class _Stream:
         if not _START.search(self.data.decode(errors="replace")):
             return _unreadable(self.where, f"no JSON document in it; it begins {self._begin!r}")
         return _unreadable(self.where, (*self.left_out, "no document of fio in it")[0])
-
-
-def _is_fio(root: object) -> bool:
-    return isinstance(root, dict) and any(
-        isinstance(root.get(key), list) for key in ("jobs", "client_stats")
-    )
 
 
 def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:

@@ -170,12 +170,8 @@ def _ios_of(job: FioJob, way: Direction) -> int:
 def _grown_s(before: Sequence[FioJob], after: Sequence[FioJob]) -> float:
     """By how much the longest run time of the jobs grew, all together where they follow each
     other."""
-    return (
-        max(
-            (_ran_ns(new) - _ran_ns(old) for old, new in zip(before, after, strict=True)), default=0
-        )
-        / NS_PER_S
-    )
+    grown = (_ran_ns(new) - _ran_ns(old) for old, new in zip(before, after, strict=True))
+    return max(grown, default=0) / NS_PER_S
 
 
 def _ran_ns(job: FioJob) -> int:

@@ -145,7 +145,10 @@ def _fitted(
     if name == "filename":
         return _filename(option, target, names)
     if name == "filename_format":
-        return _format(option, target)
+        if target.kind == "device":
+            return None, "a device has no files"
+        bare = value.rpartition("/")[2] if value.startswith("/") else value
+        return _placed(option, bare, f"below {target.path}")
     if target.kind == "device" and name in {"unlink", "unlink_each_loop"} and value != "0":
         return None, "a device is not removed"
     if name == "threads":
@@ -161,22 +164,17 @@ def _filename(
     file's is one below the target."""
     value = option.value or ""
     if target.others:
-        placed = ":".join(names.get(part, part) for part in split_names(value))
-        return (option, "") if placed == value else (_with(option, placed), "")
+        return _placed(option, ":".join(names.get(part, part) for part in split_names(value)))
     if target.kind == "device":
-        same = value == target.path or not value
-        return (option, "") if same else (_with(option, target.path), "")
+        return _placed(option, target.path if value else "")
     parts = [names.get(part, part) for part in split_names(value)]
     placed = ":".join(part.replace(":", "\\:") for part in parts)
-    return (option, "") if placed == value else (_with(option, placed), f"below {target.path}")
+    return _placed(option, placed, f"below {target.path}")
 
 
-def _format(option: JobOption, target: FioTarget) -> tuple[JobOption | None, str]:
-    value = option.value or ""
-    if target.kind == "device":
-        return None, "a device has no files"
-    bare = value.rpartition("/")[2] if value.startswith("/") else value
-    return (option, "") if bare == value else (_with(option, bare), f"below {target.path}")
+def _placed(option: JobOption, value: str, reason: str = "") -> tuple[JobOption, str]:
+    """The option with a value, and why; the same object where it has it."""
+    return (option, "") if value == (option.value or "") else (_with(option, value), reason)
 
 
 def _file_names(file: Sections) -> dict[str, str]:
@@ -264,7 +262,10 @@ def with_sizes(file: Sections, target: FioTarget) -> tuple[Sections, tuple[JobCh
     without `--size`.
     """
     file_jobs = jobs(file)
-    unsized = _unsized(file_jobs, target)
+    # the places of the jobs for which fio would take what is there
+    unsized = [at for at, job in enumerate(file_jobs) if not _has_size(job)]
+    if target.kind == "directory":
+        unsized = list(_of_a_directory(file_jobs))
     if target.kind == "device" and not target.size_bytes:
         return _whole_devices(file)
     if not unsized:
@@ -305,13 +306,6 @@ def _whole_devices(file: Sections) -> tuple[Sections, tuple[JobChange, ...]]:
     return edited(file, whole), tuple(changes)
 
 
-def _unsized(file_jobs: tuple[Job, ...], target: FioTarget) -> tuple[int, ...]:
-    """The places of the jobs for which fio would take what is there."""
-    if target.kind == "device":
-        return tuple(at for at, job in enumerate(file_jobs) if not _has(job, "size"))
-    return tuple(_of_a_directory(file_jobs))
-
-
 def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
     laid: dict[str, tuple[int, int]] = {}
     for at, job in enumerate(file_jobs):
@@ -329,13 +323,13 @@ def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
             laid |= dict.fromkeys(names, made)
 
 
-def _has(job: Job, name: str) -> bool:
-    """Whether an option says a size that is not 0, in bytes or as a share."""
-    value = job.get(name) or ""
+def _has_size(job: Job) -> bool:
+    """Whether it says a size that is not 0, in bytes or as a share."""
+    value = job.get("size") or ""
     return bool(bytes_of(value) or percent_of(value))
 
 
-def _shares(file_jobs: tuple[Job, ...], unsized: tuple[int, ...], allowed: int) -> dict[int, int]:
+def _shares(file_jobs: tuple[Job, ...], unsized: list[int], allowed: int) -> dict[int, int]:
     wanted = {
         at: allowed * (percent_of(file_jobs[at].get("size") or "") or 100) // 100 for at in unsized
     }

@@ -35,6 +35,9 @@ _OFF = 0.005
 
 _Kind = Literal["lat", "clat"]
 _KINDS: tuple[_Kind, ...] = ("lat", "clat")
+_EXTREMES = ("mean_ns", "min_ns", "max_ns", "stddev_ns")
+_POOLED = {"lat": _EXTREMES, "clat": _EXTREMES, "slat": ("mean_ns", "max_ns")}
+"""What a row has of each kind of latency."""
 _ORDER: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
 
 
@@ -72,9 +75,7 @@ def _parts(output: FioOutput, sections: Mapping[str, declared.Options]) -> list[
     longest = longest_ns(output.version_numbers)
     for job in output.jobs:
         options = declared.options_of(job, output, sections)
-        wall_ns = (
-            max(stats.runtime_ns for stats in job.directions.values()) if job.directions else 0
-        )
+        wall_ns = max((stats.runtime_ns for stats in job.directions.values()), default=0)
         wall_ns = wall_ns or (job.run_ms or 0) * 1_000_000
         asked = declared.directions_of(options)
         idle = job.ios == 0 and not asked
@@ -109,11 +110,12 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
     runtime_ns = max(part.runtime_ns for part in parts)
     ios = sum(part.stats.ios for part in parts)
     size = sum(part.stats.bytes for part in parts)
-    lat, clat, slat = (_pool(_of_all(parts, kind)) for kind in ("lat", "clat", "slat"))
+    pooled = {of: _pool(_of_all(parts, of)) for of in _POOLED}
     kind, samples, quantiles = _quantiles(parts)
-    jobs = list({part.job.index: part for part in parts}.values())
-    members = sum(part.members for part in jobs)
-    total = max(ios, size, samples or 0, members, *(_switches(jobs)))
+    members = sum(part.members for part in parts)
+    short = sum(part.stats.short_ios for part in parts)
+    switches = [part.job.context_switches for part in parts]
+    total = max(ios, size, samples or 0, members, short, sum(n or 0 for n in switches))
     if total > COUNTER:
         raise FioOutputUnreadable(
             f"step {step.name!r}: its jobs together count {total:,}, more than {COUNTER:,}",
@@ -138,37 +140,23 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
         runtime_ns=runtime_ns,
         iops=ios * NS_PER_S / runtime_ns if runtime_ns else 0.0,
         bytes_per_s=size * NS_PER_S / runtime_ns if runtime_ns else 0.0,
-        lat_mean_ns=lat.mean_ns if lat else None,
-        lat_min_ns=lat.min_ns if lat else None,
-        lat_max_ns=lat.max_ns if lat else None,
-        lat_stddev_ns=lat.stddev_ns if lat else None,
-        clat_mean_ns=clat.mean_ns if clat else None,
-        clat_min_ns=clat.min_ns if clat else None,
-        clat_max_ns=clat.max_ns if clat else None,
-        clat_stddev_ns=clat.stddev_ns if clat else None,
         clat_samples=samples,
         quantiles_of=kind,
-        slat_mean_ns=slat.mean_ns if slat else None,
-        slat_max_ns=slat.max_ns if slat else None,
+        **{
+            f"{of}_{figure}": getattr(pooled[of], figure, None)
+            for of, figures in _POOLED.items()
+            for figure in figures
+        },
         **quantiles,
-        cpu_user=_cores([(part.job, part.job.usr_cpu) for part in jobs], runtime_ns),
-        cpu_system=_cores([(part.job, part.job.sys_cpu) for part in jobs], runtime_ns),
-        context_switches=_total(part.job.context_switches for part in jobs),
-        short_ios=sum(part.stats.short_ios for part in parts),
-        error=next((part.job.error for part in jobs if part.job.error), 0),
+        cpu_user=_cores([(part.job, part.job.usr_cpu) for part in parts], runtime_ns),
+        cpu_system=_cores([(part.job, part.job.sys_cpu) for part in parts], runtime_ns),
+        context_switches=None if None in switches else sum(n or 0 for n in switches),
+        short_ios=short,
+        error=next((part.job.error for part in parts if part.job.error), 0),
     )
 
 
-def _switches(parts: Iterable[_Part]) -> tuple[int, int]:
-    """The counts of processes that are summed or shown, at their largest."""
-    parts = list(parts)
-    return (
-        sum(part.job.context_switches or 0 for part in parts),
-        sum(part.stats.short_ios for part in parts),
-    )
-
-
-def _of_all(parts: Sequence[_Part], kind: Literal["lat", "clat", "slat"]) -> list[ReportedLatency]:
+def _of_all(parts: Sequence[_Part], kind: str) -> list[ReportedLatency]:
     """The latencies of one kind; none where they leave out more than a few of the row's I/Os.
 
     Jobs that time nothing may be the slow ones: a figure of the others would pass for one of all.
@@ -303,8 +291,3 @@ def _common(values: Iterable[_T]) -> _T | None:
     """The value that all have in common; None where they differ."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
-
-
-def _total(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    return None if any(value is None for value in known) else sum(value or 0 for value in known)

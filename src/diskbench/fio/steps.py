@@ -22,7 +22,7 @@ from diskbench.fio.retarget import JobChange, retarget, with_sizes
 from diskbench.fio.target import FioTarget, disk_of_name, escape, without_devices
 from diskbench.fio.template import RenderContext, Rendered, render
 from diskbench.limits import FIO_FILES, FIO_JOBS
-from diskbench.model.spec import Loop, Role, Search, Step
+from diskbench.model.spec import Loop, Search, Step
 from diskbench.model.threshold import Threshold
 from diskbench.units import format_bytes
 
@@ -86,8 +86,11 @@ def build_steps(
             Step(
                 index=index,
                 name=name,
-                role=_role(profile, group),
-                job=_heading(profile, name) + jobfile.write(sections),
+                role="offered"
+                if references(group.sections)
+                else profile.roles.get(group.jobs[0].name, "measure"),
+                job=f"; diskbench profile {profile.name}, step {name}; the first [global] is "
+                f"diskbench's\n{jobfile.write(sections)}",
                 expected_s=max(
                     0.1, round(expected_s(jobfile.jobs(sections), target.capacity_bytes), 1)
                 ),
@@ -119,10 +122,6 @@ def largest_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> d
     return largest
 
 
-def _heading(profile: Profile, step: str) -> str:
-    return f"; diskbench profile {profile.name}, step {step}; the first [global] is diskbench's\n"
-
-
 def _names(job_groups: Sequence[jobfile.JobGroup]) -> list[str]:
     """Step names: those of the groups, with a number where two are equal."""
     names: list[str] = []
@@ -133,12 +132,6 @@ def _names(job_groups: Sequence[jobfile.JobGroup]) -> list[str]:
             name = f"{group.name}#{number}"
         names.append(name)
     return names
-
-
-def _role(profile: Profile, group: jobfile.JobGroup) -> Role:
-    if references(group.sections):
-        return "offered"
-    return profile.roles.get(group.jobs[0].name, "measure")
 
 
 def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> jobfile.Section:
@@ -212,17 +205,15 @@ def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Sear
 def _check_counts(jobs_of_step: Sequence[jobfile.Job], step: str) -> None:
     """Refuse a step whose processes or files no machine could hold."""
     started = sum(count(job, "numjobs") for job in jobs_of_step)
-    if started > FIO_JOBS:
-        raise ProfileError(
-            f"step {step!r} starts {started:,} jobs (numjobs)",
-            advice=f"at most {FIO_JOBS:,} are started",
-        )
     made = sum(count(job, "numjobs") * count(job, "nrfiles") for job in jobs_of_step)
-    if made > FIO_FILES:
-        raise ProfileError(
-            f"step {step!r} makes {made:,} files (nrfiles times numjobs)",
-            advice=f"at most {FIO_FILES:,} are made",
-        )
+    for number, most, does, things, done in (
+        (started, FIO_JOBS, "starts", "jobs (numjobs)", "started"),
+        (made, FIO_FILES, "makes", "files (nrfiles times numjobs)", "made"),
+    ):
+        if number > most:
+            raise ProfileError(
+                f"step {step!r} {does} {number:,} {things}", advice=f"at most {most:,} are {done}"
+            )
 
 
 def _check_size(profile: Profile, steps: Sequence[Step], target: FioTarget) -> None:
@@ -244,15 +235,9 @@ _ANY = "1"
 
 def mistakes(
     profile: Profile, overrides: Mapping[str, str], context: RenderContext, target: FioTarget
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     """Every mistake in a plain job file, in the order in which a run would meet them. Raises
     UnknownName and InvalidValue for overrides."""
-    return tuple(_mistakes(profile, overrides, context, target))
-
-
-def _mistakes(
-    profile: Profile, overrides: Mapping[str, str], context: RenderContext, target: FioTarget
-) -> Iterator[str]:
     missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
     if missing:
         options = " ".join(f"--set {name}=VALUE" for name in missing)

@@ -100,7 +100,9 @@ def disk_of_name(file: jobfile.Sections, target: FioTarget) -> Mapping[str, str]
     if len(devices) > 1 and disks == 1:
         raise ProfileError(
             f"the job file names {len(devices)} devices, {', '.join(devices)}; the target is one",
-            advice=_advice(len(devices)),
+            advice=f"give the target {len(devices)} disks, which are taken in order: rent them "
+            f"with --count {len(devices)}, or name your own with --device and --destroy-data for "
+            "each. With --stripe too, rented disks are one device: name that one in the file",
         )
     if disks == 1:
         return {}
@@ -133,11 +135,3 @@ def _below_dev(file: jobfile.Sections) -> dict[str, str]:
                     advice="write the whole path of each in filename=, without directory=",
                 )
     return devices
-
-
-def _advice(count: int) -> str:
-    return (
-        f"give the target {count} disks, which are taken in order: rent them with --count {count}, "
-        "or name your own with --device and --destroy-data for each. With --stripe too, rented "
-        "disks are one device: name that one in the file"
-    )

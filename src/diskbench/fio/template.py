@@ -32,7 +32,6 @@ OFFLOAD_WORKS: Final = (3, 42)
 """First fio whose io_submit_mode=offload does not hang as it starts (axboe/fio PR 2053, merged
 2026-02-05: start_worker() overwrote a flag of the new thread)."""
 
-_FIRST = {"message": "", "line": 1}
 _MARKS = ("{{", "{%", "{#")
 """What Jinja acts on. A text without any of them is only copied."""
 _KEPT = 32
@@ -89,7 +88,13 @@ def render(
     """
     for key, text in overrides.items():
         profiles.check_override(profile, key, text)
-    _check_given(profile, overrides)
+    missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
+    if missing:
+        raise InvalidValue(
+            f"profile {profile.name!r} needs a value for {', '.join(missing)}",
+            advice="give " + " ".join(f"--set {name}=VALUE" for name in missing),
+            field=f"parameters.{missing[0]}",
+        )
     names = _names(context)
     values = {
         p.name: profiles.read_value(p, overrides[p.name])
@@ -110,22 +115,11 @@ def render(
     return Rendered(text=text, parameters=values)
 
 
-def _check_given(profile: profiles.Profile, overrides: Mapping[str, str]) -> None:
-    """Raise InvalidValue naming every parameter that has neither a value nor a default."""
-    missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
-    if missing:
-        raise InvalidValue(
-            f"profile {profile.name!r} needs a value for {', '.join(missing)}",
-            advice="give " + " ".join(f"--set {name}=VALUE" for name in missing),
-            field=f"parameters.{missing[0]}",
-        )
-
-
 def _default(
     profile: profiles.Profile, parameter: profiles.Parameter, names: dict[str, Any]
 ) -> profiles.Value:
     default = parameter.default
-    assert default is not None  # _check_given
+    assert default is not None  # render
     if profile.is_template and isinstance(default, str) and "{{" in default:
         default = _expand(profile, default, names, 1).strip()
     if isinstance(default, bool):
@@ -135,14 +129,15 @@ def _default(
 
 def _names(context: RenderContext) -> dict[str, Any]:
     """The names `host`, `target` and `engine` of a template."""
-    size = context.size_bytes
+    size, version = context.size_bytes, context.fio_version
     return {
         "host": {
             "cores": context.cores,
             "memory_bytes": context.memory_bytes,
             "memory_mib": context.memory_bytes // MIB,
-            "fio_version": context.fio_version,
-            "fio_offloads": _offloads(context.fio_version),
+            "fio_version": version,
+            # False where the version is not known
+            "fio_offloads": bool(version) and parse_version(version or "") >= OFFLOAD_WORKS,
         },
         "target": {
             "kind": context.target_kind,
@@ -155,11 +150,6 @@ def _names(context: RenderContext) -> dict[str, Any]:
         },
         "engine": _engine(context.engines),
     }
-
-
-def _offloads(fio_version: str | None) -> bool:
-    """Whether io_submit_mode=offload can be used; False where the version is not known."""
-    return fio_version is not None and parse_version(fio_version) >= OFFLOAD_WORKS
 
 
 def _engine(available: tuple[str, ...]) -> str:
@@ -207,17 +197,11 @@ _LIMITS: Final = {
 def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
     """`expand` in a process of its own, which the kernel ends if the template does not. Signals and
     timers of this process would not reach a worker's threads."""
-    asked = {
-        "text": text,
-        "values": values,
-        "seconds": TEMPLATE_S,
-        "bytes": TEMPLATE_MEMORY_BYTES,
-        "longest": TEXT_BYTES,
-    }
+    limits = {"seconds": TEMPLATE_S, "bytes": TEMPLATE_MEMORY_BYTES, "longest": TEXT_BYTES}
     try:
-        return dict(_found_apart(json.dumps(asked)))
+        return dict(_found_apart(json.dumps({"text": text, "values": values, **limits})))
     except _StoppedError as stopped:
-        return {"kind": stopped.kind} | _FIRST
+        return {"kind": stopped.kind, "message": "", "line": 1}
 
 
 class _StoppedError(Exception):

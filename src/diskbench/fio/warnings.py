@@ -106,7 +106,8 @@ def _errors(case: Case) -> Iterator[Warning]:
         if code:
             counted = f" ({job.total_errors:,} errors in all)" if job.total_errors else ""
             yield FIO_ERROR.warning(
-                f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}"
+                f"job {job.name} ended with error {code}: "
+                f"{os.strerror(code) if code < 4096 else 'not an error number of Linux'}{counted}"
             )
         # With unified_rw_reporting syncs that fio counted as short I/Os cannot be separated.
         unified = "mixed" in job.directions and miscounts(options)
@@ -115,17 +116,9 @@ def _errors(case: Case) -> Iterator[Warning]:
             yield SHORT_IOS.warning(
                 f"job {job.name}: {short:,} of {job.ios:,} I/Os moved fewer bytes than asked"
             )
-        if not code and job.ios == 0 and not _only_syncs(job):
+        sync = job.directions.get("sync")
+        if not code and job.ios == 0 and not (sync and sync.ios):
             yield NO_IO.warning(f"job {job.name} did no I/O")
-
-
-def _errno_text(code: int) -> str:
-    return os.strerror(code) if code < 4096 else "not an error number of Linux"
-
-
-def _only_syncs(job: FioJob) -> bool:
-    sync = job.directions.get("sync")
-    return bool(sync and sync.ios)
 
 
 def _notes(case: Case) -> Iterator[Warning]:
@@ -244,6 +237,7 @@ def processor_of(
     jobs = output.jobs if output is not None else ()
     busiest = max(jobs, key=lambda job: _share(job) or 0.0, default=None)
     user = busiest.usr_cpu if busiest is not None else None
+    shares = [(_share(job), members.get(job.index, 1)) for job in jobs]
     return Processor(
         busiest_core=samples.busiest_core if samples else None,
         core_steal=samples.busiest_core_steal if samples else None,
@@ -253,7 +247,10 @@ def processor_of(
         busiest_job=_share(busiest) if busiest is not None else None,
         job=busiest.name if busiest is not None else "",
         job_user=None if user is None else user / 100,
-        all_jobs=_all_jobs(jobs, members),
+        # None where fio lacks the figure of one of them
+        all_jobs=sum((share or 0.0) * count for share, count in shares)
+        if shares and all(share is not None for share, _ in shares)
+        else None,
     )
 
 
@@ -265,14 +262,6 @@ def _processor(case: Case) -> Iterator[Warning]:
         yield DOUBT_OF[busy.worker].warning("; ".join(busy.words))
 
 
-def _all_jobs(jobs: Sequence[FioJob], members: Mapping[int, int]) -> float | None:
-    """Processor time of all jobs, in cores; None where fio lacks the figure of one of them."""
-    shares = [(_share(job), members.get(job.index, 1)) for job in jobs]
-    if not shares or any(share is None for share, _ in shares):
-        return None
-    return sum((share or 0.0) * count for share, count in shares)
-
-
 def _share(job: FioJob) -> float | None:
     if job.usr_cpu is None or job.sys_cpu is None:
         return None
@@ -280,25 +269,8 @@ def _share(job: FioJob) -> float | None:
 
 
 CHECKS: Final[tuple[Callable[[Case], Iterable[Warning]], ...]] = (
-    _errors,
-    _notes,
-    _audit,
-    _processor,
-    cache_doubts,
-    memory_doubts,
-    too_fast_doubts,
-    _queue,
-    _target,
-    _short,
-    _unlike_times,
-    _beyond,
-    _clock,
-    saturation_doubts,
-    kept_cache_doubts,
-    fill_doubts,
-    clock_doubts,
-    canary_doubts,
-    left_out_doubts,
-    company_doubts,
-)
+    _errors, _notes, _audit, _processor, cache_doubts, memory_doubts, too_fast_doubts, _queue,
+    _target, _short, _unlike_times, _beyond, _clock, saturation_doubts, kept_cache_doubts,
+    fill_doubts, clock_doubts, canary_doubts, left_out_doubts, company_doubts,
+)  # fmt: skip
 """The checks in the order in which their doubts are listed."""

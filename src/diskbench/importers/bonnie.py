@@ -179,19 +179,14 @@ def _run(result: _Result, where: str) -> form.ImportedRun:
         if not rate:
             continue
         made = form.row(
-            step=step,
-            direction=direction,
+            step=step, direction=direction, where=at, rw=rw,
             ios=-(-result.size // result.chunk) if moves_all else None,
             size=result.size if moves_all else None,
             seconds=result.size / rate if moves_all else None,
-            iops=rate if seeks else None,
-            bytes_per_s=None if seeks else rate,
-            where=at,
-            rw=rw,
+            iops=rate if seeks else None, bytes_per_s=None if seeks else rate,
             block=result.chunk if moves_all or seeks else None,
-            jobs=result.jobs if not seeks else 1,
-            latency=_longest(result, place),
-        )
+            jobs=result.jobs if not seeks else 1, latency=_longest(result, place),
+        )  # fmt: skip
         steps.append(form.ImportedStep(step, (made,)))
     return form.ImportedRun(tuple(steps))
 
@@ -208,12 +203,8 @@ def _rate(text: str, where: str, *, per_second: bool) -> float:
     """Bytes per second; for seeks, seeks per second."""
     scale: float = 1 if per_second else KIB
     if text[-1:].lower() in _SCALES:  # only version 2's table has these
-        scale = (
-            _SCALES[text[-1].lower()]
-            if not per_second
-            else 1000 ** (1 + "kmg".index(text[-1].lower()))
-        )
-        text = text[:-1]
+        text, letter = text[:-1], text[-1].lower()
+        scale = 1000 ** (1 + "kmg".index(letter)) if per_second else _SCALES[letter]
     return form.number(text, where) * scale
 
 

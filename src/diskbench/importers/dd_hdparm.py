@@ -95,12 +95,9 @@ def _is_progress(match: re.Match[str], following: re.Match[str] | None, text: st
 
 
 def _dd_step(
-    match: re.Match[str],
-    records: Sequence[tuple[str, str]],
-    asked: Mapping[str, str],
-    step: Step,
-    where: str,
-) -> form.ImportedStep:
+    match: re.Match[str], records: Sequence[tuple[str, str]], asked: Mapping[str, str],
+    step: Step, where: str,
+) -> form.ImportedStep:  # fmt: skip
     size = int(match["size"])
     full, partial = (int(n) for n in records[-1]) if records else (0, 0)
     ios = full + partial
@@ -112,16 +109,11 @@ def _dd_step(
         block = block or _dd_bytes(asked.get("bs") or asked.get(own) or "") or _DD_BLOCK
         ios = ios or -(-size // block)
     made = form.row(
-        step=step,
-        direction=direction,
-        ios=ios or None,
-        size=size,
+        step=step, direction=direction, where=where, ios=ios or None, size=size, block=block,
         seconds=form.number(match["seconds"].replace(",", "."), where),
-        where=where,
         rw=direction if direction != "mixed" else None,
-        block=block,
         depth=1 if _flags(asked, direction) & {"direct", "sync", "dsync"} else None,
-    )
+    )  # fmt: skip
     return form.ImportedStep(step, (made,), warnings=tuple(_doubts(asked, direction)))
 
 
@@ -159,16 +151,17 @@ def _doubts(asked: Mapping[str, str], direction: Direction) -> Iterator[Warning]
         yield MAYBE_MEMORY.warning(_UNREAD)
 
 
-def _is_dd(data: bytes, _: str) -> bool:
-    return _LAST.search(_with_lines(form.head_of(data))) is not None
-
-
 def _with_lines(text: str) -> str:
     """The text with a line for each that a terminal wrote over another."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-DD = form.Format("dd", "dd's last line", _is_dd, read_dd)
+DD = form.Format(
+    "dd",
+    "dd's last line",
+    lambda data, _: _LAST.search(_with_lines(form.head_of(data))) is not None,
+    read_dd,
+)
 
 
 _TIMING = re.compile(
@@ -215,15 +208,9 @@ def _hdparm_steps(text: str, where: str) -> Iterator[form.ImportedStep]:
         if not rate or not seconds or abs(size / seconds / rate - 1) > off:
             raise InvalidValue(f"{at}: {match[0][-60:]!r}: amount, seconds and rate disagree")
         made = form.row(
-            step=step,
-            direction="read",
-            ios=-(-size // _BUFFER),
-            size=size,
-            seconds=size / rate,
-            where=at,
-            rw="read",
-            block=_BUFFER,
-        )
+            step=step, direction="read", where=at, ios=-(-size // _BUFFER), size=size,
+            seconds=size / rate, rw="read", block=_BUFFER,
+        )  # fmt: skip
         doubt = _CACHED.get(match["what"])
         yield form.ImportedStep(step, (made,), warnings=(doubt,) if doubt else ())
 

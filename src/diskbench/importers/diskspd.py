@@ -66,19 +66,13 @@ def _rows(span: Timespan, index: int, where: str) -> Iterator[Measurement]:
             )
         prefix = "rand" if span.profile.get("random") else ""
         yield form.row(
-            step=form.step_of(index, f"timespan-{index + 1}"),
-            direction=direction,
-            ios=ios,
-            size=size,
-            seconds=seconds,
-            where=where,
+            step=form.step_of(index, f"timespan-{index + 1}"), direction=direction, where=where,
+            ios=ios, size=size, seconds=seconds, block=block,
             rw=f"{prefix}{direction}" if span.profile else None,
-            block=block,
             jobs=_named(span.profile.get("threads", "")) or 1,
             depth=_named(span.profile.get("depth", "")),
-            latency=span.latency.get(kind),
-            percentiles=span.percentiles.get(kind),
-        )
+            latency=span.latency.get(kind), percentiles=span.percentiles.get(kind),
+        )  # fmt: skip
 
 
 def _named(text: str) -> int | None:
@@ -115,16 +109,13 @@ def _text_profile(text: str) -> dict[str, str]:
     """What the parameters say where the timespan has one target, for several may differ."""
     if len(re.findall(r"^[ \t]*path: ", text, re.MULTILINE)) != 1:
         return {}
-    profile = {}
-    for key, sign in (
-        ("block", r"block size: (\S+)"),
-        ("depth", r"number of outstanding I/O operations(?: per thread)?: (\d+)"),
-        ("threads", r"threads per file: (\d+)"),
-        ("random", r"using (random) I/O"),
-    ):
-        if match := re.search(sign, text):
-            profile[key] = match[1]
-    return profile
+    signs = {
+        "block": r"block size: (\S+)",
+        "depth": r"number of outstanding I/O operations(?: per thread)?: (\d+)",
+        "threads": r"threads per file: (\d+)",
+        "random": r"using (random) I/O",
+    }
+    return {key: match[1] for key, sign in signs.items() if (match := re.search(sign, text))}
 
 
 def _text_span(text: str, where: str, profile: dict[str, str]) -> Timespan:
@@ -144,7 +135,13 @@ def _text_span(text: str, where: str, profile: dict[str, str]) -> Timespan:
     for match in _PERCENTILE.finditer(_table_of_all(text)):
         for kind, cell in (("Read", match["read"]), ("Write", match["write"])):
             if cell != "N/A":
-                _percentile(span, kind, match["which"], form.number(cell, where) * MS_NS)
+                which, ns = match["which"], form.number(cell, where) * MS_NS
+                if which in ("min", "max"):
+                    span.latency.setdefault(kind, {})[f"lat_{which}_ns"] = ns
+                    continue
+                percent = int(which[0]) if which.endswith("-nines") else int(which[:-2])
+                fraction = 1 - 10.0**-percent if which.endswith("-nines") else percent / 100
+                span.percentiles.setdefault(kind, {})[fraction] = ns
     return span
 
 
@@ -175,15 +172,6 @@ def _totals(text: str) -> Iterator[tuple[str, dict[str, str]]]:
             if kind != "Total":
                 yield kind, dict(zip(names, cells, strict=False))
             names = []
-
-
-def _percentile(span: Timespan, kind: str, which: str, ns: float) -> None:
-    if which in ("min", "max"):
-        span.latency.setdefault(kind, {})[f"lat_{which}_ns"] = ns
-    else:
-        nines = which.endswith("-nines")
-        fraction = 1 - 10.0 ** -int(which[0]) if nines else int(which.removesuffix("th")) / 100
-        span.percentiles.setdefault(kind, {})[fraction] = ns
 
 
 def _utc(text: str) -> str | None:
@@ -239,8 +227,12 @@ def from_xml(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:
     targets: list[dict[str, str]] = []
     for path, content in _elements(text, where):
         match path:
-            case ("Results", "System", *_):
-                _system(system, path, content)
+            case ("Results", "System", *_, "ComputerName"):
+                system["host"] = content[:80]
+            case ("Results", "System", *_, "RunTime") if content.endswith(" UTC"):
+                system["time"] = content.removesuffix(" UTC")
+            case ("Results", "System", *_, "Tool", "Version"):
+                system["version"] = content[:40]
             case ("Results", "Profile", *_, "Targets", "Target", _):
                 if path[-1] == "Path" or not targets:
                     targets.append({})
@@ -255,17 +247,8 @@ def from_xml(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:
             case ("Results", "TimeSpan", *_):
                 _figure(spans[-1], path[2:], content, where)
     if len(spans) == 1 and len(targets) == 1:
-        spans[0].profile = _xml_profile(targets[0])
+        spans[0].profile = {key: targets[0].get(tag, "") for key, tag in _TAGS.items()}
     return spans, system
-
-
-def _system(system: dict[str, str], path: tuple[str, ...], content: str) -> None:
-    if path[-1] == "ComputerName":
-        system["host"] = content[:80]
-    elif path[-1] == "RunTime" and content.endswith(" UTC"):
-        system["time"] = content.removesuffix(" UTC")
-    elif path[-2:] == ("Tool", "Version"):
-        system["version"] = content[:40]
 
 
 def _figure(span: Timespan, path: tuple[str, ...], content: str, where: str) -> None:
@@ -279,6 +262,10 @@ def _figure(span: Timespan, path: tuple[str, ...], content: str, where: str) -> 
         span.latency.setdefault(kind, {})[name] = form.number(content, where) * MS_NS
 
 
+_TAGS: Final = {
+    "block": "BlockSize", "depth": "RequestCount", "threads": "ThreadsPerFile", "random": "Random",
+}  # fmt: skip
+"""What a profile says → its tag; the last one has the distance of what is at random."""
 _COUNTS: Final = (("ReadBytes",), ("ReadCount",), ("WriteBytes",), ("WriteCount",))
 _LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
     "AverageReadMilliseconds": ("Read", "lat_mean_ns"),
@@ -301,17 +288,6 @@ def _bucket(span: Timespan, bucket: Mapping[str, str], where: str) -> None:
             span.latency.setdefault(kind, {})[f"lat_{which}_ns"] = ns
         else:
             span.percentiles.setdefault(kind, {})[percent / 100] = ns
-
-
-def _xml_profile(target: Mapping[str, str]) -> dict[str, str]:
-    profile = {
-        "block": target.get("BlockSize", ""),
-        "depth": target.get("RequestCount", ""),
-        "threads": target.get("ThreadsPerFile", ""),
-    }
-    if target.get("Random"):
-        profile["random"] = "random"
-    return profile
 
 
 def _elements(text: str, where: str) -> list[tuple[tuple[str, ...], str]]:

@@ -95,7 +95,7 @@ def read_report(
     if kind == "fio-json":
         form.check_json(data, name)
     outputs = read_reports(kind, data, where=name, beside=beside)
-    runs = tuple(_run(parts) for at, parts in enumerate(split_runs(outputs)))
+    runs = tuple(map(_run, split_runs(outputs)))
     return form.Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
 
 
@@ -125,7 +125,7 @@ def _run(parts: Sequence[tuple[Step, FioOutput]]) -> form.ImportedRun:
 def _step(step: Step, part: FioOutput) -> form.ImportedStep:
     rows = measurements(part, run_id="", step=step)
     told = step.model_copy(update={"job": job_text(part)})
-    company = (doubt.model_copy(update={"step": step.name}) for doubt in counted_company(part, {}))
+    company = (doubt.model_copy(update={"step": step.name}) for doubt in counted_company(part))
     doubts = (*step_warnings(told, rows, part, HostFacts(), None), *company)
     # Its audit goes by the report alone (store/audits.py): the options are not all there.
     others = tuple(doubt for doubt in doubts if doubt.code != FIGURES_DISAGREE.code)
@@ -133,18 +133,10 @@ def _step(step: Step, part: FioOutput) -> form.ImportedStep:
 
 
 def _facts(output: FioOutput) -> dict[str, str | int | float]:
-    hosts = sorted({job.host for job in output.jobs if job.host})
-    disks = sorted({disk.name for disk in output.disks if disk.name})
-    facts: dict[str, str | int | float] = {"fio_version": output.version}
-    if hosts:
-        facts["hosts"] = ", ".join(hosts)
-    if disks:
-        facts["disks"] = ", ".join(disks)
-    return facts
-
-
-def _is_json(data: bytes, _: str) -> bool:
-    return b'"fio version"' in data or b'"client_stats"' in data or b'"jobname"' in data
+    hosts = {job.host for job in output.jobs if job.host}
+    disks = {disk.name for disk in output.disks if disk.name}
+    named = {"hosts": ", ".join(sorted(hosts)), "disks": ", ".join(sorted(disks))}
+    return {"fio_version": output.version, **{key: text for key, text in named.items() if text}}
 
 
 def _is_terse(data: bytes, _: str) -> bool:
@@ -154,12 +146,11 @@ def _is_terse(data: bytes, _: str) -> bool:
     )
 
 
-def _is_text(data: bytes, _: str) -> bool:
-    return RESULT.search(form.head_of(data)) is not None
-
-
 FIO_JSON = form.Format(
-    "fio-json", "fio's --output-format=json or json+", _is_json, partial(read_report, "fio-json")
+    "fio-json",
+    "fio's --output-format=json or json+",
+    lambda data, _: any(s in data for s in (b'"fio version"', b'"client_stats"', b'"jobname"')),
+    partial(read_report, "fio-json"),
 )
 FIO_TERSE = form.Format(
     "fio-terse",
@@ -167,7 +158,12 @@ FIO_TERSE = form.Format(
     _is_terse,
     partial(read_report, "fio-terse"),
 )
-FIO_TEXT = form.Format("fio-text", "fio's normal text", _is_text, partial(read_report, "fio-text"))
+FIO_TEXT = form.Format(
+    "fio-text",
+    "fio's normal text",
+    lambda data, _: RESULT.search(form.head_of(data)) is not None,
+    partial(read_report, "fio-text"),
+)
 
 
 _FIRST_LINE = 1024
@@ -218,8 +214,9 @@ def _unix_start(data: bytes, name: str) -> str | None:
     return form.utc(int(first.partition(b",")[0]) / 1000) if columns and columns.epoch else None
 
 
-def _is_log(_: bytes, name: str) -> bool:
-    return log_name(name.rpartition("/")[2]) is not None
-
-
-FIO_LOG = form.Format("fio-log", "fio's log files", _is_log, read_log)
+FIO_LOG = form.Format(
+    "fio-log",
+    "fio's log files",
+    lambda _, name: log_name(name.rpartition("/")[2]) is not None,
+    read_log,
+)

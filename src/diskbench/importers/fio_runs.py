@@ -69,10 +69,12 @@ def _groups(output: FioOutput) -> tuple[_Group, ...]:
     by_number: dict[int, list[FioJob]] = {}
     for job in output.jobs:
         by_number.setdefault(job.group, []).append(job)
-    return tuple(
-        _Group(output, tuple(jobs), _step_name(jobs), _loads(jobs, output))
-        for _, jobs in sorted(by_number.items())
-    )
+    made = []
+    for _, jobs in sorted(by_number.items()):
+        entries = Counter((job.name, job.host) for job in jobs)
+        loads = frozenset(_load(job, output, entries[job.name, job.host]) for job in jobs)
+        made.append(_Group(output, tuple(jobs), _step_name(jobs), loads))
+    return tuple(made)
 
 
 def _comparable(of_outputs: Sequence[tuple[_Group, ...]]) -> list[tuple[_Group, ...]]:
@@ -102,11 +104,6 @@ def _continues(run: Sequence[_Group], groups: Sequence[_Group]) -> bool:
     done = {(group.name, group.loads) for group in run}
     same_names = {group.name for group in run} & {group.name for group in groups}
     return bool(same_names) and not any((group.name, group.loads) in done for group in groups)
-
-
-def _loads(jobs: Sequence[FioJob], output: FioOutput) -> _Loads:
-    entries = Counter((job.name, job.host) for job in jobs)
-    return frozenset(_load(job, output, entries[job.name, job.host]) for job in jobs)
 
 
 def _load(job: FioJob, output: FioOutput, entries: int) -> _Load:
@@ -141,11 +138,11 @@ def _names(groups: Iterable[_Group]) -> Mapping[tuple[str, _Loads], str]:
         known = of_name.setdefault(group.name, [])
         if group.loads not in known:
             known.append(group.loads)
-    names: dict[tuple[str, _Loads], str] = {}
-    for name, several in of_name.items():
-        for number, loads in enumerate(several, 1):
-            names[name, loads] = _named(name, several, number)
-    return names
+    return {
+        (name, loads): _named(name, several, number)
+        for name, several in of_name.items()
+        for number, loads in enumerate(several, 1)
+    }
 
 
 def _named(name: str, several: Sequence[_Loads], number: int) -> str:

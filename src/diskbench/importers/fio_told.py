@@ -102,16 +102,16 @@ def _for(
             yield None
             continue
         of_name = [sections[job.name] for sections in told if job.name in sections]
-        reports = [place for place, other in enumerate(outputs) if _names(other, job.name)]
+        reports = [
+            place
+            for place, other in enumerate(outputs)
+            if any(theirs.name == job.name for theirs in other.jobs)
+        ]
         if len(of_name) == len(reports) and len(reports) > 1:
             of_name = [of_name[reports.index(at)]]
         fitting = [options for options in of_name if _agrees(job, output, options)]
         alike = all(options == fitting[0] for options in fitting)
         yield fitting[0] if fitting and alike else None
-
-
-def _names(output: FioOutput, name: str) -> bool:
-    return any(job.name == name for job in output.jobs)
 
 
 def _with(output: FioOutput, given: Sequence[declared.Options | None]) -> FioOutput:
@@ -131,17 +131,14 @@ def _agrees(job: FioJob, output: FioOutput, given: declared.Options) -> bool:
         return False
     if stated.get("iodepth") and declared.iodepth(stated) != (declared.iodepth(given) or 1):
         return False
-    if stated.get("ioengine", given.get("ioengine")) != given.get(
-        "ioengine", stated.get("ioengine")
-    ):
+    if len({options["ioengine"] for options in (stated, given) if "ioengine" in options}) > 1:
         return False
     asked = declared.directions_of(given) or ("read",)
     for direction, stats in job.directions.items():
         if direction == "sync" or not stats.ios:
             continue
         block = declared.block_bytes({"rw": "read", **given}, direction)
-        if direction not in asked or (
-            block is not None and whole_block(stats) not in (block, None)
-        ):
+        unlike = block is not None and whole_block(stats) not in (block, None)
+        if direction not in asked or unlike:
             return False
     return True

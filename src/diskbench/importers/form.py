@@ -140,11 +140,9 @@ def _encoding(sample: bytes) -> str | None:
 
 _SAMPLE = 4096
 _MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
 _WHERE_NULS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
 """Which of four bytes are NUL in ASCII text → its encoding."""
 
@@ -239,11 +237,8 @@ def row(
     for name, rate in (("IOPS", iops), ("bytes a second", bytes_per_s)):
         if rate is not None and not (math.isfinite(rate) and 0 <= rate <= FASTEST):
             raise InvalidValue(f"{where}: {rate:.4g} {name} are more than any disk does")
-    for name, figure, most in (
-        ("jobs", jobs, JOBS),
-        ("iodepth", depth, COUNTER),
-        ("bs", block, COUNTER),
-    ):
+    limited = (("jobs", jobs, JOBS), ("iodepth", depth, COUNTER), ("bs", block, COUNTER))
+    for name, figure, most in limited:
         if figure is not None and not 0 <= figure <= most:
             raise InvalidValue(f"{where}: {name} of {figure:.4g} is more than {most:,}")
     figures = dict(latency or {})

@@ -78,19 +78,10 @@ def _gobonniego_run(result: Mapping[str, Any], where: str, jobs: int) -> form.Im
             ios = -(-size // block)
         step = form.step_of(index, name)
         measured = form.row(
-            step=step,
-            direction=direction,
-            where=f"{where}: {name}",
-            ios=ios,
-            size=size,
-            seconds=runtime_ns / NS_PER_S,
-            iops=ios * NS_PER_S / runtime_ns,
-            bytes_per_s=size * NS_PER_S / runtime_ns,
-            rw=rw,
-            block=block,
-            jobs=jobs,
-            depth=1,
-        )
+            step=step, direction=direction, where=f"{where}: {name}", ios=ios, size=size,
+            seconds=runtime_ns / NS_PER_S, iops=ios * NS_PER_S / runtime_ns,
+            bytes_per_s=size * NS_PER_S / runtime_ns, rw=rw, block=block, jobs=jobs, depth=1,
+        )  # fmt: skip
         steps.append(form.ImportedStep(step, (measured,)))
     started = result.get("start_time")
     return form.ImportedRun(tuple(steps), started_at=_iso(started, where) if started else None)
@@ -183,25 +174,19 @@ def read_perfkit(data: bytes, name: str) -> form.Imported:
 
 
 def _samples(text: str, where: str) -> Iterator[_Sample]:
-    for place, document in _documents(text, where):
+    """Those of each line, or of the whole text where it is one list."""
+    is_list = text.lstrip().startswith("[")
+    for count, document in enumerate([text] if is_list else text.splitlines(), 1):
+        if not document.strip():
+            continue
+        if count > _MOST_SAMPLES:
+            raise InvalidValue(f"{where}: it holds more than {_MOST_SAMPLES:,} samples")
+        place = where if is_list else f"{where}: line {count}"
         parsed = form.json_of(document.encode(), place)
         for sample in parsed if isinstance(parsed, list) else [parsed]:
             if not isinstance(sample, dict):
                 raise InvalidValue(f"{place}: a sample in it is not a JSON object")
             yield sample
-
-
-def _documents(text: str, where: str) -> Iterator[tuple[str, str]]:
-    """Each line, or the whole text where it is one list, and where it stands."""
-    if text.lstrip().startswith("["):
-        yield where, text
-        return
-    for count, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        if count > _MOST_SAMPLES:
-            raise InvalidValue(f"{where}: it holds more than {_MOST_SAMPLES:,} samples")
-        yield f"{where}: line {count}", line
 
 
 def _perfkit_run(samples: _Samples, where: str) -> form.ImportedRun:
@@ -211,10 +196,8 @@ def _perfkit_run(samples: _Samples, where: str) -> form.ImportedRun:
         if "bandwidth" not in by_metric or "iops" not in by_metric:
             continue
         at = f"{where}: {job}:{direction}"
-        rate, iops = (
-            _value(by_metric["bandwidth"], at, "KB/s") * KIB,
-            _value(by_metric["iops"], at, ""),
-        )
+        rate = _value(by_metric["bandwidth"], at, "KB/s") * KIB
+        iops = _value(by_metric["iops"], at, "")
         if not rate or not iops:
             continue
         step = steps[job].step if job in steps else form.step_of(len(steps), job)
@@ -224,18 +207,11 @@ def _perfkit_run(samples: _Samples, where: str) -> form.ImportedRun:
         if block and not _agree(rate, iops, block):
             block = None  # several block sizes, or a label of another job
         made = form.row(
-            step=step,
-            direction=direction,
-            iops=iops,
-            bytes_per_s=rate,
-            where=at,
+            step=step, direction=direction, where=at, iops=iops, bytes_per_s=rate, block=block,
             rw=rw_of(options) if direction in directions_of(options) else None,
-            block=block,
-            jobs=numjobs(options),
-            depth=iodepth(options),
-            latency=latency,
+            jobs=numjobs(options), depth=iodepth(options), latency=latency,
             percentiles=percentiles,
-        )
+        )  # fmt: skip
         rows = (*(steps[job].measurements if job in steps else ()), made)
         compared = all(measurement.block_bytes is not None for measurement in rows)
         steps[job] = form.ImportedStep(step, rows, compared=compared)

@@ -101,10 +101,15 @@ def _mode(part: str) -> str | None:
 
 
 def _sysbench_step(part: str, where: str) -> form.ImportedStep:
-    rw, block = _mode(part) or "", _block(part, where)
+    sized = _BLOCK_SIZE.search(part)
+    if sized is None:
+        raise InvalidValue(f"{where}: the line with its block size is missing")
+    rw, block = _mode(part) or "", int(sized["size"]) * _UNITS[sized["unit"]]
     found = _THREADS.search(part)
     threads = int(found["threads"]) if found else 1
-    direct = int(_is_direct(part))
+    found = _FLAGS.search(part)
+    flags = found["flags"].strip() if found else ""
+    direct = int("direct" in flags or (flags.isdigit() and int(flags) & _O_DIRECT > 0))
     step = form.step_of(0, rw).model_copy(
         update={
             "job": f"[{rw}]\nioengine=psync\nrw={rw}\nbs={block}\nnumjobs={threads}\n"
@@ -148,19 +153,6 @@ def _sysbench_step(part: str, where: str) -> form.ImportedStep:
     if not rows:
         raise InvalidValue(f"{where}: it read and wrote nothing")
     return form.ImportedStep(step, tuple(rows), compared=bool(moved))
-
-
-def _block(part: str, where: str) -> int:
-    match = _BLOCK_SIZE.search(part)
-    if match is None:
-        raise InvalidValue(f"{where}: the line with its block size is missing")
-    return int(match["size"]) * _UNITS[match["unit"]]
-
-
-def _is_direct(part: str) -> bool:
-    match = _FLAGS.search(part)
-    flags = match["flags"].strip() if match else ""
-    return "direct" in flags or (flags.isdigit() and int(flags) & _O_DIRECT > 0)
 
 
 SYSBENCH = form.Format(
@@ -235,7 +227,6 @@ PG_TEST_FSYNC = form.Format(
 
 
 _OPERATIONS: Final[Mapping[str, Direction]] = {"READ": "read", "WRITE": "write"}
-_ELBENCHO_LATENCIES: Final = {"min": "lat_min_ns", "avg": "lat_mean_ns", "max": "lat_max_ns"}
 
 
 def read_elbencho(data: bytes, name: str) -> form.Imported:
@@ -267,7 +258,7 @@ def _line(line: Mapping[str, str], where: str) -> form.ImportedRun:
     step = form.step_of(0, line.get("label") or rw).model_copy(update={"job": job if block else ""})
     latency = {
         field: of(f"IO lat us [{which}]") * 1000
-        for which, field in _ELBENCHO_LATENCIES.items()
+        for which, field in _FIELDS.items()
         if line.get(f"IO lat us [{which}]")
     }
     made = form.row(
@@ -374,22 +365,19 @@ def _vdbench_step(
         latency["lat_stddev_ns"] = form.number(cells[longest[-1] + 1], where) * 1e6
     step = form.step_of(index, name)
     made = form.row(
-        step=step,
-        direction=direction,
-        iops=rate,
-        bytes_per_s=rate * block,
-        seconds=seconds,
-        where=where,
+        step=step, direction=direction, where=where, seconds=seconds, iops=rate,
+        bytes_per_s=rate * block, latency=latency,
         block=int(block) if block % 512 == 0 and direction != "mixed" else None,
-        latency=latency,
-    )
+    )  # fmt: skip
     return form.ImportedStep(step, (made,), compared=True)
 
 
-def _is_vdbench(data: bytes, _: str) -> bool:
-    if b"avg_" not in data:
-        return False
-    return any(_AVERAGE.match(line[:1024].rstrip()) for line in form.head_of(data).splitlines())
-
-
-VDBENCH = form.Format("vdbench", "vdbench's avg_ totals", _is_vdbench, read_vdbench)
+VDBENCH = form.Format(
+    "vdbench",
+    "vdbench's avg_ totals",
+    lambda data, _: (
+        b"avg_" in data
+        and any(_AVERAGE.match(line[:1024].rstrip()) for line in form.head_of(data).splitlines())
+    ),
+    read_vdbench,
+)

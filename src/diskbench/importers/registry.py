@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -97,24 +98,20 @@ def _doubted(imported: Imported) -> Imported:
     """What was read, with a doubt in steps of other tools that no disk did."""
     if imported.kind == "fio-log":
         return imported
-    runs = tuple(
-        replace(
-            run,
-            steps=tuple(
-                replace(step, warnings=(*step.warnings, *_buffered(step), *_beyond(step)))
-                for step in run.steps
-            ),
+    runs = []
+    for run in imported.runs:
+        steps = (
+            replace(step, warnings=(*step.warnings, *_buffered(step), *_beyond(step)))
+            for step in run.steps
         )
-        for run in imported.runs
-    )
-    return replace(imported, runs=runs)
+        runs.append(replace(run, steps=tuple(steps)))
+    return replace(imported, runs=tuple(runs))
 
 
-def _beyond(step: ImportedStep) -> tuple[Warning, ...]:
-    if any(doubt.code == NOT_A_DISK.code for doubt in step.warnings):
-        return ()
-    of_step = {"step": step.step.name}
-    return tuple(doubt.model_copy(update=of_step) for doubt in beyond_a_disk(step.measurements))
+def _beyond(step: ImportedStep) -> Iterator[Warning]:
+    if not any(doubt.code == NOT_A_DISK.code for doubt in step.warnings):
+        for doubt in beyond_a_disk(step.measurements):
+            yield doubt.model_copy(update={"step": step.step.name})
 
 
 def _buffered(step: ImportedStep) -> tuple[Warning, ...]:

@@ -165,7 +165,7 @@ TARGET = FioTarget(kind="directory", path="/mnt/x")
 
 def found(text, version="3.33"):
     profile = parse_profile(text, name="x")
-    return mistakes(profile, {}, RenderContext(fio_version=version), TARGET)
+    return tuple(mistakes(profile, {}, RenderContext(fio_version=version), TARGET))
 
 
 def test_every_stage_tells_its_mistakes_in_their_order():

@@ -1,23 +1,14 @@
-"""Where the level of a per-second series changes (MR-4; facts of method.md B5).
+"""Where the level of a per-second series changes (MR-4; docs/METHOD.md, "Phases and cliffs").
 
-    y_i      = log of the mean of bin i (5 s; stalls filled in, outliers clipped to 4.45 MAD)
-    pass 1   the best fit with K cuts leaves residuals with variance σ² and lag-1 correlation φ
-    pass 2   the best fit of y, squared error, penalty 3 · ln n · σ² · (1 + φ) / (1 − φ) a cut
-
-The fit with K cuts is accepted if pass 2, with the residual noise of that fit, finds K cuts or
-more; the largest such K ≤ 5 counts. With the penalty for white noise, correlated noise would be cut
-into many segments.
+Pass 1 is the best fit with K cuts, whose residuals have the variance σ² and lag-1 correlation φ;
+pass 2 the best fit with the penalty that follows from them. K is accepted if pass 2 finds K cuts or
+more. With the penalty for white noise, correlated noise would be cut into many segments.
 
 A segment lasts at least a minute; its ends are then moved by at most half a minute to the second
-that divides the two levels best. A cut is kept if the levels of both sides, medians of 5 s running
-means, differ by 20 % of the higher. It is *sharp* if most of the difference happens within seconds
-(all in logs), and if no segment between two cuts became shorter than a minute:
-
-    |median(k − 30 … k − 5 s) − median(k + 5 … k + 30 s)| ≥ 0.6 · |difference of the levels|
-
-Segmentation: analysis/segmentation.py. Thresholds are our choice, tested by simulation;
-benchmarks/method.py prints their error rates. A cut in a steady slope is not sharp even if noise
-suggests a step: two levels must fit better than a line.
+that divides the two levels best. A cut is *sharp* if most of the difference happens within seconds.
+A cut in a steady slope is not sharp even if noise suggests a step: two levels must fit better than
+a line. Segmentation: analysis/segmentation.py. Thresholds are our choice, tested by simulation;
+benchmarks/method.py prints their error rates.
 """
 
 from __future__ import annotations
@@ -93,7 +84,6 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
 
 
 def _logs(values: Floats) -> Floats:
-
     floor = max(float(np.quantile(values, 0.9)) * _FLOOR, 1e-9)
     logs: Floats = np.log(np.maximum(values, floor))
     return logs
@@ -102,7 +92,6 @@ def _logs(values: Floats) -> Floats:
 def _bins(filled: Floats, width: int) -> Floats:
     """Return the logs of the means of `width` seconds each, with outliers clipped; an incomplete
     last bin is dropped."""
-
     count = filled.size // width
     y = _logs(filled[: count * width].reshape(count, width).mean(axis=1))
     middle = segmentation.running_median(y, _BINS_A_PHASE - 1, "edge")
@@ -114,7 +103,6 @@ def _bins(filled: Floats, width: int) -> Floats:
 def segment(y: Floats, smallest: int) -> list[int]:
     """Return the bins at which a segment of at least `smallest` begins, except the first segment,
     of a series of logs; with the penalty for correlated noise."""
-
     n, smallest = y.size, max(2, smallest)
     if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
         return []  # nothing differs by enough
@@ -157,7 +145,6 @@ def _cuts(y: Floats, costs: segmentation.Costs, best: list[int]) -> list[int]:
 
 def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
     """Return variance and lag-1 correlation of a fit's residuals."""
-
     residuals = np.concatenate([y[a:b] - y[a:b].mean() for a, b in pairwise(edges)])
     sigma2 = float(residuals.var())
     if sigma2 <= 0:
@@ -167,14 +154,12 @@ def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
 
 
 def _levels(y: Floats, edges: list[int]) -> list[float]:
-
     return [float(np.median(y[a:b])) for a, b in pairwise(edges)]
 
 
 def _refined(y: Floats, calm: Floats, cuts: list[int], reach: int) -> list[int]:
     """Return the cuts, each moved to the second that best divides its two levels (least absolute
     error)."""
-
     moved = list(cuts)
     for i, cut in enumerate(cuts):
         before = moved[i - 1] if i else 0
@@ -221,7 +206,6 @@ def _without_blips(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
 
 
 def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
-
     far, near = max(2, shortest_s // 2), max(1, shortest_s // 12)
     before, after = y[max(0, cut - far) : cut - near], y[cut + near : cut + far]
     if not before.size or not after.size:
@@ -232,7 +216,6 @@ def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
 
 def _is_step(y: Floats, cut: int, reach: int) -> bool:
     """Whether two levels fit the `reach` seconds around the cut better than one line does."""
-
     part = y[cut - reach : cut + reach]
     middle = np.arange(part.size) - (part.size - 1) / 2
     slope = float((middle * part).sum()) / max(float((middle**2).sum()), 1.0)

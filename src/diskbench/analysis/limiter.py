@@ -1,27 +1,11 @@
-"""Which limit set the pace of one stretch of a step (MR-12). The first that applies is named:
+"""Which limit set the pace of one stretch of a step (MR-12): the first that applies is named.
+docs/METHOD.md, "Which limit", has the table of them.
 
-    a cache       faster than a disk of its kind can be (analysis/setting.py): of the guest where
-                  the I/O was buffered, else one below it
-    page cache    buffered, and the device moved < 95 % of fio's bytes; or, without counters,
-                  buffered writes above 1.1 times every promise, and not without what memory holds
-    offered       ≥ 99 % of the rate that the load is held to (of N arrivals ≥ 1 − 2/√N)
-    credit        within 10 % of the rate that a used-up bucket leaves; without a promise, the level
-                  that a sharp fall ended in: neither processor nor queue explains a fall, but of
-                  writes a full cache of the disk does, where no bucket is known that is like it
-    a cap         within 10 % of min(disk cap, VM cap); above it, of any other cap
-    host cache    above 1.1 times every promise, on a disk that its machine caches
-    client        fio itself filled a core, or one of its jobs used ≥ 90 % of one
-    queue depth   a deeper queue would give more (analysis/queue_depth.py)
-    network       the target lies on a network filesystem, or a link's line rate is reached
-    fixed limit   it varies by less than 1 % over minutes or runs, at depth 2 or more
-    interrupts, other process, steal   what else filled a core; or steal ≥ 2 %
-    unknown       else, with what is known
-
-model/processor.py determines what filled a core: the work of other processes explains less than a
-shallow queue, and is never the load generator's limit. Caps are tested before the processor: if the
-disk reaches its cap, a busy core is not the limit. Rates are compared in the load's own blocks, as
-the promise counts them (it includes request-size accounting). The 10 %, 90 % and 2 % are MR-12's,
-99 % is MR-11's; the rest is our choice.
+Neither processor nor queue explains a fall, so credit comes first; if the disk reaches its cap, a
+busy core is not the limit, so caps do, too. model/processor.py determines what filled a core: the
+work of other processes explains less than a shallow queue, and is never the load generator's limit.
+Rates are compared in the load's own blocks, as the promise counts them (it includes request-size
+accounting).
 """
 
 from __future__ import annotations
@@ -89,22 +73,10 @@ def limiter(stretch: Stretch, setting: Setting) -> Limiter:
 
 def _limiter(stretch: Stretch, setting: Setting) -> Limiter:
     rules = (
-        beyond_medium,
-        page_cache,
-        _offered,
-        credit,
-        cap,
-        cached_below,
-        _client,
-        _queue_depth,
-        _network,
-        _fixed,
-        _others,
-    )
-    limiters = (rule(stretch, setting) for rule in rules)
-    return next((candidate for candidate in limiters if candidate is not None), None) or _unknown(
-        stretch, setting
-    )
+        beyond_medium, page_cache, _offered, credit, cap, cached_below, _client, _queue_depth,
+        _network, _fixed, _others, _unknown,
+    )  # fmt: skip
+    return next(named for rule in rules if (named := rule(stretch, setting)) is not None)
 
 
 def _offered(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -116,10 +88,8 @@ def _offered(stretch: Stretch, setting: Setting) -> Limiter | None:
     chance = 1 - 2 / arrivals**0.5 if arrivals > 0 else HELD
     if measured < min(HELD, chance) * held:
         return None
-    return Limiter(
-        name="offered",
-        evidence=(f"the load asked for {format_iops(held)} IOPS and got {format_iops(measured)}",),
-    )
+    got = f"the load asked for {format_iops(held)} IOPS and got {format_iops(measured)}"
+    return Limiter(name="offered", evidence=(got,))
 
 
 def _client(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -130,11 +100,8 @@ def _client(stretch: Stretch, setting: Setting) -> Limiter | None:
 
 def _others(stretch: Stretch, setting: Setting) -> Limiter | None:
     del stretch
-    for user in busy_with(setting.processor):
-        if user.worker != "generator":
-            name = _BY_OTHERS[user.worker]
-            return Limiter(name=name, evidence=user.words)
-    return None
+    busy = (user for user in busy_with(setting.processor) if user.worker != "generator")
+    return next((Limiter(name=_BY_OTHERS[user.worker], evidence=user.words) for user in busy), None)
 
 
 def _queue_depth(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -172,10 +139,8 @@ def _network(stretch: Stretch, setting: Setting) -> Limiter | None:
             return Limiter(name="network", evidence=(evidence,))
     if setting.network in BLOCK_TRANSPORTS:
         return None
-    return Limiter(
-        name="network",
-        evidence=(f"the target is on {setting.network}: a server and a network set the rate",),
-    )
+    evidence = f"the target is on {setting.network}: a server and a network set the rate"
+    return Limiter(name="network", evidence=(evidence,))
 
 
 def _unknown(stretch: Stretch, setting: Setting) -> Limiter:

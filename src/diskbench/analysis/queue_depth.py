@@ -1,16 +1,8 @@
-"""Whether a deeper queue would have given more (MR-12).
+"""Whether a deeper queue would have given more (MR-12; docs/METHOD.md, "Queue depth").
 
 In a closed loop depth = rate × latency holds for every disk, idle or not (Little's law), so the
-product alone proves nothing: the question is whether I/Os waited for each other. A queue is too
-small
-
-    if another step of the run had a deeper one and reached 1.1 times the rate
-    at depth 1: no I/O can wait for another
-    if an I/O took at most 1.25 times as long as at a smaller depth in the same run
-    below a known cap, if an I/O took no longer than an idle disk usually takes; below half of it,
-    where nothing throttles, up to 1.5 times as long
-
-and it is deep enough if a smaller depth reached the same rate. All factors are our choice.
+product alone proves nothing: the question is whether I/Os waited for each other. At depth 1 no I/O
+can wait for another. All factors are our choice.
 """
 
 from __future__ import annotations

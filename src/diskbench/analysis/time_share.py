@@ -1,14 +1,10 @@
-"""For how much of the time a step kept its promise, with an interval and the worst spell.
+"""For how much of the time a step kept its promise, with an interval and the worst spell
+(docs/METHOD.md, "Share of the time").
 
 Clouds promise a share of the time: nine tenths of its IOPS 99 % of the time in a year. The same is
-counted of the seconds of a long step, or of the runs of a trial or schedule:
-
-    share        seconds (or runs) at 90 % of the promise or more, of all
-    independent  n · (1 − ρ) / (1 + ρ), ρ the lag-1 correlation of being below; without a second
-                 below, n / 10 (our choice): slow seconds come in spells
-    interval     Wilson's (1927) at 95 %, with the independent seconds
-
-A share of an hour says little of a year: the interval is of the time that was measured.
+counted of the seconds of a long step, or of the runs of a trial or schedule. Without a second below
+n / 10 are independent (our choice): slow seconds come in spells. The interval is Wilson's (1927): a
+share of an hour says little of a year, it is of the time that was measured.
 """
 
 from __future__ import annotations

@@ -33,18 +33,10 @@ from diskbench.model.verdict import LimiterName, Trust
 
 MOSTLY = 0.5
 _PROCESSOR_CODES = frozenset(doubt.code for doubt in DOUBTS.values() if doubt.rule == "processor")
-_NO_CAP: frozenset[LimiterName] = frozenset(
-    {
-        "client",
-        "other-process",
-        "interrupts",
-        "steal",
-        "queue-depth",
-        "network",
-        "fixed-limit",
-        "unknown",
-    }
-)
+_NO_CAP: frozenset[LimiterName] = frozenset({
+    "client", "other-process", "interrupts", "steal", "queue-depth", "network", "fixed-limit",
+    "unknown",
+})  # fmt: skip
 
 
 def reasons_of(

@@ -1,32 +1,17 @@
 """Whether the figures of one step agree with each other, of every import and of every run; and
-whether consecutive runs of a step do.
+whether consecutive runs of a step do (docs/METHOD.md, `figures-disagree` and `runs-disagree`).
 
-check        what must hold
-bytes        bytes = I/Os x block for each job and direction: between the smallest and the largest
-             block (bssplit, bsrange), less what short and failed I/Os did not move, and after a
-             ramp_time more by the I/Os that were under way at its end, of which fio counts the
-             bytes alone (fio 3.7 to 3.42); fio before 3.2 rounds bytes down to KiB, and its text to
-             a few digits, as it does a rate that I/Os are worked out from
-rate         IOPS x runtime = I/Os and bandwidth x runtime = bytes, as fio itself writes them,
-             within 1 % (fio 2 rounds IOPS to whole ones)
-percentiles  a higher percentile is no shorter time, and completion latency no longer than the
-             whole latency that it is a part of
-end          when fio ended is known: a time in an imported document, and its last document whole
-logs         the seconds of the logs sum up to the JSON within 5 % and one second's worth: fio's
-             windows are a little late, and each counts as a whole second
+Of a ramp_time fio counts the bytes of the I/Os that were under way at its end, but not the I/Os
+(fio 3.7 to 3.42); fio before 3.2 rounds bytes down to KiB, fio 2 IOPS to whole ones, and a text to
+a few digits. The logs are a little late, and each window counts as a whole second. A check that
+cannot be made (no block size, no log) neither passes nor fails. The limits are ours.
 
-A check that cannot be made (no block size, no log) neither passes nor fails. The limits are ours.
-
-Of runs their variation counts, whatever their number:
-
-variation    the coefficient of variation of the runs' figures: of nine or fewer the standard
-             deviation over the median, else half the distance of the 10th and 90th percentile
-             over 1.28 times the median, which one odd run does not move
-at least     the lower end of its 95 % interval, as for normal figures:
-             variation · √((n - 1) / χ²(0.975; n - 1)), with χ² by Wilson and Hilferty (1931)
-
-Runs disagree where it is at least 3 %, which three runs 10 % apart are. A range would grow with the
-number of runs: with a variation of 2 % it is above 10 % in 1 % of ten runs and 82 % of 215.
+Of runs the coefficient of variation counts, whatever their number: of nine or fewer the standard
+deviation over the median, else half the distance of the 10th and 90th percentile over 1.28 times
+the median, which one odd run does not move; by the lower end of its 95 % interval, as for normal
+figures: variation · √((n - 1) / χ²(0.975; n - 1)), with χ² by Wilson and Hilferty (1931). Runs
+disagree from 3 % on, which three runs 10 % apart are. A range would grow with the number of runs:
+with a variation of 2 % it is above 10 % in 1 % of ten runs and 82 % of 215.
 """
 
 from __future__ import annotations

@@ -2,15 +2,12 @@
 
 From fio's first to its last interim document (live.tsv) its counts are compared with those of the
 disk (samples.txt), which are interpolated linearly to the same times. What fio may have caused is
-estimated generously, and I/O whose cause cannot be determined is not judged:
+estimated generously (docs/METHOD.md, `other-io`): writes into files also write inodes, extents and
+the journal, and dm and MD copies on write and integrity. What has no known cause is not judged:
 
-    direct reads     as many bytes as fio's; I/Os: one for every 32 KiB of a block begun
-    direct writes    the same on a raw device; 1.5 times as many bytes and twice the I/Os in files,
-                     and for each sync 32 KiB and 4 I/Os more: inodes, extents and the journal
-    through dm, MD   writes twice that: copies on write, integrity
-    not judged       buffered I/O (readahead, writeback) in its own direction, and all that it may
-                     cause; writes on filesystems that write elsewhere (btrfs, zfs …); engines that
-                     move no blocks; steps of less than 2 s between two documents
+    buffered I/O (readahead, writeback) in its own direction, and all that it may cause; writes on
+    filesystems that write elsewhere (btrfs, zfs …); engines that move no blocks; steps of less than
+    2 s between two documents
 
 Where nothing was sampled (imports), direct reads are judged by what fio itself counted of the
 device over the life of its process, if it had one step, no ramp_time and no verify.

@@ -1,12 +1,6 @@
 """Whether a disk did the I/O of a step, or something else answered: the page cache, a filesystem
-for blocks that were never written, memory, or nothing at all.
-
-page-cache  buffered, or not known to be direct, and the device moved < 95 % of fio's bytes; without
-            its counters, buffered and the job's files fit into memory
-unwritten   direct reads, and the device read < 95 % of fio's bytes: blocks never written (or
-            trimmed) are answered without touching the medium
-not-a-disk  the target lies in memory: tmpfs, ramfs, zram or a RAM disk; fio's null engine did the
-            I/O; it took less time than a system call; or no bus carries its bytes
+for blocks that were never written (or trimmed), memory, or nothing at all (docs/METHOD.md:
+`page-cache`, `unwritten`, `not-a-disk`).
 
 What the device moved is known from the samples beside fio, else from what fio itself counted of it
 (fio/device.py). The thresholds are our choice.

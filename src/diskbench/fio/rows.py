@@ -1,12 +1,10 @@
-"""From fio's report of one step to its rows: one for each job and direction, and their sums.
+"""From fio's report of one step to its rows: one for each job and direction, and their sums
+(docs/METHOD.md, "Units and rows of a step").
 
-The jobs of a step run side by side (one step is one stonewall group), so the step's rates are
-
-    bytes_per_s = Σ bytes / max runtime,   iops = Σ ios / max runtime
-
-as fio computes a group. Where jobs ran for different times this is the mean over the whole step,
-including the time when only some of them ran. It is not the sum of the jobs' own rates, which would
-describe a load that never existed. Job rows have each job's own rate.
+The jobs of a step run side by side (one step is one stonewall group), so a step's rates are sums
+over the longest run time, as fio computes a group. Where jobs ran for different times this is the
+mean over the whole step, including the time when only some of them ran. The sum of the jobs' own
+rates would describe a load that never existed. Job rows have each job's own rate.
 """
 
 import math

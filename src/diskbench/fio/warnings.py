@@ -1,41 +1,8 @@
 """The checks of a step and its files: each raises a doubt (model/doubts.py) and states its figures.
-They stand in CHECKS.
-
-page-cache, unwritten and not-a-disk are in fio/disk_doubts.py.
+They stand in CHECKS; docs/METHOD.md, "Reasons to doubt", lists when each is raised.
 
 The thresholds are our choice unless a source is named. A warning never changes or drops a number.
-
-code                 when
-client-bound         one fio job used ≥ 90 % of a core by fio's own account, or fio filled a core
-machine-busy         another process did
-interrupts           interrupts did (irq and softirq)
-steal                the hypervisor did, or took ≥ 2 % of all processor time (model/processor.py)
-queue-not-filled     under half of the I/Os were issued at the depth asked for
-network-filesystem   the target lies on one
-too-short            a measured step ran < 2 s, or did < 100 I/Os
-unlike-times         some jobs or directions ended so early that the mean over the whole time is
-                     more than 5 % below the sum of their rates
-no-io                a job did no I/O at all
-fio-error            fio reported an error of a job
-short-ios            some I/Os moved fewer bytes than asked
-figures-disagree     figures of one step contradict each other (fio/audit.py)
-histogram-end        percentiles lie in the last bucket of fio's histogram: at least 17 s
-degraded-output      fio's output needed repair, or an earlier document of it
-saturated            an offered load was not served (MR-11; fio/offered.py)
-disk-shared          another measurement used the disk meanwhile (fio/company.py)
-other-io             the disk did more than fio may have caused, by > 10 % (fio/company.py)
-disk-unlocked        nothing, or too little, kept other runs from the disk (fio/company.py)
-cache-kept           the page cache was to be dropped and was still there (fio/recorded.py)
-clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/recorded.py)
-no-canary            a canary took too long and was ended (fio/recorded.py)
-left-out             files of the host were not kept (fio/recorded.py)
-filled-once          what was read had not been written as often as is due (fio/estimate.py)
-compressible         what was read holds data that a disk can shrink (fio/estimate.py)
-clock                host and controller disagree by ≥ 1 s
-
-How busy the processor was while a step ran (MR-12), from fio's own figures and the machine's.
-
-This file reads both; the rules that judge them are in model/processor.py.
+How busy the processor was while a step ran (MR-12) is read here; model/processor.py has the rules.
 """
 
 import os

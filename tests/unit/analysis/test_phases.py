@@ -23,12 +23,9 @@ def kinds(found):
 def expectation(begin: float, lasting: float) -> Expectation:
     def level(iops: float) -> ExpectedLevel:
         return ExpectedLevel(
-            iops=iops,
-            low_iops=iops,
-            high_iops=iops,
-            bytes_per_s=iops * 4096,
+            iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops * 4096,
             limited_by="disk-iops",
-        )
+        )  # fmt: skip
 
     load = Load(block_bytes=4096, depth=32)
     return Expectation(

@@ -103,11 +103,8 @@ def test_what_did_not_fall_beside_a_fall_is_one_level(sd):
 def test_two_runs_are_a_burst_of_their_own():
     course = run_course(noisy((3000, 5), (100, 6), (3000, 2), (100, 6)))
     assert [(one.kind, one.start) for one in course] == [
-        ("burst", 0),
-        ("baseline", 5),
-        ("burst", 11),
-        ("baseline", 13),
-    ]
+        ("burst", 0), ("baseline", 5), ("burst", 11), ("baseline", 13),
+    ]  # fmt: skip
 
 
 def test_bursts_that_come_back_to_one_level_are_bursts_even_if_one_is_last():

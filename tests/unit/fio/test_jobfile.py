@@ -126,14 +126,9 @@ def test_fio_forms_the_same_groups(tmp_path: Path):
     )
     (tmp_path / "job.fio").write_text(text)
     done = subprocess.run(
-        ["fio", "job.fio"],
-        cwd=tmp_path,
-        start_new_session=True,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=True,
-    )
+        ["fio", "job.fio"], cwd=tmp_path, start_new_session=True, capture_output=True, text=True,
+        timeout=240, check=True,
+    )  # fmt: skip
     found = [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid=" in line]
     ids = [line.split("groupid=")[1][0] for line in done.stdout.splitlines() if "(groupid" in line]
     ours = [

@@ -28,13 +28,9 @@ def fio(job: str, directory: Path) -> dict[str, int]:
         f"directory={directory}/w\nbs=1\n[x]\n{job}\n"
     )
     subprocess.run(
-        ["fio", "job.fio"],
-        cwd=directory,
-        start_new_session=True,
-        capture_output=True,
-        check=False,
+        ["fio", "job.fio"], cwd=directory, start_new_session=True, capture_output=True, check=False,
         timeout=240,
-    )
+    )  # fmt: skip
     sizes = {p.name: p.stat().st_size for p in (directory / "w").iterdir()}
     for path in (directory / "w").iterdir():
         path.unlink()
@@ -206,15 +202,10 @@ def test_what_wraps_at_the_end_of_the_device_only_needs_the_whole_device(body):
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("30g/2", 15 * GIB),
-        ("(4k*8)", 32768),
-        ("2^20", 1048576),
-        ("(1g+512m)/2", 805306368),
-        ("7/2*2", 7),
-        ("10%4", 2),
-        ("1m-4k", 1044480),
+        ("30g/2", 15 * GIB), ("(4k*8)", 32768), ("2^20", 1048576), ("(1g+512m)/2", 805306368),
+        ("7/2*2", 7), ("10%4", 2), ("1m-4k", 1044480),
     ],
-)
+)  # fmt: skip
 def test_a_value_is_worked_out_as_its_author_wrote_it(text, value):
     assert numbers.evaluate(text) == value
 

@@ -22,16 +22,12 @@ from diskbench.fio.target import FioTarget
 @pytest.mark.parametrize(
     ("line", "version", "needs"),
     [
-        ("thinktime_iotime=1", "3.16", "3.28"),
-        ("ioengine=io_uring_cmd", "3.28", "3.31"),
-        ("ioengine=filedelete", "3.16", "3.27"),
-        ("sync=dsync", "3.16", "3.24"),
-        ("ss_interval=1", "fio-3.33", "3.35"),
-        ("log_window_value=avg", "3.33", "3.37"),
-        ("ramp_size=1m", "3.41", "3.42"),
-        ("sprandom=1", "3.40-12-gabcdef", "3.41"),
+        ("thinktime_iotime=1", "3.16", "3.28"), ("ioengine=io_uring_cmd", "3.28", "3.31"),
+        ("ioengine=filedelete", "3.16", "3.27"), ("sync=dsync", "3.16", "3.24"),
+        ("ss_interval=1", "fio-3.33", "3.35"), ("log_window_value=avg", "3.33", "3.37"),
+        ("ramp_size=1m", "3.41", "3.42"), ("sprandom=1", "3.40-12-gabcdef", "3.41"),
     ],
-)
+)  # fmt: skip
 def test_an_option_the_target_does_not_know_is_named_with_section_and_version(line, version, needs):
     sections = parse(f"[global]\nbs=4k\n[late]\nrw=read\n{line}\n")
     with pytest.raises(ProfileError) as caught:

@@ -147,33 +147,11 @@ JSON = st.recursive(
 )
 FIELD = st.sampled_from(
     [
-        "jobname",
-        "groupid",
-        "error",
-        "read",
-        "write",
-        "sync",
-        "total_ios",
-        "runtime",
-        "io_bytes",
-        "lat_ns",
-        "clat_ns",
-        "bins",
-        "percentile",
-        "N",
-        "mean",
-        "min",
-        "max",
-        "stddev",
-        "hostname",
-        "usr_cpu",
-        "sys_cpu",
-        "job_runtime",
-        "iodepth_level",
-        "total_err",
-        "ctx",
+        "jobname", "groupid", "error", "read", "write", "sync", "total_ios", "runtime", "io_bytes",
+        "lat_ns", "clat_ns", "bins", "percentile", "N", "mean", "min", "max", "stddev", "hostname",
+        "usr_cpu", "sys_cpu", "job_runtime", "iodepth_level", "total_err", "ctx",
     ]
-)
+)  # fmt: skip
 
 
 @pytest.mark.slow

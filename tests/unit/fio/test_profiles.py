@@ -11,32 +11,10 @@ from diskbench.store.profile_file import find_profile
 
 HEAD = "title: t\nquestion: q\nsource: s\n"
 SHIPPED = [
-    "quick",
-    "default",
-    "sweep",
-    "oltp",
-    "wal",
-    "burst",
-    "fill",
-    "first-touch",
-    "snia-iops",
-    "gobonniego",
-    "bonnie",
-    "hdparm",
-    "dd",
-    "diskspd",
-    "ebs-randrw",
-    "offered-load",
-    "sla",
-    "sustained",
-    "soak",
-    "etcd",
-    "kafka",
-    "rocksdb",
-    "jobs",
-    "blocks",
-    "mixed",
-]
+    "quick", "default", "sweep", "oltp", "wal", "burst", "fill", "first-touch", "snia-iops",
+    "gobonniego", "bonnie", "hdparm", "dd", "diskspd", "ebs-randrw", "offered-load", "sla",
+    "sustained", "soak", "etcd", "kafka", "rocksdb", "jobs", "blocks", "mixed",
+]  # fmt: skip
 
 
 def test_every_promised_profile_is_shipped_with_title_question_and_source():

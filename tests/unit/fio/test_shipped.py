@@ -15,26 +15,11 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 
 TINY = {
-    "size": "16m",
-    "runtime": "1",
-    "capacity_runtime": "1",
-    "drain": "1",
-    "passes": "1",
-    "random_passes": "1",
-    "chars": "64k",
-    "files": "200",
-    "random_files": "50",
-    "seeks": "200",
-    "count": "2000",
-    "steps": "2",
-    "pause": "0",
-    "cached_runtime": "1",
-    "warm_up": "0",
-    "mixes": "100 65 0",
-    "block_sizes": "64k 4k",
-    "depths": "1 4",
-    "workers": "2",
-}
+    "size": "16m", "runtime": "1", "capacity_runtime": "1", "drain": "1", "passes": "1",
+    "random_passes": "1", "chars": "64k", "files": "200", "random_files": "50", "seeks": "200",
+    "count": "2000", "steps": "2", "pause": "0", "cached_runtime": "1", "warm_up": "0",
+    "mixes": "100 65 0", "block_sizes": "64k 4k", "depths": "1 4", "workers": "2",
+}  # fmt: skip
 SHORT = "runtime=500ms"
 CONTEXT = RenderContext(cores=2, memory_bytes=4 << 30, fio_version="3.33", engines=("libaio",))
 
@@ -77,13 +62,9 @@ def test_fio_accepts_each_step(name, tmp_path: Path):
         files.append(f"{step.index}.fio")
         (tmp_path / files[-1]).write_text(stand_in(step).job)
     done = subprocess.run(
-        ["fio", "--parse-only", *files],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=240,
+        ["fio", "--parse-only", *files], cwd=tmp_path, capture_output=True, text=True, timeout=240,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
@@ -173,14 +154,9 @@ def test_it_really_runs(name, tmp_path: Path):
         # That it runs and logs is seen in half a second; a profile knows whole ones.
         (directory / "job.fio").write_text(re.sub("(?m)^runtime=1$", SHORT, stand_in(step).job))
         done = subprocess.run(
-            ["fio", "--output-format=json+", "--eta=never", "job.fio"],
-            cwd=directory,
-            start_new_session=True,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+            ["fio", "--output-format=json+", "--eta=never", "job.fio"], cwd=directory,
+            start_new_session=True, capture_output=True, text=True, timeout=240, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         document = json.loads(done.stdout[done.stdout.index("{") :])
         ios = sum(j[d]["total_ios"] for j in document["jobs"] for d in ("read", "write"))

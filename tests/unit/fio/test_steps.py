@@ -202,14 +202,11 @@ def steps(body):
 @pytest.mark.parametrize(
     ("body", "space"),
     [
-        ("", GIB),
-        ("filesize=2500G", GIB),
-        ("filesize=64m", 64 * MIB),
+        ("", GIB), ("filesize=2500G", GIB), ("filesize=64m", 64 * MIB),
         ("filesize=64m\noffset_increment=10m\nnumjobs=4", 64 * MIB),
-        ("size=64m\noffset=1m", 65 * MIB),
-        ("size=50%", GIB // 2),
+        ("size=64m\noffset=1m", 65 * MIB), ("size=50%", GIB // 2),
     ],
-)
+)  # fmt: skip
 def test_the_space_is_what_fio_uses_of_the_device(body, space):
     assert space_bytes(steps(body), GIB) == space
 

@@ -65,16 +65,10 @@ def test_a_bound_is_told_in_the_unit_that_is_typed(kind, bound, text, told):
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("size", "many"),
-        ("size", "0"),
-        ("size", "-1"),
-        ("runtime", "0"),
-        ("runtime", "2h"),
-        ("runtime", "soon"),
-        ("workers", "1.5"),
-        ("workers", "x"),
+        ("size", "many"), ("size", "0"), ("size", "-1"), ("runtime", "0"), ("runtime", "2h"),
+        ("runtime", "soon"), ("workers", "1.5"), ("workers", "x"),
     ],
-)
+)  # fmt: skip
 def test_a_value_out_of_kind_or_range_is_named(key, value):
     with pytest.raises(InvalidValue, match=key):
         render(profile("", SIZE), {key: value}, CONTEXT)
@@ -112,13 +106,10 @@ def test_an_undefined_variable_is_named_with_its_line_in_the_file():
 @pytest.mark.parametrize(
     "body",
     [
-        "{% if %}",
-        "{{ 1 // 0 }}",
-        "{{ ''.__class__.__mro__ }}",
-        "{{ host.nothing }}",
+        "{% if %}", "{{ 1 // 0 }}", "{{ ''.__class__.__mro__ }}", "{{ host.nothing }}",
         "{% include 'x' %}",
     ],
-)
+)  # fmt: skip
 def test_a_wrong_or_prying_template_is_refused(body):
     with pytest.raises(ProfileError):
         render(profile(body), {}, CONTEXT)

@@ -186,13 +186,10 @@ def test_a_network_filesystem_is_named():
 @pytest.mark.parametrize(
     ("fstype", "disk", "warned"),
     [
-        ("tmpfs", None, True),
-        ("ramfs", None, True),
-        ("ext4", "zram0", True),
-        ("ext4", "ram1", True),
-        ("ext4", "sda", False),
+        ("tmpfs", None, True), ("ramfs", None, True), ("ext4", "zram0", True),
+        ("ext4", "ram1", True), ("ext4", "sda", False),
     ],
-)
+)  # fmt: skip
 def test_memory_is_not_taken_for_a_disk(fstype, disk, warned):
     mount = MountFacts(mount_point="/t", source="t", fstype=fstype, options="rw")
     facts = DiskFacts(name=disk, path=f"/dev/{disk}") if disk else None

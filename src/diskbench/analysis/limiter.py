@@ -10,14 +10,15 @@ accounting).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
 from diskbench.analysis.caps import NEAR, NOT_CAPS, cap, credit, fell, is_writing
-from diskbench.analysis.queue_depth import queue_depth
 from diskbench.analysis.setting import (
     SHOWN_AS_BYTES,
     Setting,
+    Sibling,
     Stretch,
     is_flat,
     is_regular,
@@ -25,11 +26,11 @@ from diskbench.analysis.setting import (
     shown_rate,
 )
 from diskbench.analysis.stalls import RARE
-from diskbench.model.expectation import LIMIT_WORDS
+from diskbench.model.expectation import LIMIT_WORDS, ExpectedLevel, Load
 from diskbench.model.phase import MOST_STALLED
 from diskbench.model.processor import Worker, busy_with, percent
 from diskbench.model.verdict import Limiter, LimiterName
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.units import NS_PER_S, format_iops, format_latency_ns, format_mb_per_s
 
 HELD = 0.99
 """The fraction of the offered rate that counts as reached (MR-11); lower if so few I/Os arrive that
@@ -40,13 +41,13 @@ _LINES = {1: 0.117e9, 10: 1.17e9, 25: 2.93e9}
 BLOCK_TRANSPORTS = frozenset({"iscsi", "fc", "fcoe", "nbd"})
 """Networks that a disk may be behind, by their names in lsblk's TRAN."""
 
+_MORE, _AS_MUCH, _NO_LONGER, _SLOWER, _FAR = 1.1, 0.9, 1.25, 1.5, 0.5
+"""By which a queue is judged; all our choice."""
 _BELOW_ALL: frozenset[LimiterName] = frozenset({"unknown", "fixed-limit", "queue-depth"})
 
 _BY_OTHERS: dict[Worker, LimiterName] = {
-    "interrupts": "interrupts",
-    "process": "other-process",
-    "steal": "steal",
-}
+    "interrupts": "interrupts", "process": "other-process", "steal": "steal",
+}  # fmt: skip
 
 
 def limiter(stretch: Stretch, setting: Setting) -> Limiter:
@@ -113,7 +114,53 @@ def _queue_depth(stretch: Stretch, setting: Setting) -> Limiter | None:
     if is_single and is_regular(stretch) and not setting.siblings:
         return None
     level = None if is_flat(stretch) and not is_single else stretch.level
-    return queue_depth(measured, setting.load, level, setting.siblings)
+    return _too_shallow(measured, setting.load, level, setting.siblings)
+
+
+def _too_shallow(
+    iops: float, load: Load, level: ExpectedLevel | None, siblings: Sequence[Sibling]
+) -> Limiter | None:
+    """Return `queue-depth` with its evidence if a deeper queue would have given more than these
+    `iops` (docs/METHOD.md, "Queue depth"). In a closed loop depth = rate × latency holds for every
+    disk, idle or not (Little's law), so the product alone proves nothing: the question is whether
+    I/Os waited for each other. At depth 1 none can."""
+    depth = load.depth
+    if depth is None or iops <= 0 or load.max_per_s is not None:
+        return None
+    took = f"each takes {format_latency_ns(depth / iops * NS_PER_S)}"
+    per_io = f"with {depth} I/Os in flight, {took}"
+    if depth == 1:
+        per_io = f"one I/O at a time, by design: {took}"
+    deeper = max((s for s in siblings if s.depth > depth), key=lambda s: s.iops, default=None)
+    if deeper is not None and deeper.iops >= _MORE * iops:
+        did = f"{deeper.step} did {format_iops(deeper.iops)} IOPS"
+        return _named(per_io, f"at depth {deeper.depth}, {did}")
+    shallower = [sibling for sibling in siblings if sibling.depth < depth]
+    if any(sibling.iops >= _AS_MUCH * iops for sibling in shallower):
+        return None
+    if depth == 1:
+        return _named(per_io)
+    for sibling in shallower:
+        if depth / iops <= _NO_LONGER * sibling.depth / sibling.iops:
+            took = format_latency_ns(sibling.depth / sibling.iops * NS_PER_S)
+            shallow = f"at depth {sibling.depth} it takes {took} ({sibling.step})"
+            return _named(per_io, f"{shallow}: a deeper queue gives more")
+    caps = [bound for bound in level.bounds if bound.limit not in NOT_CAPS] if level else []
+    if level is None or not caps or iops >= (1 - NEAR) * caps[0].iops:
+        return None
+    # The longest time that is promised of an I/O shows nothing: a throttled one takes longer, too.
+    usual = next((bound for bound in level.bounds if bound.limit == "latency"), None)
+    if usual is None:
+        return None
+    is_far = iops < _FAR * caps[0].iops
+    if iops >= (1 - NEAR) * usual.iops or (is_far and iops * _SLOWER >= usual.iops):
+        cap = f"{LIMIT_WORDS[caps[0].limit]} limit is {format_iops(caps[0].iops)} IOPS"
+        return _named(per_io, f"an idle disk usually takes as long; its {cap}")
+    return None
+
+
+def _named(*evidence: str) -> Limiter:
+    return Limiter(name="queue-depth", evidence=evidence)
 
 
 def _fixed(stretch: Stretch, setting: Setting) -> Limiter | None:

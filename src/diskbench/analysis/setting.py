@@ -16,7 +16,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diskbench.analysis.queue_depth import Sibling
 from diskbench.model.expectation import ExpectedLevel, LimitName, Load
 from diskbench.model.metrics import Exceeded
 from diskbench.model.phase import PhaseKind
@@ -74,6 +73,15 @@ class Stretch:
     is_joint: bool = False
     cov: float | None = None
     stalled: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another step of the same run with the same load except for its depth."""
+
+    step: str
+    depth: int
+    iops: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,10 @@ def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     runs: list[tuple[FioOutput, int]] = []
     latest: dict[object, int] = {}
     for document in stream:
-        if not document.root.get("jobs") and not document.root.get("client_stats"):
+        root, start, _ = document
+        if not root.get("jobs") and not root.get("client_stats"):
             stream.left_out.append(
-                f"the document from character {document.start} on lists no job and is left out"
+                f"the document from character {start} on lists no job and is left out"
             )
             continue
         output = _read(document, where, stream)
@@ -107,13 +108,8 @@ def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     return (*whole, _ended(last[0], stream, last[1]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """A document, where it begins, and what was repaired to read it."""
-
-    root: Mapping[str, Any]
-    start: int
-    repaired: str
+_Document = tuple[Mapping[str, Any], int, str]
+"""A document, where it begins, and what was repaired to read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +163,7 @@ class _Stream:
                 self._note_broken()
                 self.outside.append(text[end:start])
                 at = end = stop
-                yield _Document(root, start, repaired)
+                yield root, start, repaired
             elif '"jobs"' in text[start:stop] or '"client_stats"' in text[start:stop]:
                 at, foreign = start + 1, foreign + 1  # perhaps wrapped in a document of its own
             else:
@@ -198,7 +194,7 @@ class _Stream:
 
 
 def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:
-    root = document.root
+    root, _, repaired = document
     if (bad := unstorable(root)) is not None:
         raise _unreadable(where, f"the text {unstorable_words(bad)}")
     try:
@@ -225,7 +221,7 @@ def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:
         begun_ms=stamp if client else None,
         timeless=client,
         disks=disks,
-        notes=(document.repaired,) if document.repaired else (),
+        notes=(repaired,) if repaired else (),
     )
 
 

@@ -112,11 +112,11 @@ def _with_options(
     wanted = {ALIASES.get(key, key): JobOption(key=key, value=value) for key, value in options}
     missing = {name for name in wanted for job in jobs(file) if job.get(name) is None}
     added = tuple(option for name, option in wanted.items() if name in missing)
+    begin = Section(name="global", options=added)
     changes = [
-        JobChange(section="global", line=0, before="", after=f"{option.key}={option.value}",
-                  reason="set by --set")
+        _change(begin, option, option, "set by --set").model_copy(update={"before": ""})
         for option in added
-    ]  # fmt: skip
+    ]
 
     def replaced(section: Section, option: JobOption) -> JobOption:
         value = wanted[option.name].value if option.name in wanted else option.value
@@ -126,8 +126,7 @@ def _with_options(
         changes.append(_change(section, option, new, "set by --set"))
         return new
 
-    first = (Section(name="global", options=added),) if added else ()
-    file = (*first, *edited(file, replaced))
+    file = (*((begin,) if added else ()), *edited(file, replaced))
     return file, tuple(sorted(changes, key=lambda c: c.line))
 
 
@@ -224,11 +223,9 @@ def _worked_out(option: JobOption) -> tuple[JobOption, str]:
     if name == "bs" and "-" in value and blocks_of("bsrange", value):
         ranged = option.model_copy(update={"key": "bsrange"})
         return ranged, "fio's bs reads only the first size of a range"
-    if name in ONE_NUMBER and is_arithmetic(value):
-        number = evaluate(value)
-        if number is not None:
-            return _with(option, str(number)), ""
-    return option, ""
+    is_worked_out = name in ONE_NUMBER and is_arithmetic(value)
+    number = evaluate(value) if is_worked_out else None
+    return (option if number is None else _with(option, str(number))), ""
 
 
 def _with(option: JobOption, value: str) -> JobOption:
@@ -263,7 +260,8 @@ def with_sizes(file: Sections, target: FioTarget) -> tuple[Sections, tuple[JobCh
     """
     file_jobs = jobs(file)
     # the places of the jobs for which fio would take what is there
-    unsized = [at for at, job in enumerate(file_jobs) if not _has_size(job)]
+    said = [job.get("size") or "" for job in file_jobs]
+    unsized = [at for at, size in enumerate(said) if not (bytes_of(size) or percent_of(size))]
     if target.kind == "directory":
         unsized = list(_of_a_directory(file_jobs))
     if target.kind == "device" and not target.size_bytes:
@@ -286,8 +284,8 @@ def with_sizes(file: Sections, target: FioTarget) -> tuple[Sections, tuple[JobCh
         if not section.is_global and (at := next(numbers)) in given:
             size = JobOption(key="size", value=str(given[at]))
             new = section.model_copy(update={"options": (*section.options, size)})
-            said = [option for option in file_jobs[at].options if option.name == "size"]
-            changes += [_change(section, option, size, "of --size") for option in said[-1:]]
+            own = [option for option in file_jobs[at].options if option.name == "size"]
+            changes += [_change(section, option, size, "of --size") for option in own[-1:]]
         sections.append(new)
     return tuple(sections), tuple(changes)
 
@@ -321,12 +319,6 @@ def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
             yield at
         if not exist:
             laid |= dict.fromkeys(names, made)
-
-
-def _has_size(job: Job) -> bool:
-    """Whether it says a size that is not 0, in bytes or as a share."""
-    value = job.get("size") or ""
-    return bool(bytes_of(value) or percent_of(value))
 
 
 def _shares(file_jobs: tuple[Job, ...], unsized: list[int], allowed: int) -> dict[int, int]:

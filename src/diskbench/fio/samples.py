@@ -210,7 +210,10 @@ def tick(before: LiveTotals | None, now: LiveTotals) -> Tick | None:
     fio starts its counts again when a ramp time ends; then `now` is taken from zero.
     """
     is_first = before is None
-    if before is None or _starts_again(before, now):
+    falls = before is not None and any(
+        new.ios < old.ios for old, new in zip(before.ways, now.ways, strict=True)
+    )
+    if before is None or falls or now.runtime_s < before.runtime_s:
         before = LiveTotals(now.unix_s - now.runtime_s, 0.0)
     # fio's own time only goes forward; the host's clock may be moved meanwhile.
     seconds = now.runtime_s - before.runtime_s or now.unix_s - before.unix_s
@@ -227,10 +230,4 @@ def tick(before: LiveTotals | None, now: LiveTotals) -> Tick | None:
         read_bytes_per_s=max(0.0, now.read.bytes - before.read.bytes) / seconds,
         write_bytes_per_s=max(0.0, now.write.bytes - before.write.bytes) / seconds,
         latency_ns=max(0.0, sum_ns - sum_before) / (n - n_before) if n - n_before >= 1 else None,
-    )
-
-
-def _starts_again(before: LiveTotals, now: LiveTotals) -> bool:
-    return now.runtime_s < before.runtime_s or any(
-        new.ios < old.ios for old, new in zip(before.ways, now.ways, strict=True)
     )

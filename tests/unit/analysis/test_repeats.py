@@ -48,12 +48,9 @@ def test_an_outlier_is_named_and_counts():
     assert found.machines == 7
 
 
-def test_figures_alike_to_the_last_digit_make_no_outlier_of_one_nearby():
+def test_of_few_figures_and_of_one_near_figures_that_are_alike_none_is_an_outlier():
     assert repeats.outliers(samples([1000] * 9 + [1030])) == ()
     assert repeats.outliers(samples([1000] * 9 + [1100])) == ("t9",)
-
-
-def test_of_few_figures_none_is_called_an_outlier():
     assert repeats.outliers(samples([1000, 1000, 1000, 1000, 1])) == ()
 
 
@@ -76,16 +73,10 @@ def test_expected_bounds_are_the_means_over_all_samples():
     assert repeats.expected_bounds(values, size) == pytest.approx((low, high))
 
 
-def test_a_narrow_interval_needs_no_more():
+def test_a_narrow_interval_needs_no_more_but_ten_and_some_noise_no_count_overcomes():
     assert repeats.more_needed([1000 + i for i in range(repeats.FIRST)]) == 0
-
-
-def test_below_ten_some_more_are_wanted_however_narrow():
     assert repeats.more_needed([1000, 1001, 1002, 1003, 1004, 1005]) == 4
     assert repeats.more_needed([1000, 3000]) == 8
-
-
-def test_noise_that_no_count_overcomes_gets_no_number():
     assert repeats.more_needed([1] * 5 + [1000] * 5) is None
 
 

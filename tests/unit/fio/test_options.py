@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 from collections import defaultdict
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from tests.rigs.golden import check_part
@@ -78,10 +77,6 @@ HEADINGS = {
 }
 
 
-OptionClass = Literal["passes", "checked", "retargeted", "ours", "refused", "unknown"]
-"""`passes` with any value, `checked`: with some values (guard.py); `retargeted`: put onto our
-target or taken out; `ours`: set by diskbench alone; `unknown` is refused, too."""
-
 RETARGETED = frozenset({"filename", "directory", "filename_format", "threads"})
 OF_THE_COMMAND = frozenset({"readonly"})
 """Read with the command line (command_line.py)."""
@@ -92,8 +87,10 @@ def _is_checked(name):
     return name in _SPECIAL or name in NUMERIC or name in {"trim_percentage", "zonemode"}
 
 
-def option_class(name: str) -> tuple[OptionClass, str]:
-    """The class of an option by any of its names, and the reason of one that is refused."""
+def option_class(name: str) -> tuple[str, str]:
+    """The class of an option by any of its names, and the reason of one that is refused: `passes`
+    with any value, `checked`: with some values (guard.py); `retargeted`: put onto our target or
+    taken out; `ours`: set by diskbench alone; `unknown` is refused, too."""
     name = ALIASES.get(name, name)
     if name in RETARGETED | OUTPUT | OF_THE_COMMAND:
         return "retargeted", ""

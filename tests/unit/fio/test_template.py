@@ -84,16 +84,16 @@ def test_no_value_brings_a_line_or_a_comment(text):
     assert not set(str(value)) & set("\n\r;#$`'\"{}[]\\")
 
 
-@pytest.mark.parametrize("value", ["4k\nexec_prerun=id", "4k\n", "a;b", "{{ 1 }}", "[x]", "$HOME"])
-def test_a_value_cannot_inject_an_option(value):
-    with pytest.raises(InvalidValue):
-        read_value(Parameter(name="p", default="", help="h"), value)
+INJECTED = ["4k\nexec_prerun=id", "4k\n", "a;b", "{{ 1 }}", "[x]", "$HOME"]
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
-def test_a_float_is_a_number(value):
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [*(("str", value) for value in INJECTED), *(("float", v) for v in ("nan", "inf", "-inf"))],
+)
+def test_a_value_cannot_inject_an_option_and_a_float_is_a_number(kind, value):
     with pytest.raises(InvalidValue):
-        read_value(Parameter(name="p", default=1.0, help="h", kind="float"), value)
+        read_value(Parameter(name="p", default="", help="h", kind=kind), value)
 
 
 def test_an_undefined_variable_is_named_with_its_line_in_the_file():

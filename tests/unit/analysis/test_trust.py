@@ -44,12 +44,10 @@ def test_without_a_reason_a_figure_is_believed():
 @pytest.mark.parametrize(
     ("limited_by", "expected"),
     [
-        ("client", "with care"),
-        ("queue-depth", "with care"),
-        ("disk-iops", "yes"),
+        ("client", "with care"), ("queue-depth", "with care"), ("disk-iops", "yes"),
         ("credit", "yes"),
     ],
-)
+)  # fmt: skip
 def test_a_busy_core_takes_nothing_from_a_figure_at_its_cap(limited_by, expected):
     busy = Processor(busiest_core=0.95, busiest_job=0.5, all_jobs=0.9)
     found = reasons("client-bound", limited_by=limited_by, processor=busy)

@@ -180,12 +180,10 @@ DEVICE = FioTarget(kind="device", path="/dev/loop9", size_bytes=2**20, capacity_
 @pytest.mark.parametrize(
     "body",
     [
-        "size=8m\nfilesize=4k",
-        "size=50%",
-        "size=1m\noffset=1m",
+        "size=8m\nfilesize=4k", "size=50%", "size=1m\noffset=1m",
         "size=1m\nnumjobs=2\noffset_increment=1m",
     ],
-)
+)  # fmt: skip
 def test_a_device_is_used_no_further_than_the_user_allows(body):
     with pytest.raises(ProfileError, match="--size"):
         built(f"[x]\nrw=write\n{body}\n", DEVICE)

@@ -183,13 +183,10 @@ def test_pooled_mean_and_deviation_are_those_of_all_samples_together(samples):
 
 def fake_job(index, values, *, kind="lat", bins=None):
     latency = ReportedLatency(
-        samples=len(values),
-        min_ns=int(min(values)),
-        max_ns=int(max(values)),
+        samples=len(values), min_ns=int(min(values)), max_ns=int(max(values)),
         mean_ns=statistics.fmean(values),
-        stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0,
-        bins=bins or {},
-    )
+        stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0, bins=bins or {},
+    )  # fmt: skip
     stats = DirectionStats(ios=len(values), bytes=4096, runtime_ns=10**9, **{kind: latency})
     return FioJob(
         name=f"j{index}", index=index, group=0, error=0, options={}, directions={"read": stats}

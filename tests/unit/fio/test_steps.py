@@ -105,15 +105,12 @@ def test_a_time_based_step_takes_its_time():
 @pytest.mark.parametrize(
     ("options", "seconds"),
     [
-        ("rw=write\nbs=1m\nsize=100000000", 1),
-        ("rw=write\nbs=1m\nsize=100000000\nloops=2", 2),
-        ("rw=randread\nbs=4k\nsize=12288000", 1),
-        ("rw=read\nsize=1g\nruntime=3", 3),
-        ("rw=read\nsize=1g\nrate=128m", 8),
-        ("rw=write\nbs=4k\nsize=4m\nfdatasync=1", 0.3),
+        ("rw=write\nbs=1m\nsize=100000000", 1), ("rw=write\nbs=1m\nsize=100000000\nloops=2", 2),
+        ("rw=randread\nbs=4k\nsize=12288000", 1), ("rw=read\nsize=1g\nruntime=3", 3),
+        ("rw=read\nsize=1g\nrate=128m", 8), ("rw=write\nbs=4k\nsize=4m\nfdatasync=1", 0.3),
         ("rw=write\nioengine=filecreate\nnrfiles=10000\nfilesize=4k", 1),
     ],
-)
+)  # fmt: skip
 def test_a_size_bound_step_is_estimated_at_the_stated_rate(options, seconds):
     (step,), _ = build(f"[a]\n{options}\n")
     assert step.expected_s == pytest.approx(seconds, abs=0.1)

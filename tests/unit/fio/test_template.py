@@ -48,13 +48,11 @@ def test_an_unknown_parameter_lists_the_known_ones():
 @pytest.mark.parametrize(
     ("kind", "bound", "text", "told"),
     [
-        ("size", 2**20, "0", "at least 1 MiB"),
-        ("duration", 90, "1s", "at least 1 min 30 s"),
-        ("duration", 0.5, "0.1", "at least 0.5 s"),
-        ("int", 1_500_000, "1", "at least 1,500,000"),
+        ("size", 2**20, "0", "at least 1 MiB"), ("duration", 90, "1s", "at least 1 min 30 s"),
+        ("duration", 0.5, "0.1", "at least 0.5 s"), ("int", 1_500_000, "1", "at least 1,500,000"),
         ("float", 0.25, "0.1", "at least 0.25"),
     ],
-)
+)  # fmt: skip
 def test_a_bound_is_told_in_the_unit_that_is_typed(kind, bound, text, told):
     parameter = Parameter(name="x", default="1", help="h", kind=kind, minimum=bound)
     with pytest.raises(InvalidValue) as caught:

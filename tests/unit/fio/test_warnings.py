@@ -105,12 +105,10 @@ def test_each_thing_that_used_the_processor_up_is_a_warning_of_its_own():
 @pytest.mark.parametrize(
     ("job", "share", "codes"),
     [
-        (BUFFERED, 0.94, {"page-cache"}),
-        (BUFFERED, 0.96, set()),
-        (DIRECT, 0.94, {"unwritten"}),
+        (BUFFERED, 0.94, {"page-cache"}), (BUFFERED, 0.96, set()), (DIRECT, 0.94, {"unwritten"}),
         (DIRECT, 0.96, set()),
     ],
-)
+)  # fmt: skip
 def test_reads_that_the_device_never_saw_came_from_the_cache_or_of_nothing(job, share, codes):
     samples = SampleSummary(seconds=10, device_read_bytes=int(10_000 * 4096 * share))
     assert set(warn(job=job, samples=samples)) == codes

@@ -88,12 +88,10 @@ Run status group 0 (all jobs):
 @pytest.mark.parametrize(
     ("unit", "figures", "ns"),
     [
-        ("nsec", ("700", "30000", "980.00"), 1),
-        ("usec", ("700", "30000", "980.00"), 1000),
-        ("usec", ("700", "30k", "980.00"), None),
-        ("msec", ("7", "300", "9.00"), 10**6),
+        ("nsec", ("700", "30000", "980.00"), 1), ("usec", ("700", "30000", "980.00"), 1000),
+        ("usec", ("700", "30k", "980.00"), None), ("msec", ("7", "300", "9.00"), 10**6),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("issued", "syncs", "short"),
     [
@@ -293,20 +291,14 @@ RAMP = {"ramp_time": "5"}
 @pytest.mark.parametrize(
     ("options", "more", "holds"),
     [
-        (RAMP, 31, True),
-        (RAMP, 32, True),
-        (RAMP, 33, False),
-        (RAMP, -1, False),
+        (RAMP, 31, True), (RAMP, 32, True), (RAMP, 33, False), (RAMP, -1, False),
         (RAMP | {"numjobs": "4", "group_reporting": "1"}, 31, True),
-        (RAMP | {"iodepth": "1"}, 1, True),
-        (RAMP | {"iodepth": "1"}, 2, False),
+        (RAMP | {"iodepth": "1"}, 1, True), (RAMP | {"iodepth": "1"}, 2, False),
         (RAMP | {"ioengine": "psync"}, 1, False),
         (RAMP | {"ioengine": "psync", "io_submit_mode": "offload"}, 31, True),
-        ({"ramp_time": "0"}, 31, False),
-        ({}, 1, False),
-        ({}, 0, True),
+        ({"ramp_time": "0"}, 31, False), ({}, 1, False), ({}, 0, True),
     ],
-)
+)  # fmt: skip
 def test_after_a_ramp_bytes_may_be_of_the_ios_that_were_under_way(options, more, holds):
     output = report(document(options=options, more=more, clat_ns=latency()))
     checks = {check.name: check.holds for check in audit_output(output, {}, end_known=True)}

@@ -80,9 +80,12 @@ def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
     return _each(run_course(values))
 
 
-def joint_courses(
-    series: Mapping[str, Sequence[tuple[int, float]]],
-) -> dict[str, tuple[RunStretch, ...]]:
+Course = tuple[RunStretch, ...]
+_Runs = Sequence[tuple[int, float]]
+"""The figure of each run with its number."""
+
+
+def joint_courses(series: Mapping[str, _Runs]) -> dict[str, Course]:
     """The level that each run of each step is part of, as `courses_over`; of each step its values
     with the number of the run. Steps that changed in the same run support each other."""
     courses = {name: courses_over([value for _, value in of]) for name, of in series.items()}
@@ -150,7 +153,7 @@ def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[RunStretch, ..
     return tuple(stretches)
 
 
-def _together(series: Mapping[str, Sequence[tuple[int, float]]]) -> dict[int, bool]:
+def _together(series: Mapping[str, _Runs]) -> dict[int, bool]:
     """Return the runs at which the steps changed together, and whether they fell: by the mean of
     their logs, of which each counts by how little it varies from run to run."""
     if len(series) < 2:
@@ -168,9 +171,7 @@ def _together(series: Mapping[str, Sequence[tuple[int, float]]]) -> dict[int, bo
     return {runs[at]: b < a for at, (a, b) in zip(edges[1:-1], pairwise(levels), strict=True)}
 
 
-def _near(
-    values: Sequence[float], of: Sequence[tuple[int, float]], run: int, *, fell: bool
-) -> int | None:
+def _near(values: Sequence[float], of: _Runs, run: int, *, fell: bool) -> int | None:
     """Return where a step changed as others did at `run` or beside it; None if it did not."""
     logs, candidates = np.log(np.asarray(values, dtype=np.float64)), list[tuple[float, int]]()
     for cut, (number, _) in enumerate(of):
@@ -184,9 +185,7 @@ def _near(
     return best[1] if best[0] >= _BESIDE_ERRORS else None
 
 
-def _joint(
-    values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStretch]
-) -> tuple[RunStretch, ...]:
+def _joint(values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStretch]) -> Course:
     """Return the stretches of a step that changed beside others, called as those of the one that
     shows most."""
     stretches: list[RunStretch] = []

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from diskbench.fio.declared import SYNCS, Case, Options, block_bytes, is_direct, is_set, options_of
@@ -168,9 +168,7 @@ def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None
     return {"read": _Moved(read_bytes, read_ios), "write": _Moved(write_bytes, write_ios)}
 
 
-def _at(
-    course: Sequence[tuple[float, tuple[int, int, int, int]]], time_s: float
-) -> tuple[float, ...] | None:
+def _at(course: Iterable[tuple[float, tuple[int, ...]]], time_s: float) -> tuple[float, ...] | None:
     """The counters at a time, interpolated between two samples; None outside the sampled time."""
     for (t0, low), (t1, high) in itertools.pairwise(course):
         if t0 <= time_s <= t1 and t1 > t0:

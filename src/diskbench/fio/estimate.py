@@ -1,17 +1,13 @@
 """What a job will move, from its options and without running it: seconds, bytes, and how often the
-blocks that a step reads were written before it (MR-1).
+blocks that a step reads were written before it (docs/METHOD.md, MR-1).
 
 Time-based jobs state their time. The time of the others is estimated at the rate of a modest
 network disk, which is stated here and in the plan; a real disk may be faster or slower.
 
 Reads of blocks that were never written do not reach the medium: a cloud's block store, a thin disk
-or a drive's map answers them. So everything that is read must have been written k times (once on a
-network disk, twice on a local NVMe drive), with data that no disk can compress or deduplicate.
-
-    passes = bytes written by the steps before / bytes of the files that it reads
-
-Only work bound by size counts, because the bytes that a timed step writes are not known. fio writes
-a missing file once in full before it reads it (fio 3.x, filesetup.c).
+or a drive's map answers them. Of what wrote them only work bound by size counts, because the bytes
+that a timed step writes are not known. fio writes a missing file once in full before it reads it
+(fio 3.x, filesetup.c).
 """
 
 from __future__ import annotations
@@ -162,15 +158,13 @@ def file_bytes(job: Job, capacity_bytes: int | None) -> dict[str, int]:
     return {_pattern(job): (per_clone + end * files) * (1 if shared else clones)}
 
 
-def _named_bytes(
-    name: str, part: int, per_file: int | None, end: int, capacity_bytes: int | None
-) -> int:
+def _named_bytes(name: str, part: int, per_file: int | None, end: int, capacity: int | None) -> int:
     """Bytes of a named file of which a job uses `part`, up to its end. Of a device without `size`
     fio uses `filesize` bytes, at most and without it all of it, whatever the offsets are (3.33,
     tried)."""
     if part or not name.startswith("/"):
         return (part if name.startswith("/") else per_file or part) + end
-    return min((size for size in (per_file, capacity_bytes) if size is not None), default=0)
+    return min((size for size in (per_file, capacity) if size is not None), default=0)
 
 
 def _pattern(job: Job) -> str:

@@ -79,16 +79,12 @@ Sections = tuple[Section, ...]
 
 def edited(sections: Sections, edit: Callable[[Section, JobOption], JobOption | None]) -> Sections:
     """The sections with each option as `edit` makes it; None takes it out."""
-    return tuple(
-        section.model_copy(
-            update={
-                "options": tuple(
-                    new for option in section.options if (new := edit(section, option)) is not None
-                )
-            }
-        )
-        for section in sections
-    )
+    made = []
+    for section in sections:
+        options = (edit(section, option) for option in section.options)
+        kept = tuple(option for option in options if option is not None)
+        made.append(section.model_copy(update={"options": kept}))
+    return tuple(made)
 
 
 class Job(Frozen):
@@ -99,11 +95,7 @@ class Job(Frozen):
 
     def get(self, name: str) -> str | None:
         """The last value of an option; "" for a key without `=`, None without the key."""
-        value = None
-        for option in self.options:
-            if option.name == name:
-                value = option.value or ""
-        return value
+        return next((o.value or "" for o in reversed(self.options) if o.name == name), None)
 
     def flag(self, name: str) -> bool:
         """Whether a switch is on: present and neither 0 nor false."""
@@ -131,12 +123,8 @@ class Job(Frozen):
     @property
     def files(self) -> tuple[str, ...]:
         """The names of all `filename` options, which add up in fio."""
-        return tuple(
-            name
-            for option in self.options
-            if option.name == "filename" and option.value
-            for name in split_names(option.value)
-        )
+        values = (o.value for o in self.options if o.name == "filename" and o.value)
+        return tuple(name for value in values for name in split_names(value))
 
 
 _WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")

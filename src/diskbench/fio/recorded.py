@@ -5,9 +5,7 @@ end.txt           why fio ended as it did, with its exit status and stderr; by h
                   the uptime), so no figure depends on it. Times of day do: the end of a step is its
                   start plus `seconds_in_fio`
 cache.txt         whether the page cache was dropped before the step
-canary-*.txt      the same short work before and after a trial, to see a machine that is not itself:
-                  the wall time of a fixed sha256 over zeros (8 MiB), and
-                  what fio manages with an engine that does nothing for 0.05 s (MR-13)
+canary-*.txt      the same short work before and after a trial (docs/METHOD.md, "Canary")
 """
 
 from __future__ import annotations

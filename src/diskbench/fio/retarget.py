@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from diskbench.errors import ProfileError
@@ -131,7 +131,7 @@ def _with_options(
 
 
 def _fitted(
-    option: JobOption, target: FioTarget, names: Mapping[str, str], *, walled: bool
+    option: JobOption, target: FioTarget, names: dict[str, str], *, walled: bool
 ) -> tuple[JobOption | None, str]:
     """The option as it fits our target (None: taken out; the same object: unchanged), and why."""
     name, value = option.name, option.value or ""
@@ -156,9 +156,7 @@ def _fitted(
     return _worked_out(option)
 
 
-def _filename(
-    option: JobOption, target: FioTarget, names: Mapping[str, str]
-) -> tuple[JobOption, str]:
+def _filename(option: JobOption, target: FioTarget, names: dict[str, str]) -> tuple[JobOption, str]:
     """A device's name is the target's, or of several disks the one that `names` has for it; a
     file's is one below the target."""
     value = option.value or ""
@@ -179,19 +177,12 @@ def _placed(option: JobOption, value: str, reason: str = "") -> tuple[JobOption,
 def _file_names(file: Sections) -> dict[str, str]:
     """A name below our directory for each absolute name in the file: its last part, numbered where
     two files share it. Relative names stay."""
-    names = dict.fromkeys(
-        name
-        for section in file
-        for option in section.options
-        if option.name == "filename"
-        for name in split_names(option.value or "")
-        if name
-    )
+    options = (option for section in file for option in section.options)
+    values = (option.value or "" for option in options if option.name == "filename")
+    names = dict.fromkeys(name for value in values for name in split_names(value) if name)
     taken = {name for name in names if not is_absolute(name)}
     placed: dict[str, str] = {}
-    for name in names:
-        if not is_absolute(name):
-            continue
+    for name in filter(is_absolute, names):
         last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
         plain = _KEPT.sub("-", last).strip("-. ") or "data"
         new, number = plain, 1
@@ -322,9 +313,8 @@ def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
 
 
 def _shares(file_jobs: tuple[Job, ...], unsized: list[int], allowed: int) -> dict[int, int]:
-    wanted = {
-        at: allowed * (percent_of(file_jobs[at].get("size") or "") or 100) // 100 for at in unsized
-    }
+    shares = {at: percent_of(file_jobs[at].get("size") or "") or 100 for at in unsized}
+    wanted = {at: allowed * share // 100 for at, share in shares.items()}
     taken: dict[str, int] = {}
     asked: dict[str, int] = {}
     for at, job in enumerate(file_jobs):

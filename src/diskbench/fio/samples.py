@@ -30,13 +30,14 @@ _DISK_FIELDS = 14
 _DIGITS = 20
 _LATEST_S = 1e12
 """Later times are invalid: this one is 30,000 years from now."""
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
+_Cpus = dict[str, list[int]]
 
 
 @dataclass
 class _Sample:
     at_s: float
-    cpus: dict[str, list[int]] = field(default_factory=dict)
+    cpus: _Cpus = field(default_factory=dict)
     switches: int | None = None
     disks: dict[str, list[int]] = field(default_factory=dict)
     disk: list[int] | None = None
@@ -132,17 +133,13 @@ def _read(words: Sequence[str], sample: _Sample) -> None:
         sample.disks[f"{words[0]}:{words[1]}"] = [_count(word) for word in words[3:_DISK_FIELDS]]
 
 
-def _ends(
-    samples: Sequence[_Sample], of: Callable[[_Sample], _Found | None]
-) -> tuple[_Found, _Found] | None:
+def _ends(samples: Sequence[_Sample], of: Callable[[_Sample], _T | None]) -> tuple[_T, _T] | None:
     """The first and last value of those that samples have; None with fewer than two."""
     values = [value for sample in samples if (value := of(sample)) is not None]
     return (values[0], values[-1]) if len(values) > 1 else None
 
 
-def _cpu_delta(
-    cores: tuple[dict[str, list[int]], dict[str, list[int]]] | None, name: str
-) -> list[int] | None:
+def _cpu_delta(cores: tuple[_Cpus, _Cpus] | None, name: str) -> list[int] | None:
     if cores is None or name not in cores[0] or name not in cores[1]:
         return None
     delta = [b - a for a, b in zip(cores[0][name], cores[1][name], strict=True)]

@@ -7,7 +7,6 @@ several is measured on as many: its first device is the target's first disk, and
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
@@ -65,17 +64,11 @@ def device_names(file: jobfile.Sections) -> dict[str, str]:
     ProfileError for a name that means two devices, by two directories.
     """
     below = _below_dev(file)
-    devices: dict[str, str] = {}
-    for section in file:
-        for option in section.options:
-            for name in (
-                jobfile.split_names(option.value or "") if option.name == "filename" else ()
-            ):
-                if _DEVICE.fullmatch(name):
-                    devices[name] = name
-                elif name in below:
-                    devices[name] = below[name]
-    return devices
+    options = (option for section in file for option in section.options)
+    values = (option.value or "" for option in options if option.name == "filename")
+    names = (name for value in values for name in jobfile.split_names(value))
+    meant = {n: n if _DEVICE.fullmatch(n) else below.get(n, "") for n in names}
+    return {name: device for name, device in meant.items() if device}
 
 
 def without_devices(file: jobfile.Sections) -> jobfile.Sections:
@@ -89,7 +82,7 @@ def without_devices(file: jobfile.Sections) -> jobfile.Sections:
     return jobfile.edited(file, stays)
 
 
-def disk_of_name(file: jobfile.Sections, target: FioTarget) -> Mapping[str, str]:
+def disk_of_name(file: jobfile.Sections, target: FioTarget) -> dict[str, str]:
     """The target's disk for each name of a device, in order; empty for a target of one disk, whose
     every name is that disk.
 
@@ -107,9 +100,8 @@ def disk_of_name(file: jobfile.Sections, target: FioTarget) -> Mapping[str, str]
     if disks == 1:
         return {}
     if len(devices) != disks:
-        listed = f"{len(devices)} devices, {', '.join(devices)}" if devices else "no device"
-        if len(devices) == 1:
-            listed = f"one device, {devices[0]}"
+        number = {0: "no device", 1: "one device, "}.get(len(devices), f"{len(devices)} devices, ")
+        listed = f"{number}{', '.join(devices)}"
         raise ProfileError(
             f"the job file names {listed}; the target has {disks} disks",
             advice="measure as many disks as the file names devices (filename=); or rent the disks "

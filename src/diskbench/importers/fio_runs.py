@@ -52,7 +52,10 @@ def split_runs(outputs: Sequence[FioOutput]) -> tuple[tuple[tuple[Step, FioOutpu
     names = _names(group for of_output in groups for group in of_output)
     runs: list[list[_Group]] = []
     for of_output in groups:
-        if runs and _continues(runs[-1], of_output):
+        # a report of other loads of the same jobs is of the same run
+        done = {(group.name, group.loads) for group in runs[-1]} if runs else set()
+        same_name = {name for name, _ in done} & {group.name for group in of_output}
+        if same_name and not any((group.name, group.loads) in done for group in of_output):
             runs[-1] += of_output
         else:
             runs.append(list(of_output))
@@ -97,13 +100,6 @@ def _part(group: _Group) -> FioOutput:
     number = group.jobs[0].group
     beside = tuple(job for job in group.output.jobs if job.group != number)
     return replace(group.output, jobs=group.jobs, beside=beside)
-
-
-def _continues(run: Sequence[_Group], groups: Sequence[_Group]) -> bool:
-    """Whether a report has other loads of the same jobs."""
-    done = {(group.name, group.loads) for group in run}
-    same_names = {group.name for group in run} & {group.name for group in groups}
-    return bool(same_names) and not any((group.name, group.loads) in done for group in groups)
 
 
 def _load(job: FioJob, output: FioOutput, entries: int) -> _Load:

@@ -187,12 +187,10 @@ def shows(*signs: str) -> Callable[[bytes, str], bool]:
     return has_all
 
 
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
 
 
-def some(
-    found: Iterable[_Found], where: str, what: str, most: int = MOST_STEPS
-) -> tuple[_Found, ...]:
+def some(found: Iterable[_T], where: str, what: str, most: int = MOST_STEPS) -> tuple[_T, ...]:
     """All that a file holds of what is read of it, at least one. Raises InvalidValue, also for more
     than `most`, before more of them take memory."""
     few = tuple(islice(found, most + 1))

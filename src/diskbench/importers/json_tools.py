@@ -50,11 +50,8 @@ def read_gobonniego(data: bytes, name: str) -> form.Imported:
             raise InvalidValue(f"{where} is not an object")
         runs.append(_gobonniego_run(result, where, jobs))
     known = {"disk_space_used_gib", "physical_memory_bytes", "iops_duration_seconds"}
-    facts = {
-        key: value
-        for key, value in root.items()
-        if key in known and type(value) in (int, float) and 0 <= value <= COUNTER
-    }
+    told = {key: value for key, value in root.items() if key in known}
+    facts = {k: v for k, v in told.items() if type(v) in (int, float) and 0 <= v <= COUNTER}
     return form.Imported("gobonniego", str(root.get("version", "unknown")), tuple(runs), facts)
 
 
@@ -191,7 +188,7 @@ def _samples(text: str, where: str) -> Iterator[_Sample]:
 
 def _perfkit_run(samples: _Samples, where: str) -> form.ImportedRun:
     steps: dict[str, form.ImportedStep] = {}
-    stamps = []
+    stamps: list[Any] = []
     for (job, direction), by_metric in samples.items():
         if "bandwidth" not in by_metric or "iops" not in by_metric:
             continue
@@ -216,14 +213,9 @@ def _perfkit_run(samples: _Samples, where: str) -> form.ImportedRun:
         compared = all(measurement.block_bytes is not None for measurement in rows)
         steps[job] = form.ImportedStep(step, rows, compared=compared)
         stamps.append(by_metric["bandwidth"].get("timestamp"))
-    known = [
-        float(stamp)
-        for stamp in stamps
-        if isinstance(stamp, int | float) and not isinstance(stamp, bool) and 0 < stamp < 2**40
-    ]
-    return form.ImportedRun(
-        tuple(steps.values()), finished_at=form.utc(max(known)) if known else None
-    )
+    known = [float(s) for s in stamps if type(s) in (int, float) and 0 < s < 2**40]
+    ended = form.utc(max(known)) if known else None
+    return form.ImportedRun(tuple(steps.values()), finished_at=ended)
 
 
 def _agree(rate: float, iops: float, block: int) -> bool:
@@ -242,9 +234,7 @@ def _value(sample: Mapping[str, Any], where: str, unit: str) -> float:
     return form.number(repr(value), where)
 
 
-def _latency(
-    sample: Mapping[str, Any] | None, where: str
-) -> tuple[dict[str, float], dict[float, float]]:
+def _latency(sample: _Sample | None, where: str) -> tuple[dict[str, float], dict[float, float]]:
     """The latencies in ns: of the sample, and of its labels."""
     if sample is None:
         return {}, {}

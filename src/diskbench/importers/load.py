@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.importers.form import as_utf8
@@ -242,9 +243,7 @@ def _sadf(lines: Sequence[str], _block: int | None) -> _Read:
 _BY_BYTES = "sar counts I/Os together: reads and writes have the shares of their bytes"
 
 
-def _of_columns(
-    values: Mapping[str, str | float], end: float, seconds: float | None = None
-) -> _Point:
+def _of_columns(values: Mapping[str, Any], end: float, seconds: float | None = None) -> _Point:
     """A point from the columns of sysstat, in whichever unit it wrote them."""
     number = {key: float(str(value).replace(",", ".")) for key, value in values.items()
               if key not in _WORDS}  # fmt: skip
@@ -334,11 +333,11 @@ def _with_block(points: Sequence[_Point], block: int | None) -> list[_Point]:
             f"the record has {'I/Os' if has_ios else 'bytes'} alone",
             advice="say how large they are: --block 16k",
         )
-    if has_ios:
+    if not has_ios:
         return [
-            replace(p, read_bytes=p.reads * block, write_bytes=p.writes * block) for p in points
+            replace(p, reads=p.read_bytes / block, writes=p.write_bytes / block) for p in points
         ]
-    return [replace(p, reads=p.read_bytes / block, writes=p.write_bytes / block) for p in points]
+    return [replace(p, read_bytes=p.reads * block, write_bytes=p.writes * block) for p in points]
 
 
 def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
@@ -353,10 +352,8 @@ def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
                 sums[way] += 1
                 sums[2 + way] += size
         last = max(seconds)
-        points = [
-            _Point(second + 1.0, *seconds.get(second, [0.0] * 4))
-            for second in range(min(seconds), last + 1)
-        ]
+        each = range(min(seconds), last + 1)
+        points = [_Point(second + 1.0, *seconds.get(second, [0.0] * 4)) for second in each]
         return {"the disk": points}, [], min(seconds) > 10**8
     if block is None:
         raise InvalidValue(

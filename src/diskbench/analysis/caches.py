@@ -22,15 +22,7 @@ def impossible(stretch: Stretch, setting: Setting) -> str:
     """Return why the medium cannot reach the rate; empty if it can or is not known."""
     if sooner := _sooner_than_a_network(stretch, setting):
         return sooner
-    if setting.medium is None:
-        return ""
-    load = setting.load
-    return setting.medium.impossible(
-        stretch.iops,
-        stretch.bytes_per_s,
-        block_bytes=load.block_bytes if load else None,
-        random=load is not None and load.random,
-    )
+    return setting.medium.impossible(stretch, setting.load) if setting.medium else ""
 
 
 def _sooner_than_a_network(stretch: Stretch, setting: Setting) -> str:

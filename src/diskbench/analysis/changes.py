@@ -90,8 +90,7 @@ def _logs(values: Floats) -> Floats:
 
 
 def _bins(filled: Floats, width: int) -> Floats:
-    """Return the logs of the means of `width` seconds each, with outliers clipped; an incomplete
-    last bin is dropped."""
+    """The logs of means of `width` seconds, outliers clipped, without a last bin that is cut."""
     count = filled.size // width
     y = _logs(filled[: count * width].reshape(count, width).mean(axis=1))
     middle = segmentation.running_median(y, _BINS_A_PHASE - 1, "edge")
@@ -158,8 +157,7 @@ def _levels(y: Floats, edges: list[int]) -> list[float]:
 
 
 def _refined(y: Floats, calm: Floats, cuts: list[int], reach: int) -> list[int]:
-    """Return the cuts, each moved to the second that best divides its two levels (least absolute
-    error)."""
+    """The cuts, each moved to the second that best divides its levels (least absolute error)."""
     moved = list(cuts)
     for i, cut in enumerate(cuts):
         before = moved[i - 1] if i else 0

@@ -200,8 +200,7 @@ def _stalls(
 
 
 def _inside(at: int, parts: Sequence[SeriesPart], values: Floats) -> slice:
-    """Return the seconds over which a part's figures are averaged: all except those of a sharp
-    change at its ends."""
+    """The seconds that a part's figures are means of: all but those of a sharp change at an end."""
     part = parts[at]
     start, end = part.start, part.end
     if at and part.sharp:
@@ -376,8 +375,7 @@ def _most_moved(values: Floats) -> float:
 
 
 def _drift(values: Floats) -> float:
-    """Return the difference of the medians of the first and last third as a fraction of the
-    median."""
+    """Return the difference of the medians of the first and last third, over the median."""
     third = max(1, values.size // 3)
     middle = _median(values)
     moved = abs(_median(values[-third:]) - _median(values[:third]))

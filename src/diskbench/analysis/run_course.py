@@ -186,8 +186,7 @@ def _near(values: Sequence[float], of: _Runs, run: int, *, fell: bool) -> int | 
 
 
 def _joint(values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStretch]) -> Course:
-    """Return the stretches of a step that changed beside others, called as those of the one that
-    shows most."""
+    """The stretches of a step that changed beside others, called as of the one that shows most."""
     stretches: list[RunStretch] = []
     for start, end in pairwise([0, *cuts, len(values)]):
         level = median(values[start:end])
@@ -203,8 +202,7 @@ def _joint(values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStr
 
 
 def _changes(values: Sequence[float], *, least_change: float = LEAST_CHANGE) -> list[int]:
-    """Return the runs at which a level begins, without those between levels that are alike; the
-    most alike are joined first."""
+    """Return the runs at which a level begins; the levels that are most alike are joined first."""
     kept = _without_odd(np.log(np.asarray(values, dtype=np.float64)))
     cuts = segment(kept, _SHORTEST)
     least = float(np.interp(len(values), (_FEW, _MANY), _LEAST_ERRORS))

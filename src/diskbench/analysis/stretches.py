@@ -271,7 +271,7 @@ def _between(measured: Phase, promise: StepPromise | None) -> ExpectedLevel | No
         return None
     for bound in level.bounds:
         near = abs(rate / bound.iops - 1) <= _NEAR_MEAN
-        if near and bound.limit != level.limited_by and bound.limit not in NOT_CAPS:
+        if near and bound.limit not in (level.limited_by, *NOT_CAPS):
             above = tuple(b for b in level.bounds if b.iops >= bound.iops)
             return _at(level, bound.iops, promise.expected).model_copy(
                 update={"limited_by": bound.limit, "bounds": above}

@@ -27,7 +27,6 @@ LEAST_S = 600
 LEAST_RUNS = 10
 _Z = 1.96
 _SPELL = 10
-_TOGETHER = 1.0
 
 
 def kept_seconds(values: Floats, promised: float) -> KeptSeconds | None:
@@ -64,7 +63,9 @@ def share_of_runs(ratios: Sequence[float], designed: float | None) -> Kept | Non
         return None
     below = np.asarray(ratios) < AT_LEAST
     kept = int(below.size - below.sum())
-    low, high = _interval(kept / below.size, min(_independent(below) * _whole(below), below.size))
+    # runs of which none is below are not spells of seconds: each counts
+    spells = _independent(below) if below.any() else below.size
+    low, high = _interval(kept / below.size, min(spells, below.size))
     return Kept(
         unit="runs",
         of=int(below.size),
@@ -74,11 +75,6 @@ def share_of_runs(ratios: Sequence[float], designed: float | None) -> Kept | Non
         worst=longest(below),
         designed=designed,
     )
-
-
-def _whole(below: NDArray[np.bool_]) -> float:
-    """Runs of which none is below are not spells of seconds: each counts."""
-    return _TOGETHER if below.any() else float(_SPELL)
 
 
 def _independent(below: NDArray[np.bool_]) -> float:

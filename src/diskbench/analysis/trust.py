@@ -98,7 +98,12 @@ _UNKNOWN_BLOCK = 1 << 62
 
 def headline_step(loads: Sequence[ListedStep]) -> ListedStep | None:
     """Return the step that stands for a run; of equal ones the first. None without a step."""
-    return max(loads, key=_load_weight, default=None)
+
+    def weight(load: ListedStep) -> tuple[bool, int, float]:
+        rate = load.iops if load.iops is not None else load.bytes_per_s
+        return load.is_random, -(load.block_bytes or _UNKNOWN_BLOCK), rate or 0.0
+
+    return max(loads, key=weight, default=None)
 
 
 def of_trial(headlines: Sequence[Headline]) -> Headline | None:
@@ -112,11 +117,6 @@ def of_trial(headlines: Sequence[Headline]) -> Headline | None:
     known = [headline.trust for headline in of_level if headline.trust is not None]
     is_judged = all(headline.trust is not None for headline in alike)
     return replace(middle, trust=over_runs(known) if is_judged else None)
-
-
-def _load_weight(load: ListedStep) -> tuple[bool, int, float]:
-    rate = load.iops if load.iops is not None else load.bytes_per_s
-    return load.is_random, -(load.block_bytes or _UNKNOWN_BLOCK), rate or 0.0
 
 
 _PART = 3

@@ -107,8 +107,7 @@ def retarget(
 def _with_options(
     file: Sections, options: Iterable[tuple[str, str]]
 ) -> tuple[Sections, tuple[JobChange, ...]]:
-    """The file with these options in every job: a value that a job has is replaced; a
-    missing option is put first."""
+    """The file with these options in every job; a missing one is put first."""
     wanted = {ALIASES.get(key, key): JobOption(key=key, value=value) for key, value in options}
     missing = {name for name in wanted for job in jobs(file) if job.get(name) is None}
     added = tuple(option for name, option in wanted.items() if name in missing)

@@ -145,8 +145,7 @@ def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
-    """What the process of these lines reports; the results of several where their heads were left
-    out."""
+    """What the process of these lines reports; several where their heads were left out."""
     head, reports = TextHead(), TextReports()
     local: dict[str, str] = {}
     for line in lines:

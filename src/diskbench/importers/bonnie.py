@@ -140,8 +140,7 @@ def _tables(text: str, where: str) -> Iterator[_Result]:
 
 
 def _table_cells(line: str) -> list[str]:
-    """The cells of a line of figures: a name, a size, and a rate and a share for each phase. Empty
-    for any other line."""
+    """The name, the size, and the rate and share of each phase in a line; empty for any other."""
     cells = line.split()
     at = next((i for i in range(1, min(len(cells), 5)) if _SIZE.fullmatch(cells[i])), 0)
     if not at or not all(_FIGURE.fullmatch(cell) for cell in cells[at + 1 :]):

@@ -92,7 +92,7 @@ def checked(
             target = target.model_copy(update={"path": scratch})
         rendered = (profile, overrides, _context(target))
         # A single mistake is reported by the stage that finds it.
-        faults = [] if profile.is_template else mistakes(*rendered, target)
+        faults = () if profile.is_template else tuple(mistakes(*rendered, target))
         if len(faults) > 1:
             listed = "\n  ".join(faults[:_MOST])
             more = f"\n  and {len(faults) - _MOST} more" if len(faults) > _MOST else ""

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from diskbench.analysis.time_share import share_of_runs
+from diskbench.model.comparison import Metric
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
@@ -101,7 +102,7 @@ def _metric(
     return {"key": name, "title": METRIC_TITLES[name], "lines": lines, "charts": charts}
 
 
-def _bars(by_metric: Mapping[str, Sequence[MetricHistory]]) -> list[PageChart]:
+def _bars(by_metric: Mapping[Metric, Sequence[MetricHistory]]) -> list[PageChart]:
     """The rates of all steps of a configuration that was measured once: it has no course."""
 
     def spread(track: MetricHistory) -> Spread:

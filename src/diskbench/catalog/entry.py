@@ -26,11 +26,7 @@ from diskbench.catalog.sourced_figures import (
     Tiers,
     TimeShare,
 )
-from diskbench.catalog.yaml_loader import (
-    LIMITS,
-    catalogues,
-    shipped_book,
-)
+from diskbench.catalog.yaml_loader import LIMITS, catalogues, shipped_book
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.plugins import working

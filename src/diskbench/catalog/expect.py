@@ -29,14 +29,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.books import Books
 from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.machine import MachineLimits, machine_of
-from diskbench.catalog.path import (
-    Cache,
-    Case,
-    Path,
-    disk_gates,
-    tightest,
-    without_cache,
-)
+from diskbench.catalog.path import Cache, Case, Path, disk_gates, tightest, without_cache
 from diskbench.model.expectation import (
     LIMIT_WORDS,
     Bound,

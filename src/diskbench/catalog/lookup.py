@@ -122,9 +122,7 @@ def custom_limits(
     """Return the limits of a disk in no catalogue (`CUSTOM`): only those given. `io_kib` is the
     largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
     pool = SharedLimits(
-        "both",
-        Allowance(iops) if iops else None,
-        Allowance(mib_per_s * MIB) if mib_per_s else None,
+        "both", Allowance(iops) if iops else None, Allowance(mib_per_s * MIB) if mib_per_s else None
     )
     accounting = IoAccounting(io_kib * KIB) if io_kib else OWN_ACCOUNTING
     return DiskLimits(CUSTOM, size_gib, (pool,), accounting)

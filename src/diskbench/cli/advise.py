@@ -50,12 +50,10 @@ def advise(
         float, typer.Option("--size", metavar="GIB", help="What it must hold, in GiB (2^30).")
     ],
     iops: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Blocks a second.", rich_help_panel=_LOAD),
+        float | None, typer.Option(metavar="N", help="Blocks a second.", rich_help_panel=_LOAD)
     ] = None,
     mb_per_s: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="MB/s (10^6 bytes).", rich_help_panel=_LOAD),
+        float | None, typer.Option(metavar="N", help="MB/s (10^6 bytes).", rich_help_panel=_LOAD)
     ] = None,
     block: Annotated[
         str | None,

@@ -14,9 +14,7 @@ from diskbench.settings import Settings, load_settings
 FORMAT = 1
 
 
-def config(
-    output: TableOrJson = "table",
-) -> None:
+def config(output: TableOrJson = "table") -> None:
     """Print each setting, its value, and where it came from; passwords are never shown.
 
     Flag > DISKBENCH_* environment > ./diskbench.toml > the user's config.toml > default.

@@ -46,9 +46,7 @@ app = typer.Typer(
 )
 
 
-def _set_up_events(
-    log_format: Literal["human", "json"] | None,
-) -> Literal["human", "json"] | None:
+def _set_up_events(log_format: Literal["human", "json"] | None) -> Literal["human", "json"] | None:
     from diskbench.cli.messages import set_up
 
     set_up(log_format)

@@ -13,11 +13,7 @@ from diskbench.errors import StoreUnavailable
 from diskbench.model.campaign import FINAL, CellState, MatrixStatus
 from diskbench.report.assemble.report_view import rows_of_replicates
 from diskbench.report.terminal.screen import GuardedLive, print_trimmed, screen
-from diskbench.report.terminal.status_text import (
-    LISTED,
-    matrix_end,
-    matrix_table,
-)
+from diskbench.report.terminal.status_text import LISTED, matrix_end, matrix_table
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.where import Filter

@@ -19,12 +19,7 @@ from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.stores import database as opened_database
 from diskbench.cli.terminal import TableOrJson
-from diskbench.engine.matrix.campaign import (
-    check_outlook,
-    check_prices,
-    check_running,
-    retry_cells,
-)
+from diskbench.engine.matrix.campaign import check_outlook, check_prices, check_running, retry_cells
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import InvalidValue
@@ -191,9 +186,7 @@ def retry(
 
 
 def cancel(
-    matrix: Which = None,
-    database_url: DatabaseUrl = None,
-    evidence_url: EvidenceUrl = None,
+    matrix: Which = None, database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None
 ) -> None:
     """Stop all cells of a matrix and give everything back."""
     campaign = find_campaign(opened_database(database_url), matrix)

@@ -14,13 +14,7 @@ from rich.table import Table
 from diskbench.cli import completion
 from diskbench.cli.recorded import load_of
 from diskbench.cli.terminal import TableOrJson
-from diskbench.engine.profile_jobs import (
-    built,
-    checked,
-    difference,
-    total_s,
-    typed_target,
-)
+from diskbench.engine.profile_jobs import built, checked, difference, total_s, typed_target
 from diskbench.errors import InvalidValue
 from diskbench.fio.offered import STAND_IN_IOPS, stand_in
 from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
@@ -145,8 +139,7 @@ def render(
 
 def from_load(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A recorded load, as `advise --load` takes it."),
+        Path, typer.Argument(metavar="FILE", help="A recorded load, as `advise --load` takes it.")
     ],
     device: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which device of the recorded load.")
@@ -160,11 +153,7 @@ def from_load(
 
 
 def validate(
-    name: Name,
-    device: Device = None,
-    size: Size = None,
-    settings: Set = None,
-    allow: Allow = None,
+    name: Name, device: Device = None, size: Size = None, settings: Set = None, allow: Allow = None
 ) -> None:
     """Check a profile: template, parameters, safety, and each job file with fio --parse-only."""
     profile = find_profile(name)

@@ -27,10 +27,7 @@ def regressions(
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
-    metric: Annotated[
-        Metric,
-        typer.Option(help="The figure to follow."),
-    ] = "iops",
+    metric: Annotated[Metric, typer.Option(help="The figure to follow.")] = "iops",
     pool: Annotated[
         list[str] | None,
         typer.Option(

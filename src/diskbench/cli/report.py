@@ -112,8 +112,7 @@ def report(
         return
     if include_emulated:
         raise InvalidValue(
-            "--include-emulated needs --post",
-            advice="name the post: --post iaas-2018 --chart list",
+            "--include-emulated needs --post", advice="name the post: --post iaas-2018 --chart list"
         )
     if axis is not None and chart is None:
         raise InvalidValue(

@@ -15,12 +15,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
 from diskbench.model.run import Run
-from diskbench.results.pruning import (
-    RunPruning,
-    delete_with_evidence,
-    due_runs,
-    runs_to_delete,
-)
+from diskbench.results.pruning import RunPruning, delete_with_evidence, due_runs, runs_to_delete
 from diskbench.results.pruning import prune as prune_logs
 from diskbench.store.evidence_place import check_named, foreign_stores, foreign_words
 from diskbench.units import counted, format_bytes, parse_duration_s

@@ -39,8 +39,7 @@ def list_(
         ),
     ] = None,
     wide: Annotated[
-        bool,
-        typer.Option("--wide", help="Print all columns, even if lines become long."),
+        bool, typer.Option("--wide", help="Print all columns, even if lines become long.")
     ] = False,
     output: Shown = "table",
     database_url: DatabaseUrl = None,

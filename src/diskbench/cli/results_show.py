@@ -258,10 +258,7 @@ def _print_set(
 
 
 def hint(
-    as_disk: str | None,
-    as_machine: str | None,
-    promise: str | None,
-    measured_on: str | None = None,
+    as_disk: str | None, as_machine: str | None, promise: str | None, measured_on: str | None = None
 ) -> Hint | None:
     """What was typed of a disk that diskbench did not rent, checked; None where nothing was."""
     if as_disk is None and as_machine is None and promise is None and measured_on is None:

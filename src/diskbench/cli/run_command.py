@@ -74,10 +74,7 @@ def provider_in(arguments: Sequence[str]) -> str | None:
 
 
 def with_run_options(
-    command: Callable[..., None],
-    arguments: Sequence[str],
-    *,
-    more: Callable[..., None],
+    command: Callable[..., None], arguments: Sequence[str], *, more: Callable[..., None]
 ) -> TypedCommand:
     """`command`, which takes all options by their names, with the options that `run` has for the
     provider named in `arguments`, and those of `more`. Raises UnknownName for an unknown

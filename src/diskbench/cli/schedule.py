@@ -84,8 +84,7 @@ def add(
     budget: Annotated[
         float | None,
         typer.Option(
-            metavar="USD",
-            help="Cost limit of each due time in US dollars (default: the file's).",
+            metavar="USD", help="Cost limit of each due time in US dollars (default: the file's)."
         ),
     ] = None,
     assume_price: AssumePrice = None,

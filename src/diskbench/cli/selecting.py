@@ -157,10 +157,7 @@ Until = Annotated[
 
 
 def asked(
-    names: Sequence[str] | None,
-    filters: Sequence[str] | None,
-    since: str | None,
-    until: str | None,
+    names: Sequence[str] | None, filters: Sequence[str] | None, since: str | None, until: str | None
 ) -> Selection:
     """The selection that was typed."""
     return Selection(tuple(names or ()), tuple(filters or ()), since, until)

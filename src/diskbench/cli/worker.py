@@ -43,8 +43,7 @@ def worker(
         typer.Option(metavar="NAME", help="Its name in 'diskbench status' (default: its host)."),
     ] = None,
     drain: Annotated[
-        bool,
-        typer.Option("--drain", help="On SIGTERM, finish its own cells before it ends."),
+        bool, typer.Option("--drain", help="On SIGTERM, finish its own cells before it ends.")
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,

@@ -278,8 +278,7 @@ class Matrix(Frozen):
         None, ge=0, description="Seed of the random order; a new one is drawn without it."
     )
     reuse_host: Flag = Field(
-        default=False,
-        description="Cells of one provider, region and instance type share one VM.",
+        default=False, description="Cells of one provider, region and instance type share one VM."
     )
     route: str | None = Field(
         None, description="The route of all cells that do not name their own."

@@ -169,10 +169,7 @@ class RentSpec(Frozen):
     placement: str | None = option(None, "Placement group to use.", metavar="NAME")
     spot: bool = option(default=False, about="Rent spare capacity, cheaper and revocable.")
     ssh_cidr: str | None = option(
-        None,
-        "Who may reach SSH (default: this machine's address).",
-        metavar="CIDR",
-        in_key="no",
+        None, "Who may reach SSH (default: this machine's address).", metavar="CIDR", in_key="no"
     )
     tags: tuple[tuple[str, str], ...] = option(
         (),

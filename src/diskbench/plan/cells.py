@@ -293,12 +293,7 @@ def _target_spec(asked: Mapping[str, Any]) -> TargetSpec:
             "    diskbench run --host user@host --path /mnt/disk\n"
             "    diskbench run --provider NAME --disk TYPE --size 100",
         )
-    return TargetSpec(
-        kind="directory",
-        path=path,
-        size_bytes=size_bytes,
-        filesystem=filesystem,
-    )
+    return TargetSpec(kind="directory", path=path, size_bytes=size_bytes, filesystem=filesystem)
 
 
 def _named_disks(devices: Sequence[str], identities: Sequence[str]) -> list[NamedDisk]:

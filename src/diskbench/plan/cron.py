@@ -54,10 +54,7 @@ def check_cron(cron: str) -> None:
     fields = cron.split()
     names = _FIELDS.get(len(fields))
     if names is None:
-        raise InvalidValue(
-            f"--cron {cron!r} has {counted(len(fields), 'field')}",
-            advice=_EXAMPLE,
-        )
+        raise InvalidValue(f"--cron {cron!r} has {counted(len(fields), 'field')}", advice=_EXAMPLE)
     for position, (name, field) in enumerate(zip(names, fields, strict=True)):
         alone = ["*"] * len(fields)
         alone[position] = field

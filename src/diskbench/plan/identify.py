@@ -185,12 +185,7 @@ def _size(fit: LikelyDisk) -> float:
 
 
 def _fit(
-    cloud: str,
-    candidate: DiskCandidate,
-    path: Path,
-    levels: Sequence[Level],
-    *,
-    is_fresh: bool,
+    cloud: str, candidate: DiskCandidate, path: Path, levels: Sequence[Level], *, is_fresh: bool
 ) -> LikelyDisk | None:
     limits = candidate.limits
     means = _means(path, levels)

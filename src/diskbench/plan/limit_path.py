@@ -11,14 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.bucket import (
-    LAB_CUT_BYTES,
-    NO_RULE,
-    Allowance,
-    IoAccounting,
-    cut_at,
-    scaled,
-)
+from diskbench.catalog.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, IoAccounting, cut_at, scaled
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
 from diskbench.catalog.expect import path_of
@@ -37,11 +30,7 @@ from diskbench.plan.cells import read_promise
 from diskbench.plugins import known_plugin, network_nvme_models
 from diskbench.units import MIB
 
-CACHES: dict[str, Cache] = {
-    "none": "none",
-    "readonly": "read-only",
-    "readwrite": "read-write",
-}
+CACHES: dict[str, Cache] = {"none": "none", "readonly": "read-only", "readwrite": "read-write"}
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,7 @@ from tests.books import SHIPPED
 from tests.rigs.api_page import documented
 
 import diskbench
-from diskbench.catalog.expect import (
-    Stage,
-    expect_on,
-    path_of,
-    simulate,
-)
+from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Path, promise_gates

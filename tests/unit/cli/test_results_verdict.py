@@ -104,10 +104,7 @@ def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
     [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
 
     assert found["stretches"][0]["iops"] is None
-    assert (found["trust"], [one["code"] for one in found["reasons"]]) == (
-        "with care",
-        ["no-rate"],
-    )
+    assert (found["trust"], [one["code"] for one in found["reasons"]]) == ("with care", ["no-rate"])
 
 
 def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, diskbench):

@@ -41,10 +41,7 @@ IMPORTED: dict[str, tuple[Files, tuple[str, ...]]] = {
         lambda at: bucket_logs(at, 5_400_000, 3000, 300, 2600),
         ("--as-disk", "aws:gp2:100", "--as-machine", "m5.large"),
     ),
-    "gp2-gobonniego": (
-        gobonniego_file,
-        ("--as-disk", "aws:gp2:20", "--as-machine", "c4.xlarge"),
-    ),
+    "gp2-gobonniego": (gobonniego_file, ("--as-disk", "aws:gp2:20", "--as-machine", "c4.xlarge")),
     "gp3-flat": (lambda at: fio_file(at, *QUICK), ("--as-disk", "aws:gp3:100")),
     "st1": (
         lambda at: bucket_logs(at, 1_000_000, 250, 40, 3000, kib=1024),

@@ -243,9 +243,7 @@ def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(
 
 
 @pytest.mark.parametrize("kind", TRIED_AGAIN)
-def test_an_error_of_another_name_that_may_be_over_later_is_tried_again(
-    kind: type[DiskbenchError],
-):
+def test_an_error_of_another_name_that_may_be_over_later_is_tried_again(kind: type[DiskbenchError]):
     """A cloud's own kind of an error, which nobody listed anywhere."""
     renamed = type("OfThatCloud", (kind,), {})
     assert settled(None, problem_of(renamed("none there")))["state"] == "waiting"

@@ -99,11 +99,7 @@ SUMS = st.lists(st.floats(0, 1000), max_size=6)
 
 def priced(usd: float, transactions: float = 0.0) -> CellCost:
     return CellCost(
-        seconds=3600,
-        hourly_usd=usd,
-        known_usd=usd,
-        total_usd=usd,
-        transactions_usd=transactions,
+        seconds=3600, hourly_usd=usd, known_usd=usd, total_usd=usd, transactions_usd=transactions
     )
 
 

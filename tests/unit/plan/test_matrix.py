@@ -204,8 +204,7 @@ def test_what_is_measured_stands_in_the_key(given, key):
 
 def test_cells_that_differ_in_what_no_key_tells_have_different_keys():
     matrix = a_matrix(
-        defaults={"provider": "aws", "disk": "gp2"},
-        axes={"subnet": ["subnet-1", "subnet-2"]},
+        defaults={"provider": "aws", "disk": "gp2"}, axes={"subnet": ["subnet-1", "subnet-2"]}
     )
     first, second = keys(matrix)
     assert first != second

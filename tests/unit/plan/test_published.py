@@ -105,11 +105,7 @@ def matched(name):
             size_gib=size,
             iops=spec.iops,
         )
-        row = {
-            "profile": one.cell.profile,
-            "parameters": {},
-            "instance_type": spec.instance_type,
-        }
+        row = {"profile": one.cell.profile, "parameters": {}, "instance_type": spec.instance_type}
         asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, disk=disk))
         figures = match(asked, load_published()).figures
         assert figures, one.key

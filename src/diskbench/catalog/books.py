@@ -71,10 +71,9 @@ class Books:
 
     def of(self, cloud: str) -> ProviderBook:
         """Return the machines and prices of a provider; empty if it lists none."""
-        book = self._known.get(cloud)
-        if book is None:
-            book = self._known[cloud] = self._read(cloud)
-        return book
+        if cloud not in self._known:
+            self._known[cloud] = self._read(cloud)
+        return self._known[cloud]
 
     def check(self) -> None:
         """Read every file with its overlay. Raises InvalidValue naming the file and every fault."""

@@ -134,12 +134,9 @@ def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
     if ours is None or charge is None:
         return None
     limited = disk_limits(cloud, disk)
-    source = ours.sources[charge.source]
-    return Charge(
-        counting=charge.counted_as(limited.tier if limited else None),
-        price=charge if region == ours.region else None,
-        source=source.words(),
-    )
+    counting = charge.counted_as(limited.tier if limited else None)
+    price, source = charge if region == ours.region else None, ours.sources[charge.source]
+    return Charge(counting, price, source.words())
 
 
 def expected_work(
@@ -153,21 +150,16 @@ def expected_work(
     one of the sizes, at most `requests_per_s`; no requests if the disk's limits are unknown."""
     disk_limits_ = disk_limits(cloud, disk)
     charged = charge_of(cloud, disk, None)
-    works = [
-        Work(
-            requests=min(rate * disk.count, requests_per_s or float("inf")) * seconds,
-            request_bytes=size,
-            seconds=seconds,
-        )
-        for size in request_sizes
-        if disk_limits_ is not None and (rate := _most_per_s(disk_limits_, size)) is not None
-    ]
-    units = charged.counting.units if charged else (lambda _: 1)
-    return max(
-        works,
-        key=lambda work: work.requests * units(work.request_bytes),
-        default=Work(requests=0, request_bytes=0, seconds=seconds),
-    )
+    works, units = list[Work](), charged.counting.units if charged else (lambda _: 1)
+    for size in request_sizes:
+        if disk_limits_ is None:
+            break
+        rates = [_pool_per_s(pool, disk_limits_, size) for pool in disk_limits_.pools]
+        if (rate := max(filter(None, rates), default=None)) is not None:
+            requests = min(rate * disk.count, requests_per_s or math.inf) * seconds
+            works.append(Work(requests=requests, request_bytes=size, seconds=seconds))
+    nothing = Work(requests=0, request_bytes=0, seconds=seconds)
+    return max(works, key=lambda w: w.requests * units(w.request_bytes), default=nothing)
 
 
 def done_work(rows: Iterable[Measurement]) -> tuple[Work, ...]:
@@ -195,19 +187,8 @@ def disk_limits(cloud: str, disk: DiskSpec) -> DiskLimits | None:
         return None
 
 
-def _most_per_s(disk: DiskLimits, request_bytes: int) -> float | None:
-    rates = [
-        rate for pool in disk.pools if (rate := _pool_per_s(pool, disk, request_bytes)) is not None
-    ]
-    return max(rates, default=None)
-
-
 def _pool_per_s(pool: SharedLimits, disk: DiskLimits, request_bytes: int) -> float | None:
-    rule = disk.accounting
-    operations, size = rule.ios(request_bytes), rule.bytes(request_bytes)
-    sides = []
-    if pool.iops is not None:
-        sides.append(pool.iops.ceiling / operations)
-    if pool.bytes_per_s is not None and size:
-        sides.append(pool.bytes_per_s.ceiling / size)
+    operations, size = disk.accounting.ios(request_bytes), disk.accounting.bytes(request_bytes)
+    sides = [pool.iops.ceiling / operations] if pool.iops else []
+    sides += [pool.bytes_per_s.ceiling / size] if pool.bytes_per_s and size else []
     return min(sides, default=None)

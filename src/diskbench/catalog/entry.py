@@ -101,10 +101,8 @@ class DiskEntry(Frozen):
             return (self, *past)
         if self.since is None or day >= self.since:
             return (self,)
-        held = [version for version in self.earlier if day <= version.until]
-        if held:
-            return (self._as_of(held[0]),)
-        return (self, *past[:1])
+        held = next((version for version in self.earlier if day <= version.until), None)
+        return (self._as_of(held),) if held else (self, *past[:1])
 
     def _as_of(self, before: EarlierLimits) -> DiskEntry:
         changed = {**before.changed(), "source": before.source, "until": before.until}
@@ -163,15 +161,12 @@ class Catalogue(ProviderFile):
     def named(self, typed: str) -> str:
         """Return the disk type that was typed in another case or by another name (`Premium SSD`);
         the text itself if it is none."""
-        wanted = typed.casefold()
-        return next(
-            (
-                name
-                for name, entry in self.disks.items()
-                if wanted in (name.casefold(), *(other.casefold() for other in entry.names))
-            ),
-            typed,
-        )
+        called = {
+            other.casefold(): name
+            for name, entry in reversed(self.disks.items())
+            for other in (name, *entry.names)
+        }
+        return called.get(typed.casefold(), typed)
 
     def disk(self, disk_type: str) -> DiskEntry:
         """Return a disk type by its name. Raises UnknownName."""

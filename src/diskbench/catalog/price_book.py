@@ -116,24 +116,16 @@ class PriceBook(ProviderFile):
         prices: none of the shipped region is taken for another's."""
         shipped = self.regions.get(region, RegionPrices())
         patched = (patch or {}).get("disks", {})
-        disks = {
-            name: self.disks[name] for name in patched if self.disks[name].is_in(patched[name])
-        }
+        own = self.disks
+        disks = {name: own[name] for name in patched if own[name].is_in(patched[name])}
         machines = {key: self.machines[key] for key in (patch or {}).get("machines", {})}
-        return self.model_copy(
-            update={
-                "region": region,
-                "machines": shipped.machines | machines,
-                "disks": shipped.disks | disks,
-            }
-        )
+        known = {"machines": shipped.machines | machines, "disks": shipped.disks | disks}
+        return self.model_copy(update={"region": region, **known})
 
     def machine_hourly_usd(self, machine_type: str, region: str | None = None) -> float | None:
         """The price of a machine an hour in a region, this file's unless given; None where none is
         known."""
-        if region is not None and region != self.region:
-            return None
-        priced = self.machine_price(machine_type)
+        priced = self.machine_price(machine_type) if region in (None, self.region) else None
         return priced[0] if priced else None
 
     def disk_hourly_usd(

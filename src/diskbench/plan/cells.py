@@ -23,7 +23,6 @@ from diskbench.units import GIB, counted, parse_duration_s
 
 _LONGEST_WAIT_S = 30 * 86400
 """The longest time that --if-busy accepts; for longer ones there is `wait`. Our choice."""
-_TOO_MANY = "is more than diskbench plans"
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 
 
@@ -57,10 +56,11 @@ def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell
         ("--replicates", replicates, REPLICATES),
     ):
         if not 1 <= count <= most:
-            is_none = count < 1
             raise InvalidValue(
-                f"{name} {count:,} {'measures nothing' if is_none else _TOO_MANY}",
-                advice="give 1 or more" if is_none else f"at most {most:,}",
+                f"{name} {count} measures nothing"
+                if count < 1
+                else f"{name} {count:,} is more than diskbench plans",
+                advice="give 1 or more" if count < 1 else f"at most {most:,}",
                 field=field_of(name),
             )
     if (count := replicates * max(len(hosts), 1)) > CELLS:

@@ -13,6 +13,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, available_timezones
 
 from croniter import croniter
@@ -83,25 +84,15 @@ def check_zone(name: str) -> ZoneInfo:
 def due(cron: str, zone: str, after: datetime, until: datetime, *, most: int) -> list[datetime]:
     """Return the due times after `after` up to and including `until`, in the timezone, oldest
     first; at most the newest `most`. Times that occur twice are included twice."""
-    times: deque[datetime] = deque(maxlen=most)
     end = until.astimezone(UTC)  # two times of one timezone compare by what the clock shows
-    for moment in _rings(cron, zone, after):
-        if moment > end:
-            break
-        times.append(moment)
-    return list(times)
+    times = takewhile(lambda moment: moment <= end, _rings(cron, zone, after))
+    return list(deque(times, maxlen=most))
 
 
 def upcoming(cron: str, zone: str, after: datetime, count: int) -> list[datetime]:
     """Return the next `count` due times in the timezone, without repeats."""
-    times: list[datetime] = []
-    for moment in _rings(cron, zone, after):
-        if comes_again(cron, moment):
-            continue
-        times.append(moment)
-        if len(times) == count:
-            break
-    return times
+    rings = _rings(cron, zone, after)
+    return list(islice((moment for moment in rings if not comes_again(cron, moment)), count))
 
 
 def comes_again(cron: str, moment: datetime) -> bool:
@@ -147,15 +138,10 @@ def becomes(
     """Return `queued` for an occurrence that is handled `now`, to start as soon as possible, or
     `skipped` with the reason. `busy` says with which earlier occurrence the schedule is busy."""
     shown = due.astimezone(ZoneInfo(zone))
-    late = now - due > LATE
     if paused:
         return "skipped", "the schedule was paused"
     if comes_again(cron, shown):
         return "skipped", f"the clock was set back, so {shown:%H:%M} occurred again"
-    if late and not schedule.backfill:
-        return "skipped", "no worker was running then"
-    if late:
-        return "queued", "no worker was running then"
-    if busy and schedule.overlap == "skip":
-        return "skipped", busy
-    return "queued", busy
+    if now - due > LATE:
+        return "queued" if schedule.backfill else "skipped", "no worker was running then"
+    return "skipped" if busy and schedule.overlap == "skip" else "queued", busy

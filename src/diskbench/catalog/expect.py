@@ -26,9 +26,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.books import Books
-from diskbench.catalog.lookup import DiskLimits, limits
-from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.lookup import DiskLimits
+from diskbench.catalog.machine import MachineLimits
 from diskbench.catalog.path import Cache, Case, Path, disk_gates, tightest, without_cache
 from diskbench.model import expectation
 from diskbench.model.expectation import Bound, Expectation, ExpectedLevel, LimitName, Load
@@ -227,31 +226,13 @@ def _drains(path: Path, costs: Sequence[float], rate: float) -> list[float]:
     return [drain if drain > base * 1e-9 else 0.0 for drain, base in drains]
 
 
-def course_frame(
-    books: Books,
-    provider: str,
-    disk: str,
-    size_gib: float,
-    load: Load,
-    *,
-    seconds: float,
-    iops: float | None = None,
-    throughput: float | None = None,
-    instance_type: str | None = None,
-    credit: float = 1.0,
-    time_scale: float = 1.0,
-) -> pl.DataFrame:
+def course_frame(path: Path, load: Load, *, seconds: float, credit: float) -> pl.DataFrame:
     """Return one row per stretch of time with a constant rate; docs/api.md lists the columns.
-
-    `credit` is the initial fill of the buckets (1 is full). Raises UnknownName, InvalidValue.
-    """
+    `credit` is the initial fill of the buckets (1 is full)."""
     import polars as pl
 
-    machine = machine_of(books, provider, instance_type, disk)
-    disk_limits = limits(provider, disk, size_gib, iops, throughput)
-    path = path_of(disk_limits, machine, time_scale=time_scale)
     held = [balance * credit for balance in path.full()]
-    course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
+    legs = simulate(path, [Stage(load, seconds=seconds)], credit=held).legs
     rows = [
         (
             leg.start_s,
@@ -260,7 +241,7 @@ def course_frame(
             leg.bytes_per_s,
             leg.limited_by and expectation.LIMIT_WORDS[leg.limited_by],
         )
-        for leg in course.legs
+        for leg in legs
         if not math.isinf(leg.iops)
     ]
     numbers = dict.fromkeys(("start_s", "end_s", "iops", "bytes_per_s"), pl.Float64)

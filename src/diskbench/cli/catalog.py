@@ -24,7 +24,7 @@ from diskbench.catalog.listing import (
 )
 from diskbench.catalog.yaml_loader import check_catalogue
 from diskbench.cli import completion
-from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.report.terminal.catalog_text import (
     disk_table,
@@ -40,18 +40,18 @@ FORMAT = 1
 
 Cloud = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--provider",
-        metavar="NAME",
-        help="Only what this provider rents out.",
+        "NAME",
+        "Only what this provider rents out.",
         autocompletion=completion.providers_with_catalogue,
     ),
 ]
 Refresh = Annotated[
     bool,
-    typer.Option(
+    option(
         "--refresh",
-        help="First ask the clouds (or --provider) for limits and prices, and keep what they say.",
+        "First ask the clouds (or --provider) for limits and prices, and keep what they say.",
     ),
 ]
 
@@ -60,10 +60,8 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "
     """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
     _open(cloud, refresh=refresh)
     disks_shown = [row for row in disk_entries() if cloud in (None, row[0])]
-    by_cloud = {
-        name: list(of_cloud)
-        for name, of_cloud in groupby(parts(cloud), key=lambda part: part.cloud)
-    }
+    grouped = groupby(parts(cloud), key=lambda part: part.cloud)
+    by_cloud = {name: list(of_cloud) for name, of_cloud in grouped}
     if output == "table":
         _print(disk_table(disks_shown) if disks_shown else ())
         for number, (name, cloud_parts) in enumerate(by_cloud.items()):
@@ -76,10 +74,7 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "
         sources_of_entry = {key: sources[key].model_dump() for key in entry.sources()}
         figures = entry.model_dump(exclude_defaults=True)
         rows.append({"cloud": of_cloud, "type": name, **figures, "sources": sources_of_entry})
-    parts_by_cloud = {
-        name: [_part(part) for part in cloud_parts] for name, cloud_parts in by_cloud.items()
-    }
-    _print_json("disks", rows, **parts_by_cloud)
+    _print_json("disks", rows, **{name: list(map(_part, of)) for name, of in by_cloud.items()})
 
 
 def instances(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
@@ -98,9 +93,8 @@ def prices(
     cloud: Cloud = None,
     region: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this region, and --refresh for it (default: that of the shipped prices).",
+        option(
+            "NAME", "Only this region, and --refresh for it (default: that of the shipped prices)."
         ),
     ] = None,
     refresh: Refresh = False,
@@ -114,20 +108,13 @@ def prices(
     elif rows:
         _print(price_table(rows))
     else:
-        raise InvalidValue(
-            f"no price is known in {region or cloud}",
-            advice=f"ask for them: {refresh_command(region)}"
-            if region
-            else "name another --provider",
-        )
+        ask = f"ask for them: {refresh_command(region)}" if region else "name another --provider"
+        raise InvalidValue(f"no price is known in {region or cloud}", advice=ask)
 
 
 def show(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help="A disk type, a tier, a machine or another part: gp2, P10."
-        ),
+        str, argument("NAME", "A disk type, a tier, a machine or another part: gp2, P10.")
     ],
     refresh: Refresh = False,
     output: TableOrJson = "table",
@@ -149,12 +136,8 @@ def _open(cloud: str | None, *, refresh: bool, region: str | None = None) -> Boo
     if not refresh:
         return refreshed_catalogue.open_books()
     failures: list[DiskbenchError] = []
-    if cloud:
-        clouds: tuple[str, ...] = (cloud,)
-    elif region:
-        clouds = refreshed_catalogue.refreshable_in(region)
-    else:
-        clouds = refreshed_catalogue.refreshable()
+    in_region = () if cloud or not region else refreshed_catalogue.refreshable_in(region)
+    clouds = (cloud,) if cloud else in_region or refreshed_catalogue.refreshable()
     for name in clouds:
         try:
             overlay, path = refreshed_catalogue.refresh(name, region)
@@ -162,9 +145,8 @@ def _open(cloud: str | None, *, refresh: bool, region: str | None = None) -> Boo
             typer.echo(f"{name}: {error.message}", err=True)
             failures.append(error)
         else:
-            typer.echo(
-                f"{name} {overlay.region}: as of {overlay.made_on}, kept in {path}", err=True
-            )
+            kept = f"{overlay.region}: as of {overlay.made_on}, kept in {path}"
+            typer.echo(f"{name} {kept}", err=True)
     # Few people are logged in to all clouds: when one answered, other failures are only printed.
     if len(failures) == len(clouds):
         raise failures[0]
@@ -183,7 +165,6 @@ def _part(item: CatalogItem) -> dict[str, Any]:
 
 
 def _print_json(name: str, rows: list[Any], **more: list[Any]) -> None:
-    document = {"format": FORMAT, name: rows} | {
-        key: values for key, values in more.items() if values
-    }
+    others = {key: values for key, values in more.items() if values}
+    document = {"format": FORMAT, name: rows, **others}
     print_json(json.dumps(document, indent=2, ensure_ascii=False))

@@ -71,12 +71,8 @@ def print_matrix_status(database: sa.Engine, status: MatrixStatus, output: Outpu
     if output == "json":
         print_json(status.model_dump_json(indent=2))
         return
-
-    console = screen()
-    if status.state == "done":
-        print_trimmed(console, _end(database, status, console.width))
-    else:
-        print_trimmed(console, _table(status))
+    console, is_over = screen(), status.state == "done"
+    print_trimmed(console, _end(database, status, console.width) if is_over else _table(status))
 
 
 def _end(database: sa.Engine, status: MatrixStatus, width: int) -> RenderableType:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
-
+from diskbench.cli.terminal import argument
 from diskbench.errors import UnknownName
 from diskbench.store.document import model_schema, results_schema
 
@@ -30,18 +29,14 @@ DOCUMENTS = ("results", *MODELS)
 
 
 def schema(
-    document: Annotated[
-        str, typer.Argument(metavar="DOCUMENT", help=f"Which document: {', '.join(DOCUMENTS)}.")
-    ],
+    document: Annotated[str, argument("DOCUMENT", f"Which document: {', '.join(DOCUMENTS)}.")],
 ) -> None:
     """Print the JSON schema of a document."""
     if document not in DOCUMENTS:
         raise UnknownName("document", document, DOCUMENTS)
-    print(json.dumps(_schema(document), indent=2))
-
-
-def _schema(document: str) -> dict[str, Any]:
     if document == "results":
-        return results_schema()
-    module, name = MODELS[document]
-    return model_schema(getattr(importlib.import_module(module), name), document)
+        shown = results_schema()
+    else:
+        module, name = MODELS[document]
+        shown = model_schema(getattr(importlib.import_module(module), name), document)
+    print(json.dumps(shown, indent=2))

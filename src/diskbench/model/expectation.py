@@ -36,15 +36,9 @@ class Promise(Frozen):
 
 
 LimitName = Literal[
-    "disk-iops",
-    "disk-throughput",
-    "vm-iops",
-    "vm-throughput",
-    "vm-cached-iops",
-    "vm-cached-throughput",
-    "latency",
-    "offered",
-]
+    "disk-iops", "disk-throughput", "vm-iops", "vm-throughput", "vm-cached-iops",
+    "vm-cached-throughput", "latency", "offered",
+]  # fmt: skip
 """`latency` is queue depth over latency; `offered` is the rate to which the job limits its own
 load."""
 

@@ -28,13 +28,9 @@ _FIELDS = {
     6: ("second", "minute", "hour", "day of month", "month", "day of week"),
 }
 _RANGES = {
-    "second": "0-59",
-    "minute": "0-59",
-    "hour": "0-23",
-    "day of month": "1-31 or L",
-    "month": "1-12 or jan-dec",
-    "day of week": "0-7 (0 and 7 are Sunday) or mon-sun",
-}
+    "second": "0-59", "minute": "0-59", "hour": "0-23", "day of month": "1-31 or L",
+    "month": "1-12 or jan-dec", "day of week": "0-7 (0 and 7 are Sunday) or mon-sun",
+}  # fmt: skip
 _NAMED = {"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"}
 _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 """An expression without a year comes after any day or after none."""

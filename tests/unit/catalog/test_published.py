@@ -57,21 +57,14 @@ def only(figure_id: str):
 
 def test_every_table_of_the_five_posts_is_there_whole():
     assert Counter((f.seed, f.table) for f in FIGURES) == {
-        ("iaas-2018", "results"): 12 * 3,
-        ("iaas-2018", "bonnie"): 2 * 3,
-        ("iaas-2018", "azure-caching"): 1,
-        ("iaas-2018", "before-the-fall"): 3,
-        ("iaas-2018", "after-the-fall"): 3,
-        ("iaas-2018", "freenas-local"): 1,
-        ("azure-caching", "latencies"): 11 * 3,
-        ("ebs-types", "m3.medium-read"): 7 * 2,
-        ("ebs-types", "m3.medium-write"): 7,
-        ("ebs-types", "c3.8xlarge-read"): 7 * 2,
-        ("ebs-types", "c3.8xlarge-write"): 7,
-        ("san-vs-local", "stated"): 6,
-        ("san-vs-local", "aberrant"): 2,
-        ("ebs-fio", "fio"): 4,
-    }
+        ("iaas-2018", "results"): 12 * 3, ("iaas-2018", "bonnie"): 2 * 3,
+        ("iaas-2018", "azure-caching"): 1, ("iaas-2018", "before-the-fall"): 3,
+        ("iaas-2018", "after-the-fall"): 3, ("iaas-2018", "freenas-local"): 1,
+        ("azure-caching", "latencies"): 11 * 3, ("ebs-types", "m3.medium-read"): 7 * 2,
+        ("ebs-types", "m3.medium-write"): 7, ("ebs-types", "c3.8xlarge-read"): 7 * 2,
+        ("ebs-types", "c3.8xlarge-write"): 7, ("san-vs-local", "stated"): 6,
+        ("san-vs-local", "aberrant"): 2, ("ebs-fio", "fio"): 4,
+    }  # fmt: skip
 
 
 def test_ids_are_unique_and_begin_with_their_post():

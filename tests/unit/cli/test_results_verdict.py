@@ -141,15 +141,12 @@ def test_the_word_of_an_owner_stands_where_no_catalogue_knows_the_disk(tmp_path,
 @pytest.mark.parametrize(
     "words",
     [
-        ("--as-disk", "gp2:20"),
-        ("--as-disk", "aws:gp2:much"),
-        ("--as-disk", "aws:no-such:20"),
+        ("--as-disk", "gp2:20"), ("--as-disk", "aws:gp2:much"), ("--as-disk", "aws:no-such:20"),
         ("--as-disk", "azure:Premium_LRS:256:cache=perhaps"),
-        ("--as-disk", "aws:gp2:20:colour=red"),
-        ("--as-machine", "c4.xlarge"),
+        ("--as-disk", "aws:gp2:20:colour=red"), ("--as-machine", "c4.xlarge"),
         ("--promise", "iops=fast"),
     ],
-)
+)  # fmt: skip
 def test_a_disk_that_nobody_knows_is_refused_before_anything_is_kept(tmp_path, diskbench, words):
     log(tmp_path, flat(100, 100, Noise(sd=0.0), seed=1), iops=1)
 

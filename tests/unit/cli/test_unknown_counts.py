@@ -13,13 +13,9 @@ from diskbench.cli import main
 CASES = Path(__file__).parents[2] / "cases/imports"
 COUNTS = ("ios", "bytes", "runtime_ns")
 EMPTY = {
-    "char-write": {*COUNTS, "iops"},
-    "block-write": set(),
-    "seeks": {*COUNTS, "bytes_per_s"},
-    "dd": {"ios", "iops"},
-    "sequential_write": set(COUNTS),
-    "rd1": {"ios", "bytes"},
-}
+    "char-write": {*COUNTS, "iops"}, "block-write": set(), "seeks": {*COUNTS, "bytes_per_s"},
+    "dd": {"ios", "iops"}, "sequential_write": set(COUNTS), "rd1": {"ios", "bytes"},
+}  # fmt: skip
 FILES = (
     "bonnie-1.97.txt", "dd-last-line.txt", "perfkitbenchmarker_results.json", "vdbench-50407.txt",
 )  # fmt: skip

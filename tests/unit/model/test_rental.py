@@ -13,18 +13,12 @@ NAME = "diskbench-one-disk-0"
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        (NAME, True),
-        ("diskbench-one-machine", True),
-        ("diskbench-one-", False),
-        ("diskbench-one", False),
-        ("diskbench-one-disk 0", False),
-        ("diskbench-oneself-disk", False),
-        ("x-diskbench-one-disk", False),
-        ("prod-database", False),
-        ("", False),
-        (None, False),
+        (NAME, True), ("diskbench-one-machine", True), ("diskbench-one-", False),
+        ("diskbench-one", False), ("diskbench-one-disk 0", False),
+        ("diskbench-oneself-disk", False), ("x-diskbench-one-disk", False),
+        ("prod-database", False), ("", False), (None, False),
     ],
-)
+)  # fmt: skip
 def test_a_name_is_that_of_the_lease_and_a_kind(name, ours):
     assert is_named_for("one", name) is ours
 

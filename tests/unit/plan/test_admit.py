@@ -316,21 +316,15 @@ def test_each_attempt_looks_in_the_next_zone_that_is_allowed():
 @pytest.mark.parametrize(
     ("patterns", "route", "does"),
     [
-        (EVERYWHERE, "aws", True),
-        (EVERYWHERE, "vsphere/site-a", True),
-        (("aws",), "aws", True),
-        (("aws",), "aws/site-a", True),
-        (("aws/*",), "aws", True),
-        (("aws/*",), "aws/site-a", True),
-        (("aws",), "azure", False),
+        (EVERYWHERE, "aws", True), (EVERYWHERE, "vsphere/site-a", True), (("aws",), "aws", True),
+        (("aws",), "aws/site-a", True), (("aws/*",), "aws", True),
+        (("aws/*",), "aws/site-a", True), (("aws",), "azure", False),
         (("vsphere/site-a",), "vsphere/site-a", True),
-        (("vsphere/site-a",), "vsphere/site-b", False),
-        (("vsphere/site-a",), "vsphere", False),
+        (("vsphere/site-a",), "vsphere/site-b", False), (("vsphere/site-a",), "vsphere", False),
         (("vsphere/site-?",), "vsphere/site-b", True),
-        (("aws", "vsphere/site-a"), "vsphere/site-a", True),
-        ((), "aws", False),
+        (("aws", "vsphere/site-a"), "vsphere/site-a", True), ((), "aws", False),
     ],
-)
+)  # fmt: skip
 def test_a_worker_serves_the_routes_that_its_patterns_name(patterns, route, does):
     assert serves(patterns, route) is does
 

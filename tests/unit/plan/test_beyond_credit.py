@@ -13,29 +13,19 @@ from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 
 BUCKETS = [
-    ("aws", "gp2", 20, None),
-    ("aws", "gp2", 123, None),
-    ("aws", "gp2", 250, None),
-    ("aws", "gp2", 500, None),
-    ("aws", "gp2", 700, None),
-    ("aws", "st1", 500, None),
-    ("aws", "st1", 1024, "m5.2xlarge"),
-    ("aws", "sc1", 1024, None),
-    ("aws", "gp3", 100, "m5.large"),
-    ("azure", "Premium_LRS", 4, "Standard_D2s_v3"),
+    ("aws", "gp2", 20, None), ("aws", "gp2", 123, None), ("aws", "gp2", 250, None),
+    ("aws", "gp2", 500, None), ("aws", "gp2", 700, None), ("aws", "st1", 500, None),
+    ("aws", "st1", 1024, "m5.2xlarge"), ("aws", "sc1", 1024, None),
+    ("aws", "gp3", 100, "m5.large"), ("azure", "Premium_LRS", 4, "Standard_D2s_v3"),
     ("azure", "Premium_LRS", 32, "Standard_D8s_v5"),
     ("azure", "Premium_LRS", 128, "Standard_D8s_v5"),
     ("azure", "StandardSSD_LRS", 64, "Standard_D8s_v5"),
-]
+]  # fmt: skip
 FLAT = [
-    ("aws", "gp2", 900, None),
-    ("aws", "gp2", 1000, None),
-    ("aws", "gp3", 100, None),
-    ("aws", "io1", 100, None),
-    ("azure", "Standard_LRS", 128, None),
-    ("gcp", "pd-ssd", 100, None),
+    ("aws", "gp2", 900, None), ("aws", "gp2", 1000, None), ("aws", "gp3", 100, None),
+    ("aws", "io1", 100, None), ("azure", "Standard_LRS", 128, None), ("gcp", "pd-ssd", 100, None),
     ("gcp", "pd-standard", 100, None),
-]
+]  # fmt: skip
 
 
 def beyond(

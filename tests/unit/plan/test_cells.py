@@ -46,17 +46,11 @@ def test_a_device_needs_its_identity_typed() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"path": "/a", "device": ("/dev/sdz",), "destroy_data": ("x",)},
-        {"destroy_data": ("x",)},
-        {"runs": 0},
-        {"replicates": -1},
-        {"filesystem": "btrfs"},
-        {"host": ("a", "a")},
-        {"labels": ("no-value",)},
-        {"labels": ("a b=c",)},
-        {"parameters": ("size=1g", "size=2g")},
+        {"path": "/a", "device": ("/dev/sdz",), "destroy_data": ("x",)}, {"destroy_data": ("x",)},
+        {"runs": 0}, {"replicates": -1}, {"filesystem": "btrfs"}, {"host": ("a", "a")},
+        {"labels": ("no-value",)}, {"labels": ("a b=c",)}, {"parameters": ("size=1g", "size=2g")},
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_meant_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidValue):
         cells(a_request(**changes))
@@ -87,18 +81,10 @@ def test_a_promise_is_what_its_owner_expects() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "5000",
-        "iops=",
-        "iops=0",
-        "iops=nan",
-        "iops=inf",
-        "speed=1",
-        "io_kib=32",
-        "iops=5,io_kib=0.5",
-        "iops=5,io_kib=0",
+        "", "5000", "iops=", "iops=0", "iops=nan", "iops=inf", "speed=1", "io_kib=32",
+        "iops=5,io_kib=0.5", "iops=5,io_kib=0",
     ],
-)
+)  # fmt: skip
 def test_a_promise_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match="--promise"):
         cells(a_request(promise=text))

@@ -15,23 +15,13 @@ LARGE = Load(block_bytes=1 << 20, random=False, depth=64)
 LARGE_WRITES = LARGE.model_copy(update={"read_share": 0.0})
 LOADS = {"random": RANDOM, "large": LARGE, "large-writes": LARGE_WRITES}
 DISKS = [
-    ("aws", "gp2", 20),
-    ("aws", "gp2", 123),
-    ("aws", "gp2", 500),
-    ("aws", "gp3", 100),
-    ("aws", "st1", 1024),
-    ("aws", "sc1", 2048),
-    ("azure", "Standard_LRS", 8192),
-    ("azure", "StandardSSD_LRS", 1024),
-    ("azure", "Premium_LRS", 64),
-    ("azure", "Premium_LRS", 128),
-    ("azure", "Premium_LRS", 256),
-    ("azure", "Premium_LRS", 1024),
-    ("azure", "PremiumV2_LRS", 100),
-    ("gcp", "pd-standard", 500),
-    ("gcp", "pd-balanced", 200),
+    ("aws", "gp2", 20), ("aws", "gp2", 123), ("aws", "gp2", 500), ("aws", "gp3", 100),
+    ("aws", "st1", 1024), ("aws", "sc1", 2048), ("azure", "Standard_LRS", 8192),
+    ("azure", "StandardSSD_LRS", 1024), ("azure", "Premium_LRS", 64),
+    ("azure", "Premium_LRS", 128), ("azure", "Premium_LRS", 256), ("azure", "Premium_LRS", 1024),
+    ("azure", "PremiumV2_LRS", 100), ("gcp", "pd-standard", 500), ("gcp", "pd-balanced", 200),
     ("gcp", "pd-ssd", 256),
-]
+]  # fmt: skip
 
 
 def measured(cloud, disk_type, size, *, off=0.01):

@@ -256,17 +256,13 @@ def test_zones_are_kept_and_the_first_is_the_cells():
 @pytest.mark.parametrize(
     "given",
     [
-        {"disk": "gp2"},
-        {"provider": "aws", "zone": "a", "zones": ["b"]},
-        {"provider": "aws", "zones": ["b", "b"]},
-        {"provider": "aws", "size": 20.5},
-        {"provider": "aws", "project": "p"},
-        {"provider": "local", "path": "there"},
+        {"disk": "gp2"}, {"provider": "aws", "zone": "a", "zones": ["b"]},
+        {"provider": "aws", "zones": ["b", "b"]}, {"provider": "aws", "size": 20.5},
+        {"provider": "aws", "project": "p"}, {"provider": "local", "path": "there"},
         {"provider": "ssh", "host": "a", "path": "/x", "disk": "gp2"},
-        {"provider": "aws", "labels": {"a b": 1}},
-        {"provider": "lab", "filesystem": "btrfs"},
+        {"provider": "aws", "labels": {"a b": 1}}, {"provider": "lab", "filesystem": "btrfs"},
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_meant_is_refused(given):
     with pytest.raises(InvalidValue):
         expand(a_matrix(defaults=given), seed=1)

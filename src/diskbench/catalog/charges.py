@@ -27,13 +27,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from diskbench.catalog import sourced_figures
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
-from diskbench.catalog.sourced_figures import (
-    HourlyPrice,
-    ProviderFile,
-    SourcedFigure,
-    SourcedNumber,
-)
 from diskbench.catalog.yaml_loader import CHARGES, shipped_book
 from diskbench.errors import UserError
 from diskbench.model.base import Frozen
@@ -52,7 +47,7 @@ class Work(Frozen):
     seconds: float = Field(ge=0)
 
 
-class Counting(SourcedFigure):
+class Counting(sourced_figures.SourcedFigure):
     """How requests become transactions. `unit_kib` None: each request is one, of any size."""
 
     unit_kib: int | None = None
@@ -76,7 +71,7 @@ class Counting(SourcedFigure):
         return min(transactions, float(self.hourly_cap * max(hours, 1) * disks))
 
 
-class Transactions(SourcedFigure):
+class Transactions(sourced_figures.SourcedFigure):
     """The charge of a disk type: `usd` for each `per` transactions; `tiers` have their own
     counting rules."""
 
@@ -94,13 +89,13 @@ class Transactions(SourcedFigure):
         return transactions / self.per * self.usd
 
 
-class SnapshotPrice(SourcedFigure):
+class SnapshotPrice(sourced_figures.SourcedFigure):
     """The price of the data in a snapshot, a month and GiB."""
 
     per_gib_month: float
 
 
-class Charges(ProviderFile):
+class Charges(sourced_figures.ProviderFile):
     """One provider's file; prices are those of `region`. A `…_minimum` are the seconds that are
     billed at least; `fast_restore` is a snapshot, in a zone, from which disks are loaded before
     they are used."""
@@ -109,11 +104,11 @@ class Charges(ProviderFile):
     kind = "list of charges"
 
     region: str
-    address: HourlyPrice | None = None
-    machine_minimum: SourcedNumber | None = None
-    disk_minimum: SourcedNumber | None = None
+    address: sourced_figures.HourlyPrice | None = None
+    machine_minimum: sourced_figures.SourcedNumber | None = None
+    disk_minimum: sourced_figures.SourcedNumber | None = None
     snapshot: SnapshotPrice | None = None
-    fast_restore: HourlyPrice | None = None
+    fast_restore: sourced_figures.HourlyPrice | None = None
     transactions: dict[str, Transactions] = Field(default_factory=dict)
 
 

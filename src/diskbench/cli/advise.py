@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from diskbench import units
 from diskbench.catalog.books import Books, areas, regions, regions_in
 from diskbench.catalog.cost import no_price_words, priced_region
 from diskbench.catalog.entry import clouds
@@ -32,16 +33,6 @@ from diskbench.report.page.write_report import format_of, write_chart
 from diskbench.report.terminal.advise_text import advice_lines, row_lines
 from diskbench.results.measured_disks import measured_disks
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.units import (
-    KIB,
-    MIB,
-    format_bytes,
-    format_duration_s,
-    format_iops,
-    format_mb_per_s,
-    parse_duration_s,
-    parse_size_bytes,
-)
 
 _load = partial(option, rich_help_panel="The load")
 _where = partial(option, rich_help_panel="Where it is bought")
@@ -186,9 +177,9 @@ def _recorded_demand(
     demand = recorded(found, _gib(size), target)
     most = max(sample.ios for sample in found.samples)
     mean = sum(s.ios * s.seconds for s in found.samples) / found.seconds
-    rate = f"{format_iops(mean)} IOPS on average, {format_iops(most)} at most"
+    rate = f"{units.format_iops(mean)} IOPS on average, {units.format_iops(most)} at most"
     parts = [
-        f"{path.name}, {found.device}: {format_duration_s(found.seconds)}, {rate}",
+        f"{path.name}, {found.device}: {units.format_duration_s(found.seconds)}, {rate}",
         f"{demand.read_share:.0%} reads",
         f"{demand.size_gib:,} GiB",
         *found.notes,
@@ -218,18 +209,18 @@ def _typed_demand(
     if not reads + writes:
         raise InvalidValue(f"--mix {mix!r} is not a mix", advice="write reads and writes, as 70:30")
     load, in_bytes = _typed_load(iops, mb_per_s, block, reads / (reads + writes))
-    seconds = parse_duration_s(for_.removeprefix("burst:"))
+    seconds = units.parse_duration_s(for_.removeprefix("burst:"))
     if not seconds:
         raise InvalidValue("--for 0 is no time", advice="write 24h, 30m or burst:30m")
     target = None if p99 is None else _milliseconds(p99)
     demand = constant(load, gib, seconds, target, in_mb_per_s=in_bytes)
     rate = load.max_per_s or 0.0
-    moved = format_mb_per_s(rate * load.block_bytes)
+    moved = units.format_mb_per_s(rate * load.block_bytes)
     parts = [
-        f"{format_iops(rate)} IOPS of {format_bytes(load.block_bytes)} ({moved} MB/s)",
+        f"{units.format_iops(rate)} IOPS of {units.format_bytes(load.block_bytes)} ({moved} MB/s)",
         f"{load.read_share:.0%} reads",
         f"{gib:,} GiB",
-        "without end" if seconds >= DAY_S else f"{format_duration_s(seconds)} a day",
+        "without end" if seconds >= DAY_S else f"{units.format_duration_s(seconds)} a day",
     ]
     return demand, ", ".join(parts + ([] if p99 is None else [f"p99 below {p99}"]))
 
@@ -241,8 +232,8 @@ def _typed_load(
     for name, value in (("--iops", iops), ("--mb-per-s", mb_per_s)):
         if value is not None and not 0 < value < 1e9:
             raise InvalidValue(f"{name} {value:g} is not a rate", advice="give a number above 0")
-    given = None if block is None else parse_size_bytes(block)
-    if given is not None and not 512 <= given <= 64 * MIB:
+    given = None if block is None else units.parse_size_bytes(block)
+    if given is not None and not 512 <= given <= 64 * units.MIB:
         raise InvalidValue(f"--block {block} is not a block size", advice="give 512 to 64m")
     if iops is None and mb_per_s is None:
         what = "give --iops, --mb-per-s, both, or --load FILE"
@@ -255,13 +246,13 @@ def _typed_load(
                 f"{mb_per_s:,g}",
                 advice="two of the three say the third: leave one out",
             )
-        if not 512 <= made <= 64 * MIB:
+        if not 512 <= made <= 64 * units.MIB:
             raise InvalidValue(
                 f"--mb-per-s {mb_per_s:,g} with --iops {iops:,g} are blocks of {made:,.0f} bytes",
                 advice="give figures that make blocks of 512 to 64m",
             )
         given = given or round(made)
-    size = given or (4 * KIB if iops is not None else MIB)
+    size = given or (4 * units.KIB if iops is not None else units.MIB)
     rate = (mb_per_s or 0.0) * 1e6 / size if iops is None else iops
     return Load(block_bytes=size, read_share=read_share, max_per_s=rate), iops is None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 from diskbench.cli.terminal import argument
 from diskbench.errors import UnknownName
@@ -34,9 +34,11 @@ def schema(
     """Print the JSON schema of a document."""
     if document not in DOCUMENTS:
         raise UnknownName("document", document, DOCUMENTS)
+    print(json.dumps(_schema(document), indent=2))
+
+
+def _schema(document: str) -> dict[str, Any]:
     if document == "results":
-        shown = results_schema()
-    else:
-        module, name = MODELS[document]
-        shown = model_schema(getattr(importlib.import_module(module), name), document)
-    print(json.dumps(shown, indent=2))
+        return results_schema()
+    module, name = MODELS[document]
+    return model_schema(getattr(importlib.import_module(module), name), document)

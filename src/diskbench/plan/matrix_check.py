@@ -16,14 +16,7 @@ from diskbench.errors import DiskbenchError, UnknownName, UserError
 from diskbench.fio.profiles import Profile, check_override
 from diskbench.model.matrix import DEFAULT_PROFILE, MAPPING_FIELDS, CellFields, Matrix
 from diskbench.model.spec import Cell
-from diskbench.plan.combinations import (
-    Combination,
-    Place,
-    combinations,
-    idle_excludes,
-    overlaps,
-    products,
-)
+from diskbench.plan import combinations
 from diskbench.plan.matrix import Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import Form, cell_model, shown_place
 from diskbench.plan.rent_options import field_of
@@ -66,7 +59,7 @@ class _Checker:
         yield from self._axes()
         if any(place in self._wrong for place in (("axes",), ("include",))):
             return
-        crossed = list(overlaps(self._matrix))
+        crossed = list(combinations.overlaps(self._matrix))
         for first, second, field, place in crossed:
             message = f"the axes {first!r} and {second!r} both set {field!r}"
             yield self._at(place, message, "let one axis set it, with a mapping of both fields")
@@ -74,7 +67,7 @@ class _Checker:
             return
         yield from self._excludes()
         try:
-            made = combinations(self._matrix)
+            made = combinations.combinations(self._matrix)
             check_cells(made, self._matrix)
         except UserError as error:
             yield self._at(("axes",), error.message, error.advice)
@@ -106,7 +99,7 @@ class _Checker:
                 except UserError as error:
                     yield self._error((*place, "profile"), error)
 
-    def _all_fields(self) -> Iterator[tuple[Place, CellFields]]:
+    def _all_fields(self) -> Iterator[tuple[combinations.Place, CellFields]]:
         matrix = self._matrix
         yield ("defaults",), matrix.defaults
         for axis, values in matrix.axes.items():
@@ -126,14 +119,14 @@ class _Checker:
     def _excludes(self) -> Iterator[Mistake]:
         """Yield `exclude` entries that match nothing; usually one value is misspelt."""
         wrong_fields = {str(part) for place in self._wrong for part in place[-2:]}
-        for index in idle_excludes(self._matrix):
+        for index in combinations.idle_excludes(self._matrix):
             entry = self._matrix.exclude[index].given()
             axis_is_wrong = any(at[:1] == ("axes",) and len(at) <= 3 for at in self._wrong)
             if entry and not wrong_fields & entry.keys() and not axis_is_wrong:
                 yield self._idle(("exclude", index), entry)
 
-    def _idle(self, place: Place, entry: dict[str, Any]) -> Mistake:
-        crossed = products(self._matrix)
+    def _idle(self, place: combinations.Place, entry: dict[str, Any]) -> Mistake:
+        crossed = combinations.products(self._matrix)
         nothing = f"{shown_place(place)} matches nothing: no combination"
         for name, value in entry.items():
             known = {_text(fields[name]): fields[name] for fields in crossed if name in fields}
@@ -143,7 +136,7 @@ class _Checker:
             return self._at((*place, name), f"{nothing} has {name} {_text(value)}", there)
         return self._at(place, f"{nothing} has all of it together", "leave it out, or change it")
 
-    def _is_tainted(self, combination: Combination) -> bool:
+    def _is_tainted(self, combination: combinations.Combination) -> bool:
         """Whether a combination depends on a field that was already reported. Further errors of it
         would only be consequences."""
         for place in self._wrong:
@@ -157,7 +150,9 @@ class _Checker:
                     return True
         return False
 
-    def _cell(self, combination: Combination, blocks: list[Block]) -> Iterator[Mistake]:
+    def _cell(
+        self, combination: combinations.Combination, blocks: list[Block]
+    ) -> Iterator[Mistake]:
         tainted = self._is_tainted(combination)
         known = combination.fields.get("provider") in plugin_names()
         if known and (wrong := until_mistake_of(combination, self._matrix.limits)):
@@ -183,7 +178,7 @@ class _Checker:
             except UserError as error:
                 yield self._about(combination, error)
 
-    def _about(self, combination: Combination, error: DiskbenchError) -> Mistake:
+    def _about(self, combination: combinations.Combination, error: DiskbenchError) -> Mistake:
         """Return an error of a cell as a mistake at the field that it is about."""
         path, places = fields_of(error, combination.fields), combination.places
         if not path:
@@ -193,7 +188,7 @@ class _Checker:
         if len(path) > 1:
             # A mapping may be given in several places: the key identifies the right one.
             holders = [("defaults",), *combination.parts]
-            keys: list[Place] = [(*at, *path) for at in reversed(holders)]
+            keys: list[combinations.Place] = [(*at, *path) for at in reversed(holders)]
             keys += [(*at, path[1]) for at in reversed(holders)]
             place = next((at for at in keys if at in self._form.document.lines), place)
         return self._mistake(place, error)
@@ -210,19 +205,19 @@ class _Checker:
                     there = f"there is {', '.join(sorted(known))}"
                     yield self._at(("limits", limit, key), message, there)
 
-    def _error(self, place: Place, error: UserError) -> Mistake:
+    def _error(self, place: combinations.Place, error: UserError) -> Mistake:
         """Return the mistake of a single name. Combinations that depend on it are not checked."""
         self._wrong.add(self._form.document.known(place))
         return self._mistake(place, error)
 
-    def _mistake(self, place: Place, error: DiskbenchError) -> Mistake:
+    def _mistake(self, place: combinations.Place, error: DiskbenchError) -> Mistake:
         advice = error.short_advice if isinstance(error, UnknownName) else error.advice
         return self._at(place, in_fields(error.message), in_fields(advice))
 
-    def _at(self, place: Place, message: str, advice: str = "") -> Mistake:
+    def _at(self, place: combinations.Place, message: str, advice: str = "") -> Mistake:
         return Mistake(self._line(place), message, advice)
 
-    def _line(self, place: Place) -> int:
+    def _line(self, place: combinations.Place) -> int:
         return self._form.document.line_of(place)
 
 

@@ -7,24 +7,10 @@ import pytest
 from tests.rigs.imported_disks import gobonniego_file
 from tests.rigs.synthetic import Noise, bucket, flat
 
-from diskbench.cli import main
 from diskbench.store.document import results_schema
 
 FELL_IN = 34
 """The run in which the 20 GiB gp2 of a post of 2018 collapsed; the figures below are its."""
-
-
-@pytest.fixture
-def diskbench(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
-    """Runs diskbench on stores of its own; returns what it prints on stdout."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*words, code=0):
-        capfd.readouterr()
-        assert main.main(list(words)) == code
-        return capfd.readouterr().out
-
-    return run
 
 
 @pytest.fixture

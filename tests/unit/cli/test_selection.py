@@ -117,13 +117,10 @@ def test_the_page_lists_the_keys():
 @pytest.mark.parametrize(
     ("name", "begins"),
     [
-        ("x.parquet", b"PAR1"),
-        ("x.PARQUET", b"PAR1"),
-        ("x.json", b"{"),
-        ("x.csv", b"run_id,"),
+        ("x.parquet", b"PAR1"), ("x.PARQUET", b"PAR1"), ("x.json", b"{"), ("x.csv", b"run_id,"),
         ("x", b"run_id,"),
     ],
-)
+)  # fmt: skip
 def test_an_export_has_the_format_that_its_name_says(call, tmp_path, name, begins):
     assert call("results", "export", "--to", name)[0] == 0
     assert (tmp_path / name).read_bytes().startswith(begins)

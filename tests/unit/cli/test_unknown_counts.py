@@ -8,8 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from diskbench.cli import main
-
 CASES = Path(__file__).parents[2] / "cases/imports"
 COUNTS = ("ios", "bytes", "runtime_ns")
 EMPTY = {
@@ -22,16 +20,9 @@ FILES = (
 
 
 @pytest.fixture
-def call(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
+def call(diskbench, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-
-    def run(*arguments):
-        code = main.main(list(arguments))
-        out, err = capfd.readouterr()
-        assert code == 0, err
-        return out
-
-    return run
+    return diskbench
 
 
 @pytest.fixture

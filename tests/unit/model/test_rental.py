@@ -40,12 +40,9 @@ def test_what_a_person_named_is_all_that_is_meant():
 @pytest.mark.parametrize(
     ("tag", "owner", "same"),
     [
-        ("alice@desk", "alice@desk", True),
-        ("alice_desk", "Alice@desk", True),
-        ("bob@desk", "alice@desk", False),
-        ("", "alice@desk", False),
-        (None, "alice@desk", False),
+        ("alice@desk", "alice@desk", True), ("alice_desk", "Alice@desk", True),
+        ("bob@desk", "alice@desk", False), ("", "alice@desk", False), (None, "alice@desk", False),
     ],
-)
+)  # fmt: skip
 def test_an_owner_is_known_by_what_clouds_make_of_it(tag, owner, same):
     assert is_same_owner(tag, owner) is same

@@ -68,13 +68,10 @@ def test_pairs_come_back_as_typed_and_sorted(pairs: dict[str, str]) -> None:
 
 def test_a_promise_is_what_its_owner_expects() -> None:
     (cell,) = cells(a_request(promise="iops=5000, mb_per_s=104.5"))
-    assert cell.promise is not None
     assert cell.promise.words() == "5,000 IOPS, 104.5 MB/s, by --promise"
     (cell,) = cells(a_request(promise="iops=5000,io_kib=32"))
-    assert cell.promise is not None
     assert cell.promise.words() == "5,000 IOPS of up to 32 KiB, by --promise"
     (cell,) = cells(a_request(promise="mb_per_s=1e3"))
-    assert cell.promise is not None
     assert cell.promise.words() == "1,000 MB/s, by --promise"
 
 

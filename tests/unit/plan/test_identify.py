@@ -98,11 +98,9 @@ def test_credit_that_flowed_in_during_a_pause_is_not_another_disk():
 
 def test_figures_that_are_bought_are_tried_as_they_were_measured():
     levels = [
-        Level("reads", RANDOM, 4190),
-        Level("writes", RANDOM_WRITES, 4210),
-        Level("large", LARGE, 301),
-        Level("large-writes", LARGE_WRITES, 299),
-    ]
+        Level("reads", RANDOM, 4190), Level("writes", RANDOM_WRITES, 4210),
+        Level("large", LARGE, 301), Level("large-writes", LARGE_WRITES, 299),
+    ]  # fmt: skip
 
     found = identify(levels)
 

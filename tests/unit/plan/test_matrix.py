@@ -115,13 +115,11 @@ def test_include_does_what_the_manual_of_github_actions_says_of_its_example():
     matrix = a_matrix(
         axes={"disk": ["apple", "pear"], "region": ["cat", "dog"]},
         include=[
-            {"image": "green"},
-            {"image": "pink", "region": "cat"},
-            {"disk": "apple", "zone": "circle"},
-            {"disk": "banana"},
+            {"image": "green"}, {"image": "pink", "region": "cat"},
+            {"disk": "apple", "zone": "circle"}, {"disk": "banana"},
             {"disk": "banana", "region": "cat"},
         ],
-    )
+    )  # fmt: skip
     assert fields(matrix) == [
         {"disk": "apple", "region": "cat", "image": "pink", "zone": "circle"},
         {"disk": "apple", "region": "dog", "image": "green", "zone": "circle"},
@@ -249,7 +247,6 @@ def test_the_route_of_the_matrix_is_that_of_cells_without_their_own():
 def test_zones_are_kept_and_the_first_is_the_cells():
     (one,) = expand(a_matrix(defaults={"provider": "aws", "zones": ["a1", "a2"]}), seed=1)
     assert one.zones == ("a1", "a2")
-    assert one.cell.rent is not None
     assert one.cell.rent.zone == "a1"
 
 
@@ -299,7 +296,6 @@ def test_tags_of_a_matrix_are_on_all_that_it_rents_and_those_of_a_cell_win():
         ],
     })  # fmt: skip
     rented, local = sorted((cell.cell for cell in expand(matrix, seed=1)), key=lambda c: c.provider)
-    assert rented.rent is not None
     assert rented.rent.tags == (("env", "test"), ("team", "web"))
     assert local.rent is None
 

@@ -238,12 +238,7 @@ class Renter(Provider, Protocol):
         ...
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         """Give back every resource that was made for `lease_id`, dependent ones first, and verify
         by listing. Does not stop at the first failure; there may be nothing left to give back. May

@@ -12,16 +12,17 @@ from diskbench.cli.matrix_foreground import end_here
 from diskbench.cli.selecting import ids
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database
+from diskbench.cli.terminal import argument
 from diskbench.engine.work import cancel as cancel_work
 
 
 def cancel(
     ids: Annotated[
         list[str],
-        typer.Argument(
-            metavar="ID",
+        argument(
+            "ID",
+            "Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's name.",
             autocompletion=ids,
-            help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's name.",
         ),
     ],
     database_url: DatabaseUrl = None,

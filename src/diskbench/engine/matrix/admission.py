@@ -101,7 +101,7 @@ def _decide(
         machines=tuple(on_machine[name] for name in sorted(machine_names & on_machine.keys())),
     )
     waiting = [cell for cell in held.cells if cell.state == "waiting"]
-    if not now.ends:
+    if now.state != "cancelling":
         waiting = [cell for cell in _in_turn(waiting, rooms) if reaches(cell)]
     # Running cells with their actual cost so far, where that exceeds the expected one.
     others = [

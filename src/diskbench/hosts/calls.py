@@ -10,6 +10,7 @@ import base64
 import json
 import shlex
 import zlib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
@@ -57,9 +58,14 @@ def request(do: str, **given: object) -> str:
     return _SCRIPT.format(
         boot=shlex.quote(_BOOT),
         agent=_agent(),
-        request=shlex.quote(json.dumps({"do": do, **given})),
+        request=shlex.quote(json.dumps({"do": do, **given}, ensure_ascii=False)),
         missing=shlex.quote(f"! there is no {NEEDED}"),
     )
+
+
+def files(texts: Mapping[str, str]) -> bytes:
+    """Files by their names, as the standard input of a request; names of files may be any bytes."""
+    return json.dumps(texts, ensure_ascii=False).encode(errors="surrogateescape")
 
 
 def ask(

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from diskbench.hosts.calls import request
+from diskbench.hosts.calls import files, request
 from diskbench.hosts.shell import assignments, whole
 from diskbench.model.base import Frozen
 
@@ -137,8 +137,8 @@ def specification(unit: Unit) -> dict[str, object]:
 
 def payload(unit: Unit) -> bytes:
     """The unit's files, by name."""
-    spec = json.dumps(specification(unit), indent=1)
-    return json.dumps({"job.fio": unit.job, "unit.json": f"{spec}\n"}).encode()
+    spec = json.dumps(specification(unit), indent=1, ensure_ascii=False)
+    return files({"job.fio": unit.job, "unit.json": f"{spec}\n"})
 
 
 def start_script(

@@ -1376,6 +1376,7 @@ class Unit:
         zeros = ["head", "-c", "8388608", "/dev/zero"]
         with subprocess.Popen(zeros, stdin=NULL, stdout=PIPE, stderr=NULL) as head:
             status = self.child("sha256sum", stdin=head.stdout)
+            head.kill()
         lines = [f"checksum_8mib_s {uptime() - begin:.6f}"]
         if status is not None:
             status = self.child(*_NULL_FIO.split())
@@ -2532,7 +2533,7 @@ def pack(asked: Request) -> int:
         import tarfile
 
         buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as tar:
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
             for name in names:
                 tar.add(name)
             tar.add(sums_in + "/SHA256SUMS", "SHA256SUMS")

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from diskbench.errors import HostUnavailable, LimitExceeded, MeasurementFailed
 from diskbench.limits import COMMAND_BYTES, COUNTER, FOLLOWED_BYTES, LINE_BYTES, NOISE_BYTES
-from diskbench.ports import ByteSink, Completed
+from diskbench.ports import Completed
 from diskbench.units import format_bytes
 from diskbench.visible import one_line
 
@@ -134,23 +134,6 @@ def _check_line(line: bytearray, host: str) -> None:
             f"{bytes(line[:_SHOWN])!r}",
             advice="a line of a step has 350 bytes: look at live.tsv in the step's directory",
         )
-
-
-class CappedSink:
-    """A sink that passes on up to `limit` bytes. Raises LimitExceeded for more, naming `what`."""
-
-    def __init__(self, sink: ByteSink, limit: int, what: str, advice: str) -> None:
-        self._sink, self._limit, self._left = sink, limit, limit
-        self._what, self._advice = what, advice
-
-    def write(self, data: bytes, /) -> object:
-        """Pass on `data`. Raises LimitExceeded past the limit."""
-        self._left -= len(data)
-        if self._left < 0:
-            raise LimitExceeded(
-                f"{self._what} takes more than {format_bytes(self._limit)}", advice=self._advice
-            )
-        return self._sink.write(data)
 
 
 def shown_script(script: str) -> str:

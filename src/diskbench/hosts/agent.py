@@ -85,10 +85,8 @@ def write(name: str, lines: Iterable[str]) -> None:
 
 def remove(path: str) -> None:
     """Remove a file; nothing where that cannot be done."""
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(path)
-    except OSError:
-        pass
 
 
 def uptime() -> float:
@@ -152,10 +150,8 @@ def ran(*words: str, timeout: Optional[float] = 60) -> Tuple[int, str]:
 
 def kill(process: int, number: int) -> None:
     """Send a signal, to a process group where `process` is negative; nothing where it is gone."""
-    try:
+    with contextlib.suppress(OSError):
         os.kill(process, number)
-    except OSError:
-        pass
 
 
 def tell_fifo(path: str, data: bytes) -> bool:
@@ -708,21 +704,17 @@ def locked(path: str, flags: int, ending: Callable[[], Any]) -> int:
             descriptor = open_plain(path, flags)
         except FileNotFoundError:
             # Without O_CREAT above: the kernel refuses it for a file of others (protected_regular).
-            try:
+            with contextlib.suppress(FileExistsError):
                 made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
                 os.fchmod(made, 0o644)
                 os.close(made)
-            except FileExistsError:
-                pass
             continue
         except OSError as error:
             raise OSError(error.errno, _OTHERS, path) from error
-        try:
+        with contextlib.suppress(OSError):  # held by another process, or removed meanwhile
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 return descriptor
-        except OSError:
-            pass  # held by another process, or removed meanwhile
         os.close(descriptor)
         if time.monotonic() > end or ending():
             raise OSError(errno.ETIMEDOUT, "is locked by another process", path)
@@ -876,10 +868,8 @@ class Turn:
     def leave(self) -> None:
         """Free the disk for the next step of this trial for KEPT_S, then for others."""
         if self._descriptor >= 0:
-            try:
+            with contextlib.suppress(OSError):  # then it ends with its lock
                 self._write(runs=False, until=int(uptime()) + KEPT_S)
-            except OSError:
-                pass  # then it ends with its lock
             os.close(self._descriptor)
         self._descriptor = -1
 
@@ -1152,10 +1142,8 @@ class Unit:
 
     def wake(self) -> None:
         """End a wait of the main thread."""
-        try:
+        with contextlib.suppress(OSError):  # it is full
             os.write(self._wake, b"\0")
-        except OSError:
-            pass  # it is full
 
     def wait(self, seconds: float, *more: int) -> List[int]:
         """Wait, but not longer than until something happens; which of `more` can be read."""
@@ -1174,10 +1162,8 @@ class Unit:
                     os.write(self._live, os.fsencode(line) + b"\n")
             except OSError as error:
                 self.fault(error)
-        try:
+        with contextlib.suppress(OSError):  # full: nobody follows
             os.write(self._alive, b"\0")
-        except OSError:
-            pass  # full: nobody follows
 
     def _beat(self) -> None:
         """Each second a sign of life, with what is done; while fio runs, a sample."""
@@ -1665,11 +1651,9 @@ class Unit:
         why = f"broken: {self.broken}" if self.broken else reason
         stopped = int(os.path.exists("stop") and not self.signal)
         last = f"{self.fio_exit} {stopped} {self.started:.6f} {self.ended:.6f} {keys} {why}"
-        try:
+        with contextlib.suppress(OSError):  # `follow` says what it finds
             write("exit.new", [last.replace("\n", " ")])
             os.rename("exit.new", "exit")
-        except OSError:
-            pass  # `follow` says what it finds
 
 
 def sha256(name: str) -> str:
@@ -2025,9 +2009,8 @@ def directories(asked: Request) -> Lines:
     state, work = asked["state"], asked["work"]
     for path in [state, work] if work else [state]:
         try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            pass
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(path, 0o700)
         except OSError as error:
             raise full(os.path.dirname(path), error) from error
         if not is_own_directory(path):
@@ -2088,10 +2071,8 @@ def begin(asked: Request, state: str, directory: str) -> Lines:
     try:
         open(directory + "/live.tsv", "a").close()
         for path in (directory + "/alive", directory + "/.go", directory + "/pipe.fio", ready):
-            try:
+            with contextlib.suppress(FileExistsError):
                 os.mkfifo(path, 0o600)
-            except FileExistsError:
-                pass
         listens = os.open(ready, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise full(directory, error) from error
@@ -2169,10 +2150,8 @@ def follow(asked: Request, directory: str, was_there: bool) -> Lines:
         pending, has_ended = b"", False
         while not has_ended:
             select.select([fifo], [], [], 0.25)
-            try:
+            with contextlib.suppress(BlockingIOError):
                 has_ended = os.read(fifo, 65536) == b""
-            except BlockingIOError:
-                pass
             *lines, pending = (pending + live.read()).split(b"\n")
             yield from map(os.fsdecode, lines)
     keys = "boot=changed " if len(unit) == 3 and unit[2] != boot_id() else ""

@@ -17,7 +17,7 @@ import secrets
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
-from diskbench.errors import HostUnavailable, LimitExceeded, MeasurementFailed
+from diskbench.errors import HostUnavailable, LimitExceeded
 from diskbench.limits import COMMAND_BYTES, COUNTER, FOLLOWED_BYTES, LINE_BYTES, NOISE_BYTES
 from diskbench.ports import Completed
 from diskbench.units import format_bytes
@@ -53,34 +53,11 @@ def assignments(values: Mapping[str, object]) -> str:
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
 
 
-def put_script(path: str, mode: int) -> str:
-    """A script that writes standard input to `path` atomically, by a temporary file beside it."""
-    target = shlex.quote(path)
-    return (
-        f"umask 077; new={target}.$$.new\n"
-        f'if cat >"$new" && chmod {mode:o} "$new" && mv -f "$new" {target}; then exit 0; fi\n'
-        'rm -f "$new"; exit 1'
-    )
-
-
-def require_put(done: Completed, path: str, host_name: str) -> None:
-    """Raise MeasurementFailed where a file could not be written."""
-    if done.exit:
-        raise MeasurementFailed(
-            f"cannot write {path} on {host_name}: {done.stderr.decode(errors='replace').strip()}",
-            advice="look at the free space and the permissions there",
-        )
-
-
-_DIGITS = 19
-
-
 def whole(text: str | None, most: int = COUNTER) -> int | None:
     """A number from 0 to `most` in a host's output, which is not trusted; None for anything
     else."""
-    if not (text and text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        return None
-    return value if (value := int(text)) <= most else None
+    is_number = text and re.fullmatch("[0-9]{1,19}", text)
+    return int(text) if text and is_number and int(text) <= most else None
 
 
 _SHOWN = 60

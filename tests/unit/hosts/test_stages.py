@@ -29,9 +29,7 @@ def watch(unit, should_stop=lambda: False, **more):
 def test_a_sync_over_its_limit_fails_the_step_before_fio(make_unit, host, monkeypatch):
     monkeypatch.setattr(units, "SYNC_LIMIT_S", 2)
     host.hold("sync")
-    with pytest.raises(
-        MeasurementFailed, match=r"was not started .*\(sync\) did not end within 2 s"
-    ):
+    with pytest.raises(MeasurementFailed, match=r"was not started .*\(sync\) did not end within"):
         watch(make_unit(1))
     assert host.fio_starts == 0
 

@@ -1,8 +1,9 @@
 """The program that works on a measured host: Python 3.6 and newer, standard library only.
 
-The controller sends it with each request (hosts/calls.py) and starts it with `python3 -I -S`;
-nothing is installed. A request is one JSON object; COMMANDS names its function, docs/design.md its
-answer: lines of text, bounded and parsed as hostile data, the last one `! WHY` where it failed.
+The controller sends it (hosts/calls.py) and starts it with `python3 -I -S`; nothing is installed,
+but a trial's directory keeps it compiled. A request is one JSON object; COMMANDS names its
+function, docs/design.md its answer: lines of text, bounded and parsed as hostile data, the last one
+`! WHY` where it failed.
 
 A **unit** is one step, a process of this program that outlives the connection. Its directory holds
 its files, which are the evidence, and what it is talked to by:
@@ -37,7 +38,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
+from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
 SYS, PROC, DEV, RUN = "/sys", "/proc", "/dev", "/run"
 """Where the kernel and udev tell of themselves; tests put other directories there."""
@@ -50,14 +51,19 @@ class Failed(Exception):
     """A request cannot be done, or a disk or directory may not be written to: the text says why."""
 
 
+def read_bytes(path: str, most: int = 1 << 24) -> bytes:
+    """A file, at most so many bytes; empty where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(most)
+    except OSError:
+        return b""
+
+
 def read(path: str, most: int = 1 << 24) -> str:
     """The text of a file, at most so many bytes; empty where it cannot be read. Python 3.6 has no
     UTF-8 where the locale has none: what is read is decoded as names of files are."""
-    try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read(most))
-    except OSError:
-        return ""
+    return os.fsdecode(read_bytes(path, most))
 
 
 def lines_of(text: str) -> List[str]:
@@ -2025,7 +2031,7 @@ def directories(asked: Request) -> Lines:
     yield from ()
 
 
-def put(path: str, text: str) -> None:
+def put(path: str, text: Union[str, bytes]) -> None:
     """Write a file whole or not at all. Raises Failed."""
     new = f"{os.path.dirname(path)}/new.{os.getpid()}"
     try:
@@ -2054,6 +2060,11 @@ def start(asked: Request) -> Lines:
         yield from follow(asked, directory, was_there)
 
 
+def keeps_program(state: str) -> bool:
+    """Whether the trial's directory keeps this program, as this Python compiles it."""
+    return read_bytes(f"{state}/.agent-{sys.hexversion:x}") == CODE
+
+
 def begin(asked: Request, state: str, directory: str) -> Lines:
     """Write the unit's files, launch it, and wait until it lives, with signs of life until it gives
     its own. Raises Failed."""
@@ -2065,7 +2076,8 @@ def begin(asked: Request, state: str, directory: str) -> Lines:
         raise Failed(directory + " belongs to somebody else")
     for name, text in from_input().items():
         put(f"{directory}/{name}", text)
-    put(directory + "/.agent.py", SOURCE)
+    if not keeps_program(state):
+        put(f"{state}/.agent-{sys.hexversion:x}", CODE)
     put(directory + "/reserve", "\0" * 65536)  # room that the end of a unit takes
     ready = f"{directory}/ready.{os.getpid()}"  # of this starter alone: several may start at once
     try:
@@ -2100,7 +2112,9 @@ def from_input() -> Dict[str, str]:
 
 def launch(state: str, directory: str, name: str, ready: str) -> None:
     """Start the unit's process, which is known by DISKBENCH_TRIAL (see `cleanup`)."""
-    words = [sys.executable, "-I", "-S", directory + "/.agent.py", directory, ready]
+    boot = read(PROC + "/self/cmdline").split("\0")[4]  # what loaded this program (calls.py)
+    kept = f"{hashlib.sha256(CODE).hexdigest()} {state}/.agent"
+    words = [sys.executable, "-I", "-S", "-c", boot, kept, directory, ready]
     path = os.environ.get("PATH", os.defpath)
     given = {"DISKBENCH_TRIAL": state, "LC_ALL": "C.UTF-8", "PATH": path}
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
@@ -2143,7 +2157,8 @@ def follow(asked: Request, directory: str, was_there: bool) -> Lines:
     fifo = os.open("alive", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     now, first = int(uptime()), asked["from"] if was_there else 1
     granted = asked["go"] and not os.path.exists("stop") and tell_fifo(".go", b"%d\n" % now)
-    yield f"@ {now} {first} {int(granted)}"
+    digest = hashlib.sha256(CODE).hexdigest() if keeps_program(asked["state"]) else "-"
+    yield f"@ {now} {first} {int(granted)} {digest}"
     with open("live.tsv", "rb") as live:
         for _ in range(first - 1):
             live.readline()
@@ -2538,7 +2553,8 @@ def pack(asked: Request) -> int:
 
 
 SOURCE: str = globals().get("SOURCE", "")
-"""The text of this program, where it was sent with a request."""
+CODE: bytes = globals().get("CODE", b"")
+"""The text of this program, where it was sent with a request, and what it was compiled to."""
 _ALL = (facts, devices, directories, start, parse, filesystem, wipe, stripe, cleanup, end)
 COMMANDS: Dict[str, Callable[[Request], Lines]] = {command.__name__: command for command in _ALL}
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
-from diskbench.hosts.calls import request
+from diskbench.hosts.calls import is_kept, request
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.parts import Parts, Unpacked
 from diskbench.hosts.shell import whole
@@ -145,11 +145,13 @@ class _Collected:
         """Let `parts` hold the whole archive. Raises EvidenceDamaged where it cannot be packed."""
         unit, host, parts = self.unit, self.host, self.parts
         packed_by = "cat" if isinstance(host, LocalHost) else parts.packed_by
-        text = request("pack", dir=unit.directory, skip=parts.arrived, packed_by=packed_by)
+        given = {"dir": unit.directory, "skip": parts.arrived, "packed_by": packed_by}
+        text = request("pack", kept_in=unit.state_dir, **given)
         status = parts.fetch(
             lambda sink: host.fetch(text, sink, timeout_s=SILENCE_S, root=unit.root)
         )
         if status:
+            is_kept(unit.state_dir, "")
             raise EvidenceDamaged(
                 f"the files of step {unit.name} cannot be packed on {host.name} (exit {status})",
                 advice=f"look at {unit.directory} there",

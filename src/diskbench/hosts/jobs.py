@@ -15,6 +15,7 @@ import tenacity
 
 from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.fio.samples import LiveTotals, parse_live, tick
+from diskbench.hosts.calls import GONE, is_kept
 from diskbench.hosts.shell import whole
 from diskbench.hosts.unit import (
     NOT_STARTED,
@@ -233,7 +234,12 @@ def _follow(
         root=unit.root,
     )
     for line in lines:
-        if (last := follower.line(line)) is not None:
+        if line.startswith(b"@ "):
+            is_kept(unit.state_dir, line.rpartition(b" ")[2].decode(errors="replace"))
+        if (last := follower.line(line)) == f"! {GONE}":
+            is_kept(unit.state_dir, "")
+            raise ConnectionLost(f"{host.name} has not kept the program of diskbench")
+        if last is not None:
             return last
         if not asked and should_stop():
             asked = True

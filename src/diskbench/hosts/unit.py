@@ -144,6 +144,7 @@ def start_script(
     """
     return request(
         "start",
+        kept_in=unit.state_dir,
         state=unit.state_dir,
         dir=unit.directory,
         unit=unit.system_name,

@@ -278,6 +278,24 @@ def test_broken_connections_cost_nothing_but_notes(make_unit, tmp_path):
     collect(host, unit, tmp_path / "got")
 
 
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda kept: kept.write_bytes(b"other"), None])
+def test_the_program_is_sent_once_for_a_trial_and_again_where_it_is_not_as_it_was(
+    make_unit, tmp_path, spoil
+):
+    host, unit, notes = FakeHost(), make_unit(0.1), []
+    watch(host, unit)
+    (kept,) = Path(unit.state_dir).glob(".agent-*")
+    assert kept.stat().st_mode & 0o77 == 0
+    sent = len(host.calls)
+    if spoil:
+        spoil(kept)
+    watch(host, unit.model_copy(update={"name": "001-again"}), on_note=notes.append)
+    collect(host, unit, tmp_path / "got")
+    brought = [len(call) > 20_000 for call in host.calls[sent:] if '"do"' in call]
+    assert brought == ([False, True, False] if spoil else [False, False])
+    assert len(notes) == bool(spoil)
+
+
 def test_after_a_stop_a_host_that_stays_away_is_given_up(make_unit, monkeypatch):
     monkeypatch.setattr(jobs, "LONGEST_WAIT_S", 0.01)
     unit, stopping = make_unit(0.1), []

@@ -76,10 +76,6 @@ class Host(Protocol):
         """
         ...
 
-    def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        """Write a file atomically (temporary name, then rename); idempotent."""
-        ...
-
     def fetch(
         self, script: str, sink: "ByteSink", *, timeout_s: float = 60.0, root: bool = False
     ) -> int:

@@ -62,7 +62,7 @@ def works(host: SshHost, place: Path, *, errors: bool = True) -> None:
     assert host.fetch(f"cat {data}; echo why >&2; exit 5", sink) == 5
     assert sink.getvalue() == ODD
     much = ODD * 1000
-    host.put(str(place / "put"), much)
+    assert host.run(f"cat >{place}/put", stdin=much).exit == 0
     assert hashlib.sha256((place / "put").read_bytes()).digest() == hashlib.sha256(much).digest()
     assert "noclobber\ton" not in host.run("set -o").text.replace(" ", "\t")
 

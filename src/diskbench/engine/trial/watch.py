@@ -17,8 +17,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, FioFailed, MeasurementFailed, RentalFailed
 from diskbench.fio.recorded import last_words, parse_end
-from diskbench.hosts.jobs import UnitExit
-from diskbench.hosts.unit import Unit
+from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
 from diskbench.ports import Renter

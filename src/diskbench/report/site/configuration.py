@@ -108,7 +108,7 @@ def _bars(by_metric: Mapping[Metric, Sequence[MetricHistory]]) -> list[PageChart
     def spread(track: MetricHistory) -> Spread:
         return Spread((track.now.low, track.now.median, track.now.high))
 
-    rates = {track.name: spread(track) for track in by_metric.get(_FOLLOWS, ())}
+    rates = {track.name: spread(track) for track in by_metric.get("bytes_per_s", ())}
     tracks = [track for track in by_metric.get("iops", ()) if track.history.direction != "sync"]
     steps = [
         StepLine(

@@ -31,6 +31,8 @@ ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
 OFFLOAD_WORKS: Final = (3, 42)
 """First fio whose io_submit_mode=offload does not hang as it starts (axboe/fio PR 2053, merged
 2026-02-05: start_worker() overwrote a flag of the new thread)."""
+SPRANDOM: Final = (3, 41)
+"""The first fio with SPRandom (HOWTO, sprandom)."""
 
 _MARKS = ("{{", "{%", "{#")
 """What Jinja acts on. A text without any of them is only copied."""
@@ -138,6 +140,7 @@ def _names(context: RenderContext) -> dict[str, Any]:
             "fio_version": version,
             # False where the version is not known
             "fio_offloads": bool(version) and parse_version(version or "") >= OFFLOAD_WORKS,
+            "fio_sprandom": bool(version) and parse_version(version or "") >= SPRANDOM,
         },
         "target": {
             "kind": context.target_kind,

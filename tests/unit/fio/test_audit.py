@@ -47,6 +47,16 @@ def test_what_fio_wrote_holds_in_every_version(path):
 
 
 @pytest.mark.parametrize(
+    ("sprandom", "missing", "all_well"), [("1", 63, True), ("1", 65, False), ("0", 63, False)]
+)
+def test_sprandom_ends_before_the_bytes_under_way_are_counted(sprandom, missing, all_well):
+    told = {"rw": "write", "bs": "4k", "iodepth": "64", "sprandom": sprandom}
+    stats = DirectionStats(ios=18_789, bytes=(18_789 - missing) * 4096, runtime_ns=10**9)
+    found = output(options=told, job={"directions": {"write": stats}})
+    assert holds(found, "bytes") is all_well
+
+
+@pytest.mark.parametrize(
     ("name", "field", "factor"),
     [("bytes", "io_bytes", 2), ("bytes", "total_ios", 3),
      ("rate", "iops", 1.02), ("rate", "bw_bytes", 0.9)],

@@ -11,6 +11,7 @@ ended.
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import time
 from datetime import UTC, datetime
@@ -125,7 +126,8 @@ def ready_script() -> str:
 
 def _config(guest: GuestSpec) -> dict[str, Any]:
     for package in guest.packages:
-        if not _is_package(package):
+        # By both Debian Policy 5.6.1 and RPM.
+        if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9+._-]*", package):
             raise InvalidValue(f"{package!r} is not a name of a package")
     packages = shlex.quote(" ".join(guest.packages))
     limit = f"limit={math.ceil(guest.uptime_limit_s)}\n"
@@ -166,9 +168,3 @@ def _moment(expires_at: float) -> str:
     seconds = math.ceil(expires_at)
     calendar = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return f"expires={seconds}\ncalendar='{calendar}'\n"
-
-
-def _is_package(name: str) -> bool:
-    """Whether a name is valid both by Debian Policy 5.6.1 and for RPM."""
-    allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._")
-    return bool(name) and name[0].isalnum() and set(name) <= allowed

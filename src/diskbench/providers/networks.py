@@ -27,11 +27,9 @@ def check_cidr(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
-        raise InvalidValue(
-            f"{text!r} is not a network: {error}",
-            advice="it looks like 203.0.113.7/32",
-            field="ssh_cidr",
-        ) from None
+        advice = "it looks like 203.0.113.7/32"
+        words = f"{text!r} is not a network: {error}"
+        raise InvalidValue(words, advice=advice, field="ssh_cidr") from None
 
 
 def is_loopback(url: str) -> bool:
@@ -131,14 +129,11 @@ def post_json(url: str, document: Mapping[str, object]) -> None:
     host = check_webhook(url)
     advice = "the changes stand above; look whether the webhook still exists, then repeat"
     try:
-        answer = pool_for(url).request(
-            "POST", url, json=document, timeout=_TIMEOUT_S, retries=False
-        )
+        pool = pool_for(url)
+        answer = pool.request("POST", url, json=document, timeout=_TIMEOUT_S, retries=False)
     except urllib3.exceptions.HTTPError as error:
-        reason = type(error).__name__
-        raise HostUnavailable(
-            f"no answer from the webhook at {host}: {reason}", advice=advice
-        ) from None
+        words = f"no answer from the webhook at {host}: {type(error).__name__}"
+        raise HostUnavailable(words, advice=advice) from None
     if answer.status >= 300:
         raise HostUnavailable(f"the webhook at {host} answered {answer.status}", advice=advice)
 

@@ -7,13 +7,12 @@ the cheapest machine whose *baseline* is MARGIN times the disk's ceiling, in IOP
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.machine_book import MachineEntry
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import (
     AwsDiskRequest,
@@ -40,12 +39,10 @@ def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:
         lambda error: error_code(error) == "InvalidInstanceType",
     )
     if not machine_types:
-        near = difflib.get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        advice = "aws ec2 describe-instance-types lists those of a region"
         raise UnknownName(
             f"instance type of {ec2.session.region}", name, known,
-            advice=f"{hint}aws ec2 describe-instance-types lists those of a region",
-            field="instance_type",
+            advice=f"{did_you_mean(name, known)}{advice}", field="instance_type",
         )  # fmt: skip
     return machine(machine_types[0])
 

@@ -16,14 +16,7 @@ from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest, AwsR
 from diskbench.providers.aws.machines import DEARER, candidates, figures, too_small
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.offer import (
-    OF_FILL,
-    disk_words,
-    needs,
-    offered,
-    open_warnings,
-    place_words,
-)
+from diskbench.providers.skeleton import offer as skeleton
 from diskbench.units import GIB, MIB
 
 
@@ -64,7 +57,7 @@ def _offered(
     if (rate := options.initialization_rate) is not None:
         # No document that was found has the price of a rate.
         more.append(PricePart(name=f"loading at {rate} MiB/s", hourly_usd=None))
-    return offered(
+    return skeleton.offered(
         books, spec, scope, requested, size_gib, machine,
         region=scope.region, own=requested.kind == "instance-store", more=more,
         loads_bytes_per_s=_loads_bytes_per_s(spec), **known,
@@ -80,17 +73,17 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
         "root": f"its root disk, {requested.type} of {size}",
         "instance-store": f"its own disk of {size}",
     }[requested.kind]
-    disk = disk_words(
+    disk = skeleton.disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
     )
     disk += _origin_words(spec)
-    spot, where = "spot " if spec.spot else "", place_words(zones)
+    spot, where = "spot " if spec.spot else "", skeleton.place_words(zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
 
 def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[str]:
     book, machine, requested = books.of("aws"), details.machine, details.requested
-    need = needs(requested.limits(details.size_gib), requested.count)
+    need = skeleton.needs(requested.limits(details.size_gib), requested.count)
     better = candidates(book, need, arch=machine.arch, disks=requested.count)
     small = too_small(machine.type, machine.ebs, need, better[0] if better else None)
     if small:
@@ -122,13 +115,14 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
         )
     if len(details.places[0].zone) > len(details.region) + 1:
         yield f"{details.places[0].zone} is a Local Zone: prices are those of {details.region}"
-    yield from open_warnings(spec, spot=", and costs at most the price shown")
+    yield from skeleton.open_warnings(spec, spot=", and costs at most the price shown")
 
 
 def _origin_words(spec: RentSpec) -> str:
     """What the disks are made from, and how fast that is loaded."""
     options = AwsOptions.of(spec)
-    words = f", from {spec.snapshot}" if spec.snapshot else OF_FILL if spec.snapshot_of_fill else ""
+    words = skeleton.OF_FILL if spec.snapshot_of_fill else ""
+    words = f", from {spec.snapshot}" if spec.snapshot else words
     if options.initialization_rate:
         words += f" loaded at {options.initialization_rate} MiB/s"
     return f"{words} with Fast Snapshot Restore" if options.fast_snapshot_restore else words
@@ -152,7 +146,7 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     """The expected rental; a price or machine that the catalogue lacks is None."""
     book = books.of("aws")
     size_gib = requested.size_gib or IMAGE_GIB
-    need = needs(requested.limits(size_gib), requested.count)
+    need = skeleton.needs(requested.limits(size_gib), requested.count)
     local = requested.count if requested.kind == "instance-store" else 0
     fit = candidates(book, need, arch=_ARCH, disks=requested.count, local_disks=local)
     machine = spec.instance_type or (fit[0] if fit else None)

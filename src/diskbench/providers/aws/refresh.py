@@ -1,8 +1,7 @@
-"""Limits and prices from EC2 and AWS's Price List, in the form of the catalogue's files.
-
-Limits: EC2 DescribeInstanceTypes. Prices: Price List Query API, GetProducts of AmazonEC2: on
-demand, Linux, shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, IOPS
-in IOPS-Mo (io2 in tiers by usage type), throughput in GiBps-mo.
+"""Limits and prices from EC2 and AWS's Price List, in the form of the catalogue's files: EC2
+DescribeInstanceTypes, and GetProducts of AmazonEC2 of the Price List Query API: on demand, Linux,
+shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, IOPS in IOPS-Mo (io2
+in tiers by usage type), throughput in GiBps-mo.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """All calls to Compute Engine: errors translated, throttled calls repeated, accepted changes
-awaited; with the timeouts for Google Cloud.
-
-Requests and answers are mappings in the form of the REST reference (`machineType`, int64 as text);
-each is converted to the SDK's message, so that a misspelt field is found before it is sent.
+awaited; with the timeouts for Google Cloud. Requests and answers are mappings in the form of the
+REST reference; each is converted to the SDK's message, so a misspelt field is found unsent.
 
 `client.insert(…).result()` of the SDK polls the operation at the public service, whatever the
-endpoint is, and sends the credentials there. So only its `_unary` calls are used, which return the
-operation, and it is polled here with our own client.
+endpoint is, and sends the credentials there. So only its `_unary` calls are used.
 """
 
 from __future__ import annotations

@@ -18,14 +18,6 @@ from diskbench.model.rental import Which
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import Compute, Item, finish, last
 from diskbench.providers.gcp.errors import is_busy, is_missing, of_operation
-from diskbench.providers.gcp.requests import (
-    EXPIRES_LABEL,
-    LEASE_LABEL,
-    OWNER_LABEL,
-    addressed,
-    lease_of_rule,
-    of_lease,
-)
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
 from diskbench.providers.skeleton.provision import name_of
@@ -61,7 +53,7 @@ def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
     """The resources of one lease, or all that carry the label of any lease, in all zones of the
     project. Raises diskbench's errors."""
     lease_id = which.lease_id if which else None
-    request = of_lease(lease_id)
+    request = requests.of_lease(lease_id)
     # Firewall rules have no labels to filter by, and a project has a few hundred at most.
     by_name = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
     listed = {
@@ -101,23 +93,23 @@ def kind_and_name(collection: str, item: Item) -> str:
 
 def lease_of(item: Item) -> str | None:
     """The lease that a resource names, by label or (a firewall rule) by description."""
-    rule = lease_of_rule(item)
-    label = item.get("labels", {}).get(LEASE_LABEL)
+    rule = requests.lease_of_rule(item)
+    label = item.get("labels", {}).get(requests.LEASE_LABEL)
     return rule[0] if rule else str(label) if label else None
 
 
 def owner_of(item: Item) -> str | None:
     """The owner in the resource's labels; a firewall rule has none."""
-    owner = item.get("labels", {}).get(OWNER_LABEL)
+    owner = item.get("labels", {}).get(requests.OWNER_LABEL)
     return str(owner) if owner else None
 
 
 def expiry_of(item: Item) -> float | None:
     """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
-    rule = lease_of_rule(item)
+    rule = requests.lease_of_rule(item)
     if rule is not None:
         return rule[1]
-    text = str(item.get("labels", {}).get(EXPIRES_LABEL, ""))
+    text = str(item.get("labels", {}).get(requests.EXPIRES_LABEL, ""))
     return float(text) if text.isdecimal() else None
 
 
@@ -129,7 +121,7 @@ def attached(instance: Item, disk_name: str) -> Item | None:
 
 def describe(compute: Compute, collection: str, scope: str, name: str) -> Item | None:
     """The present state of an instance or a disk; None when it does not exist."""
-    where, request = addressed(collection, scope, name)
+    where, request = requests.addressed(collection, scope, name)
     return compute.found(where, request)
 
 
@@ -154,7 +146,7 @@ class Sent:
     @property
     def item(self) -> Item:
         """The resource in the form of a listing, with name and place only."""
-        _, request = addressed(self.collection, self.scope, self.name)
+        _, request = requests.addressed(self.collection, self.scope, self.name)
         return {"name": self.name, **{k: v for k, v in request.items() if k in {"zone", "region"}}}
 
 

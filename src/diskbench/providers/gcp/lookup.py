@@ -93,10 +93,16 @@ def resolve_details(
     if reach == "iap":
         find_gcloud()
     private = login.endpoint if login.emulated else None
+    if requested.kind == "root" and not boot:
+        raise InvalidValue(
+            "what the root disk of that machine can be made of is not in the catalogue",
+            advice="name it: --disk root:TYPE",
+        )
+    named = requested.model_copy(update={"type": boot}) if requested.kind == "root" else requested
     return GcpResolved(
         project=compute.project,
         region=region,
-        requested=_named(requested, boot),
+        requested=named,
         size_gib=size_gib,
         boot_type=boot,
         machine=machine,
@@ -127,18 +133,6 @@ def _ssh_cidr(
             field="ssh_cidr",
         )
     return ssh_cidr(spec, private, ask_caller)
-
-
-def _named(requested: GcpDiskRequest, boot: str) -> GcpDiskRequest:
-    """The request with the chosen disk type, where the user gave none for a root disk."""
-    if requested.kind != "root" or requested.type:
-        return requested
-    if not boot:
-        raise InvalidValue(
-            "what the root disk of that machine can be made of is not in the catalogue",
-            advice="name it: --disk root:TYPE",
-        )
-    return requested.model_copy(update={"type": boot})
 
 
 def _project(compute: Compute) -> Item:

@@ -8,11 +8,10 @@ equals them where no type has more.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from diskbench.catalog.machine_book import Cap, machine_book
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.providers.gcp.client import Compute, Item, last
 from diskbench.providers.gcp.disk_request import (
     BOOT_TYPES,
@@ -55,13 +54,9 @@ def typed_machine(
         return machine(everywhere[here[0]]), here
     if not everywhere:
         known = machine_book("gcp").tried
-        near = difflib.get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise UnknownName(
-            "machine type", name, known,
-            advice=f"{hint}gcloud compute machine-types list shows those of a zone",
-            field="instance_type",
-        )  # fmt: skip
+        hint = did_you_mean(name, known)
+        advice = f"{hint}gcloud compute machine-types list shows those of a zone"
+        raise UnknownName("machine type", name, known, advice=advice, field="instance_type")
     raise InvalidValue(
         f"{name} is not offered in {where}", advice=f"it is in {', '.join(sorted(everywhere))}"
     )

@@ -12,20 +12,14 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.gcp.disk_request import GcpDiskRequest, GcpResolved, reach_of
 from diskbench.providers.gcp.machines import boot_type, candidates, shares_limit, too_small
-from diskbench.providers.skeleton.offer import (
-    OF_FILL,
-    disk_words,
-    offered,
-    open_warnings,
-    place_words,
-)
+from diskbench.providers.skeleton import offer as skeleton
 from diskbench.units import GIB
 
 
 def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | None) -> Rental:
     """The rental for the lookup's result; `endpoint` is one given by the user."""
     requested, machine = details.requested, details.machine
-    return offered(
+    return skeleton.offered(
         books, spec, Scope(provider="gcp", account=details.project, endpoint=endpoint),
         requested, details.size_gib, machine.type,
         region=details.region,
@@ -52,14 +46,14 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
         "root": f"its root disk, {requested.type} of {size}",
         "local-ssd": f"its own {(requested.interface or '').upper()} disk of {size}",
     }[requested.kind]
-    disk = disk_words(
+    disk = skeleton.disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
     )
     if spec.snapshot is not None:
         disk += f", made from the snapshot {spec.snapshot.rpartition('/')[2]}"
     if spec.snapshot_of_fill:
-        disk += OF_FILL
-    spot, where = "spot " if spec.spot else "", place_words(details.zones)
+        disk += skeleton.OF_FILL
+    spot, where = "spot " if spec.spot else "", skeleton.place_words(details.zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
 
@@ -88,7 +82,7 @@ def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
         )
     if spec.kms_key is not None and requested.kind == "local-ssd":
         yield "--kms-key encrypts the root disk; local SSDs are encrypted by Google alone"
-    yield from open_warnings(spec, spot="")
+    yield from skeleton.open_warnings(spec, spot="")
 
 
 IMAGE_GIB = 10
@@ -109,7 +103,7 @@ def foresee(books: Books, spec: RentSpec, requested: GcpDiskRequest) -> Rental:
     small = too_small(machine, vcpus, requested, size_gib) if machine and vcpus else None
     shape = re.match(r"([a-z0-9]+)-(highcpu|standard|highmem)-", machine or "")
     gib_per_vcpu = _OF_N1 if shape and shape[1] == "n1" else _GIB_PER_VCPU
-    return offered(
+    return skeleton.offered(
         books, spec, Scope(provider="gcp", account=spec.account, region=region),
         requested, size_gib, machine,
         region=region,

@@ -33,11 +33,6 @@ class Tagged:
     expires_at: float | None = None
     owner: str | None = None
 
-    @property
-    def is_named_so(self) -> bool:
-        """Whether its name is one that diskbench gives to resources of its lease."""
-        return is_named_for(self.lease_id, self.name)
-
 
 def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:
     """The leases with any resource, sorted. Expiry and owner come from resources made for the
@@ -47,16 +42,16 @@ def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:
         leases.setdefault(resource.lease_id, []).append(resource)
     listed = []
     for lease_id, resources in sorted(leases.items()):
-        ours = [resource for resource in resources if resource.is_named_so]
-        ends = [resource.expires_at for resource in ours if resource.expires_at is not None]
+        ours = [one for one in resources if is_named_for(lease_id, one.name)]
+        ends = [one.expires_at for one in ours if one.expires_at is not None]
         listed.append(
             Found(
                 lease_id=lease_id,
                 scope=scope,
                 expires_at=max(ends, default=None),
-                owner=next((resource.owner for resource in ours if resource.owner), None),
-                resources=tuple(resource.told for resource in ours),
-                not_ours=tuple(resource.told for resource in resources if not resource.is_named_so),
+                owner=next((one.owner for one in ours if one.owner), None),
+                resources=tuple(one.told for one in ours),
+                not_ours=tuple(one.told for one in resources if one not in ours),
             )
         )
     return listed

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -47,6 +50,13 @@ def name_of(lease_id: str, kind: str) -> str:
 def disk_kind(index: int, turn: int = 1) -> str:
     """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
     return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
+
+
+def token_of(cloud: uuid.UUID, lease_id: str, role: str, request: Mapping[str, Any]) -> str:
+    """The token by which a cloud knows a repeated request: UUIDv5 of lease, role and the request's
+    digest, because clouds refuse a different request with the same token."""
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    return str(uuid.uuid5(cloud, f"{lease_id}/{role}/{digest}"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,7 +96,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "attach_disk_of_a_region": ("instances", "attachDisk", requests.attach_disk(REGIONAL, ZONE, 0)),
     "attach_disk": ("instances", "attachDisk", requests.attach_disk(LAUNCH, ZONE, 0)),
     "set_auto_delete": (
-        "instances", "setDiskAutoDelete", requests.set_auto_delete(CLAIM, ZONE, 0),
+        "instances", "setDiskAutoDelete", requests.set_auto_delete(LAUNCH, ZONE, 0),
     ),
     "delete": (
         "disks", "delete",

@@ -77,11 +77,9 @@ def _made_at(lease_id: str) -> float | None:
 
 def user_data(guest: GuestSpec) -> str:
     """The cloud-config of `guest`. It contains a private key and is as secret as the key; on most
-    clouds every process in the guest can read it, so the key serves one lease only.
-
-    Raises InvalidValue when it exceeds the size that every cloud accepts, or for an invalid
-    package name.
-    """
+    clouds every process in the guest can read it, so the key serves one lease only. Raises
+    InvalidValue when it exceeds the size that every cloud accepts, or for an invalid package
+    name."""
 
     class Dumper(yaml.SafeDumper):
         """Writes multi-line text as literal blocks, which people can read."""
@@ -91,9 +89,8 @@ def user_data(guest: GuestSpec) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)
-    written = "#cloud-config\n" + yaml.dump(
-        _config(guest), Dumper=Dumper, sort_keys=False, width=1000
-    )
+    dumped = yaml.dump(_config(guest), Dumper=Dumper, sort_keys=False, width=1000)
+    written = f"#cloud-config\n{dumped}"
     size = len(written.encode())
     if size > MAX_USER_DATA_BYTES:
         raise InvalidValue(
@@ -106,22 +103,12 @@ def user_data(guest: GuestSpec) -> str:
 
 def extend_timer(expires_at: float, *, left_s: float | None = None) -> str:
     """A script that moves the guest's dead-man's switch to `expires_at`, earlier or later; to be
-    run as root over SSH, any number of times. It survives a reboot.
-
-    `left_s` is how long the controller still needs the guest, by the controller's clock: the
-    guest's uptime limit moves with it. The script exits with 0 when the timer is armed, with 3
-    where there is no timer (a machine that was not made by `user_data`), and then changes
-    nothing.
-    """
+    run as root over SSH, any number of times. It survives a reboot. `left_s` is how long the
+    controller still needs the guest, by the controller's clock: the guest's uptime limit moves with
+    it. The script exits with 0 when the timer is armed, with 3 where there is no timer (a machine
+    that was not made by `user_data`), and then changes nothing."""
     left = "" if left_s is None else str(math.ceil(left_s))
-    assignments = f"{_moment(expires_at)}left={left}\n"
-    return assignments + script("extend.sh") + script("deadman.sh")
-
-
-def ready_script() -> str:
-    """A script that prints the state of the guest's preparation: one line, `ready`, `waiting` or
-    `failed WHY`. Needs no root."""
-    return script("ready.sh")
+    return f"{_moment(expires_at)}left={left}\n" + script("extend.sh") + script("deadman.sh")
 
 
 def _config(guest: GuestSpec) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTimin
 from diskbench.providers.aws.disk_request import API, AwsZone
 from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
-from diskbench.providers.aws.machines import candidates
+from diskbench.providers.aws.offer import candidates
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew

@@ -21,7 +21,7 @@ from diskbench.providers.aws.leases import (
     inventory,
     restored_in,
 )
-from diskbench.providers.aws.machines import find_machine
+from diskbench.providers.aws.offer import find_machine
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import AwsProvisioned, ended
 from diskbench.providers.aws.requests import AwsOrder

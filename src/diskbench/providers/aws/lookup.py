@@ -22,7 +22,7 @@ from diskbench.providers.aws.disk_request import (
     AwsZone,
 )
 from diskbench.providers.aws.errors import error_code, is_missing
-from diskbench.providers.aws.machines import alternatives, candidates, check_support, find_machine
+from diskbench.providers.aws.offer import alternatives, candidates, check_support, find_machine
 from diskbench.providers.aws.requests import dry_launch, only
 from diskbench.providers.networks import caller_cidr, ssh_cidr
 from diskbench.providers.options import NetworkOptions

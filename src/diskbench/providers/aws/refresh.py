@@ -14,7 +14,7 @@ from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.providers.aws.client import Aws, AwsTiming
-from diskbench.providers.aws.machines import machine
+from diskbench.providers.aws.offer import machine
 from diskbench.units import GIB
 
 _TYPES, _PRICES = "refreshed-types", "refreshed-prices"

@@ -26,7 +26,7 @@ from diskbench.providers.gcp.disk_request import (
     reach_of,
 )
 from diskbench.providers.gcp.errors import is_missing
-from diskbench.providers.gcp.machines import (
+from diskbench.providers.gcp.offer import (
     arch_of,
     boot_type,
     candidates,

@@ -13,7 +13,7 @@ from diskbench.model.rental import Claim, DiskSpec, Which
 from diskbench.providers.gcp import leases, requests
 from diskbench.providers.gcp.client import Item, change, finish
 from diskbench.providers.gcp.errors import exists_already, maintenance_needed
-from diskbench.providers.gcp.machines import maintenance
+from diskbench.providers.gcp.offer import maintenance
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from

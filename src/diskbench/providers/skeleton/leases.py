@@ -96,12 +96,10 @@ def release(
         with _listing(lease_id, where):
             listing = listed_in_time(list_lease, deleted, lag, first)
     which.warn(listing.others)
-    if remaining := listing.names():
-        reasons = "; ".join(
-            f"{tell(what)} ({failures.get(what, 'still listed')})" for what in remaining
-        )
+    reasons = [f"{tell(one)} ({failures.get(one, 'still listed')})" for one in listing.names()]
+    if reasons:
         raise ReleaseFailed(
-            f"not given back in {where}: {reasons}",
+            f"not given back in {where}: {'; '.join(reasons)}",
             advice=f"diskbench gc {lease_id}; what is left costs money or space until then",
         )
     if not which.copied:
@@ -153,17 +151,12 @@ def _then_gc(error: DiskbenchError, lease_id: str) -> str:
 
 
 class Listing(Protocol):
-    """A cloud's listing of a lease."""
+    """A cloud's listing of a lease: kinds and ids of the resources to release, the keys of
+    `Failures`, and of `others` that carry the lease's tag but do not belong to it; these stay."""
 
     @property
-    def others(self) -> Sequence[str]:
-        """Kinds and ids of resources that carry the lease's tag but do not belong to it; they
-        are kept."""
-        ...
-
-    def names(self) -> Sequence[str]:
-        """Kinds and ids of the resources to release, the keys of `Failures`."""
-        ...
+    def others(self) -> Sequence[str]: ...
+    def names(self) -> Sequence[str]: ...
 
 
 T = TypeVar("T")

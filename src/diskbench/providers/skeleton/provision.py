@@ -21,17 +21,13 @@ from diskbench.providers.waits import CloudTiming, Still, until
 
 
 class Resolved(Protocol):
-    """The result of `resolve`."""
+    """The result of `resolve`: whether the cloud is an emulator, and the network from which SSH is
+    admitted; None where the user's own rules decide."""
 
     @property
-    def emulated(self) -> bool:
-        """Whether the cloud is an emulator."""
-        ...
-
+    def emulated(self) -> bool: ...
     @property
-    def ssh_cidr(self) -> str | None:
-        """The network from which SSH is admitted; None where the user's own rules decide."""
-        ...
+    def ssh_cidr(self) -> str | None: ...
 
 
 DetailsT = TypeVar("DetailsT", bound=Resolved)
@@ -140,9 +136,8 @@ Z = TypeVar("Z")
 
 def zones_from(zones: Sequence[Z], held_zone: Z | None) -> Sequence[Z]:
     """The zones to try: from `held_zone` on, the zone where the lease has a machine already."""
-    return (
-        zones[zones.index(held_zone) :] if held_zone is not None and held_zone in zones else zones
-    )
+    is_one = held_zone is not None and held_zone in zones
+    return zones[zones.index(held_zone) :] if is_one else zones
 
 
 def in_first_with_capacity(
@@ -155,10 +150,8 @@ def in_first_with_capacity(
     name: Callable[[Z], str] = str,
 ) -> T:
     """The result of `rent` in the first zone with capacity. `undo` deletes what was made in a zone
-    that then lacked capacity; `name` is a zone's name in messages.
-
-    Raises NoCapacity with the answer of each zone when all lack capacity.
-    """
+    that then lacked capacity; `name` is a zone's name in messages. Raises NoCapacity with the
+    answer of each zone when all lack capacity."""
     refused: list[str] = []
     for position, zone in enumerate(zones):
         try:

@@ -29,12 +29,9 @@ def ours(error: Exception, **more: object) -> DiskbenchError:
 
 def test_a_type_that_a_zone_does_not_have_is_a_lack_of_capacity_there() -> None:
     said = "Your requested instance type (x) is not supported in your requested Availability Zone"
-    assert isinstance(ours(refusal("Unsupported", said)), NoCapacity)
-    assert isinstance(ours(refusal("Unsupported", "auf Deutsch")), NoCapacity), (
-        "its words do not count"
-    )
-    elsewhere = of_code("Unsupported", said, "ec2:CreateVolume")
-    assert isinstance(elsewhere, InvalidValue)
+    for words in (said, "auf Deutsch"):  # its words do not count
+        assert isinstance(ours(refusal("Unsupported", words)), NoCapacity)
+    assert isinstance(of_code("Unsupported", said, "ec2:CreateVolume"), InvalidValue)
 
 
 def test_an_encoded_message_is_opened_where_that_is_allowed() -> None:
@@ -147,20 +144,15 @@ TOLD = (
 RAISED = (
     sdk.NoCredentialsError(),
     sdk.PartialCredentialsError(provider="env", cred_var="aws_secret_access_key"),
-    sdk.UnauthorizedSSOTokenError(),
-    sdk.SSOTokenLoadError(error_msg="no token"),
+    sdk.UnauthorizedSSOTokenError(), sdk.SSOTokenLoadError(error_msg="no token"),
     sdk.TokenRetrievalError(provider="sso", error_msg="expired"),
     sdk.CredentialRetrievalError(provider="process", error_msg="exit 1"),
-    sdk.LoginRefreshRequired(),
-    sdk.LoginTokenLoadError(error_msg="x"),
-    sdk.LoginInsufficientPermissions(),
-    sdk.MissingDependencyException(msg="crt"),
-    sdk.NoRegionError(),
-    sdk.ProfileNotFound(profile="work"),
+    sdk.LoginRefreshRequired(), sdk.LoginTokenLoadError(error_msg="x"),
+    sdk.LoginInsufficientPermissions(), sdk.MissingDependencyException(msg="crt"),
+    sdk.NoRegionError(), sdk.ProfileNotFound(profile="work"),
     sdk.EndpointConnectionError(endpoint_url="http://x"),
-    sdk.ReadTimeoutError(endpoint_url="http://x"),
-    sdk.ParamValidationError(report="Size: x"),
-)
+    sdk.ReadTimeoutError(endpoint_url="http://x"), sdk.ParamValidationError(report="Size: x"),
+)  # fmt: skip
 """What the SDK raises itself."""
 
 
@@ -220,14 +212,9 @@ def test_the_table_of_codes(golden) -> None:
 
 def test_the_message_of_a_state_decides_over_its_code() -> None:
     """As reported from live accounts for a key that may not be used."""
-    instance = {
-        "InstanceId": "i-1",
-        "State": {"Name": "terminated"},
-        "StateReason": {
-            "Code": "Server.InternalError",
-            "Message": "Client.InternalError: Client error on launch",
-        },
-    }
+    why = "Client.InternalError: Client error on launch"
+    reason = {"Code": "Server.InternalError", "Message": why}
+    instance = {"InstanceId": "i-1", "State": {"Name": "terminated"}, "StateReason": reason}
     error = of_state(instance, "Client error on launch")
     assert not isinstance(error, NoCapacity)
     assert "UseTheKeyOfTheVolumes" in error.advice

@@ -15,7 +15,7 @@ from diskbench.providers.aws.client import AwsSessions, is_amazon
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.aws.lookup import _PARAMETERS
-from diskbench.providers.aws.machines import check_support, find_machine
+from diskbench.providers.aws.offer import check_support, find_machine
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import EmulationOptions
 
@@ -77,13 +77,12 @@ def test_the_image_is_amazon_linux_where_there_is_no_ubuntu(cloud: Cloud) -> Non
     assert rental.details["image"]["user"] == "ec2-user"
 
 
-def test_an_arm_image_gets_an_arm_machine(cloud: Cloud) -> None:
-    rental = cloud.resolve(image=_PARAMETERS["amazon-linux"]["arm64"])
-    assert rental.details["machine"]["arch"] == "arm64"
-
-
-def test_an_arm_machine_gets_an_arm_image(cloud: Cloud) -> None:
-    assert cloud.resolve(instance_type="c7g.large").details["image"]["arch"] == "arm64"
+@pytest.mark.parametrize(
+    "typed", [{"image": _PARAMETERS["amazon-linux"]["arm64"]}, {"instance_type": "c7g.large"}]
+)
+def test_arm_goes_with_arm(cloud: Cloud, typed: dict[str, str]) -> None:
+    details = cloud.resolve(**typed).details
+    assert details["machine"]["arch"] == details["image"]["arch"] == "arm64"
 
 
 @pytest.mark.parametrize(
@@ -96,14 +95,10 @@ def test_an_arm_machine_gets_an_arm_image(cloud: Cloud) -> None:
         ({"instance_type": "m7i.lagre"}, UnknownName, "'m7i.lagre'", "did you mean m7i.large"),
         ({"subnet": "subnet-00000000"}, InvalidValue, "subnet-00000000", ""),
         ({"security_group": "sg-00000000"}, InvalidValue, "sg-00000000", ""),
-        (
-            {"image": _PARAMETERS["amazon-linux"]["arm64"], "instance_type": "m5.large"},
-            InvalidValue,
-            "is for arm64, m5.large is x86_64",
-            "one architecture",
-        ),
+        ({"image": _PARAMETERS["amazon-linux"]["arm64"], "instance_type": "m5.large"},
+         InvalidValue, "is for arm64, m5.large is x86_64", "one architecture"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_exist_is_named(
     cloud: Cloud, typed: dict[str, str], kind: type[UserError], says: str, advises: str
 ) -> None:
@@ -135,18 +130,13 @@ def test_the_next_cheapest_machine_is_taken_where_the_cheapest_is_not_offered(cl
     assert cloud.resolve().instance_type == "m6in.large"
 
 
-def test_a_machine_that_is_too_small_is_warned_of(cloud: Cloud) -> None:
+def test_a_small_burstable_or_spot_machine_and_one_open_to_all_are_warned_of(cloud: Cloud) -> None:
     (warning,) = cloud.resolve(instance_type="m5.large").warnings
     assert "m5.large sustains 3,600 IOPS and 81 MB/s" in warning
     assert "c6in.large is large enough" in warning
-
-
-def test_burstable_spot_and_open_to_all_are_warned_of(cloud: Cloud) -> None:
     warnings = cloud.resolve(instance_type="t3.medium", spot=True, ssh_cidr="0.0.0.0/0").warnings
-    told = " ".join(warnings)
-    assert "earns CPU credits" in told
-    assert "may end a spot machine" in told
-    assert "all addresses (0.0.0.0/0)" in told
+    for says in ("earns CPU credits", "may end a spot machine", "all addresses (0.0.0.0/0)"):
+        assert says in " ".join(warnings)
 
 
 def test_a_catalogue_that_ec2_contradicts_is_told(cloud: Cloud) -> None:
@@ -210,10 +200,8 @@ def test_a_machine_that_cannot_carry_the_disk_is_refused(
 
 
 def test_a_machine_takes_only_so_many_disks(cloud: Cloud) -> None:
-    found = find_machine(
-        AwsSessions().at(None, REGION, cloud.url).edge("ec2", QUICK), "m5.large", ()
-    )
-    few = found.model_copy(update={"max_disks": 4})
+    ec2 = AwsSessions().at(None, REGION, cloud.url).edge("ec2", QUICK)
+    few = find_machine(ec2, "m5.large", ()).model_copy(update={"max_disks": 4})
     spec = GP2.model_copy(update={"count": 3, "stripe": True})
     with pytest.raises(InvalidValue, match=r"--count 3 on m5\.large") as refused:
         check_support(few, disk_request(spec))
@@ -221,8 +209,10 @@ def test_a_machine_takes_only_so_many_disks(cloud: Cloud) -> None:
     check_support(few.model_copy(update={"disks_apart": True}), disk_request(spec))
 
 
-def test_an_emulator_on_this_machine_lets_this_machine_in(cloud: Cloud) -> None:
-    assert cloud.resolve().details["ssh_cidr"] == "127.0.0.0/8"
+def test_an_emulator_on_this_machine_lets_it_in_and_has_the_labs_options(cloud: Cloud) -> None:
+    rental = cloud.resolve(lab=EmulationOptions(time_scale=60))
+    assert rental.details["ssh_cidr"] == "127.0.0.0/8"
+    assert "bursts to 3,000 for 31 s" in rental.promise
     assert cloud.resolve(ssh_cidr="10.1.2.3").details["ssh_cidr"] == "10.1.2.3/32"
 
 
@@ -232,11 +222,6 @@ def test_a_subnet_of_the_users_decides_zone_and_address(cloud: Cloud) -> None:
     rental = cloud.resolve(subnet=mine["SubnetId"])
     assert rental.zones == ("us-east-1c",)
     assert rental.details["places"][0]["public"] is None
-
-
-def test_a_lab_option_scales_the_promise_of_an_emulated_cloud(cloud: Cloud) -> None:
-    rental = cloud.resolve(lab=EmulationOptions(time_scale=60))
-    assert "bursts to 3,000 for 31 s" in rental.promise
 
 
 def test_a_profile_that_does_not_exist_lists_those_that_do(
@@ -266,22 +251,16 @@ def test_without_the_sdk_it_is_said_how_to_get_it(monkeypatch) -> None:
     assert refused.value.advice == how_to_install("aws")
 
 
-@pytest.mark.parametrize(
-    ("url", "amazon", "loopback"),
-    [
-        ("https://ec2.us-east-1.amazonaws.com", True, False),
-        ("https://ec2.cn-north-1.amazonaws.com.cn", True, False),
-        ("https://ec2.eusc-de-east-1.amazonaws.eu", True, False),
-        ("https://ec2.us-iso-east-1.c2s.ic.gov", True, False),
-        ("https://ec2.us-isob-east-1.sc2s.sgov.gov", True, False),
-        ("https://ec2.us-east-1.api.aws", True, False),
-        ("https://notamazonaws.com", False, False),
-        ("http://127.0.0.9:5000", False, True),
-        ("http://[::1]:5000", False, True),
-        ("http://localhost:5000", False, True),
-        ("https://amazonaws.com.example.org", False, False),
-        ("https://emulator.example.org", False, False),
-    ],
-)
-def test_an_endpoint_is_amazons_by_its_name(url: str, *, amazon: bool, loopback: bool) -> None:
-    assert (is_amazon(url), is_loopback(url)) == (amazon, loopback)
+AMAZONS = (
+    "ec2.us-east-1.amazonaws.com", "ec2.cn-north-1.amazonaws.com.cn", "ec2.us-east-1.api.aws",
+    "ec2.eusc-de-east-1.amazonaws.eu", "ec2.us-iso-east-1.c2s.ic.gov",
+    "ec2.us-isob-east-1.sc2s.sgov.gov",
+)  # fmt: skip
+HERE = ("127.0.0.9:5000", "[::1]:5000", "localhost:5000")
+OTHERS = ("notamazonaws.com", "amazonaws.com.example.org", "emulator.example.org")
+
+
+@pytest.mark.parametrize("host", [*AMAZONS, *HERE, *OTHERS])
+def test_an_endpoint_is_amazons_by_its_name(host: str) -> None:
+    assert is_amazon(f"https://{host}") is (host in AMAZONS)
+    assert is_loopback(f"https://{host}") is (host in HERE)

@@ -14,39 +14,27 @@ from diskbench.providers.aws.refresh import overlay, refreshed
 
 TODAY = "2026-11-21"
 C4 = {
-    "InstanceType": "c4.xlarge",
-    "CurrentGeneration": False,
-    "Hypervisor": "xen",
-    "ProcessorInfo": {"SupportedArchitectures": ["x86_64"]},
-    "VCpuInfo": {"DefaultVCpus": 4},
-    "MemoryInfo": {"SizeInMiB": 7680},
-    "BurstablePerformanceSupported": False,
+    "InstanceType": "c4.xlarge", "CurrentGeneration": False, "Hypervisor": "xen",
+    "ProcessorInfo": {"SupportedArchitectures": ["x86_64"]}, "VCpuInfo": {"DefaultVCpus": 4},
+    "MemoryInfo": {"SizeInMiB": 7680}, "BurstablePerformanceSupported": False,
     "EbsInfo": {
         "EbsOptimizedSupport": "default",
         "EbsOptimizedInfo": {
-            "BaselineBandwidthInMbps": 800,
-            "BaselineThroughputInMBps": 100.0,
-            "BaselineIops": 6500,
-            "MaximumBandwidthInMbps": 800,
-            "MaximumThroughputInMBps": 100.0,
-            "MaximumIops": 6500,
+            "BaselineBandwidthInMbps": 800, "BaselineThroughputInMBps": 100.0, "BaselineIops": 6500,
+            "MaximumBandwidthInMbps": 800, "MaximumThroughputInMBps": 100.0, "MaximumIops": 6500,
         },
     },
-}
+}  # fmt: skip
 NEW = {
-    **C4,
-    "InstanceType": "z9.large",
+    **C4, "InstanceType": "z9.large",
     "EbsInfo": {
-        "EbsOptimizedSupport": "default",
+        "EbsOptimizedSupport": "default", "MaximumEbsAttachments": 32,
         "EbsOptimizedInfo": {
-            "BaselineThroughputInMBps": 100.0,
-            "BaselineIops": 4000,
-            "MaximumThroughputInMBps": 600.0,
-            "MaximumIops": 20000,
+            "BaselineThroughputInMBps": 100.0, "BaselineIops": 4000,
+            "MaximumThroughputInMBps": 600.0, "MaximumIops": 20000,
         },
-        "MaximumEbsAttachments": 32,
     },
-}
+}  # fmt: skip
 
 
 def sold(unit: str, usd: float, **attributes: str) -> str:

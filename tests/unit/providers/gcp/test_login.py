@@ -39,15 +39,11 @@ def googles(file: Path) -> None:
     file.write_text(json.dumps({**told, "token_uri": "https://oauth2.googleapis.com/token"}))
 
 
-def test_without_credentials_google_is_not_called() -> None:
+@pytest.mark.parametrize("endpoint", [None, "https://compute-mine.p.googleapis.com"])
+def test_google_is_never_called_without_credentials(endpoint: str | None) -> None:
     with pytest.raises(AccessDenied, match="no Google credentials") as refused:
-        log_in("my-project", None)
+        log_in("my-project", endpoint)
     assert "gcloud auth application-default login" in refused.value.advice
-
-
-def test_googles_own_endpoint_is_never_called_anonymously() -> None:
-    with pytest.raises(AccessDenied):
-        log_in("my-project", "https://compute-mine.p.googleapis.com")
 
 
 def test_the_project_is_that_of_the_credentials_unless_it_is_typed(key_file: Path) -> None:
@@ -79,6 +75,7 @@ def test_a_token_goes_back_to_whoever_issued_it_and_google_is_not_asked_about_it
     assert not isinstance(login.credentials, AnonymousCredentials)
     assert login.credentials.universe_domain == login.universe == "127.0.0.1:8080"
     assert login.emulated
+    assert "redentials" not in repr(login), "they are never shown"
 
 
 def test_a_sovereign_cloud_is_known_by_its_credentials(key_file: Path) -> None:
@@ -102,7 +99,3 @@ def test_a_sovereign_cloud_is_known_by_its_credentials(key_file: Path) -> None:
 )
 def test_googles_endpoints_are_known_by_their_host(url: str, *, theirs: bool) -> None:
     assert is_google(url) is theirs
-
-
-def test_credentials_are_never_shown(key_file: Path) -> None:
-    assert "redentials" not in repr(log_in(None, EMULATOR)), key_file

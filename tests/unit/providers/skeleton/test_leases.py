@@ -197,7 +197,6 @@ def test_a_look_is_told_what_was_deleted() -> None:
 
 
 def test_what_is_listed_after_all_that_time_is_named() -> None:
+    look, late = Cloud(("disk a",)).list_lease, lag(listed_s=0.001)
     with pytest.raises(ReleaseFailed, match="disk a"):
-        release(
-            ONE, "here", Cloud(("disk a",)).list_lease, lambda *_: None, lag=lag(listed_s=0.001)
-        )
+        release(ONE, "here", look, lambda *_: None, lag=late)

@@ -1,11 +1,9 @@
 """The cloud-config for a rented guest's first boot, from the lease's own facts: pure.
 
-The modules used and what they promise are cloud-init's, "Module reference" (docs.cloud-init.io,
-21 November 2026): SSH (`ssh_keys`, `ssh_deletekeys`, `disable_root`), Set Passwords
-(`ssh_pwauth`), Users and Groups (`user` overrides the image's default user), Bootcmd (early, in
-the network stage; `cloud-init-per instance` makes it once), Runcmd (in the final stage, "Boot
-stages": after SSH is up). Its own `packages` is not used: it tries once and does not say how it
-ended.
+The modules used are cloud-init's, "Module reference" (docs.cloud-init.io, 21 November 2026): SSH,
+Set Passwords, Users and Groups (`user` overrides the image's default user), Bootcmd (early, in the
+network stage; `cloud-init-per instance` makes it once), Runcmd (in the final stage, "Boot stages":
+after SSH is up). Its own `packages` is not used: it tries once and does not say how it ended.
 """
 
 from __future__ import annotations

@@ -292,9 +292,8 @@ def lease_directory(lease_id: str) -> Path:
     can write, and the directory is removed.
     """
     if not _LEASE.fullmatch(lease_id):
-        raise InvalidValue(
-            f"{lease_id!r} is not a lease of diskbench", advice="look at who set that tag"
-        )
+        words = f"{lease_id!r} is not a lease of diskbench"
+        raise InvalidValue(words, advice="look at who set that tag")
     base = user_data_path("diskbench")
     if re.search(r"\s", str(base)):  # as on macOS; ssh would misread it
         base = Path.home() / ".diskbench"

@@ -63,10 +63,8 @@ def proxy_for(url: str) -> Proxy | None:
     except ValueError:
         host, port, proxy = None, None, urlsplit("")
     if host is None or proxy.scheme not in {"http", "https"}:
-        raise InvalidValue(
-            f"{parts.scheme.upper()}_PROXY is not an HTTP proxy",
-            advice="set it to http://HOST:PORT, or name the host in NO_PROXY",
-        )
+        advice = "set it to http://HOST:PORT, or name the host in NO_PROXY"
+        raise InvalidValue(f"{parts.scheme.upper()}_PROXY is not an HTTP proxy", advice=advice)
     login = {}
     if proxy.username is not None:
         known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
@@ -152,6 +150,5 @@ def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str])
         return check_cidr(ask_caller())
     if is_loopback(private):
         return LOOPBACK
-    raise InvalidValue(
-        f"the network from which SSH is allowed is not known at {private}", advice="add --ssh-cidr"
-    )
+    words = f"the network from which SSH is allowed is not known at {private}"
+    raise InvalidValue(words, advice="add --ssh-cidr")

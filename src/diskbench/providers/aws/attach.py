@@ -250,9 +250,8 @@ def _machine(order: AwsOrder, listing: leases.AwsInventory) -> tuple[Item, AwsZo
     if not listing.live:
         if listing.ended:
             raise ended(listing.ended[-1])
-        raise RentalFailed(
-            f"EC2 lists no instance of lease {order.lease}", advice="start a new run"
-        )
+        words = f"EC2 lists no instance of lease {order.lease}"
+        raise RentalFailed(words, advice="start a new run")
     machine = listing.live[0]
     place = order.details.place_of(machine)
     if place is None:

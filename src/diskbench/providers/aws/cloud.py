@@ -168,9 +168,9 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
             return None
         launched = sorted(listing.of("instance"), key=lambda item: str(item.get("LaunchTime")))
-        last = launched[-1] if launched else None
-        if last is None:
+        if not launched:
             return f"EC2 lists no instance of lease {lease_id}"
+        last = launched[-1]
         return f"{last['InstanceId']} is {last['State']['Name']}: {leases.why_ended(last)}"
 
     def examine(self, scope: Scope) -> Sequence[Finding]:

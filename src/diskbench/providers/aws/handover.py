@@ -89,9 +89,8 @@ def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[st
 def _volume(order: AwsOrder, volume_id: str) -> Item:
     volume = describe_volume(order.ec2, volume_id)
     if volume is None:
-        raise RentalFailed(
-            f"volume {volume_id} is not listed any more", advice="another program deleted it"
-        )
+        words = f"volume {volume_id} is not listed any more"
+        raise RentalFailed(words, advice="another program deleted it")
     return volume
 
 

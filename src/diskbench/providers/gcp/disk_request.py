@@ -69,9 +69,8 @@ def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
     else:
         known = [one for one in disk_types("gcp") if one != LOCAL_SSD]
         if disk not in known:
-            raise UnknownName(
-                "Google Cloud disk type", disk, [*known, ROOT, LOCAL_SSD], field="disk"
-            )
+            known += [ROOT, LOCAL_SSD]
+            raise UnknownName("Google Cloud disk type", disk, known, field="disk")
         size_gib = asked.size_asked(spec)
         limits("gcp", disk, size_gib, spec.iops, spec.throughput_mib_per_s)
         requested = _provisioned(spec, "disk", disk, size_gib)
@@ -187,9 +186,8 @@ def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskR
             field="instance_type",
         )
     if offered in {"always", "bundled"} and requested.interface == "scsi":
-        raise InvalidValue(
-            f"the local SSDs of {machine_type} are NVMe", advice="use --disk local-ssd"
-        )
+        words = f"the local SSDs of {machine_type} are NVMe"
+        raise InvalidValue(words, advice="use --disk local-ssd")
 
 
 def check_form(spec: RentSpec) -> None:

@@ -23,10 +23,9 @@ from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, Quota, finding, refusal
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.gcp.client import API, Compute, GceTiming, GcpSessions, record
+from diskbench.providers.gcp.client import API, Compute, GceTiming, GcpSessions, Login, record
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import translate
-from diskbench.providers.gcp.login import Login
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
 from diskbench.yaml_lines import packaged
 
@@ -239,8 +238,6 @@ def permissions() -> tuple[str, ...]:
 
 def policy() -> str:
     """The role in the form of `gcloud iam roles create --file`."""
-    lines = ["title: diskbench", "stage: GA", "includedPermissions:"]
-    for name in permissions():
-        why = f" # {OPTIONAL[name]}" if name in OPTIONAL else ""
-        lines.append(f"  - {name}{why}")
-    return "\n".join(lines)
+    why = {name: f" # {what}" for name, what in OPTIONAL.items()}
+    names = [f"  - {name}{why.get(name, '')}" for name in permissions()]
+    return "\n".join(["title: diskbench", "stage: GA", "includedPermissions:", *names])

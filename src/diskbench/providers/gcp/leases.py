@@ -241,36 +241,30 @@ def _end(
     compute: Compute, lease_id: str, collection: str, item: Item, what: str, operation: Item | None
 ) -> None:
     """Complete one deletion, repeating it while the resource is in use; succeeds if it is gone."""
-    limit_s, timing = compute.timing.delete_s, compute.timing
-    action = f"compute.{collection}.delete"
+    limit_s, scope = compute.timing.delete_s, scope_of(item)
 
     def ask() -> bool | Still:
         nonlocal operation
         try:
             started = operation or _start(compute, lease_id, collection, item)
             operation = None
-            finish(compute, started, action, what, limit_s)
+            finish(compute, started, f"compute.{collection}.delete", what, limit_s)
         except DiskbenchError as error:
             if is_missing(error):
                 return True
-            if is_busy(error):
-                return _state(compute, collection, item) or Still(error.message)
-            raise
+            if not is_busy(error):
+                raise
+            if not scope:
+                return Still(error.message)
+            now = describe(compute, collection, scope, item["name"])
+            if now is None:
+                return True
+            users = ", ".join(last(str(user)) for user in now.get("users", []))
+            state = str(now.get("status", "there")).lower()
+            return Still(f"{state}, in use by {users}" if users else state)
         return True
 
-    until(ask, what, limit_s, timing, compute.watch)
-
-
-def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None:
-    """The state of a resource that cannot be deleted yet; True when it is gone."""
-    if not scope_of(item):
-        return None
-    now = describe(compute, collection, scope_of(item), item["name"])
-    if now is None:
-        return True
-    users = ", ".join(last(str(user)) for user in now.get("users", []))
-    state = str(now.get("status", "there")).lower()
-    return Still(f"{state}, in use by {users}" if users else state)
+    until(ask, what, limit_s, compute.timing, compute.watch)
 
 
 def last_end(lease_id: str, compute: Compute) -> str:

@@ -229,19 +229,14 @@ def _network(here: GcpLookup) -> GcpNetwork:
     if typed is None:
         default_network = compute.found("networks", {"network": "default"})
         if default_network is None:
-            raise InvalidValue(
-                f"project {compute.project} has no network `default`",
-                advice="add --subnet with one of yours",
-            )
+            words = f"project {compute.project} has no network `default`"
+            raise InvalidValue(words, advice="add --subnet with one of yours")
         return _default_subnet(here, default_network)
     parts = typed.split("/")
     owner = parts[1] if parts[0] == "projects" else compute.project
     if "regions" in parts and parts[parts.index("regions") + 1] != here.region:
-        raise InvalidValue(
-            f"--subnet {typed} is not in {here.region}",
-            advice="use one of that region",
-            field="subnet",
-        )
+        words = f"--subnet {typed} is not in {here.region}"
+        raise InvalidValue(words, advice="use one of that region", field="subnet")
     request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
     subnet = compute.found("subnetworks", request)
     if subnet is None:
@@ -342,9 +337,8 @@ def _image(described: Item | None, project: str, name: str) -> GcpImage:
         )
     state = str(described.get("status", "READY"))
     if state != "READY":
-        raise InvalidValue(
-            f"image {described.get('name')} is {state.lower()}", advice="use another --image"
-        )
+        words = f"image {described.get('name')} is {state.lower()}"
+        raise InvalidValue(words, advice="use another --image")
     features = {str(feature.get("type")) for feature in described.get("guestOsFeatures", [])}
     return GcpImage(
         link=f"projects/{project}/global/images/{last(str(described['name']))}",

@@ -241,10 +241,8 @@ def too_small(
 
 def _takes(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> bool:
     series = machine_book("gcp").series_of(machine_type)
-    if series is None:
-        return False
-    if requested.kind == "local-ssd":
-        return series.local_ssd == "optional"
+    if series is None or requested.kind == "local-ssd":
+        return series is not None and series.local_ssd == "optional"
     if requested.kind == "root" and not requested.type:
         return True
     fit = series.disks.get(requested.type)

@@ -85,11 +85,9 @@ def offered(
     cloud, where, is_root = scope.provider, region or "", requested.kind == "root"
     prices = [machine_part(books, cloud, machine or "", where)]
     if not is_root:
-        prices.append(
-            root
-            if isinstance(root, PricePart)
-            else disk_part(books, cloud, root, where, what=root_words)
-        )
+        if isinstance(root, DiskSpec):
+            root = disk_part(books, cloud, root, where, what=root_words)
+        prices.append(root)
     if not own:
         what = root_words if is_root else "disk"
         prices.append(disk_part(books, cloud, disk, where, what=what, tier=tier))

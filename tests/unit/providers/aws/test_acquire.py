@@ -70,20 +70,18 @@ def test_a_volume_is_rented_attached_found_and_read_back(cloud: Cloud) -> None:
     assert cloud.guest.closed == 1
 
 
-def test_the_machine_takes_its_disks_along_when_it_ends(cloud: Cloud) -> None:
-    cloud.acquire()
-    (instance,) = cloud.live()
-    cloud.client().terminate_instances(InstanceIds=[instance["InstanceId"]])
-    assert cloud.volumes() == []
-
-
-def test_only_the_callers_network_gets_in(cloud: Cloud) -> None:
+def test_only_the_callers_network_gets_in_and_the_machine_takes_its_disks_along(
+    cloud: Cloud,
+) -> None:
     cloud.acquire()
     groups = cloud.client().describe_security_groups()["SecurityGroups"]
     (ours,) = [g for g in groups if g["GroupName"] == f"diskbench-{CLAIM.lease_id}-group"]
     (rule,) = ours["IpPermissions"]
     assert [r["CidrIp"] for r in rule["IpRanges"]] == ["127.0.0.0/8"]
     assert (rule["FromPort"], rule["ToPort"]) == (22, 22)
+    (instance,) = cloud.live()
+    cloud.client().terminate_instances(InstanceIds=[instance["InstanceId"]])
+    assert cloud.volumes() == []
 
 
 def test_what_happens_is_told_as_it_happens_and_no_key_is(cloud: Cloud) -> None:
@@ -252,12 +250,10 @@ def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud: Clo
     fails(cloud, RentalFailed, "is shutting-down: by hand")
 
 
-def test_a_connection_that_breaks_is_made_again(cloud: Cloud) -> None:
+def test_a_connection_that_breaks_is_made_again_and_a_late_attachment_waited_for(
+    cloud: Cloud,
+) -> None:
     cloud.guest.broken = 2
-    cloud.acquire()
-
-
-def test_an_attachment_that_answers_late_is_waited_for(cloud: Cloud) -> None:
     through = [lambda _, call: call()] * 4
     cloud.wire.spoil("DescribeVolumes", *through, changed(attaching), changed(attaching))
     cloud.acquire()

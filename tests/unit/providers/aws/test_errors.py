@@ -82,12 +82,9 @@ def test_what_a_policy_demands_is_read_out_of_the_decoded_message(
     assert "a policy denies ec2:RunInstances" in error.message
 
 
-def test_a_fault_of_our_own_is_not_dressed_up() -> None:
+def test_the_code_is_found_behind_our_error_and_a_fault_of_our_own_is_not_dressed_up() -> None:
     with pytest.raises(ZeroDivisionError):
         ours(ZeroDivisionError())
-
-
-def test_the_code_is_found_behind_our_error() -> None:
     cause: ClientError = refusal("InvalidVolume.NotFound")
     error = ours(cause)
     error.__cause__ = cause
@@ -97,12 +94,10 @@ def test_the_code_is_found_behind_our_error() -> None:
 
 
 CODES = Path(__file__).with_name("ec2-error-codes.txt")
-OTHERS = {
-    "ssm:GetParameter": ("ssm", "GetParameter"),
-    "servicequotas:GetServiceQuota": ("service-quotas", "GetServiceQuota"),
-    "sts:DecodeAuthorizationMessage": ("sts", "DecodeAuthorizationMessage"),
-    "pricing:GetProducts": ("pricing", "GetProducts"),
-}
+OTHERS = (
+    "ssm:GetParameter", "servicequotas:GetServiceQuota", "sts:DecodeAuthorizationMessage",
+    "pricing:GetProducts",
+)  # fmt: skip
 STATES = (
     "Server.InsufficientInstanceCapacity", "Server.InternalError", "Server.ScheduledStop",
     "Server.SpotInstanceShutdown", "Server.SpotInstanceTermination", "Client.InternalError",
@@ -185,23 +180,18 @@ def row(code: str, action: str, error: DiskbenchError) -> str:
 
 def test_the_table_of_codes(golden) -> None:
     rows = ["code\tcall\tdiskbench's error, exit status\telsewhere\tagain\tmessage\tadvice"]
-    rows += [
-        row(code, "ec2:RunInstances", of_code(code, "TEXT", "ec2:RunInstances"))
-        for code in sorted(published())
-    ]
+    rows += [row(code, RUN, of_code(code, "TEXT", RUN)) for code in sorted(published())]
     session = botocore.session.get_session()
-    for action, (service, operation) in OTHERS.items():
+    for action in OTHERS:
+        service, _, operation = action.replace("servicequotas", "service-quotas").partition(":")
         shapes = session.get_service_model(service).operation_model(operation).error_shapes
         codes = {s.metadata.get("error", {}).get("code", s.name) for s in shapes}
-        common = {"AccessDeniedException", "ExpiredTokenException", "ThrottlingException"}
-        rows += [
-            row(code, action, of_code(code, "TEXT", action)) for code in sorted(codes | common)
-        ]
+        codes |= {"AccessDeniedException", "ExpiredTokenException", "ThrottlingException"}
+        rows += [row(code, action, of_code(code, "TEXT", action)) for code in sorted(codes)]
+    ended = {"InstanceId": "i-1", "State": {"Name": "terminated"}}
     for code in STATES:
-        instance = {
-            "InstanceId": "i-1", "State": {"Name": "terminated"}, "StateReason": {"Code": code},
-        }  # fmt: skip
-        rows.append(row(code, "state of an instance", of_state(instance, "TEXT")))
+        error = of_state({**ended, "StateReason": {"Code": code}}, "TEXT")
+        rows.append(row(code, "state of an instance", error))
     for code in UNPUBLISHED:
         rows.append(row(code, RUN, ours(refusal(code, "TEXT"))))
         rows.append(row(f"{code} 500", RUN, ours(refusal(code, "TEXT", 500))))
@@ -241,5 +231,5 @@ def test_what_denies_beside_the_users_own_policies_is_named(why: str, kind: str)
 def test_an_explicit_deny_that_only_the_decoded_message_tells_is_told_as_one() -> None:
     decoded = '{"explicitDeny": true, "matchedStatements": {"items": []}, "context": {}}'
     text = "You are not authorized. Encoded authorization failure message: abc"
-    error = of_code("UnauthorizedOperation", text, "ec2:RunInstances", decode=lambda _: decoded)
+    error = of_code("UnauthorizedOperation", text, RUN, decode=lambda _: decoded)
     assert error.message.startswith("a policy denies ec2:RunInstances: You are not authorized.")

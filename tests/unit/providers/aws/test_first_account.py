@@ -122,11 +122,13 @@ def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(cl
 # Partitions, zones, subnets
 
 
-def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:
+def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name_as_others_are() -> None:
     for region in ("eusc-de-east-1", "us-isob-east-1", "us-gov-west-1", "cn-northwest-1"):
         disk_request(RentSpec(disk="gp2", size_gib=20, region=region, zone=f"{region}a"))
     with pytest.raises(InvalidValue, match="does not have the form of a region"):
         disk_request(RentSpec(disk="gp2", size_gib=20, region="us-east-1a"))
+    with pytest.raises(InvalidValue, match="Wavelength"):
+        disk_request(RentSpec(disk="gp2", size_gib=20, zone="us-east-1-wl1-bos-wlz-1"))
 
 
 @pytest.mark.parametrize(
@@ -139,11 +141,6 @@ def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:
 )  # fmt: skip
 def test_the_region_of_a_zone_is_read_from_its_whole_name(zone: str, region: str | None) -> None:
     assert region_of(zone) == PLUGIN.region_of(zone) == region
-
-
-def test_a_wavelength_zone_is_refused_by_name() -> None:
-    with pytest.raises(InvalidValue, match="Wavelength"):
-        disk_request(RentSpec(disk="gp2", size_gib=20, zone="us-east-1-wl1-bos-wlz-1"))
 
 
 def local_zone(opt_in: str):

@@ -8,7 +8,7 @@ from emulators.gcp.server import write_credentials
 from google.auth.credentials import AnonymousCredentials
 
 from diskbench.errors import AccessDenied, InvalidValue
-from diskbench.providers.gcp.login import is_google, log_in
+from diskbench.providers.gcp.client import is_google, log_in
 
 EMULATOR = "http://127.0.0.1:8080"
 

@@ -51,10 +51,6 @@ def test_a_resource_that_is_being_made_is_not_there_yet(
     assert in_directories(cloud.place) == []
     cloud.make("one", {})
     assert cloud.exists("one")
-
-
-def test_what_another_process_deleted_is_no_error(cloud: FakeCloud) -> None:
-    cloud.make("one", {})
-    cloud.delete("one")
-    cloud.delete("one")
+    for _ in range(2):  # what another process deleted is no error
+        cloud.delete("one")
     assert list(cloud.things()) == []

@@ -4,7 +4,7 @@ as JSON. Pure."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -42,11 +42,9 @@ MAX_CACHED_GIB = 4095
 """Disks of 4 TiB and more have no host cache (MicrosoftDocs, "Premium storage performance")."""
 ZONE_REDUNDANT = frozenset({"Premium_ZRS", "StandardSSD_ZRS"})
 """Types whose disks are in three zones, and named in none (disks-redundancy.md 2026-09-10)."""
-UNCACHED = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
-"""Types without host caching (disks-prem-v2-limitations.md 2026-06-05; disks-types.md 2026-08-11:
-"Ultra disks don't support disk caching")."""
 DATA_ONLY = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
-"""Types that cannot be OS disks (disks-types.md 2026-08-11)."""
+"""Types that cannot be OS disks, are sold in zones where a region has them, and have no host cache
+(disks-types.md 2026-08-11, disks-prem-v2-limitations.md 2026-06-05)."""
 
 _FORMS = read_forms("diskbench.providers.azure")
 Kind = Literal["disk", "root", "local"]
@@ -109,7 +107,9 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
     check_form(spec)
     check_count(spec, MAX_COUNT)
     if disk in {TEMPORARY, LOCAL}:
-        return _local(spec)
+        _FORMS.refuse(spec, "local")
+        local: dict[str, Any] = {"kind": "local", "type": TEMPORARY, "caching": None}
+        return AzureDiskRequest(count=spec.count, encryption_set=spec.kms_key, **local)
     root, _, root_type = disk.partition(":")
     if root == ROOT:
         return _root(spec, root_type)
@@ -130,7 +130,7 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
             field="performance_plus",
         )
     size_gib = size_asked(spec)
-    return _checked(_of(spec, "disk", disk), size_gib)
+    return checked(_of(spec, "disk", disk), size_gib)
 
 
 def check_swappable(requested: AzureDiskRequest, spec: RentSpec) -> None:
@@ -144,12 +144,14 @@ def check_swappable(requested: AzureDiskRequest, spec: RentSpec) -> None:
     check_shared_machine(spec, is_apart=requested.kind == "disk", apart="managed disks")
 
 
-def check_cache(requested: AzureDiskRequest, size_gib: int) -> None:
-    """Refuse a host cache that the disk cannot have. Raises InvalidValue."""
+def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
+    """The request, once limits and a host cache are known to be sold at that size. Raises
+    InvalidValue."""
+    requested.limits(size_gib)
     if not requested.is_cached:
-        return
+        return requested
     flag = f"--cache {requested.caching}".lower()
-    if requested.type in UNCACHED:
+    if requested.type in DATA_ONLY:
         raise InvalidValue(
             f"{flag}: {requested.type} has no host cache",
             advice="leave it out, or use Premium_LRS",
@@ -161,11 +163,6 @@ def check_cache(requested: AzureDiskRequest, size_gib: int) -> None:
             advice=f"Azure caches disks up to {MAX_CACHED_GIB:,} GiB",
             field="cache",
         )
-
-
-def _checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
-    requested.limits(size_gib)
-    check_cache(requested, size_gib)
     return requested
 
 
@@ -182,14 +179,7 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
         raise UnknownName("type of an OS disk", root_type, startable, field="disk")
     _FORMS.refuse(spec, "root")
     requested = _of(spec, "root", root_type or "Premium_LRS")
-    return requested if spec.size_gib is None else _checked(requested, spec.size_gib)
-
-
-def _local(spec: RentSpec) -> AzureDiskRequest:
-    _FORMS.refuse(spec, "local")
-    return AzureDiskRequest(
-        kind="local", type=TEMPORARY, count=spec.count, caching=None, encryption_set=spec.kms_key
-    )
+    return requested if spec.size_gib is None else checked(requested, spec.size_gib)
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:

@@ -31,8 +31,7 @@ from diskbench.units import GIB
 def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     name = order.machine_name
-    dead_man = teardown.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
-    order.watch.note(teardown.message(name, dead_man))
+    dead_man = teardown.arm(order, str(made.machine["id"]))
     reach = attach.machine_of(order)
     with reached(order, reach) as guest:
         seen, cache_changes = _find_disks(order, made, guest)

@@ -15,13 +15,14 @@ from diskbench.model.options import RentSpec
 from diskbench.providers.azure import machines
 from diskbench.providers.azure.client import API, AzureClient, Item, region_of, resource_skus
 from diskbench.providers.azure.disk_request import (
+    DATA_ONLY,
     DEFAULT_OS_GIB,
     AzureDiskRequest,
     AzureImage,
     AzureMachine,
     AzureResolved,
     Interface,
-    check_cache,
+    checked,
 )
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.policy import check_registrations
@@ -29,9 +30,6 @@ from diskbench.providers.azure.requests import INSIDE
 from diskbench.providers.networks import ssh_cidr
 from diskbench.providers.skeleton.offer import needs
 from diskbench.providers.skeleton.shipped import at
-
-_ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
-"""Sold in zones, where a region has them (disks-types.md 2026-08-11)."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,7 @@ class AzureLookup:
                 f"an OS disk of {size} GiB is smaller than its image",
                 advice=f"{image.name} needs {image_gib} GiB or more",
             )
-        requested.limits(size)
-        check_cache(requested, size)
+        checked(requested, size)
         return size
 
     def _other_promise(self, size_gib: int) -> str | None:
@@ -202,7 +199,7 @@ class AzureLookup:
         zones = self.sold.zones(machine.size, requested.type)
         if zone is not None:
             return (zone,) if zone in zones else None
-        is_zonal = requested.type in _ZONAL and bool(self.sold.zones(machine.size, None))
+        is_zonal = requested.type in DATA_ONLY and bool(self.sold.zones(machine.size, None))
         return None if is_zonal and not zones else zones
 
     def _zones_of(self, machine: AzureMachine) -> tuple[str, ...]:

@@ -154,27 +154,19 @@ def controllers(listed: str) -> tuple[Interface, ...]:
 
 def check_support(machine: AzureMachine, requested: AzureDiskRequest, sold: Sequence[str]) -> None:
     """Refuse a disk that the machine or the region does not support. Raises InvalidValue."""
-    if requested.kind == "local":
-        if not machine.local_gib:
-            raise InvalidValue(
-                f"{machine.size} has no disk of its own",
-                advice="choose one with a d in its name, such as Standard_D4ds_v5",
-            )
-        return
-    if sold and requested.type not in sold:
-        raise InvalidValue(
-            f"{requested.type} is not sold there", advice=f"this region sells {', '.join(sold)}"
-        )
-    if requested.needs_premium and not machine.premium:
-        raise InvalidValue(
-            f"{machine.size} takes no {requested.type}",
-            advice="choose a size with an s in its name, such as Standard_D4s_v5",
-        )
-    if requested.is_cached and not machine.cacheable:
-        raise InvalidValue(
-            f"{machine.size} has no host cache",
-            advice="leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5",
-        )
+    size, is_local = machine.size, requested.kind == "local"
+    for is_refused, why, advice in (
+        (is_local and not machine.local_gib, f"{size} has no disk of its own",
+         "choose one with a d in its name, such as Standard_D4ds_v5"),
+        (sold and not is_local and requested.type not in sold,
+         f"{requested.type} is not sold there", f"this region sells {', '.join(sold)}"),
+        (requested.needs_premium and not machine.premium, f"{size} takes no {requested.type}",
+         "choose a size with an s in its name, such as Standard_D4s_v5"),
+        (requested.is_cached and not machine.cacheable, f"{size} has no host cache",
+         "leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5"),
+    ):  # fmt: skip
+        if is_refused:
+            raise InvalidValue(why, advice=advice)
     if requested.kind == "disk" and requested.count > machine.max_disks:
         raise InvalidValue(
             f"--count {requested.count} on {machine.size}",
@@ -203,11 +195,7 @@ def _ultra_zones(sku: Sku) -> tuple[str, ...]:
         str(zone)
         for info in sku.get("locationInfo") or []
         for detail in info.get("zoneDetails") or []
-        if any(
-            capability.get("name") == "UltraSSDAvailable"
-            and str(capability.get("value")).lower() == "true"
-            for capability in detail.get("capabilities") or []
-        )
+        if _capabilities(detail).get("UltraSSDAvailable", "").lower() == "true"
         for zone in detail.get("name") or detail.get("Name") or []
     )
 

@@ -16,12 +16,19 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import DiskbenchError, Interrupted
-from diskbench.model.rental import Claim, LeaseEnd, Which
+from diskbench.model.rental import LeaseEnd, Which
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, SCHEDULES, TAGS, AzureClient, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.provision import delete
-from diskbench.providers.azure.requests import EXPIRES_TAG, LEASE_TAG, Request, group_name, tags
+from diskbench.providers.azure.requests import (
+    EXPIRES_TAG,
+    LEASE_TAG,
+    AzureOrder,
+    Request,
+    group_name,
+    tags,
+)
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
@@ -205,23 +212,22 @@ def schedule(
     }
 
 
-def arm(edge: AzureClient, claim: Claim, region: str, machine_id: str) -> str:
-    """Make the schedule and return `schedule`, or the reason why there is none. A failure does
-    not fail the run: the guest has a timer, and the tags hold the expiry."""
-    if claim.expires_at - time.time() > LONGEST_S:
-        return "none: the lease is longer than a daily schedule can mean"
-    return _armed(edge, schedule(tags(claim), region, machine_id, claim.expires_at))
-
-
-def message(machine: str, armed: str) -> str:
-    """The note for a person about the result of `arm`."""
-    if armed == SCHEDULE_MADE:
-        return f"Azure deallocates {machine} after the lease: its shutdown schedule is set"
-    return (
-        f"WARNING: Azure will not deallocate {machine} after the lease ({armed}). If this computer "
-        "fails, the machine is billed until a diskbench command opens this database again, or "
-        "until diskbench gc runs"
+def arm(order: AzureOrder, machine_id: str) -> str:
+    """Make the schedule and return `schedule`, or the reason why there is none, noted for a person.
+    A failure does not fail the run: the guest has a timer, and the tags hold the expiry."""
+    claim, machine = order.claim, order.machine_name
+    armed = "none: the lease is longer than a daily schedule can mean"
+    if claim.expires_at - time.time() <= LONGEST_S:
+        where = (order.details.region, machine_id)
+        armed = _armed(order.edge, schedule(tags(claim), *where, claim.expires_at))
+    order.watch.note(
+        f"Azure deallocates {machine} after the lease: its shutdown schedule is set"
+        if armed == SCHEDULE_MADE
+        else f"WARNING: Azure will not deallocate {machine} after the lease ({armed}). If this "
+        "computer fails, the machine is billed until a diskbench command opens this database "
+        "again, or until diskbench gc runs"
     )
+    return armed
 
 
 def _move_schedule(edge: AzureClient, machine: Item, exists: bool, end: LeaseEnd) -> None:

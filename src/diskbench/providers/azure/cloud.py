@@ -17,15 +17,9 @@ from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Sco
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_snapshot_kept, provisioned_types
-from diskbench.providers.azure import teardown
+from diskbench.providers.azure import client, teardown
 from diskbench.providers.azure.attach import swapped
-from diskbench.providers.azure.client import (
-    AzureClient,
-    AzureSessions,
-    AzureTiming,
-    Item,
-    region_of,
-)
+from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item
 from diskbench.providers.azure.disk_request import (
     CACHES,
     AzureResolved,
@@ -177,7 +171,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         edge = self.sessions.of_scope(scope).edge(self.reading)
-        region = region_of(RentSpec(region=scope.region))
+        region = client.region_of(RentSpec(region=scope.region))
         providers = ("Microsoft.Compute", "Microsoft.Network")
         paths = (edge.path(kind=f"{name}/locations/{region}/usages") for name in providers)
         return list(quotas([usage for path in paths for usage in edge.listed(path)], region))

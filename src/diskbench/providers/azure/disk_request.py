@@ -15,17 +15,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
-from diskbench.providers.asked import (
-    check_count,
-    check_lab,
-    check_one_root,
-    check_shared_machine,
-    check_ssh,
-    size_asked,
-    snapshot_option,
-    whole_throughput,
-    with_disk,
-)
+from diskbench.providers import asked
 from diskbench.providers.azure.plugin import PLUGIN, AzureOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
@@ -103,9 +93,9 @@ class AzureDiskRequest(Frozen):
 
 def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
-    spec, disk = with_disk(spec, PLUGIN, example="--disk Premium_LRS --size 256")
+    spec, disk = asked.with_disk(spec, PLUGIN, example="--disk Premium_LRS --size 256")
     check_form(spec)
-    check_count(spec, MAX_COUNT)
+    asked.check_count(spec, MAX_COUNT)
     if disk in {TEMPORARY, LOCAL}:
         _FORMS.refuse(spec, "local")
         local: dict[str, Any] = {"kind": "local", "type": TEMPORARY, "caching": None}
@@ -115,7 +105,7 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
         return _root(spec, root_type)
     if disk not in _sold():
         raise UnknownName("Azure disk type", disk, [*_sold(), ROOT, TEMPORARY], field="disk")
-    if disk == "UltraSSD_LRS" and (typed := snapshot_option(spec)):
+    if disk == "UltraSSD_LRS" and (typed := asked.snapshot_option(spec)):
         # "can only be created as empty disks" (disks-types.md 2026-08-11)
         raise InvalidValue(
             f"{typed} cannot be used with --disk {disk}: Azure makes them empty only",
@@ -129,7 +119,7 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
             advice="which limits hold then is not published: leave one of them out",
             field="performance_plus",
         )
-    size_gib = size_asked(spec)
+    size_gib = asked.size_asked(spec)
     return checked(_of(spec, "disk", disk), size_gib)
 
 
@@ -141,7 +131,7 @@ def check_swappable(requested: AzureDiskRequest, spec: RentSpec) -> None:
             advice="leave it out of a matrix with reuse_host",
             field="disk",
         )
-    check_shared_machine(spec, is_apart=requested.kind == "disk", apart="managed disks")
+    asked.check_shared_machine(spec, is_apart=requested.kind == "disk", apart="managed disks")
 
 
 def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
@@ -167,7 +157,7 @@ def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
 
 
 def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
-    check_one_root(spec)
+    asked.check_one_root(spec)
     startable = [name for name in _sold() if name not in DATA_ONLY]
     if root_type in DATA_ONLY:
         raise InvalidValue(
@@ -192,7 +182,7 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
         type=disk_type,
         size_gib=spec.size_gib,
         iops=spec.iops,
-        mb_per_s=whole_throughput(spec, "MB/s"),
+        mb_per_s=asked.whole_throughput(spec, "MB/s"),
         count=spec.count,
         caching=CACHES[(azure.cache or "none").lower()],
         tier=tier.upper() if tier else None,
@@ -284,7 +274,7 @@ _CLOUDS = ("management.azure.com", "management.chinacloudapi.cn", "management.us
 def check_form(spec: RentSpec) -> None:
     """Refuse values that cannot be Azure names. Raises InvalidValue."""
     _FORMS.check(spec, "Azure")
-    check_ssh(spec, "a group of yours is")
+    asked.check_ssh(spec, "a group of yours is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
         raise InvalidValue(
             "--no-public-ip without --subnet: the machine could not be reached, because the "
@@ -301,7 +291,7 @@ def check_form(spec: RentSpec) -> None:
             field="endpoint_url",
         )
     emulated = url is not None and is_loopback(url)
-    check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")
+    asked.check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")
 
 
 def is_azure(url: str) -> bool:

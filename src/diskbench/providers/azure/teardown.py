@@ -21,14 +21,7 @@ from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, SCHEDULES, TAGS, AzureClient, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.provision import delete
-from diskbench.providers.azure.requests import (
-    EXPIRES_TAG,
-    LEASE_TAG,
-    AzureOrder,
-    Request,
-    group_name,
-    tags,
-)
+from diskbench.providers.azure.requests import tags
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
@@ -40,7 +33,7 @@ SHUTDOWN = "shutdown-computevm-"
 
 def is_ours(group: Item) -> bool:
     """Whether a group was made for the lease in its tag, by its name."""
-    return str(group["name"]).lower() == group_name(str(lease_of(group))).lower()
+    return str(group["name"]).lower() == requests.group_name(str(lease_of(group))).lower()
 
 
 def group_kind_and_name(group: Item) -> str:
@@ -81,7 +74,7 @@ def is_strange(lease_id: str, item: Item) -> bool:
 
 def lease_of(item: Item) -> str | None:
     """The lease in the resource's tags."""
-    return (item.get("tags") or {}).get(LEASE_TAG) or None
+    return (item.get("tags") or {}).get(requests.LEASE_TAG) or None
 
 
 def is_kind(item: Item, kind: str) -> bool:
@@ -128,7 +121,7 @@ def _groups(edge: AzureClient, which: Which) -> list[Item]:
     groups = tagged_groups(edge, which.lease_id)
     if any(is_ours(group) for group in groups):
         return groups
-    own = edge.find(edge.path(group_name(which.lease_id)))
+    own = edge.find(edge.path(requests.group_name(which.lease_id)))
     return [*groups, own] if own and lease_of(own) == which.lease_id else groups
 
 
@@ -177,10 +170,11 @@ def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:
 
 def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
     """Write the expiry into one resource's tags; its other tags stay."""
+    expiry = {requests.EXPIRES_TAG: str(int(end.expires_at))}
     edge.finished(
         f"tags of {what}", edge.timing.network_s, "PATCH",
         f"{item['id']}/providers/{TAGS}/default",
-        {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: str(int(end.expires_at))}}},
+        {"operation": "Merge", "properties": {"tags": expiry}},
     )  # fmt: skip
 
 
@@ -194,7 +188,7 @@ SCHEDULE_MADE = "schedule"
 
 def schedule(
     tags: Mapping[str, str], region: str, machine_id: str, expires_at: float, *, on: bool = True
-) -> Request:
+) -> requests.Request:
     """The schedule that deallocates the machine when the lease ends: pure. Without `on` it is
     disabled."""
     when = datetime.fromtimestamp(expires_at, UTC) + _GRACE
@@ -212,7 +206,7 @@ def schedule(
     }
 
 
-def arm(order: AzureOrder, machine_id: str) -> str:
+def arm(order: requests.AzureOrder, machine_id: str) -> str:
     """Make the schedule and return `schedule`, or the reason why there is none, noted for a person.
     A failure does not fail the run: the guest has a timer, and the tags hold the expiry."""
     claim, machine = order.claim, order.machine_name
@@ -238,7 +232,7 @@ def _move_schedule(edge: AzureClient, machine: Item, exists: bool, end: LeaseEnd
     the lease was too long or Azure refused it, it is made as by `arm`.
     """
     fits = end.left_s <= LONGEST_S
-    carried = {**(machine.get("tags") or {}), EXPIRES_TAG: str(int(end.expires_at))}
+    carried = {**(machine.get("tags") or {}), requests.EXPIRES_TAG: str(int(end.expires_at))}
     place, machine_id = str(machine["location"]), str(machine["id"])
     request = schedule(carried, place, machine_id, end.expires_at, on=fits)
     if exists:
@@ -247,7 +241,7 @@ def _move_schedule(edge: AzureClient, machine: Item, exists: bool, end: LeaseEnd
         _armed(edge, request)
 
 
-def _armed(edge: AzureClient, request: Request) -> str:
+def _armed(edge: AzureClient, request: requests.Request) -> str:
     try:
         _put(edge, request)
     except Interrupted:
@@ -257,7 +251,7 @@ def _armed(edge: AzureClient, request: Request) -> str:
     return SCHEDULE_MADE
 
 
-def _put(edge: AzureClient, request: Request) -> None:
+def _put(edge: AzureClient, request: requests.Request) -> None:
     """Make or replace the schedule of the machine that it is for."""
     machine_id = str(request["properties"]["targetResourceId"])
     group, *_, machine = machine_id.rsplit("/", 4)  # GROUP/providers/Microsoft.Compute/KIND/NAME

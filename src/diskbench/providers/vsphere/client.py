@@ -16,16 +16,8 @@ from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
-from diskbench.providers.vsphere.errors import (
-    NO_ANSWER,
-    fault_name,
-    is_missing,
-    of_fault,
-    sdk,
-    translate,
-    vim,
-    vmodl,
-)
+from diskbench.providers.vsphere import errors
+from diskbench.providers.vsphere.errors import is_missing, sdk, vim, vmodl
 from diskbench.providers.vsphere.login import (
     VsphereServer,
     connect,
@@ -173,7 +165,7 @@ class Vsphere:
         try:
             self.run(action, what, start, self.timing.power_s)
         except DiskbenchError as error:
-            if fault_name(error) != "InvalidPowerState":
+            if errors.fault_name(error) != "InvalidPowerState":
                 raise
 
     def _task(self, task: Ref, action: str) -> Item | Still:
@@ -184,7 +176,7 @@ class Vsphere:
             return task_info or Item(task, {})
         if state == "error":
             fault = task_info.values["info.error"]
-            raise of_fault(fault, action) from fault
+            raise errors.of_fault(fault, action) from fault
         queued = state == "queued"
         return Still("waiting in vCenter's queue" if queued else "vCenter is working on it")
 
@@ -200,7 +192,7 @@ class Vsphere:
         try:
             return send()
         except Exception as error:
-            raise translate(error, action) from error
+            raise errors.translate(error, action) from error
 
     def _log_in(self) -> None:
         user, password = credentials()
@@ -225,7 +217,7 @@ class Vsphere:
             )
             return self._pages(spec)
         finally:
-            with contextlib.suppress(vmodl.MethodFault, *NO_ANSWER):
+            with contextlib.suppress(vmodl.MethodFault, *errors.NO_ANSWER):
                 view.Destroy()
 
     def _pages(self, spec: Any) -> tuple[Item, ...]:  # noqa: ANN401 - as Ref

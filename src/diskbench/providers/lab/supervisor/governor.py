@@ -8,20 +8,8 @@ from dataclasses import dataclass, field
 
 from diskbench.catalog.bucket import Allowance, balance_after, capacity, rate
 from diskbench.providers.lab.devices import Counters, ThrottleLimits
-from diskbench.providers.lab.supervisor.rates import (
-    SMALL,
-    Cost,
-    LabPool,
-    MachineGate,
-    Orders,
-    ThrottledDisk,
-    Weather,
-    allowed,
-    cost_of,
-    owed,
-    remembered,
-    share,
-)
+from diskbench.providers.lab.supervisor import rates
+from diskbench.providers.lab.supervisor.rates import LabPool, MachineGate, Orders, ThrottledDisk
 
 READ, WRITE = "read", "write"
 STALLED_BPS = 4096
@@ -38,7 +26,7 @@ class _Use:
 
     ios: float = 0.0
     bytes: float = 0.0
-    cost: Cost = SMALL
+    cost: rates.Cost = rates.SMALL
 
 
 @dataclass
@@ -50,7 +38,7 @@ class _Bucket:
         """Account for `seconds` in which `amount` was used."""
         self.balance = balance_after(
             self.allowance, self.balance, amount / seconds, seconds,
-            refill_per_s=refill_per_s, owed=owed(self.allowance),
+            refill_per_s=refill_per_s, owed=rates.owed(self.allowance),
         )  # fmt: skip
 
 
@@ -63,7 +51,7 @@ class Governor:
     _buckets: dict[str, _Bucket] = field(default_factory=dict)
     _seen: dict[str, Counters] = field(default_factory=dict)
     _use: dict[Stream, _Use] = field(default_factory=dict)
-    _weather: Weather = field(init=False)
+    _weather: rates.Weather = field(init=False)
 
     def __post_init__(self) -> None:
         self._adopt(self.orders)
@@ -97,11 +85,13 @@ class Governor:
         return self._limits(set(counters), self._weather.factor(at_s))
 
     def _adopt(self, orders: Orders) -> None:
-        self._weather = Weather(orders.seed, orders.noise, orders.stall_every_s, orders.stall_for_s)
+        self._weather = rates.Weather(
+            orders.seed, orders.noise, orders.stall_every_s, orders.stall_for_s
+        )
         self._buckets = {}
         for disk in orders.disks:
             for direction in (READ, WRITE):
-                use = _Use(cost=cost_of(disk.accounting, 0, 0))
+                use = _Use(cost=rates.cost_of(disk.accounting, 0, 0))
                 self._use.setdefault((disk.kernel, direction), use)
             for index, pool in enumerate(disk.pools):
                 for kind, limit in (("iops", pool.iops), ("bytes", pool.bytes)):
@@ -126,11 +116,11 @@ class Governor:
         for direction, (ops, size) in done.items():
             use = self._use[disk.kernel, direction]
             if ops:
-                use.cost = cost_of(disk.accounting, ops, size)
+                use.cost = rates.cost_of(disk.accounting, ops, size)
             ios, charged = ops * use.cost.ios, ops * use.cost.bytes
             spent[direction] = (ios, charged)
-            use.ios = remembered(use.ios, ios / seconds)
-            use.bytes = remembered(use.bytes, charged / seconds)
+            use.ios = rates.remembered(use.ios, ios / seconds)
+            use.bytes = rates.remembered(use.bytes, charged / seconds)
         of_stream = {(disk.kernel, direction): amounts for direction, amounts in spent.items()}
         if not self.orders.credit:
             return of_stream
@@ -163,7 +153,7 @@ class Governor:
             granted = ios if gate.counts == "ios" else size
             streams = [stream for stream in self._streams_of(gate) if stream in granted]
             use = {s: _of(gate, (self._use[s].ios, self._use[s].bytes)) for s in streams}
-            for stream, part in share(self._allowed(_machine_key(index)), use).items():
+            for stream, part in rates.share(self._allowed(_machine_key(index)), use).items():
                 granted[stream] = min(granted[stream], part)
 
         def limits(disk: ThrottledDisk) -> ThrottleLimits:
@@ -189,8 +179,8 @@ class Governor:
                 streams = [(disk.kernel, d) for d in _covered(pool)]
                 of_ios = self._allowed(_key(disk, index, "iops"))
                 of_bytes = self._allowed(_key(disk, index, "bytes"))
-                ios |= share(of_ios, {s: self._use[s].ios for s in streams})
-                size |= share(of_bytes, {s: self._use[s].bytes for s in streams})
+                ios |= rates.share(of_ios, {s: self._use[s].ios for s in streams})
+                size |= rates.share(of_bytes, {s: self._use[s].bytes for s in streams})
         return ios, size
 
     def _allowed(self, key: str) -> float:
@@ -199,7 +189,7 @@ class Governor:
             return math.inf
         if not self.orders.credit:
             return rate(bucket.allowance, has_credit=True)
-        return allowed(bucket.allowance, bucket.balance)
+        return rates.allowed(bucket.allowance, bucket.balance)
 
     def _kernel_limits(
         self, disk: ThrottledDisk, stream: Stream, ios: float, size: float, factor: float

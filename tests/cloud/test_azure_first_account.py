@@ -4,6 +4,7 @@ adapter of 2026-11-22 for the reason that issue 15 names."""
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import pytest
 from emulators.azure import disk_rules, sizes
@@ -13,7 +14,6 @@ from tests.cloud.rented_azure import Azure, interface
 from tests.cloud.rented_azure import group as made_group
 
 from diskbench.errors import AccessDenied, CloudSilent, InvalidValue, Throttled
-from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell
 from diskbench.providers.azure import provision
 from diskbench.providers.azure.errors import retry_after_s
@@ -26,20 +26,6 @@ SKUS = "Microsoft.Compute/skus/read"
 BOTH, NVME_ONLY = "Standard_E4bds_v5", "Standard_D4s_v6"
 RED_HAT = "RedHat:RHEL:9-lvm-gen2:latest"
 APPLIANCE = "Contoso:appliance:basic:latest"
-
-
-def without_a_guest(rig: Rig, spec: RentSpec = PREMIUM, **more: object) -> dict:
-    """The machine of a rental up to the point where SSH would be tried."""
-    rig.faults.never_ready()
-    order = rig.provider._order(rig.claim(), rig.resolve(spec, **more), rig.watch)
-    provision.provision(order)
-    return rig.resource("virtualMachines")
-
-
-# --- Row 2: the guest agent
-
-
-# --- Row 3: registration
 
 
 def test_without_the_switch_it_rents_and_warns_before_and_during(rig: Rig) -> None:
@@ -72,11 +58,8 @@ def test_the_doctor_tells_what_is_not_registered(rig: Rig, namespace: str, state
     assert [one.state for one in found if namespace in one.told] == [state]
 
 
-# --- Row 4: the disk controller
-
-
 def test_a_size_with_both_controllers_is_made_with_scsi_and_has_its_cache(rig: Rig) -> None:
-    machine = without_a_guest(rig, instance_type=BOTH, cache="readonly")
+    machine = rig.without_a_guest(instance_type=BOTH, cache="readonly").machine
     assert machine["properties"]["storageProfile"]["diskControllerType"] == "SCSI"
 
 
@@ -94,9 +77,6 @@ def test_an_image_without_the_driver_is_refused_before_renting(rig: Rig) -> None
         rig.resolve(instance_type=NVME_ONLY, image=RED_HAT)
     with pytest.raises(InvalidValue, match="no host cache"):
         rig.resolve(instance_type=NVME_ONLY, cache="readonly")
-
-
-# --- Row 5: Retry-After
 
 
 def test_a_wait_that_azure_asks_for_is_kept_beyond_our_own_patience(rig: Rig) -> None:
@@ -132,17 +112,8 @@ def test_nobody_waits_half_an_hour_for_a_plan(rig: Rig) -> None:
     ],
 )
 def test_every_form_of_the_wait_is_read(headers: dict, least: float, most: float) -> None:
-    class Answer:
-        pass
-
-    class Error:
-        response = Answer()
-
-    Error.response.headers = headers  # type: ignore[attr-defined]
-    assert least <= retry_after_s(Error()) <= most  # type: ignore[arg-type]
-
-
-# --- Row 13: listings that lag
+    error = SimpleNamespace(response=SimpleNamespace(headers=headers))
+    assert least <= retry_after_s(error) <= most  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("looks", [1, 4])
@@ -164,13 +135,10 @@ def test_what_was_made_just_now_is_given_back_though_nothing_is_listed_yet(
 def test_a_group_that_a_listing_by_tag_misses_is_found_by_its_name(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without_a_guest(rig)
+    rig.without_a_guest()
     monkeypatch.setattr("diskbench.providers.azure.teardown.tagged_groups", lambda *_: [])
     rig.provider.release("one", rig.scope())
     assert rig.left() == []
-
-
-# --- Row 14: no public address
 
 
 def test_without_a_public_address_a_subnet_must_be_named(rig: Rig) -> None:
@@ -182,12 +150,10 @@ def test_without_a_public_address_a_subnet_must_be_named(rig: Rig) -> None:
 def test_a_private_machine_has_no_address_and_admits_its_network(rig: Rig, azure: Azure) -> None:
     subnet = subnet_of(azure)
     rig.provider.ask_caller = nobody  # this computer's public address is of no use there
-    rig.faults.never_ready()
     rental = rig.provider.resolve(private(rig, subnet), SHIPPED)
     assert any("no public address" in text for text in rental.warnings)
     assert not any("address" in part.name for part in rental.prices)
-    order = rig.provider._order(rig.claim(), rental, rig.watch)
-    provision.provision(order)
+    rig.provisioned(rental)
     addresses = [one for one in rig.resources("publicIPAddresses") if "/diskbench-" in one["id"]]
     assert addresses == []
     (group,) = rig.resources("networkSecurityGroups")
@@ -201,11 +167,8 @@ def test_a_private_machine_is_reached_and_measured(rig: Rig, azure: Azure) -> No
     assert acquired.address.startswith("10.")
 
 
-# --- Row 18: images with a plan
-
-
 def test_an_image_with_a_plan_is_rented_with_it(rig: Rig) -> None:
-    machine = without_a_guest(rig, image=APPLIANCE)
+    machine = rig.without_a_guest(image=APPLIANCE).machine
     assert machine["plan"] == {"name": "basic", "product": "appliance", "publisher": "Contoso"}
 
 
@@ -236,11 +199,8 @@ def test_an_image_is_known_by_its_number(rig: Rig, typed: str, name: str) -> Non
     assert (rig.resolve(image=typed).image or "").startswith(name)
 
 
-# --- Part 2, 5: newer answers
-
-
 def test_a_machine_of_today_is_shown_with_trusted_launch(rig: Rig) -> None:
-    security = without_a_guest(rig)["properties"]["securityProfile"]
+    security = rig.without_a_guest().machine["properties"]["securityProfile"]
     assert security["securityType"] == "TrustedLaunch"
 
 
@@ -263,9 +223,8 @@ def nobody() -> str:
 def private(rig: Rig, subnet: str | None = None) -> Cell:
     cell = rig.cell(subnet=subnet)
     assert cell.rent is not None
-    rent = cell.rent.with_groups(
-        {**cell.rent.groups(), "network": NetworkOptions(no_public_ip=True).model_dump()}
-    )
+    network = {"network": NetworkOptions(no_public_ip=True).model_dump()}
+    rent = cell.rent.with_groups({**cell.rent.groups(), **network})
     return cell.model_copy(update={"rent": rent})
 
 

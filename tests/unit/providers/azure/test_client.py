@@ -20,16 +20,15 @@ from diskbench.providers.azure.client import (
 )
 from diskbench.providers.azure.disk_request import is_azure
 
+GOVERNMENT = "https://management.usgovcloudapi.net"
+
 
 @pytest.mark.parametrize(
     ("endpoint", "scope"),
     [
         ("https://management.azure.com", "https://management.azure.com/.default"),
         ("https://eastus.management.azure.com/", "https://management.azure.com/.default"),
-        (
-            "https://management.usgovcloudapi.net",
-            "https://management.core.usgovcloudapi.net/.default",
-        ),
+        (GOVERNMENT, "https://management.core.usgovcloudapi.net/.default"),
         ("https://management.chinacloudapi.cn/", "https://management.chinacloudapi.cn/.default"),
         ("https://127.0.0.1:8443/", "https://127.0.0.1:8443/.default"),
     ],
@@ -45,13 +44,9 @@ def test_a_host_that_only_ends_alike_is_not_azure() -> None:
 
 
 def test_results_of_another_endpoint_are_emulated() -> None:
-    assert AzureSessions().at("s", None).emulated_endpoint() is None
-    assert (
-        AzureSessions().at("s", "https://management.usgovcloudapi.net").emulated_endpoint() is None
-    )
-    assert (
-        AzureSessions().at("s", "https://127.0.0.1:1").emulated_endpoint() == "https://127.0.0.1:1"
-    )
+    local, sessions = "https://127.0.0.1:1", AzureSessions()
+    told = [sessions.at("s", url).emulated_endpoint() for url in (None, GOVERNMENT, local)]
+    assert told == [None, None, local]
 
 
 def test_without_a_subscription_or_region_it_says_where_they_may_stand(monkeypatch) -> None:

@@ -102,12 +102,9 @@ def test_a_style_without_a_catalogue_says_what_to_do() -> None:
         disk_limits("vsphere", DiskSpec(type="thin", size_gib=1))
 
 
-def test_a_machine_without_io_limits_is_told_so(tmp_path: Path) -> None:
+def test_cgroup_v2_is_found_and_a_machine_without_io_limits_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(HostUnavailable, match=r"io\.max"):
         find_groups(tmp_path)
-
-
-def test_cgroup_v2_is_found(tmp_path: Path) -> None:
     (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
     found = find_groups(tmp_path)
     assert (found.version, found.throttle_of("one")) == (2, found.of("one"))

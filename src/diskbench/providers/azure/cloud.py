@@ -145,8 +145,8 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     def release(
         self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
+        which = Which(lease_id, made, copied)
         with giving_back(lease_id):
-            which = Which(lease_id, made, copied)
             # Another process's lease is known by its age alone.
             young = lease_id in self._sent or (age_s(lease_id) or math.inf) < self.timing.young_s
             until = time.time() + self.timing.delete_s

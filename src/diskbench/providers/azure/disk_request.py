@@ -83,12 +83,9 @@ class AzureDiskRequest(Frozen):
         """The disk of that size as the plan shows it; the throughput is in the cloud's MB/s (10^6
         bytes per second)."""
         return DiskSpec(
-            type=self.type,
-            size_gib=size_gib,
-            iops=self.iops,
+            type=self.type, size_gib=size_gib, iops=self.iops, count=self.count,
             throughput_mib_per_s=self.mb_per_s,
-            count=self.count,
-        )
+        )  # fmt: skip
 
 
 def disk_request(spec: RentSpec | None) -> AzureDiskRequest:

@@ -92,9 +92,8 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
 def _disk(order: AzureOrder, name: str) -> Item:
     disk = order.edge.find(order.edge.path(order.group, DISKS, name))
     if disk is None:
-        raise RentalFailed(
-            f"disk {name} is not listed any more", advice="another program deleted it"
-        )
+        why = f"disk {name} is not listed any more"
+        raise RentalFailed(why, advice="another program deleted it")
     return disk
 
 

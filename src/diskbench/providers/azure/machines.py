@@ -10,6 +10,7 @@ StorageProfile.disk_controller_type), and with it whether there is a host cache.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -138,11 +139,8 @@ def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
 
 def _retires(date: object) -> str | None:
     """The day of a retirement; Resource SKUs write it as 11/15/2028."""
-    if not date:
-        return None
-    month, _, rest = str(date).partition("/")
-    day, _, year = rest.partition("/")
-    return f"{year[:4]}-{month:0>2}-{day:0>2}" if year else str(date)
+    month, *rest = str(date or "").split("/")
+    return f"{rest[1][:4]}-{month:0>2}-{rest[0]:0>2}" if len(rest) == 2 else month or None
 
 
 def controllers(listed: str) -> tuple[Interface, ...]:
@@ -205,10 +203,9 @@ def _capabilities(sku: Sku) -> dict[str, str]:
 
 
 def _number(capabilities: dict[str, str], name: str) -> float | None:
-    try:
+    with contextlib.suppress(KeyError, ValueError):
         return float(capabilities[name])
-    except (KeyError, ValueError):
-        return None
+    return None
 
 
 _USUAL = re.compile(r"Standard_[DEFL]\d+[a-hj-z]*(_v\d+)?")

@@ -38,16 +38,10 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
 
 
 def _offered(
-    books: Books,
-    spec: RentSpec,
-    requested: AzureDiskRequest,
-    scope: Scope,
-    size: str | None,
-    machine: AzureMachine | None,
-    size_gib: int,
-    os_disk: DiskSpec,
+    books: Books, spec: RentSpec, requested: AzureDiskRequest, scope: Scope, size: str | None,
+    machine: AzureMachine | None, size_gib: int, os_disk: DiskSpec,
     **known: Any,  # noqa: ANN401 - fields of Rental
-) -> Rental:
+) -> Rental:  # fmt: skip
     return offer.offered(
         books, spec, scope, requested, size_gib, size,
         region=scope.region, root=os_disk, own=requested.kind == "local",

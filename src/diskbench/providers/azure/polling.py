@@ -18,13 +18,9 @@ class WatchedPolling(ARMPolling):
     and sends each poll through `repeated`, which repeats unanswered ones."""
 
     def __init__(
-        self,
-        what: str,
-        limit_s: float,
-        timing: CloudTiming,
-        watch: RentWatch | None,
+        self, what: str, limit_s: float, timing: CloudTiming, watch: RentWatch | None,
         repeated: Callable[[Callable[[], Any]], Any],
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(timeout=timing.first_poll_s)
         self.what, self.limit_s = what, limit_s
         self.timing, self.watch, self.repeated = timing, watch, repeated

@@ -66,13 +66,9 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
 
 
 def overlay(
-    known: ProviderBook,
-    skus: Iterable[Item],
-    machines: Iterable[Item],
-    disks: Iterable[Item],
-    today: str,
-    addresses: Iterable[Item] = (),
-) -> Overlay:
+    known: ProviderBook, skus: Iterable[Item], machines: Iterable[Item], disks: Iterable[Item],
+    today: str, addresses: Iterable[Item] = (),
+) -> Overlay:  # fmt: skip
     """The overlay made from the answers, without sizes that have no disk figures."""
     region = known.prices.region
     prices = {str(item["armSkuName"]): usd for item in machines if (usd := _on_demand(item))}

@@ -202,9 +202,7 @@ def find_lun(
     guest_disks: Iterable[GuestDisk], lun: int, size_bytes: int, before: Sequence[GuestDisk] | None
 ) -> GuestDisk | None:
     """The guest's disk attached as `lun`, verified by name, novelty and exact size in bytes: pure.
-
-    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
-    """
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead."""
     matches = [disk for disk in guest_disks if is_at_lun(disk, lun)]
     if len(matches) == 1 and before is None:
         raise RentalFailed(

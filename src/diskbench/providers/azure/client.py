@@ -260,10 +260,8 @@ class AzureSessions(Sessions[Azure]):
     """The sessions of one provider, by subscription and endpoint."""
 
     def at(self, subscription: str | None, endpoint: str | None) -> Azure:
-        """Credentials by the SDK's own chain, without any call.
-
-        Raises ExtraMissing without the SDK, InvalidValue when no subscription is known.
-        """
+        """Credentials by the SDK's own chain, without any call. Raises ExtraMissing without the
+        SDK, InvalidValue when no subscription is known."""
         try:
             import azure.identity  # noqa: F401 - whether it is there
         except ImportError as error:

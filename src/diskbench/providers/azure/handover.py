@@ -98,11 +98,9 @@ def _disk(order: AzureOrder, name: str) -> Item:
 
 
 def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:
-    """Raise RentalFailed naming every value that differs, as requested and as reported.
-
-    `disks` are the measured disks: in order of LUN, or the OS disk. A value that Azure does not
-    report is no difference.
-    """
+    """Raise RentalFailed naming every value that differs, as requested and as reported. `disks` are
+    the measured disks: in order of LUN, or the OS disk. A value that Azure does not report is no
+    difference."""
     of_disks = (text for disk in disks for text in _of_disk(details, zone, disk))
     of_machine = _of_machine(details, zone, machine)
     refuse("Azure", (*of_machine, *of_disks, *_attached(details, machine, disks)))

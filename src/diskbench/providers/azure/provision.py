@@ -82,11 +82,8 @@ class AzureProvisioned:
 
 
 def provision(order: AzureOrder) -> AzureProvisioned:
-    """The machine and disks of the lease, made or found; zones are tried in order.
-
-    Raises NoCapacity when every zone lacks capacity, RentalFailed with Azure's reason for what
-    failed.
-    """
+    """The machine and disks of the lease, made or found; zones are tried in order. Raises
+    NoCapacity when every zone lacks capacity, RentalFailed with Azure's reason for what failed."""
     _group(order)
     zones: tuple[str | None, ...] = order.details.zones or (None,)
     held_zone = next(iter((read_machine(order.edge, order.lease) or {}).get("zones") or []), None)

@@ -84,11 +84,9 @@ def is_kind(item: Item, kind: str) -> bool:
 
 def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None:
     """Release the resources of a lease; see skeleton.leases.release. `just_made` says that a call
-    to make something may have been sent only just now, so that one empty listing proves nothing.
-
-    A group is deleted with its content, so a group with a resource of somebody else stays: its
-    machine and disks are deleted, and the failure names the foreign resource.
-    """
+    to make something may have been sent only just now, so that one empty listing proves nothing. A
+    group is deleted with its content, so a group with a resource of somebody else stays: its
+    machine and disks are deleted, and the failure names the foreign resource."""
 
     def list_lease(_: Collection[str]) -> Listed[Item]:
         groups = {group_kind_and_name(group): group for group in _groups(edge, which)}
@@ -226,11 +224,9 @@ def arm(order: requests.AzureOrder, machine_id: str) -> str:
 
 def _move_schedule(edge: AzureClient, machine: Item, exists: bool, end: LeaseEnd) -> None:
     """Move the shutdown schedule of the lease's machine to `end`, or disable it where `end` is more
-    than a day away: a daily schedule would fire too early.
-
-    An existing schedule must be moved: raises diskbench's errors. Where there is none, because
-    the lease was too long or Azure refused it, it is made as by `arm`.
-    """
+    than a day away: a daily schedule would fire too early. An existing schedule must be moved:
+    raises diskbench's errors. Where there is none, because the lease was too long or Azure refused
+    it, it is made as by `arm`."""
     fits = end.left_s <= LONGEST_S
     carried = {**(machine.get("tags") or {}), requests.EXPIRES_TAG: str(int(end.expires_at))}
     place, machine_id = str(machine["location"]), str(machine["id"])

@@ -2,8 +2,7 @@
 
 Its machine is this one and its disk a directory, so its figures mean nothing and every result is
 marked emulated. Its resources are files below one directory, so that another process finds them;
-planned faults are stored there too: a test chooses the zone without capacity.
-"""
+planned faults are stored there too: a test chooses the zone without capacity."""
 
 from __future__ import annotations
 
@@ -197,9 +196,7 @@ class FakeProvider:
 
 def plan_fault(kind: str, zone: str, fault: str | None) -> None:
     """Plan a fault for making a `kind` of resource (or for `release`) in `zone`, or remove it.
-
-    `fault` is capacity, quota, access, broken, or stuck.
-    """
+    `fault` is capacity, quota, access, broken, or stuck."""
     _cloud().plan_fault(kind, zone, fault)
 
 
@@ -295,10 +292,9 @@ class FakeCloud:
         _write(self._resource(name), tags)
 
     def delete(self, name: str) -> None:
-        """Delete a resource with its data; a missing one is no error. Raises OSError.
-
-        It is gone at once: a process that is killed meanwhile leaves no resource whose tags are
-        deleted already, which nobody would find."""
+        """Delete a resource with its data; a missing one is no error. Raises OSError. It is gone at
+        once: a process that is killed meanwhile leaves no resource whose tags are deleted already,
+        which nobody would find."""
         trash = self.place / "deleted"
         trash.mkdir(parents=True, exist_ok=True)
         gone = Path(tempfile.mkdtemp(dir=trash))

@@ -263,12 +263,9 @@ def _write(path: Path, text: str, *, mode: int = 0o600) -> None:
 
 def demolish(here: LeaseFolder, groups: Groups) -> None:
     """Remove everything but the directory and its record: processes, limits, devices, address,
-    files.
-
-    The processes first: the host's mounts end with them, nothing writes limits any more, and
-    requests waiting for a slow disk's server fail. The limits are removed before the processes'
-    end is awaited: their last writes are still flushed, at full speed.
-    """
+    files. The processes first: the host's mounts end with them, nothing writes limits any more, and
+    requests waiting for a slow disk's server fail. The limits are removed before the processes' end
+    is awaited: their last writes are still flushed, at full speed."""
     group, throttle = groups.of(here.lease_id), groups.throttle_of(here.lease_id)
     kill_group(group)
     for loop in devices.find(here.path):

@@ -106,11 +106,9 @@ def save_orders(place: LeaseFolder, orders: rates.Orders) -> None:
 
 
 def make_nodes(init: int, disk: LabDisk) -> None:
-    """Make the disk's nodes inside the host whose process 1 is `init`; idempotent.
-
-    Beside its cloud's names the disk has its kernel name: the host sees this machine's /sys, by
-    which tools map a device number to /dev/NAME.
-    """
+    """Make the disk's nodes inside the host whose process 1 is `init`; idempotent. Beside its
+    cloud's names the disk has its kernel name: the host sees this machine's /sys, by which tools
+    map a device number to /dev/NAME."""
     root = Path(f"/proc/{init}/root")
     for node in (disk.names.node, f"/dev/{disk.loop.kernel}"):
         with contextlib.suppress(FileExistsError):
@@ -223,10 +221,8 @@ def slow_down(
     load_per_s: float = 0.0,
 ) -> None:
     """Add the request's latency to the image, and the loading of its parts, by a process in
-    `group`; returns when it is in force. Idempotent.
-
-    Raises HostUnavailable with the process's output.
-    """
+    `group`; returns when it is in force. Idempotent. Raises HostUnavailable with the process's
+    output."""
     arguments = (volume, request.seed, request.latency_ms, request.latency_jitter, load_per_s)
     _serve(place, group, image, (_LATENCY, str(image), *map(str, arguments)), "latency")
 
@@ -235,10 +231,8 @@ def cache_before(
     place: LeaseFolder, group: Path, request: LabRequest, image: Path, disk: Path
 ) -> Path:
     """Put the request's host cache before the disk `disk` on `image`, by a process in `group`;
-    returns the file that the guest's device is made of. Idempotent.
-
-    Raises HostUnavailable with the process's output.
-    """
+    returns the file that the guest's device is made of. Idempotent. Raises HostUnavailable with the
+    process's output."""
     front = image.with_suffix(FRONT)
     if not mounted(front):
         with front.open("ab") as file:

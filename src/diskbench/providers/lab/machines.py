@@ -1,7 +1,6 @@
 """Lab hosts by lease: make, find and release machines emulated on this one.
 
-Everything is found by the lease's name and never remembered.
-"""
+Everything is found by the lease's name and never remembered."""
 
 from __future__ import annotations
 
@@ -35,11 +34,9 @@ _PROGRAMS = ("unshare", "mount", "ssh-keygen", "ssh")
 
 
 def check(request: LabRequest) -> None:
-    """Refuse an impossible request before anything is made.
-
-    Raises HostUnavailable where this machine cannot run a lab, UnknownName or InvalidValue for a
-    disk that the catalogue does not have.
-    """
+    """Refuse an impossible request before anything is made. Raises HostUnavailable where this
+    machine cannot run a lab, UnknownName or InvalidValue for a disk that the catalogue does not
+    have."""
     check_machine(request.user)
     if request.cache != "none":
         check_fuse("cache")
@@ -74,11 +71,9 @@ def check(request: LabRequest) -> None:
 def acquire(
     lease_id: str, request: LabRequest, *, keys: LabKeys | None = None, owner: str | None = None
 ) -> Acquired:
-    """Make or find the host of `lease_id`; idempotent.
-
-    A host that is incomplete or off is made anew. Raises InvalidValue when the lease exists with
-    another request, HostUnavailable when the host cannot be made; nothing is left then.
-    """
+    """Make or find the host of `lease_id`; idempotent. A host that is incomplete or off is made
+    anew. Raises InvalidValue when the lease exists with another request, HostUnavailable when the
+    host cannot be made; nothing is left then."""
     check_lease_id(lease_id)
     check(request)
     groups = find_groups()
@@ -105,10 +100,8 @@ def acquire(
 
 
 def release(lease_id: str) -> None:
-    """Remove everything of the lease; succeeds if there is nothing.
-
-    Waits for a concurrent `acquire` of the same lease. Raises ReleaseFailed naming what is left.
-    """
+    """Remove everything of the lease; succeeds if there is nothing. Waits for a concurrent
+    `acquire` of the same lease. Raises ReleaseFailed naming what is left."""
     check_lease_id(lease_id)
     groups = find_groups()
     if lease_id not in _known(groups):
@@ -170,10 +163,8 @@ def extend(lease_id: str, expires_at: float) -> None:
 
 def set_credit(lease_id: str, *, on: bool) -> None:
     """Let the burst buckets of the lease's disks change, or hold them: while held, I/O spends no
-    credit and disks run as with a full bucket. In force on return; idempotent.
-
-    Raises HostUnavailable when there is no such host, or its supervisor does not answer.
-    """
+    credit and disks run as with a full bucket. In force on return; idempotent. Raises
+    HostUnavailable when there is no such host, or its supervisor does not answer."""
     with places.locked(lease_id) as here:
         if not here.orders.exists():
             remove(here)

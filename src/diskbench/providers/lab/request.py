@@ -41,21 +41,18 @@ class LabMachine(Frozen):
 
 
 class LabRequest(Frozen):
-    """One lab host and its disks.
-
-    `style` sets the disks' device names; `volumes` are the cloud's own ids for them in order
-    (volume ids, device names, backing UUIDs), generated where missing. `disk` None is a host
-    without disks, which are attached later. `time_scale` divides the capacity of burst buckets
-    and nothing else. `vm_…` cap the sum of all disks, `machine` are the limits of the machine type
-    that is emulated. `cache` is a host cache before each disk. `hidden_burst` is how many times
-    their limits the disks reach beyond what the catalogue says, for `hidden_burst_for_s` from a
-    full bucket (0: no such burst). `noise` is the standard deviation of the
-    limits from second to second (0.05 is 5 %); every `stall_every_s` on average, no request is
+    """One lab host and its disks. `style` sets the disks' device names; `volumes` are the cloud's
+    own ids for them in order (volume ids, device names, backing UUIDs), generated where missing.
+    `disk` None is a host without disks, which are attached later. `time_scale` divides the capacity
+    of burst buckets and nothing else. `vm_…` cap the sum of all disks, `machine` are the limits of
+    the machine type that is emulated. `cache` is a host cache before each disk. `hidden_burst` is
+    how many times their limits the disks reach beyond what the catalogue says, for
+    `hidden_burst_for_s` from a full bucket (0: no such burst). `noise` is the standard deviation of
+    the limits from second to second (0.05 is 5 %); every `stall_every_s` on average, no request is
     served for `stall_for_s`. `latency_ms` is the median of the minimum latency of a request,
-    `latency_jitter` the sigma of its lognormal distribution (0: always the same). All repeat
-    with `seed`. `expires_at` is in Unix seconds. `turn` counts the sets of disks that the host
-    has had.
-    """
+    `latency_jitter` the sigma of its lognormal distribution (0: always the same). All repeat with
+    `seed`. `expires_at` is in Unix seconds. `turn` counts the sets of disks that the host has
+    had."""
 
     style: Style = "aws-nvme"
     disk: DiskSpec | None = None

@@ -110,12 +110,9 @@ class Vsphere:
         return self.session.content
 
     def call(self, action: str, send: Callable[[], T]) -> T:
-        """The answer of `send`; unanswered calls are repeated, with backoff and jitter.
-
-        `action` names it for people (`VirtualMachine.Clone`). Raises diskbench's errors. Only
-        for calls that may be repeated: vSphere refuses a second clone of one name, a second
-        power-on.
-        """
+        """The answer of `send`; unanswered calls are repeated, with backoff and jitter. `action`
+        names it for people (`VirtualMachine.Clone`). Raises diskbench's errors. Only for calls that
+        may be repeated: vSphere refuses a second clone of one name, a second power-on."""
         return repeated(lambda: self._once(action, send), self.timing, self.watch)
 
     def listed(self, kind: str, paths: Sequence[str], root: Ref | None = None) -> tuple[Item, ...]:
@@ -136,11 +133,8 @@ class Vsphere:
 
     def run(self, action: str, what: str, start: Callable[[], Ref], limit_s: float) -> Any:  # noqa: ANN401 - what the task gives
         """Start a task, wait for its end and return its result. `what` names the resource in
-        messages.
-
-        Raises the diskbench error for the task's. On a stop request a running task is cancelled,
-        so that it makes nothing after its lease was released.
-        """
+        messages. Raises the diskbench error for the task's. On a stop request a running task is
+        cancelled, so that it makes nothing after its lease was released."""
         task = self.call(action, start)
         ask = partial(self._task, task, action)
         try:
@@ -251,23 +245,17 @@ class VsphereSessions(Sessions[VsphereSession]):
     def at(
         self, server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None = None
     ) -> Vsphere:
-        """A session at the server, logged in.
-
-        Raises ExtraMissing without the SDK, HostUnavailable for a certificate that cannot be
-        trusted, AccessDenied for credentials, Unanswered when the server does not answer in
-        `timing.retry_s`.
-        """
+        """A session at the server, logged in. Raises ExtraMissing without the SDK, HostUnavailable
+        for a certificate that cannot be trusted, AccessDenied for credentials, Unanswered when the
+        server does not answer in `timing.retry_s`."""
         session = self.of(server, lambda: _open(server, timing, watch))
         return Vsphere(session, timing, watch)
 
     def of_scope(
         self, scope: Scope, timing: VsphereTiming, watch: RentWatch | None = None
     ) -> Vsphere:
-        """A session at the server of a scope, verified to be the same installation.
-
-        Raises AccessDenied otherwise: the empty listing of another one would look like a clean
-        one.
-        """
+        """A session at the server of a scope, verified to be the same installation. Raises
+        AccessDenied otherwise: the empty listing of another one would look like a clean one."""
         server = server_in(scope)
         vsphere = self.at(server, timing, watch)
         installation = vsphere.call("About", lambda: str(vsphere.content.about.instanceUuid))

@@ -36,9 +36,7 @@ def is_missing(error: BaseException) -> bool:
 
 def translate(error: Exception, action: str) -> DiskbenchError:
     """The diskbench error for an exception of pyVmomi at `action` (`VirtualMachine.Clone`).
-
-    Programming errors and diskbench's own errors are raised unchanged.
-    """
+    Programming errors and diskbench's own errors are raised unchanged."""
     if isinstance(error, vmodl.MethodFault):
         return of_fault(error, action)
     if isinstance(error, ssl.SSLCertVerificationError):

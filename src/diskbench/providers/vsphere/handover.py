@@ -71,10 +71,8 @@ PATHS = (
 
 
 def check(details: VsphereResolved, machine: Item, disks: Sequence[Any]) -> None:
-    """Raise RentalFailed naming every value that differs, as requested and as reported.
-
-    A value that vSphere does not report is no difference.
-    """
+    """Raise RentalFailed naming every value that differs, as requested and as reported. A value
+    that vSphere does not report is no difference."""
     refuse(
         "vSphere",
         (*_of_machine(details, machine), *(t for disk in disks for t in _of_disk(details, disk))),

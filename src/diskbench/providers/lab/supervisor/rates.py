@@ -197,11 +197,9 @@ a tick of a few dozen operations ripples by half of that. Our choice."""
 
 
 def share(limit: float, used: Mapping[Name, float]) -> dict[Name, float]:
-    """The limit of each stream, from the recent use of all.
-
-    Each gets its part of the limit in proportion to its use, or all that the others leave,
-    whichever is more: a single stream has the whole limit, several busy streams divide it.
-    """
+    """The limit of each stream, from the recent use of all. Each gets its part of the limit in
+    proportion to its use, or all that the others leave, whichever is more: a single stream has the
+    whole limit, several busy streams divide it."""
     total = sum(used.values())
     active = {name: use if use > IDLE * total else 0.0 for name, use in used.items()}
     total = sum(active.values())

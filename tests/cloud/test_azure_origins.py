@@ -20,11 +20,8 @@ ABSENT = f"{SUBSCRIPTION}/resourceGroups/office/providers/Microsoft.Compute"
 
 def key_in(azure: Azure, region: str = server.REGION) -> str:
     """A disk encryption set of the user's; its id."""
-    body = {
-        "location": region,
-        "identity": {"type": "SystemAssigned"},
-        "properties": {"activeKey": {"keyUrl": "https://vault.vault.azure.net/keys/k/1"}},
-    }
+    key = {"activeKey": {"keyUrl": "https://vault.vault.azure.net/keys/k/1"}}
+    body = {"location": region, "identity": {"type": "SystemAssigned"}, "properties": key}
     office = made_group(azure, "office")
     made = azure.compute.disk_encryption_sets.begin_create_or_update(office, "mine", body)
     return str(made.result().id)

@@ -40,16 +40,6 @@ GROUP = "Microsoft.Resources/subscriptions/resourceGroups"
 SCHEDULE = "Microsoft.DevTestLab/schedules/write"
 
 
-def fails(rig: Rig, kind: type[DiskbenchError], words: str, **more: object) -> DiskbenchError:
-    """Renting fails so, and after a release nothing is left."""
-    with pytest.raises(kind, match=words) as failed:
-        rig.acquire(**more)  # type: ignore[arg-type]
-    rig.faults.reset()
-    rig.release()
-    assert rig.left() == []
-    return failed.value
-
-
 def bodies(rig: Rig, action: str) -> list[dict]:
     return [one.body for one in rig.faults.calls(action) if one.body]
 
@@ -72,11 +62,9 @@ class TestWhatIsMade:
         (why,) = changed.facts["cache_changes"]
         assert told["host_cache"] == "ReadOnly"
         assert "None to ReadOnly" in why
-        held = [
-            [disk["caching"] for disk in body["properties"]["storageProfile"]["dataDisks"]]
-            for body in bodies(rig, MACHINE)
-            if "dataDisks" in body["properties"]["storageProfile"]
-        ]
+        shown = [body["properties"]["storageProfile"] for body in bodies(rig, MACHINE)]
+        lists = [storage["dataDisks"] for storage in shown if "dataDisks" in storage]
+        held = [[disk["caching"] for disk in listed] for listed in lists]
         assert held == [["None"], [], ["ReadOnly"]]
 
 
@@ -94,14 +82,12 @@ class TestWhatEndsABill:
         assert any("DevTestLab" in note for note in rig.watch.notes)
 
 
-class TestWhereItIsTried:
+class TestWhatGoesWrong:
     def test_a_region_without_zones_is_asked_for_none(self, rig: Rig) -> None:
         acquired = rig.acquire(region="westus", instance_type="Standard_D2s_v3")
         assert acquired.facts["zone"] is None
         assert "zones" not in rig.resource("virtualMachines")
 
-
-class TestWhatGoesWrong:
     def test_throttling_and_outages_are_waited_out(self, rig: Rig) -> None:
         rig.faults.throttle(times=4)
         rig.faults.break_down(MACHINE, times=2)
@@ -114,15 +100,24 @@ class TestWhatGoesWrong:
         assert len(rig.resources("virtualMachines")) == 1
         assert len(rig.resources("disks")) == 2
 
-    def test_a_disk_that_is_never_ready_is_given_up(self, rig: Rig) -> None:
-        rig.impatient("disk_s")
-        rig.faults.stuck(DISK)
-        fails(rig, RentalFailed, "disk diskbench-one-disk-0 took longer than 1 s")
-
-    def test_a_machine_that_answers_no_ssh_is_given_up(self, rig: Rig) -> None:
-        rig.impatient("ssh_s")
-        rig.faults.never_ready()
-        fails(rig, RentalFailed, "SSH to .* took longer than 1 s")
+    @pytest.mark.parametrize(
+        ("limit", "fault", "words"),
+        [
+            ("disk_s", ("stuck", DISK), "disk diskbench-one-disk-0 took longer than 1 s"),
+            ("ssh_s", ("never_ready",), "SSH to .* took longer than 1 s"),
+        ],
+    )
+    def test_a_disk_or_a_machine_that_is_never_ready_is_given_up_and_nothing_is_left(
+        self, rig: Rig, limit: str, fault: tuple[str, ...], words: str
+    ) -> None:
+        rig.impatient(limit)
+        name, *arguments = fault
+        getattr(rig.faults, name)(*arguments)
+        with pytest.raises(RentalFailed, match=words):
+            rig.acquire()
+        rig.faults.reset()
+        rig.release()
+        assert rig.left() == []
 
     def test_a_late_attachment_is_waited_for(self, rig: Rig) -> None:
         rig.faults.late_attach(5)
@@ -149,8 +144,6 @@ class TestWhatGoesWrong:
         with pytest.raises((HostUnavailable, AccessDenied), match=r"(?i)certificate"):
             rig.resolve()
 
-
-class TestGivingBack:
     def test_what_cannot_be_given_back_is_named(self, rig: Rig) -> None:
         rig.acquire()
         rig.faults.forbid(f"{GROUP}/delete")
@@ -230,10 +223,8 @@ class TestWhatAzureCounts:
         since, until = (datetime.fromtimestamp(one, UTC) for one in self.STEP)
         found = rig.provider.metrics(rig.resolve(**more), acquired, since, until)
         assert len({metric.name for metric in found}) == 12
-        assert {metric.of for metric in found} == {
-            acquired.facts["volumes"][0]["id"],
-            acquired.facts["resource_id"],
-        }
+        (volume,), machine = acquired.facts["volumes"], acquired.facts["resource_id"]
+        assert {metric.of for metric in found} == {volume["id"], machine}
         return {metric.name: metric for metric in found if metric.points}
 
     def test_a_disk_without_bursts_is_named_as_the_limit_of_each_minute(self, rig: Rig) -> None:

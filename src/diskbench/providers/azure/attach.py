@@ -12,14 +12,12 @@ from functools import partial
 from typing import Any
 
 from diskbench.errors import Busy, RentalFailed
-from diskbench.ports import Host
 from diskbench.providers.azure import provision, requests
 from diskbench.providers.azure.client import DISKS, MACHINES, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.azure.teardown import inside, is_kind
 from diskbench.providers.guest import Guest, GuestDisk, disks
-from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import handover
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.shipped import at
@@ -138,9 +136,14 @@ def _appeared(
 def swapped(order: AzureOrder) -> provision.AzureProvisioned:
     """The lease's machine and the disks of this turn, once those of earlier turns, which have the
     same LUNs, are gone, by Azure and in the guest; idempotent. Raises RentalFailed."""
-    zone = _zone(order, provision.listed_machine(order))
-    earlier = _detached(order)
-    if earlier:
+    machine, zones = provision.listed_machine(order), order.details.zones
+    zone = next((str(zone) for zone in machine.get("zones") or []), None)
+    if zones and zone not in zones:
+        raise RentalFailed(
+            f"machine {machine['name']} is in {zone or 'no'} zone, which has no such disk",
+            advice="start a new run",
+        )
+    if earlier := _detached(order):
         with handover.reached(order, machine_of(order)) as guest:
             handover.await_gone(
                 order, guest, "the disks before",
@@ -156,17 +159,6 @@ def swapped(order: AzureOrder) -> provision.AzureProvisioned:
             order.watch.note(f"disk {name} is deleted")
     made = provision.disks_of_turn(order, zone)
     return provision.AzureProvisioned(provision.running(order), made, zone)
-
-
-def _zone(order: AzureOrder, machine: Item) -> str | None:
-    machine_zone = next((str(zone) for zone in machine.get("zones") or []), None)
-    zones = order.details.zones
-    if zones and machine_zone not in zones:
-        raise RentalFailed(
-            f"machine {machine['name']} is in {machine_zone or 'no'} zone, which has no such disk",
-            advice="start a new run",
-        )
-    return machine_zone
 
 
 def _detached(order: AzureOrder) -> list[int]:
@@ -252,10 +244,3 @@ def find_local(guest_disks: Iterable[GuestDisk], count: int) -> tuple[GuestDisk,
             advice="choose another --instance-type or --count",
         )
     return tuple(local[:count])
-
-
-def mounted_at(host: Host, disk: GuestDisk) -> str | None:
-    """The mount point of the disk or its first partition: cloud-init mounts a temporary disk.
-    Raises ConnectionLost."""
-    commands = f"number={disk.number}\n" + script("mounted_at.sh")
-    return host.run(commands).text.strip() or None

@@ -54,11 +54,6 @@ Item = dict[str, Any]
 """One resource in Azure's JSON."""
 Query = Mapping[str, str] | None
 T = TypeVar("T")
-SUBSCRIPTION_VARIABLE = "AZURE_SUBSCRIPTION_ID"
-LOCATION_VARIABLE = "AZURE_DEFAULTS_LOCATION"
-"""Azure CLI's own name for `az config set defaults.location=`."""
-CA_VARIABLE = "AZURE_CA_FILE"
-"""Certificates that verify Azure's endpoint and login; REQUESTS_CA_BUNDLE works as well."""
 PUBLIC = "https://management.azure.com"
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
@@ -268,7 +263,7 @@ class AzureSessions(Sessions[Azure]):
             raise missing(
                 "azure", "--provider azure needs the Azure SDK for Python", field="provider"
             ) from error
-        known = (subscription or os.environ.get(SUBSCRIPTION_VARIABLE) or "").lower()
+        known = (subscription or os.environ.get("AZURE_SUBSCRIPTION_ID") or "").lower()
         if not known:
             raise InvalidValue(
                 "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID is set",
@@ -285,7 +280,8 @@ class AzureSessions(Sessions[Azure]):
 
 def region_of(spec: RentSpec) -> str:
     """The given region, or the environment's. Raises InvalidValue."""
-    known = spec.region or os.environ.get(LOCATION_VARIABLE)
+    # Azure CLI's own name for `az config set defaults.location=`.
+    known = spec.region or os.environ.get("AZURE_DEFAULTS_LOCATION")
     if not known:
         raise InvalidValue(
             "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION is set",
@@ -317,7 +313,8 @@ def token_scope(endpoint: str) -> str:
 
 
 def _trust() -> dict[str, Any]:
-    file = os.environ.get(CA_VARIABLE)
+    # It verifies Azure's endpoint and login; REQUESTS_CA_BUNDLE works as well.
+    file = os.environ.get("AZURE_CA_FILE")
     return {"connection_verify": file} if file else {}
 
 

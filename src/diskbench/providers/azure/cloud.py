@@ -19,7 +19,7 @@ from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_snapshot_kept, provisioned_types
 from diskbench.providers.azure import client, teardown
 from diskbench.providers.azure.attach import swapped
-from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item
+from diskbench.providers.azure.client import AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import (
     CACHES,
     AzureResolved,
@@ -122,7 +122,18 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
             lease_id = str(teardown.lease_of(group))
             here = scope.model_copy(update={"account": azure.subscription, "region": region})
             before = leases.get(lease_id) or Found(lease_id=lease_id, scope=here)
-            leases[lease_id] = before.model_copy(update=_added(edge, before, group, here))
+            name, told = teardown.group_kind_and_name(group), group.get("tags") or {}
+            added: dict[str, object] = {"not_ours": (*before.not_ours, name)}
+            if teardown.is_ours(group):
+                content = teardown.own_content(edge, lease_id, group)
+                expires = str(told.get(EXPIRES_TAG) or "")
+                added = {
+                    "scope": here,
+                    "expires_at": float(expires) if expires.isdecimal() else None,
+                    "owner": told.get(OWNER_TAG) or None,
+                    "resources": (name, *(teardown.kind_and_name(item) for item in content)),
+                }
+            leases[lease_id] = before.model_copy(update=added)
         return [leases[lease_id] for lease_id in sorted(leases)]
 
     @while_looking()
@@ -194,18 +205,3 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()
-
-
-def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
-    """The lease's record, updated with one group that carries its tag."""
-    name, told = teardown.group_kind_and_name(group), group.get("tags") or {}
-    if not teardown.is_ours(group):
-        return {"not_ours": (*before.not_ours, name)}
-    content = teardown.own_content(edge, before.lease_id, group)
-    expires = str(told.get(EXPIRES_TAG) or "")
-    return {
-        "scope": here,
-        "expires_at": float(expires) if expires.isdecimal() else None,
-        "owner": told.get(OWNER_TAG) or None,
-        "resources": (name, *(teardown.kind_and_name(item) for item in content)),
-    }

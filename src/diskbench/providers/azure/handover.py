@@ -21,6 +21,7 @@ from diskbench.providers.azure.machines import seen_interface
 from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
+from diskbench.providers.scripts import script
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
@@ -85,8 +86,10 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
     guest_disks = order.ask_guest(
         "its own disks", lambda: attach.find_local(disks(guest.host), requested.count)
     )
-    # A temporary disk that the first boot formatted is measured through a file on its file system.
-    return Seen(guest_disks, attach.mounted_at(guest.host, guest_disks[0])), []
+    # A temporary disk that the first boot formatted, and cloud-init mounts, itself or its first
+    # partition, is measured through a file on its file system.
+    commands = f"number={guest_disks[0].number}\n" + script("mounted_at.sh")
+    return Seen(guest_disks, guest.host.run(commands).text.strip() or None), []
 
 
 def _disk(order: AzureOrder, name: str) -> Item:

@@ -37,10 +37,9 @@ def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = 
     """Today's figures of Azure for the region of `known`."""
     region = known.prices.region
     skus = resource_skus(edge, region)
-    machines = retail_prices(url, "Virtual Machines", region)
-    disks = retail_prices(url, "Storage", region)
-    addresses = retail_prices(url, "Virtual Network", region)
-    return overlay(known, skus, [*machines], [*disks], today, [*addresses])
+    services = ("Virtual Machines", "Storage", "Virtual Network")
+    machines, disks, addresses = ([*retail_prices(url, one, region)] for one in services)
+    return overlay(known, skus, machines, disks, today, addresses)
 
 
 def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:

@@ -1,8 +1,7 @@
 """Exchanges with the real Azure that the SDK's own tests recorded: they are in its source packages.
 
 Downloaded once by pip, as it is configured, into the user's cache directory. Secrets in them were
-replaced by their authors; so was the subscription's id.
-"""
+replaced by their authors; so was the subscription's id."""
 
 from __future__ import annotations
 

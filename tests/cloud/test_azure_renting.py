@@ -1,8 +1,7 @@
 """Renting on Azure, against the emulator: what is made and how, and what happens when something
 goes wrong.
 
-After every fault: an error that says what was wrong, and a release after which nothing is left.
-"""
+After every fault: an error that says what was wrong, and a release after which nothing is left."""
 
 from __future__ import annotations
 
@@ -88,9 +87,10 @@ class TestWhatGoesWrong:
         assert acquired.facts["zone"] is None
         assert "zones" not in rig.resource("virtualMachines")
 
-    def test_throttling_and_outages_are_waited_out(self, rig: Rig) -> None:
+    def test_throttling_outages_and_a_late_attachment_are_waited_out(self, rig: Rig) -> None:
         rig.faults.throttle(times=4)
         rig.faults.break_down(MACHINE, times=2)
+        rig.faults.late_attach(5)
         assert rig.acquire().device
 
     @pytest.mark.parametrize("action", [f"{GROUP}/write", DISK, MACHINE])
@@ -118,10 +118,6 @@ class TestWhatGoesWrong:
         rig.faults.reset()
         rig.release()
         assert rig.left() == []
-
-    def test_a_late_attachment_is_waited_for(self, rig: Rig) -> None:
-        rig.faults.late_attach(5)
-        assert rig.acquire().device
 
     @pytest.mark.parametrize(
         ("typed", "kind", "words"),

@@ -1,8 +1,7 @@
 """The role that `doctor --print-policy azure` prints: all of diskbench's work can be done with it,
 and none of it without any one of its rights.
 
-What a request demands is in emulators/azure/rights.py; it is refused as Resource Manager does.
-"""
+What a request demands is in emulators/azure/rights.py; it is refused as Resource Manager does."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ Resource Manager: "Troubleshoot common Azure deployment errors" (2018-07-16 and 
 "Azure virtual machine error messages" (2017-03-17), whose codes for unmanaged disks, key vaults,
 extensions and moves no call of ours can meet; "Allocation failures"; "Troubleshoot throttling
 errors"; Spot and Marketplace pages. Network: the codes of azure-rest-api-specs' examples and of
-public reports of each. Without a status are those that an accepted operation ends with.
-"""
+public reports of each. Without a status are those that an accepted operation ends with."""
 
 from __future__ import annotations
 

@@ -159,13 +159,11 @@ def prices() -> Iterator[str]:
         thread.join()
 
 
-def test_all_pages_of_the_price_list_are_read(prices: str):
+def test_all_pages_of_the_price_list_are_read_and_one_that_does_not_answer_is_told(prices: str):
     found = list(retail_prices(prices, "Virtual Machines", "eastus"))
     assert [one["armSkuName"] for one in found] == ["Standard_D2s_v3", "Standard_D4s_v3"]
     assert "armRegionName eq 'eastus'" in Prices.asked[0]["$filter"][0]
 
-
-def test_a_price_list_that_does_not_answer_is_told(prices: str):
     Prices.status = 404
     with pytest.raises(HostUnavailable, match="HTTP 404"):
         list(retail_prices(prices, "Virtual Machines", "eastus"))

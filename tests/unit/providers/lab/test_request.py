@@ -82,11 +82,13 @@ def test_a_volume_that_is_no_name_is_refused(volume: str) -> None:
         check_volume(volume)
 
 
-def test_a_custom_disk_has_the_limits_it_is_given() -> None:
+def test_a_custom_disk_has_the_limits_it_is_given_and_another_needs_a_catalogue() -> None:
     disk = DiskSpec(type=CUSTOM, size_gib=1, iops=5, throughput_mib_per_s=2)
     (pool,) = disk_limits("vsphere", disk).pools
     assert pool.iops is not None
     assert pool.iops.baseline == 5
+    with pytest.raises(InvalidValue, match="no catalogue"):
+        disk_limits("vsphere", DiskSpec(type="thin", size_gib=1))
 
 
 @pytest.mark.parametrize(
@@ -95,11 +97,6 @@ def test_a_custom_disk_has_the_limits_it_is_given() -> None:
 )
 def test_throughput_is_told_in_the_unit_it_is_sold_in(style: Style, disk: str, unit: str) -> None:
     assert throughput_unit(style, DiskSpec(type=disk, size_gib=100)) == unit
-
-
-def test_a_style_without_a_catalogue_says_what_to_do() -> None:
-    with pytest.raises(InvalidValue, match="no catalogue"):
-        disk_limits("vsphere", DiskSpec(type="thin", size_gib=1))
 
 
 def test_cgroup_v2_is_found_and_a_machine_without_io_limits_is_told_so(tmp_path: Path) -> None:

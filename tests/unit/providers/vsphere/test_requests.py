@@ -1,7 +1,6 @@
 """What vSphere is asked for: each request is a file, of the types that pyVmomi knows.
 
-A lease is read back from a machine's notes as it was written, and from nobody else's.
-"""
+A lease is read back from a machine's notes as it was written, and from nobody else's."""
 
 import json
 from typing import Any

@@ -21,7 +21,6 @@ from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, SCHEDULES, TAGS, AzureClient, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.provision import delete
-from diskbench.providers.azure.requests import tags
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
@@ -185,14 +184,14 @@ SCHEDULE_MADE = "schedule"
 
 
 def schedule(
-    tags: Mapping[str, str], region: str, machine_id: str, expires_at: float, *, on: bool = True
+    carried: Mapping[str, str], region: str, machine_id: str, expires_at: float, *, on: bool = True
 ) -> requests.Request:
     """The schedule that deallocates the machine when the lease ends: pure. Without `on` it is
     disabled."""
     when = datetime.fromtimestamp(expires_at, UTC) + _GRACE
     return {
         "location": region,
-        "tags": dict(tags),
+        "tags": dict(carried),
         "properties": {
             "status": "Enabled" if on else "Disabled",
             "taskType": "ComputeVmShutdownTask",
@@ -211,7 +210,7 @@ def arm(order: requests.AzureOrder, machine_id: str) -> str:
     armed = "none: the lease is longer than a daily schedule can mean"
     if claim.expires_at - time.time() <= LONGEST_S:
         where = (order.details.region, machine_id)
-        armed = _armed(order.edge, schedule(tags(claim), *where, claim.expires_at))
+        armed = _armed(order.edge, schedule(requests.tags(claim), *where, claim.expires_at))
     order.watch.note(
         f"Azure deallocates {machine} after the lease: its shutdown schedule is set"
         if armed == SCHEDULE_MADE

@@ -40,7 +40,7 @@ def gp2(*, size: int = 20, scale: float = 1.0) -> ThrottledDisk:
 def run(
     governor: Governor, *, seconds: float, size: int = 4 * KIB, demand: float = 1e9
 ) -> list[float]:
-    """Reads a second, tick by tick, of a load that takes all it is limits."""
+    """Reads a second, tick by tick, of a load that takes all it is given."""
     done, rates, at = 0, [], 0.0
     limits = governor.tick(FRESH, 0.0, at)["loop9"]
     for _ in range(round(seconds / TICK)):

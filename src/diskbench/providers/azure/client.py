@@ -102,7 +102,6 @@ class Azure:
 
     @cached_property
     def client(self) -> Any:  # noqa: ANN401 - an ARMPipelineClient
-        """The client of Resource Manager."""
         from azure.mgmt.core import ARMPipelineClient
 
         url = (self.endpoint or PUBLIC).rstrip("/")
@@ -128,7 +127,6 @@ class Azure:
         return DefaultAzureCredential(disable_instance_discovery=private, **_trust())
 
     def close(self) -> None:
-        """Close the connections of the client and of the credential."""
         for name in {"client", "credential"} & self.__dict__.keys():
             getattr(self, name).close()
 
@@ -162,7 +160,6 @@ class AzureClient:
         return unless_missing(lambda: self.get(path, query), is_missing)
 
     def listed(self, path: str, query: Query = None) -> list[Item]:
-        """All items of a paginated listing."""
 
         def ask() -> list[Item]:
             page = self._send("GET", path, query=query).http_response.json()
@@ -274,7 +271,6 @@ class AzureSessions(Sessions[Azure]):
         return self.of((known, endpoint), lambda: Azure(known, endpoint))
 
     def of_scope(self, scope: Scope) -> Azure:
-        """As `at`, of a scope."""
         return self.at(scope.account, scope.endpoint)
 
 

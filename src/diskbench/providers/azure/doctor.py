@@ -93,7 +93,6 @@ def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
 
 
 def _registrations(edge: AzureClient, where: str) -> list[Finding]:
-    """Whether the subscription is registered for the resource providers that a rental uses."""
     check, findings = "registrations", list[Finding]()
     for namespace in (*NEEDED, SWITCH):
         state: FindingState = "warning" if namespace == SWITCH else "problem"

@@ -44,7 +44,6 @@ class AzureLookup:
 
     @cached_property
     def sold(self) -> machines.Offer:
-        """What the region sells to the subscription."""
         sold = machines.offer(self.region, resource_skus(self.edge, self.region))
         if not sold.machines:
             raise InvalidValue(

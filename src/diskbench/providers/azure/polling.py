@@ -29,7 +29,6 @@ class WatchedPolling(ARMPolling):
         """Whether Azure has reported the end of the operation as a success."""
 
     def request_status(self, status_link: str) -> Any:  # noqa: ANN401 - as the SDK has it
-        """One poll of the operation."""
 
         def status_now() -> Any:  # noqa: ANN401
             answer = ARMPolling.request_status(self, status_link)

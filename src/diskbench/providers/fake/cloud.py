@@ -239,7 +239,6 @@ def _of_lease(lease_id: str, *, named: bool = True) -> list[tuple[str, dict[str,
 
 
 def _disk(turn: int) -> str:
-    """The disk of a turn on the machine."""
     return "disk" if turn == 1 else f"disk{turn}"
 
 
@@ -258,17 +257,14 @@ class FakeCloud:
     place: Path
 
     def directory(self, name: str) -> Path:
-        """A resource's directory for data."""
         made = self._resource(name) / "data"
         made.mkdir(exist_ok=True)
         return made
 
     def exists(self, name: str) -> bool:
-        """Whether the resource exists."""
         return self._resource(name).exists()
 
     def things(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """All resources' names and tags, by name."""
         place = self.place / "resources"
         for path in sorted(place.iterdir()) if place.is_dir() else []:
             try:
@@ -307,7 +303,6 @@ class FakeCloud:
         return self._faults().get(f"{kind}/{zone}")
 
     def plan_fault(self, kind: str, zone: str, fault: str | None) -> None:
-        """Plan a fault, or remove it."""
         self.place.mkdir(parents=True, exist_ok=True)
         faults = self._faults()
         faults.pop(f"{kind}/{zone}", None)

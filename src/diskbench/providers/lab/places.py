@@ -55,7 +55,6 @@ class LeaseFolder:
 
     @property
     def images(self) -> Path:
-        """The files behind the disks."""
         return self.path / "disks"
 
     @property

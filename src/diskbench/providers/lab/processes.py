@@ -158,7 +158,6 @@ class Groups:
         return self.throttle if self.version == 1 else self.of(lease_id)
 
     def lease_ids(self) -> tuple[str, ...]:
-        """Every lease that has a group, sorted."""
         directories = self.tree.glob(f"{self.prefix}*/")
         return tuple(sorted(group.name.removeprefix(self.prefix) for group in directories))
 

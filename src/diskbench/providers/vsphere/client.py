@@ -64,7 +64,6 @@ class Item:
 
     @property
     def name(self) -> str:
-        """Its name in the user interface."""
         return unquote(str(self.values.get("name", "")))  # %2f stands for a slash
 
 
@@ -80,7 +79,6 @@ class VsphereSession:
     logging_in: threading.Lock = field(default_factory=threading.Lock)
 
     def close(self) -> None:
-        """Log out and close the connections."""
         sdk("Disconnect", "pyVim.connect")(self.instance)
 
 
@@ -99,7 +97,6 @@ class Vsphere:
 
     @property
     def stub(self) -> Any:  # noqa: ANN401 - as Ref
-        """The SOAP stub, which holds the connections."""
         return self.instance._stub  # noqa: SLF001 - a session has no other handle in pyVmomi
 
     @property

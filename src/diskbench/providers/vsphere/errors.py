@@ -75,7 +75,6 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
 
 
 def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above
-    """The fault's message in one line."""
     more = [message.message for message in getattr(fault, "faultMessage", None) or ()]
     texts = [getattr(fault, "msg", None), *more]
     words = [" ".join(str(text).split()) for text in texts if text]

@@ -57,7 +57,6 @@ class Hold:
         return since > PAUSE and _change(limits, written) > RIPPLE
 
     def note_written(self, kernel: str, limits: ThrottleLimits) -> None:
-        """Record that the limits were written."""
         self._written[kernel] = limits
         self._since[kernel] = 0
 

@@ -60,7 +60,6 @@ class ThrottledDisk:
 
     @property
     def accounting(self) -> IoAccounting:
-        """The accounting of its requests."""
         return IoAccounting(self.max_io_bytes, self.min_charge_bytes, self.parts_from_bytes)
 
 

@@ -155,21 +155,21 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
         size, disk = details.machine.size, f"{details.requested.type} of {details.size_gib} GiB"
         place = f"zone {zone} of {details.region}" if zone else details.region
         what, template = f"a deployment of {size} with {disk} in {place}", deployment(order, zone)
-        return DryRun(what, lambda: _validate(order.edge, path, template))
+
+        def send() -> None:
+            # Any answer that is no error is a yes: valid, or not refused by the first checks (202).
+            try:
+                order.edge.sent("POST", path, template)
+            except AccessDenied as error:
+                # What a policy or a disabled subscription refuses no role permits.
+                if error_code(error) in NO_ROLE_HELPS:
+                    raise InvalidValue(error.message, advice=error.advice) from error
+                raise
+
+        return DryRun(what, send)
 
     runs = [run(zone) for zone in details.zones or (None,)]
     return doctor.rehearsed(f"azure {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
-
-
-def _validate(edge: AzureClient, path: str, template: Request) -> None:
-    """Any answer that is no error is a yes: valid, or not refused by the first checks (202). What
-    a policy or a disabled subscription refuses no role permits: it has advice of its own."""
-    try:
-        edge.sent("POST", path, template)
-    except AccessDenied as error:
-        if error_code(error) in NO_ROLE_HELPS:
-            raise InvalidValue(error.message, advice=error.advice) from error
-        raise
 
 
 def deployment(order: AzureOrder, zone: str | None) -> Request:

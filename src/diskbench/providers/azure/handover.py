@@ -17,7 +17,6 @@ from diskbench.model.rental import Acquired, Rental
 from diskbench.providers.azure import attach, teardown
 from diskbench.providers.azure.client import API, DISKS, AzureClient, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
-from diskbench.providers.azure.machines import seen_interface
 from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
@@ -185,6 +184,9 @@ def facts(
     """The facts recorded beside the result; JSON values only, nothing secret."""
     details, size = order.details, order.details.machine
     controller = at(machine, "properties.storageProfile.diskControllerType")
+    # As the guest shows its disks, else as Azure reports it for the machine, else as chosen.
+    nodes = [disk.node for disk in guest_disks]
+    seen = "nvme" if all("nvme" in node for node in nodes) else "scsi"
     return {
         **facts_of(machine, API["machine"]),
         "subscription": order.edge.azure.subscription,
@@ -192,7 +194,7 @@ def facts(
         "zone": made.zone,
         "image": details.image.name,
         "architecture": size.arch,
-        "disk_interface": seen_interface(guest_disks, controller, size.interface),
+        "disk_interface": seen if nodes else (controller or size.interface).lower(),
         "uncached": size.uncached.model_dump(mode="json"),
         "cached": size.cached.model_dump(mode="json"),
         "power": power_of(machine),

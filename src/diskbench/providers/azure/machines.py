@@ -27,7 +27,6 @@ from diskbench.providers.azure.disk_request import (
     DiskPath,
     Interface,
 )
-from diskbench.providers.guest import GuestDisk
 from diskbench.providers.skeleton.offer import BOTTLENECK, MIN_VCPUS, Needs
 from diskbench.units import GIB
 
@@ -340,14 +339,6 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     return machine.model_copy(
         update={"interface": interface, "controller": NAMES[interface] if settable else None}
     )
-
-
-def seen_interface(guest_disks: Sequence[GuestDisk], reported: str | None, chosen: str) -> str:
-    """The controller of the measured disks: as the guest shows them, else as Azure reports it for
-    the machine, else as chosen."""
-    if guest_disks:
-        return "nvme" if all("nvme" in disk.node for disk in guest_disks) else "scsi"
-    return reported.lower() if reported else chosen
 
 
 def _named(interfaces: Sequence[Interface]) -> str:

@@ -151,28 +151,30 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
 
 
 def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:
-    """Move the end of a lease in the schedule and the tags of a group. Resources that somebody else
-    put into it keep their tags."""
-    content = own_content(edge, lease_id, group)
+    """Move the end of a lease in the schedule and the tags of a group; other tags, and resources
+    that somebody else put into it, stay. The schedule is disabled where `end` is more than a day
+    away: a daily one would fire too early. An existing one must be moved: raises diskbench's
+    errors. Where there is none, because the lease was too long or Azure refused it, it is made as
+    by `arm`."""
+    content, expiry = own_content(edge, lease_id, group), str(int(end.expires_at))
     machine_name = name_of(lease_id, "machine").lower()
     found = (item for item in content if is_kind(item, MACHINES))
     machine = next((item for item in found if str(item["name"]).lower() == machine_name), None)
     if machine is not None:
-        _move_schedule(edge, machine, any(is_kind(item, SCHEDULES) for item in content), end)
-    for item in content:
-        if lease_of(item) == lease_id and not is_kind(item, SCHEDULES):
-            _tag(edge, kind_and_name(item), item, end)
-    _tag(edge, group_kind_and_name(group), group, end)
-
-
-def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
-    """Write the expiry into one resource's tags; its other tags stay."""
-    expiry = {requests.EXPIRES_TAG: str(int(end.expires_at))}
-    edge.finished(
-        f"tags of {what}", edge.timing.network_s, "PATCH",
-        f"{item['id']}/providers/{TAGS}/default",
-        {"operation": "Merge", "properties": {"tags": expiry}},
-    )  # fmt: skip
+        fits = end.left_s <= LONGEST_S
+        carried = {**(machine.get("tags") or {}), requests.EXPIRES_TAG: expiry}
+        where = (str(machine["location"]), str(machine["id"]))
+        request = schedule(carried, *where, end.expires_at, on=fits)
+        if any(is_kind(item, SCHEDULES) for item in content):
+            _put(edge, request)
+        elif fits:
+            _armed(edge, request)
+    ours = [item for item in content if lease_of(item) == lease_id and not is_kind(item, SCHEDULES)]
+    tagged = [(kind_and_name(item), item) for item in ours]
+    merge = {"operation": "Merge", "properties": {"tags": {requests.EXPIRES_TAG: expiry}}}
+    for what, item in [*tagged, (group_kind_and_name(group), group)]:
+        path, limit_s = f"{item['id']}/providers/{TAGS}/default", edge.timing.network_s
+        edge.finished(f"tags of {what}", limit_s, "PATCH", path, merge)
 
 
 LONGEST_S = 24 * 3600 - 3600
@@ -219,21 +221,6 @@ def arm(order: requests.AzureOrder, machine_id: str) -> str:
         "again, or until diskbench gc runs"
     )
     return armed
-
-
-def _move_schedule(edge: AzureClient, machine: Item, exists: bool, end: LeaseEnd) -> None:
-    """Move the shutdown schedule of the lease's machine to `end`, or disable it where `end` is more
-    than a day away: a daily schedule would fire too early. An existing schedule must be moved:
-    raises diskbench's errors. Where there is none, because the lease was too long or Azure refused
-    it, it is made as by `arm`."""
-    fits = end.left_s <= LONGEST_S
-    carried = {**(machine.get("tags") or {}), requests.EXPIRES_TAG: str(int(end.expires_at))}
-    place, machine_id = str(machine["location"]), str(machine["id"])
-    request = schedule(carried, place, machine_id, end.expires_at, on=fits)
-    if exists:
-        _put(edge, request)
-    elif fits:
-        _armed(edge, request)
 
 
 def _armed(edge: AzureClient, request: requests.Request) -> str:

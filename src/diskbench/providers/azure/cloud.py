@@ -9,23 +9,18 @@ from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
-from diskbench.errors import DiskbenchError
+from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
-from diskbench.providers.asked import check_snapshot_kept, provisioned_types
+from diskbench.providers import asked
 from diskbench.providers.azure import client, teardown
 from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import AzureSessions, AzureTiming
-from diskbench.providers.azure.disk_request import (
-    CACHES,
-    AzureResolved,
-    check_swappable,
-    disk_request,
-)
+from diskbench.providers.azure.disk_request import CACHES, AzureResolved, disk_request
 from diskbench.providers.azure.doctor import examine, permissions_of, quotas, rehearse
 from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import AzureLookup
@@ -61,7 +56,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
-        check_snapshot_kept(cell)
+        asked.check_snapshot_kept(cell)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)
@@ -85,7 +80,14 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def check_swap(self, cell: Cell) -> None:
         spec, requested = requested_disk(cell, disk_request)
-        check_swappable(requested, spec)
+        is_apart = requested.kind == "disk"
+        if is_apart and requested.type == "UltraSSD_LRS":
+            raise InvalidValue(
+                f"--disk {requested.type} needs a machine that was made for it",
+                advice="leave it out of a matrix with reuse_host",
+                field="disk",
+            )
+        asked.check_shared_machine(spec, is_apart=is_apart, apart="managed disks")
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         order = self._order(claim, rental, watch)
@@ -198,7 +200,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         return "Azure deallocates the machine after the lease, by a shutdown schedule; disks stay"
 
     def provisioned(self) -> Sequence[str]:
-        return provisioned_types("azure")
+        return asked.provisioned_types("azure")
 
     def host_caches(self) -> Sequence[str]:
         return tuple(CACHES)

@@ -120,17 +120,6 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
     return checked(_of(spec, "disk", disk), size_gib)
 
 
-def check_swappable(requested: AzureDiskRequest, spec: RentSpec) -> None:
-    """Refuse a disk that cannot be attached to a running machine. Raises InvalidValue."""
-    if requested.kind == "disk" and requested.type == "UltraSSD_LRS":
-        raise InvalidValue(
-            f"--disk {requested.type} needs a machine that was made for it",
-            advice="leave it out of a matrix with reuse_host",
-            field="disk",
-        )
-    asked.check_shared_machine(spec, is_apart=requested.kind == "disk", apart="managed disks")
-
-
 def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
     """The request, once limits and a host cache are known to be sold at that size. Raises
     InvalidValue."""

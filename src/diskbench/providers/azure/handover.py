@@ -43,7 +43,11 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
         "root": [name_of(order.lease, "os")],
         "local": [],
     }[details.requested.kind]
-    measured = [_disk(order, name) for name in names]
+    listed = {name: order.edge.find(order.edge.path(order.group, DISKS, name)) for name in names}
+    if gone := [name for name, disk in listed.items() if disk is None]:
+        why = f"disk {gone[0]} is not listed any more"
+        raise RentalFailed(why, advice="another program deleted it")
+    measured = [disk for disk in listed.values() if disk is not None]
     check(details, made.zone, machine, measured)
     sizes = [disk.size_bytes for disk in seen.disks] or [
         int(disk["properties"]["diskSizeGB"]) * GIB for disk in measured
@@ -89,14 +93,6 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
     # partition, is measured through a file on its file system.
     commands = f"number={guest_disks[0].number}\n" + script("mounted_at.sh")
     return Seen(guest_disks, guest.host.run(commands).text.strip() or None), []
-
-
-def _disk(order: AzureOrder, name: str) -> Item:
-    disk = order.edge.find(order.edge.path(order.group, DISKS, name))
-    if disk is None:
-        why = f"disk {name} is not listed any more"
-        raise RentalFailed(why, advice="another program deleted it")
-    return disk
 
 
 def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:

@@ -19,15 +19,7 @@ from tests.cloud.eager import GIVES_UP
 from tests.cloud.measured import WRITE_THEN_READ, a_renter, document
 from tests.cloud.rented_azure import REGION, Azure
 
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    HostUnavailable,
-    InvalidValue,
-    ReleaseFailed,
-    RentalFailed,
-    UnknownName,
-)
+from diskbench import errors
 from diskbench.model.metrics import CloudMetric, exceeded_within
 from diskbench.providers.azure import policy
 from diskbench.providers.azure.cloud import AzureProvider
@@ -113,7 +105,7 @@ class TestWhatGoesWrong:
         rig.impatient(limit)
         name, *arguments = fault
         getattr(rig.faults, name)(*arguments)
-        with pytest.raises(RentalFailed, match=words):
+        with pytest.raises(errors.RentalFailed, match=words):
             rig.acquire()
         rig.faults.reset()
         rig.release()
@@ -122,14 +114,14 @@ class TestWhatGoesWrong:
     @pytest.mark.parametrize(
         ("typed", "kind", "words"),
         [
-            ({"instance_type": "Standard_D4s_v55"}, UnknownName, "Standard_D4s_v55"),
-            ({"zone": "9"}, UnknownName, "'9'"),
-            ({"region": "nowhere"}, InvalidValue, "'nowhere'"),
-            ({"instance_type": "Standard_D2_v3"}, InvalidValue, "takes no Premium_LRS"),
+            ({"instance_type": "Standard_D4s_v55"}, errors.UnknownName, "Standard_D4s_v55"),
+            ({"zone": "9"}, errors.UnknownName, "'9'"),
+            ({"region": "nowhere"}, errors.InvalidValue, "'nowhere'"),
+            ({"instance_type": "Standard_D2_v3"}, errors.InvalidValue, "takes no Premium_LRS"),
         ],
     )
     def test_what_is_not_sold_there_is_known_before(
-        self, rig: Rig, typed: dict, kind: type[DiskbenchError], words: str
+        self, rig: Rig, typed: dict, kind: type[errors.DiskbenchError], words: str
     ) -> None:
         with pytest.raises(kind, match=words):
             rig.resolve(**typed)
@@ -137,13 +129,15 @@ class TestWhatGoesWrong:
     def test_a_certificate_nobody_signed_is_refused(self, rig: Rig, monkeypatch) -> None:
         monkeypatch.delenv("REQUESTS_CA_BUNDLE")
         rig.provider = AzureProvider(rig.provider.timing.for_reading())
-        with pytest.raises((HostUnavailable, AccessDenied), match=r"(?i)certificate"):
+        with pytest.raises((errors.HostUnavailable, errors.AccessDenied), match=r"(?i)certificate"):
             rig.resolve()
 
     def test_what_cannot_be_given_back_is_named(self, rig: Rig) -> None:
         rig.acquire()
         rig.faults.forbid(f"{GROUP}/delete")
-        with pytest.raises(ReleaseFailed, match="virtualMachines diskbench-one-machine") as failed:
+        with pytest.raises(
+            errors.ReleaseFailed, match="virtualMachines diskbench-one-machine"
+        ) as failed:
             rig.release()
         assert "diskbench gc one" in failed.value.advice
         rig.faults.reset()
@@ -188,7 +182,7 @@ class TestLaterEnd:
         rig.acquire()
         (before,) = rig.provider.found(rig.scope())
         rig.faults.forbid(SCHEDULE)
-        with pytest.raises(AccessDenied, match="schedules/write"):
+        with pytest.raises(errors.AccessDenied, match="schedules/write"):
             rig.extend(5 * HOUR_S)
         assert rig.faults.calls("Microsoft.Resources/tags/write") == []
         assert rig.provider.found(rig.scope()) == [before]

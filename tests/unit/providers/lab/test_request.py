@@ -40,13 +40,11 @@ def test_two_leases_never_share_an_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("style", list(request.MAX_DISKS))
-def test_every_disk_of_a_host_has_names_of_its_own(style: str) -> None:
-    found = [
-        request.disk_names(style, i, request.made_up_volume(style, "lease", i))  # type: ignore[arg-type]
-        for i in range(request.MAX_DISKS[style])
-    ]
-    assert len({names.node for names in found}) == request.MAX_DISKS[style]
-    assert len({names.best for names in found}) == request.MAX_DISKS[style]
+def test_every_disk_of_a_host_has_names_of_its_own(style: request.Style) -> None:
+    most = request.MAX_DISKS[style]
+    volumes = enumerate(request.made_up_volume(style, "lease", n) for n in range(most))
+    found = [request.disk_names(style, n, volume) for n, volume in volumes]
+    assert len({names.node for names in found}) == len({names.best for names in found}) == most
 
 
 def test_a_volume_id_loses_its_dash_in_the_serial() -> None:
@@ -54,16 +52,13 @@ def test_a_volume_id_loses_its_dash_in_the_serial() -> None:
     assert names.best == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
 
 
-@pytest.mark.parametrize("lease_id", ["", "..", "A", "a/b", "-a", "a" * 65, "a\n"])
-def test_a_lease_that_is_no_name_is_refused(lease_id: str) -> None:
-    with pytest.raises(InvalidValue):
-        request.check_lease_id(lease_id)
-
-
-@pytest.mark.parametrize("volume", ["", "../x", "a/b", ".", "-a"])
-def test_a_volume_that_is_no_name_is_refused(volume: str) -> None:
-    with pytest.raises(InvalidValue):
-        request.check_volume(volume)
+def test_a_lease_or_a_volume_that_is_no_name_is_refused() -> None:
+    for lease_id in ("", "..", "A", "a/b", "-a", "a" * 65, "a\n"):
+        with pytest.raises(InvalidValue):
+            request.check_lease_id(lease_id)
+    for volume in ("", "../x", "a/b", ".", "-a"):
+        with pytest.raises(InvalidValue):
+            request.check_volume(volume)
 
 
 def test_a_custom_disk_has_the_limits_it_is_given_and_another_needs_a_catalogue() -> None:

@@ -1,5 +1,6 @@
-"""What a first account on Azure meets that the emulator did not show before: each test fails on the
-adapter of 2026-11-22 for the reason that issue 15 names."""
+"""What an account on Azure meets: what must be registered, the waits that Azure asks for, images
+and networks of one's own, policies and quotas, and disks of the user's own key (--kms-key) and from
+the user's own snapshot (--from-snapshot)."""
 
 from __future__ import annotations
 
@@ -7,16 +8,18 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from emulators.azure import disk_rules, sizes
+from emulators.azure import disk_rules, server, sizes
 from emulators.azure.cloud import SUBSCRIPTION
 from tests.books import SHIPPED
 from tests.cloud.azure_rig import PREMIUM, Rig
-from tests.cloud.rented_azure import Azure, interface
+from tests.cloud.rented_azure import Azure, disk, interface
 from tests.cloud.rented_azure import group as made_group
 
 from diskbench.errors import AccessDenied, CloudSilent, InvalidValue, Throttled
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell
 from diskbench.providers.azure import provision
+from diskbench.providers.azure.disk_request import disk_request
 from diskbench.providers.azure.errors import retry_after_s
 from diskbench.providers.azure.policy import SWITCH
 from diskbench.providers.azure.requests import resource_group
@@ -27,6 +30,11 @@ SKUS = "Microsoft.Compute/skus/read"
 BOTH, NVME_ONLY = "Standard_E4bds_v5", "Standard_D4s_v6"
 RED_HAT = "RedHat:RHEL:9-lvm-gen2:latest"
 APPLIANCE = "Contoso:appliance:basic:latest"
+MACHINE = "Microsoft.Compute/virtualMachines/write"
+INTERFACE = "Microsoft.Network/networkInterfaces/write"
+TAGS = (("CostCenter", "42"),)
+DISK = "Microsoft.Compute/disks/write"
+ABSENT = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/office/providers/Microsoft.Compute"
 
 
 def test_without_the_switch_it_rents_and_warns_before_and_during(rig: Rig) -> None:
@@ -225,3 +233,162 @@ def private(rig: Rig, subnet: str | None = None) -> Cell:
 def subnet_of(azure: Azure) -> str:
     card = interface(azure, made_group(azure, "office"))
     return str(card.ip_configurations[0].subnet.id)
+
+
+def test_a_zone_that_is_refused_at_once_is_left_without_a_wait(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.impatient("network_s")  # a wait for an interface that nobody deletes would be told
+    rig.faults.capacity(zone="1", at_once=True)
+    assert rig.without_a_guest().zone == "2"
+    assert len(rig.faults.calls(INTERFACE)) == 1
+    assert not [one for one in caplog.messages if "not deleted yet" in one]
+
+
+def test_an_interface_that_is_kept_for_another_machine_is_waited_for(rig: Rig) -> None:
+    rig.faults.reserve_interface(seconds=1)
+    assert rig.without_a_guest().zone == "1"
+    assert len(rig.faults.calls(MACHINE)) == 2
+
+
+def test_a_family_without_quota_is_passed_over(rig: Rig) -> None:
+    spec = PREMIUM.model_copy(update={"size_gib": 128})
+    assert rig.resolve(spec).instance_type == "Standard_E4bs_v5"
+    rig.faults.quota_of["standardEBSv5Family"] = 0
+    assert rig.resolve(spec).instance_type == "Standard_E4bds_v5"
+    rig.faults.quota_cores = 2
+    assert rig.resolve(spec).instance_type == "Standard_E2bs_v6"
+    rig.faults.quota_cores = 100
+    assert rig.resolve(spec, spot=True).instance_type == "Standard_E4bs_v5"  # counts elsewhere
+
+
+def test_too_little_quota_is_told_before_renting_to_who_may_read_it(rig: Rig) -> None:
+    def warnings() -> list[str]:
+        return [text for text in rig.resolve().warnings if "vCPUs" in text]
+
+    assert warnings() == []
+    rig.faults.quota_cores = 1
+    (warning,) = warnings()
+    assert "Standard_E4bs_v5 needs 4 vCPUs and the quotas of eastus have 1 left" in warning
+    rig.faults.forbid("Microsoft.Compute/locations/usages/read")
+    assert warnings() == []
+
+
+@pytest.mark.parametrize("kinds", [("groups",), ("resources",), ("groups", "resources")])
+def test_under_a_policy_that_demands_a_tag_the_error_names_it(
+    rig: Rig, kinds: tuple[str, ...]
+) -> None:
+    rig.faults.demanded_tags["CostCenter"] = kinds
+    with pytest.raises(AccessDenied, match="disallowed by policy") as refused:
+        rig.without_a_guest()
+    assert "add --tag CostCenter=VALUE" in refused.value.advice
+
+
+def test_under_policies_that_demand_tags_a_whole_run_passes_with_them(rig: Rig) -> None:
+    rig.faults.demanded_tags["CostCenter"] = ("groups", "resources")
+    rig.acquire(tags=TAGS)
+    rig.extend(7200)
+    tagged = [row["tags"] for row in rig.cloud.resources.values() if "tags" in row]
+    assert {tags["CostCenter"] for tags in tagged} == {"42"}
+    rig.release()
+    assert rig.left() == []
+
+
+def test_the_rehearsal_proves_the_tags(rig: Rig) -> None:
+    rig.faults.demanded_tags["CostCenter"] = ("groups", "resources")
+    assert all(one.state == "ok" for one in rig.provider.rehearse(rig.resolve(tags=TAGS)))
+    (problem,) = {one.advice for one in rig.provider.rehearse(rig.resolve()) if one.state != "ok"}
+    assert "add --tag CostCenter=VALUE" in problem
+
+
+def test_the_group_that_azure_makes_by_itself_is_nobodys_lease_and_stays(rig: Rig) -> None:
+    """NetworkWatcherRG comes with a region's first network, and without our tags."""
+    scope = rig.scope()
+    path = f"/subscriptions/{scope.account}/resourceGroups/NetworkWatcherRG"
+    watcher = {
+        "id": path, "name": "NetworkWatcherRG", "type": "Microsoft.Resources/resourceGroups",
+        "location": "eastus", "properties": {"provisioningState": "Succeeded"},
+    }  # fmt: skip
+    with rig.cloud.lock:
+        rig.cloud.save(watcher)
+    rig.without_a_guest()
+    assert {found.lease_id for found in rig.provider.found(scope)} == {"one"}
+    rig.release()
+    assert rig.left() == [path]
+    with rig.cloud.lock:
+        rig.cloud.drop(path)
+
+
+def key_in(azure: Azure, region: str = server.REGION) -> str:
+    """A disk encryption set of the user's; its id."""
+    key = {"activeKey": {"keyUrl": "https://vault.vault.azure.net/keys/k/1"}}
+    body = {"location": region, "identity": {"type": "SystemAssigned"}, "properties": key}
+    office = made_group(azure, "office")
+    made = azure.compute.disk_encryption_sets.begin_create_or_update(office, "mine", body)
+    return str(made.result().id)
+
+
+def snapshot_of(azure: Azure, content: bytes) -> str:
+    """A snapshot of a disk of 4 GiB that begins with `content`; its id."""
+    office = made_group(azure, "office")
+    held = disk(azure, office, "Premium_LRS", 4)
+    document = azure.cloud.get(held.id)
+    azure.cloud.image(document).parent.mkdir(exist_ok=True)
+    azure.cloud.image(document).write_bytes(content)
+    source = {"createOption": "Copy", "sourceResourceId": held.id}
+    body = {"location": server.REGION, "properties": {"creationData": source}}
+    made = azure.compute.snapshots.begin_create_or_update(office, "filled", body)
+    return str(made.result().id)
+
+
+def test_all_disks_are_encrypted_with_the_key(rig: Rig, azure: Azure) -> None:
+    key = key_in(azure)
+    (told,) = rig.acquire(kms_key=key).facts["volumes"]
+    assert told["encryption"] == "EncryptionAtRestWithCustomerKey"
+    shown = [row["properties"]["encryption"] for row in rig.resources("disks")]
+    assert {one["diskEncryptionSetId"] for one in shown} == {key}
+    assert len(shown) == 2
+
+
+def test_a_key_that_azure_may_not_use_is_told_as_such(rig: Rig, azure: Azure) -> None:
+    rig.faults.refuse(DISK, "KeyVaultAccessForbidden", "Unable to access key vault.", status=403)
+    with pytest.raises(InvalidValue, match="does not take the key") as refused:
+        rig.acquire(kms_key=key_in(azure))
+    assert "az disk-encryption-set show" in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("option", "kind"), [("kms_key", "diskEncryptionSets"), ("snapshot", "snapshots")]
+)
+def test_what_is_not_there_is_refused_before_renting(rig: Rig, option: str, kind: str) -> None:
+    with pytest.raises(InvalidValue, match="is not there"):
+        rig.resolve(**{option: f"{ABSENT}/{kind}/gone"})
+    with pytest.raises(InvalidValue, match="not a valid name"):
+        rig.resolve(**{option: "gone"})
+
+
+def test_a_key_of_another_region_is_refused_before_renting(rig: Rig, azure: Azure) -> None:
+    with pytest.raises(InvalidValue, match="is in eastus2"):
+        rig.resolve(kms_key=key_in(azure, "eastus2"))
+
+
+def test_a_disk_holds_what_its_snapshot_held(rig: Rig, azure: Azure) -> None:
+    source = snapshot_of(azure, b"filled before")
+    (told,) = rig.acquire(snapshot=source).facts["volumes"]
+    assert told["snapshot"] == source
+    made = rig.cloud.get(told["id"])
+    with rig.cloud.image(made).open("rb") as file:
+        assert file.read(13) == b"filled before"
+
+
+def test_a_disk_smaller_than_its_snapshot_is_refused_before_renting(rig: Rig, azure: Azure) -> None:
+    source = snapshot_of(azure, b"")
+    with pytest.raises(InvalidValue, match="holds 4 GiB") as refused:
+        rig.resolve(PREMIUM.model_copy(update={"size_gib": 2}), snapshot=source)
+    assert refused.value.advice == "add --size 4 or more"
+
+
+@pytest.mark.parametrize("disk", ["root", "temp-disk"])
+def test_only_disks_of_their_own_are_made_from_a_snapshot(disk: str) -> None:
+    with pytest.raises(InvalidValue, match="--from-snapshot"):
+        disk_request(RentSpec(disk=disk, snapshot=f"{ABSENT}/snapshots/s"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import starmap
 
 from diskbench.analysis.shown import verdict_warnings
 from diskbench.analysis.sla import Sla, sla_of
@@ -103,11 +104,9 @@ class View(Told):
     @property
     def missing(self) -> str:
         """Why there is no figure."""
-        if self.lines:
-            return ""
-        if "imported" in self.subject.marks:
-            return "the import has no summary, only a log of each second"
-        return "no measured step finished"
+        imported = "the import has no summary, only a log of each second"
+        why = imported if "imported" in self.subject.marks else "no measured step finished"
+        return "" if self.lines else why
 
     @cached_property
     def lines(self) -> tuple[StepLine, ...]:
@@ -142,16 +141,13 @@ class View(Told):
     def run_figures(self) -> Mapping[str, tuple[FigureCell, ...]]:
         """IOPS, and MB/s below them, of each run in each line of the trial, by its id; nothing of
         the only run."""
-        if len(self.runs) < 2:
-            return {}
-        return {run_id: self._of_run(own) for run_id, own in self.lines_of_runs().items()}
-
-    def _of_run(self, own: tuple[StepLine, ...]) -> tuple[FigureCell, ...]:
-        of = {(line.step, line.direction): line.words(MEDIAN) for line in own}
-        rates = (of.get((line.step, line.direction), (NONE, NONE)) for line in self.lines)
-        return tuple(
-            FigureCell(iops, "" if speed == NONE else f"{speed} MB/s") for iops, speed, *_ in rates
-        )
+        figures = {}
+        for run_id, own in self.lines_of_runs().items() if len(self.runs) > 1 else ():
+            of = {(line.step, line.direction): line.words(MEDIAN) for line in own}
+            rates = [of.get((line.step, line.direction), (NONE, NONE)) for line in self.lines]
+            cells = [(iops, "" if mb == NONE else f"{mb} MB/s") for iops, mb, *_ in rates]
+            figures[run_id] = tuple(starmap(FigureCell, cells))
+        return figures
 
     @cached_property
     def rows(self) -> tuple[ResultRow, ...]:
@@ -174,9 +170,8 @@ class View(Told):
         if search is None:
             return ()
         saturated = {w.step for w in self.warnings if w.code == SATURATED.code and w.step}
-        of_run = grouped(self.measurements, lambda row: row.run_id)
-        found = (sla_of(search, rows, saturated) for rows in of_run.values())
-        return tuple(sla for sla in found if sla is not None)
+        of_run = grouped(self.measurements, lambda row: row.run_id).values()
+        return tuple(sla for rows in of_run if (sla := sla_of(search, rows, saturated)) is not None)
 
     @property
     def sla_lines(self) -> tuple[str, ...]:
@@ -193,7 +188,8 @@ class View(Told):
     @property
     def phase_rows(self) -> tuple[PhaseRow, ...]:
         """Its phases for a page."""
-        return phase_rows(self.phases, [run.run_id for run in self.runs])
+        ids = [run.run_id for run in self.runs]
+        return tuple(row for step in self.phases for row in phase_rows(step, ids))
 
     @property
     def phase_notes(self) -> tuple[str, ...]:

@@ -31,11 +31,8 @@ def import_line(runs: Sequence[ReadImport]) -> str:
     pairs = [(c, audit.step) for run in runs for audit in run.audits for c in audit.checks]
     of_steps = sum(run.steps for run in runs)
     for name, words in _WORDS.items():
-        of = [
-            (check, audit.step) for audit in audits for check in audit.checks if check.name == name
-        ]
-        failed = [(check, step) for check, step in of if check.holds is False]
-        held = sum(check.holds is True for check, _ in of)
+        failed = [(c, step) for c, step in pairs if c.name == name and c.holds is False]
+        held = sum(check.name == name and check.holds is True for check, _ in pairs)
         if name == "logs" and not any(run.source.logs for run in runs):
             parts.append("no logs")
         elif failed:

@@ -54,38 +54,24 @@ def expectation(begin=3000.0, lasting=100.0, lasts_s=310.0):
 
 def histogram(counts, *, step="burst", index=1, direction="read", kind="lat", of_round=None):
     """A frame as load_histogram gives it, from {ns: count}."""
-    n = len(counts)
-    return pl.DataFrame(
-        {
-            "run_id": ["01run"] * n,
-            "step_index": [index] * n,
-            "step": [step] * n,
-            "round": pl.Series([of_round] * n, dtype=pl.Int64),
-            "direction": [direction] * n,
-            "kind": [kind] * n,
-            "latency_ns": list(counts),
-            "count": list(counts.values()),
-        }
-    )
+    return _frame(
+        step, index, of_round, direction,
+        kind=[kind] * len(counts), latency_ns=list(counts), count=list(counts.values()),
+    )  # fmt: skip
+
+
+def _frame(step, index, of_round, direction, **columns):
+    n = len(columns["count"])
+    same = {"run_id": "01run", "step_index": index, "step": step, "direction": direction}
+    rounds = pl.Series([of_round] * n, dtype=pl.Int64)
+    return pl.DataFrame({k: [v] * n for k, v in same.items()} | {"round": rounds} | columns)
 
 
 def counted(rows, *, step="burst", index=1, of_round=None, direction="read"):
     """A frame as latency_seconds gives it, from (second, from_ns, to_ns, count)."""
-    n = len(rows)
-    columns = list(zip(*rows, strict=True))
-    return pl.DataFrame(
-        {
-            "run_id": ["01run"] * n,
-            "step_index": [index] * n,
-            "step": [step] * n,
-            "round": pl.Series([of_round] * n, dtype=pl.Int64),
-            "second": list(columns[0]),
-            "direction": [direction] * n,
-            "from_ns": [float(one) for one in columns[1]],
-            "to_ns": [float(one) for one in columns[2]],
-            "count": list(columns[3]),
-        }
-    )
+    seconds, low, high, counts = map(list, zip(*rows, strict=True))
+    edges = {"from_ns": list(map(float, low)), "to_ns": list(map(float, high))}
+    return _frame(step, index, of_round, direction, second=seconds, count=counts, **edges)
 
 
 def row(step, *, iops, iodepth=1, jobs=1, role="measure", p50=1e6, p99=5e6, run_id="01run", **more):

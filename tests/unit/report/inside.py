@@ -9,30 +9,18 @@ from diskbench.model.expectation import Expectation, ExpectedLevel, Load
 
 def series(values, *, step="burst", index=1, of_round=None, directions=("read",), latency=True):
     """A frame as load_series gives it; the values are divided among the directions."""
-    n = len(values)
     share = len(directions)
-    return pl.concat(
-        pl.DataFrame(
-            {
-                "run_id": ["01run"] * n,
-                "step_index": [index] * n,
-                "step": [step] * n,
-                "round": pl.Series([of_round] * n, dtype=pl.Int64),
-                "second": list(range(n)),
-                "direction": [direction] * n,
-                "iops": [float(v) / share for v in values],
-                "bytes_per_s": [4096.0 * v / share for v in values],
-                "lat_mean_ns": [32e9 / v if v and latency else None for v in values],
-                "p50_ns": [30e9 / v if v and latency else None for v in values],
-                "p99_ns": [60e9 / v if v > 299 and latency else None for v in values],
-                "lat_max_ns": [90e9 / v if v and latency else None for v in values],
-            },
-            schema_overrides=dict.fromkeys(
-                ("lat_mean_ns", "p50_ns", "p99_ns", "lat_max_ns"), pl.Float64
-            ),
-        )
-        for direction in directions
-    )
+    columns = {
+        "second": list(range(len(values))),
+        "iops": [float(v) / share for v in values],
+        "bytes_per_s": [4096.0 * v / share for v in values],
+    }
+    least = {"lat_mean_ns": (32e9, 0), "p50_ns": (30e9, 0), "p99_ns": (60e9, 299),
+             "lat_max_ns": (90e9, 0)}  # fmt: skip
+    for name, (of, above) in least.items():
+        latencies = [of / v if v > above and latency else None for v in values]
+        columns[name] = pl.Series(latencies, dtype=pl.Float64)
+    return pl.concat(_frame(step, index, of_round, way, **columns) for way in directions)
 
 
 def level(iops, limit="disk-iops"):
@@ -61,7 +49,7 @@ def histogram(counts, *, step="burst", index=1, direction="read", kind="lat", of
 
 
 def _frame(step, index, of_round, direction, **columns):
-    n = len(columns["count"])
+    n = max(map(len, columns.values()))
     same = {"run_id": "01run", "step_index": index, "step": step, "direction": direction}
     rounds = pl.Series([of_round] * n, dtype=pl.Int64)
     return pl.DataFrame({k: [v] * n for k, v in same.items()} | {"round": rounds} | columns)

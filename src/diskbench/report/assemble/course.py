@@ -167,13 +167,9 @@ def _tracks(
 
 
 _COLUMNS = {
-    "iops": "iops",
-    "bytes_per_s": "bytes_per_s",
-    "mean_ns": "lat_mean_ns",
-    "p50_ns": "p50_ns",
-    "p99_ns": "p99_ns",
-    "max_ns": "lat_max_ns",
-}
+    "iops": "iops", "bytes_per_s": "bytes_per_s", "mean_ns": "lat_mean_ns", "p50_ns": "p50_ns",
+    "p99_ns": "p99_ns", "max_ns": "lat_max_ns",
+}  # fmt: skip
 """Field of DirectionSeries → column of the series."""
 
 

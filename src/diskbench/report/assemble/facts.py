@@ -105,12 +105,6 @@ def versions_of(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(value)) for name, value in versions.items() if value)
 
 
-def job_text(plan: Plan | None) -> str:
-    """The job files of all steps, each below the name of its step."""
-    steps = plan.steps if plan else ()
-    return "\n".join(f"# step {of.index + 1}: {of.name}\n{of.job.strip()}\n" for of in steps)
-
-
 def cost_line(cost: TrialCost) -> str:
     """The cost of a trial: `$0.0123 (12 min at $0.0612/h)`, transactions with their number."""
     if cost.unknown:

@@ -13,21 +13,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diskbench.model.doubts import (
-    BELOW_PROMISE,
-    CPU_STOLEN,
-    DISK_SHARED,
-    DOUBTS,
-    MACHINE_BUSY,
-    NOT_A_DISK,
-    OTHER_DISK,
-    OTHER_IO,
-    PAGE_CACHE,
-    RUNS_DISAGREE,
-    SERVED_FROM_CACHE,
-    STALLED,
-    UNWRITTEN,
-)
+from diskbench.model import doubts
 from diskbench.model.expectation import BeyondCredit
 from diskbench.model.ids import short
 from diskbench.model.verdict import Verdict
@@ -43,8 +29,14 @@ REPLICATES = 6
 """The fewest that have an interval (MR-6)."""
 GO_ON = "the run is suspended; resume it"
 _EMPTY = "a new disk is empty; use a profile that fills it before it reads"
-_DISTURBED = (MACHINE_BUSY, CPU_STOLEN, DISK_SHARED, OTHER_IO, STALLED)
-_CACHED = (PAGE_CACHE, SERVED_FROM_CACHE)
+_DISTURBED = (
+    doubts.MACHINE_BUSY,
+    doubts.CPU_STOLEN,
+    doubts.DISK_SHARED,
+    doubts.OTHER_IO,
+    doubts.STALLED,
+)
+_CACHED = (doubts.PAGE_CACHE, doubts.SERVED_FROM_CACHE)
 _HOST = "--host"
 _BEFORE_HOSTS = 2
 """Words of a command before its options: `diskbench run`."""
@@ -109,7 +101,7 @@ def next_step(
         return NextStep("the run has not ended; look again later", f"diskbench results show {last}")
     if "imported" in subject.marks:
         # This machine is not the one that an imported file was measured on.
-        if not subject.disk_is_named or _has(verdicts, OTHER_DISK.code):
+        if not subject.disk_is_named or _has(verdicts, doubts.OTHER_DISK.code):
             return NextStep("find the disks that behave like it", f"diskbench identify {last}")
     elif step := _of_run(subject, {group.code for group in warnings}, verdicts, last):
         return step
@@ -121,12 +113,12 @@ def next_step(
 def _of_run(
     subject: Subject, warned: set[str], verdicts: Sequence[Verdict], last: str
 ) -> NextStep | None:
-    for doubt in DOUBTS.values():
+    for doubt in doubts.DOUBTS.values():
         if doubt.profile and doubt.code in warned and subject.profile != doubt.profile:
-            if doubt is UNWRITTEN and subject.rented:  # a rented disk is a new one each time
+            if doubt is doubts.UNWRITTEN and subject.rented:  # a rented disk is a new one each time
                 return NextStep(_EMPTY, _run_other(subject, DIRECT))
             return NextStep(doubt.because, _run_other(subject, doubt.profile))
-    if _has(verdicts, NOT_A_DISK.code, "no"):
+    if _has(verdicts, doubts.NOT_A_DISK.code, "no"):
         return NextStep("this measured memory; find a disk to measure", "diskbench devices")
     if any(_has(verdicts, doubt.code, "no") for doubt in _CACHED) and subject.profile != DIRECT:
         reason = "a cache served this; measure past the page cache"
@@ -142,7 +134,7 @@ def _of_disk(
     if any(_has(verdicts, doubt.code) for doubt in _DISTURBED):
         reason = "something disturbed the run; repeat it when the machine and its disk are idle"
         return NextStep(reason, run_again(subject, len(subject.run_ids)))
-    if RUNS_DISAGREE.code in warned and not fell:
+    if doubts.RUNS_DISAGREE.code in warned and not fell:
         reason = "the runs differ without a downward trend; repeat when the machine is idle"
         return NextStep(reason, run_again(subject, max(RUNS, len(subject.run_ids))))
     if fell:
@@ -154,9 +146,9 @@ def _of_disk(
     ):  # no step reached what lasts
         return _beyond(subject, subject.beyond)
     limits = {verdict.stands_for.limiter.name for verdict in verdicts}
-    if _has(verdicts, OTHER_DISK.code) or "fixed-limit" in limits:
+    if _has(verdicts, doubts.OTHER_DISK.code) or "fixed-limit" in limits:
         return NextStep("find out whose limit this is", f"diskbench identify {last}")
-    if _has(verdicts, BELOW_PROMISE.code):
+    if _has(verdicts, doubts.BELOW_PROMISE.code):
         return _replicates(subject, "the disk was slower than promised")
     if subject.profile in SHORT:
         return NextStep("this run was short; measure longer", _run_other(subject, DIRECT))

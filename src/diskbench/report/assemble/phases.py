@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from diskbench.model.phase import StepPhases
 from diskbench.report.assemble.words import NONE, rate_words
-from diskbench.units import counted, format_iops, format_mb_per_s
+from diskbench.units import format_iops, format_mb_per_s
 
 MOST_LINES = 24
 _MOST_STALLS = 3
@@ -99,17 +99,6 @@ class PhaseRow:
     when: str
     iops: str
     mb_per_s: str
-
-
-def stall_notes(steps: Sequence[StepPhases]) -> tuple[str, ...]:
-    """One sentence for each step that stalled: number of stalls, total time, first stall."""
-    return tuple(
-        f"{step.step}: {counted(len(step.stalls), 'stall')}, "
-        f"{sum(stall.seconds for stall in step.stalls):.0f} s in all, "
-        f"the first at {clock(step.stalls[0].start_s)}."
-        for step in steps
-        if step.stalls
-    )
 
 
 def phase_rows(step: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:

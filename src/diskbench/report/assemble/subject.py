@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -14,12 +14,11 @@ from diskbench.model.expectation import BeyondCredit
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
 from diskbench.model.rental import Rental
-from diskbench.model.result import Measurement
 from diskbench.model.run import Mark, Run
 from diskbench.model.spec import Plan, Search
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import words as rent_words
-from diskbench.units import GIB, counted, format_bytes
+from diskbench.units import GIB, format_bytes
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
@@ -28,7 +27,7 @@ SHARED = "cells of its matrix share the machine: they are not independent sample
 SUSPENDED = "suspended"
 """State of interrupted runs that `diskbench resume` can continue."""
 _MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
-_UNFINISHED = {
+UNFINISHED = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
     "failed": "failed",
@@ -205,18 +204,6 @@ def target(plan: Plan) -> str:
     through = [mount.fstype] if mount and mount.fstype else []
     through += plan.facts.layers
     return plan.target.path + (f" ({' on '.join(through)})" if through else "")
-
-
-def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> str:
-    """`interrupted: 1 of 8 steps measured`; empty for a finished result, or if unknown."""
-    word = _UNFINISHED.get(subject.state or "")
-    if word is None:
-        return ""
-    count = len({(row.run_id, row.step_index) for row in measurements if row.scope == "step"})
-    if subject.steps_planned is None:
-        return f"{word}: {counted(count, 'step')} measured"
-    planned = subject.steps_planned * max(1, len(subject.run_ids))
-    return f"{word}: {count} of {planned} steps measured"
 
 
 def _target_words(plan: Plan) -> list[str]:

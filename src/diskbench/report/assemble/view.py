@@ -16,7 +16,7 @@ from diskbench.analysis.sla import Sla, sla_of
 from diskbench.model.doubts import SATURATED
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
-from diskbench.report.assemble.facts import cost_line, job_text, run_facts, versions_of
+from diskbench.report.assemble.facts import cost_line, run_facts, versions_of
 from diskbench.report.assemble.lines import (
     MEDIAN,
     FigureCell,
@@ -27,9 +27,9 @@ from diskbench.report.assemble.lines import (
     lines,
 )
 from diskbench.report.assemble.next_step import NextStep, next_step, run_again
-from diskbench.report.assemble.phases import PhaseRow, phase_lines, phase_rows, stall_notes
+from diskbench.report.assemble.phases import PhaseRow, clock, phase_lines, phase_rows
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
-from diskbench.report.assemble.subject import SHARED, SUSPENDED, subject_of_runs, unfinished_words
+from diskbench.report.assemble.subject import SHARED, SUSPENDED, UNFINISHED, subject_of_runs
 from diskbench.report.assemble.summary import Told
 from diskbench.report.assemble.threshold_lines import ThresholdLine, sla_words, threshold_lines
 from diskbench.report.assemble.words import NONE, price_lines, row_id
@@ -98,8 +98,16 @@ class View(Told):
 
     @property
     def unfinished(self) -> str:
-        """How much of it was measured, where it is not whole."""
-        return unfinished_words(self.subject, self.measurements)
+        """`interrupted: 1 of 8 steps measured`; empty for a finished result, or if unknown."""
+        subject = self.subject
+        word = UNFINISHED.get(subject.state or "")
+        if word is None:
+            return ""
+        steps = {(row.run_id, row.step_index) for row in self.measurements if row.scope == "step"}
+        if subject.steps_planned is None:
+            return f"{word}: {counted(len(steps), 'step')} measured"
+        planned = subject.steps_planned * max(1, len(subject.run_ids))
+        return f"{word}: {len(steps)} of {planned} steps measured"
 
     @property
     def missing(self) -> str:
@@ -193,8 +201,14 @@ class View(Told):
 
     @property
     def phase_notes(self) -> tuple[str, ...]:
-        """Its stalls in sentences."""
-        return stall_notes(self.phases)
+        """A sentence for each step that stalled: how often, for how long, when first."""
+        return tuple(
+            f"{of.step}: {counted(len(of.stalls), 'stall')}, "
+            f"{sum(stall.seconds for stall in of.stalls):.0f} s in all, "
+            f"the first at {clock(of.stalls[0].start_s)}."
+            for of in self.phases
+            if of.stalls
+        )
 
     @property
     def phase_lines(self) -> list[str]:
@@ -243,6 +257,9 @@ def view_of(trial: Trial) -> View:
         machine=first.machine(rented=bool(plan and plan.cell.rent)),
         price=plan.expectation.price if plan and plan.expectation else None,
         cost=cost_line(trial.cost) if trial.cost is not None else "",
-        job=job_text(plan),
+        job="\n".join(
+            f"# step {step.index + 1}: {step.name}\n{step.job.strip()}\n"
+            for step in (plan.steps if plan else ())
+        ),
         again="" if first.imported else run_again(subject, subject.runs_planned),
     )

@@ -1,13 +1,8 @@
 """The figures of a result: one line per step and direction, over the runs of one trial.
 
-    value of a run        the figure of its step in that direction (analysis/figure.py)
-    Spread                of the runs at one level: the median, the lowest, the highest
-
 Runs are a series on one machine and disk: their median and range are shown, no interval is computed
 from them (MR-5), and distributions are never merged over runs, because a run at 3,000 IOPS would
 outweigh one at 100. Latencies of a step with a cliff mix both levels, and are not shown.
-
-Footnotes below a table of lines say its units, loads and levels, and what a dash means.
 """
 
 from __future__ import annotations
@@ -33,8 +28,8 @@ DIRECTION_ORDER = ("read", "write", "trim", "mixed", "sync")
 
 @dataclass(frozen=True)
 class Spread:
-    """The values of one figure, one per run in the order of the runs. `worst_is_high`: high values
-    are bad, as for a latency."""
+    """The values of one figure, one per run at one level, in the order of the runs
+    (analysis/figure.py). `worst_is_high`: high values are bad, as for a latency."""
 
     values: tuple[float, ...]
     worst_is_high: bool = False

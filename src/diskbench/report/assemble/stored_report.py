@@ -133,10 +133,8 @@ def _matrix(database: Engine, runs: Sequence[Run]) -> str:
     """`nightly: gp2 beside gp3` when all runs are of one matrix; empty for others."""
     ids = {run.campaign_id for run in runs}
     known = find_matrix(database, ids.pop()) if len(ids) == 1 else None
-    if known is None:
-        return ""
-    title = known.spec.get("title")
-    return f"{known.name}: {title}" if title else known.name
+    title = known.spec.get("title") if known else ""
+    return "" if known is None else f"{known.name}: {title}" if title else known.name
 
 
 def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:

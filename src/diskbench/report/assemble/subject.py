@@ -266,14 +266,9 @@ def promised(rental: Rental) -> HeadlinePromise:
     return HeadlinePromise(rental.offer, rental.promise_words, promises, rental.spec.time_scale)
 
 
-def names_of(plans: Sequence[Plan]) -> list[str]:
+def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
     """The shortest label that distinguishes each of the trials of a command: none, the host, the
     replicate, or host and replicate."""
-    return [*map(namer(plans), plans)]
-
-
-def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
-    """The label of each of `plans`, as `names_of` says."""
     replicates = len({plan.cell.replicate for plan in plans}) > 1
 
     def name(plan: Plan) -> str:

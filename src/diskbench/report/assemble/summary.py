@@ -4,9 +4,7 @@ A burstable disk serves its burst until its credit is used up, so a figure above
 nothing about the baseline. The seconds of a step show the cliff itself (analysis/phases.py); else
 the verdicts say which steps were on credit and in which it ran out (analysis/stretches.py).
 
-The sentences, and why it slowed down, are for readers who do not know the tool: the first says what
-was bought, the second what it delivered and what limited it. They describe the most informative
-step: one that fell off a cliff, else one that delivered less than was promised, else the first.
+The sentences, and why it slowed down, are for readers who do not know the tool.
 """
 
 from __future__ import annotations

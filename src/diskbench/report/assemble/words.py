@@ -154,9 +154,9 @@ def price_lines(price: DiskPrice) -> Iterator[str]:
     if price.total_usd is None:
         yield "monthly price unknown"
         return
-    month = f"{_usd(price.total_usd)} a month"
+    month = f"{dollars(price.total_usd)} a month"
     if price.transactions_usd:
-        month += f", {_usd(price.transactions_usd)} of it transactions at the baseline"
+        month += f", {dollars(price.transactions_usd)} of it transactions at the baseline"
     yield month
     pairs = (
         ("1,000 IOPS", price.per_1000_iops_usd, price.per_1000_burst_iops_usd),
@@ -164,8 +164,8 @@ def price_lines(price: DiskPrice) -> Iterator[str]:
     )
     for unit, lasting, burst in pairs:
         if lasting is not None:
-            apart = f"; {_usd(burst)} of the burst" if burst is not None else ""
-            yield f"{_usd(lasting)} per {unit} of the baseline{apart}"
+            apart = f"; {dollars(burst)} of the burst" if burst is not None else ""
+            yield f"{dollars(lasting)} per {unit} of the baseline{apart}"
 
 
 def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:
@@ -178,5 +178,6 @@ def price_words(price: DiskPrice | None, rate: float | None, block: int | None) 
     return f"{format_usd(price.total_usd / (rate * block) * 1e8)} per 100 MB/s"
 
 
-def _usd(usd: float) -> str:
-    return f"${usd:,.2f}"
+def dollars(usd: float | None) -> str:
+    """An amount to the cent."""
+    return NONE if usd is None else f"${usd:,.2f}"

@@ -14,7 +14,7 @@ from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.errors import DiskbenchError
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
-from diskbench.model.verdict import Verdict, trust_words
+from diskbench.model.verdict import trust_words
 from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.course import Band, StepCourse, band, by_step, courses
 from diskbench.report.assemble.latencies import Distribution, LatencyMap, distributions, latency_map
@@ -192,7 +192,10 @@ def step_points(view: View) -> list[ChartPoint]:
         if rates:
             point = _point(view, step, "total", metric, rates, getattr(main, metric))
             step_words = " ".join(filter(None, (step, main.kind)))
-            points.append(replace(point, step=step_words, doubt=_doubt(verdicts)))
+            # One run that is trusted is enough.
+            none = all(verdict.trust == "no" for verdict in verdicts)
+            why = trust_words("no", verdicts[0].reasons).partition(": ")[2] if none else ""
+            points.append(replace(point, step=step_words, doubt=why))
     return points
 
 
@@ -233,10 +236,3 @@ def _heading(step: str, direction: str, metric: str, known: Collection[tuple[str
     name = step if direction == "total" or direction in step else f"{step} {direction}"
     units = {unit for of, way, unit in known if (of, way) == (step, direction)}
     return name if len(units) == 1 else f"{name}, {title(metric)}"
-
-
-def _doubt(of_step: Sequence[Verdict]) -> str:
-    """Why none of the runs behind a figure is trusted; empty if any is trusted."""
-    if any(verdict.trust != "no" for verdict in of_step):
-        return ""
-    return trust_words("no", of_step[0].reasons).partition(": ")[2]

@@ -21,9 +21,9 @@ def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
     for steps of one level that were too short to be called steady.
     """
     runs = list(dict.fromkeys(step.run_id for step in steps))
-    shown = [step for step in steps if is_eventful(step) or step.steady.state != "too short"]
+    shown = [step for step in steps if _is_eventful(step) or step.steady.state != "too short"]
     if len(runs) > 1 or sum(len(step.phases) + 1 for step in shown) > MOST_LINES:
-        shown = [step for step in shown if is_eventful(step)]
+        shown = [step for step in shown if _is_eventful(step)]
     lines: list[str] = []
     for number, step in enumerate(shown):
         if len(lines) + len(step.phases) + 1 > MOST_LINES and lines:
@@ -38,8 +38,7 @@ def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
     return lines
 
 
-def is_eventful(step: StepPhases) -> bool:
-    """Whether a step has several phases or stalls."""
+def _is_eventful(step: StepPhases) -> bool:
     return len(step.phases) > 1 or bool(step.stalls)
 
 
@@ -65,14 +64,12 @@ def clock(seconds: float) -> str:
 
 def _columns(step: StepPhases) -> list[str]:
     rows = [
-        (row.kind, row.when, _in_unit(row.iops, "IOPS"), _in_unit(row.mb_per_s, "MB/s"))
+        (row.when, _in_unit(row.iops, "IOPS"), _in_unit(row.mb_per_s, "MB/s"))
         for row in phase_rows(step, ())
     ]
-    wide = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
-    return [
-        f"  {kind:<8} {when:>{wide[1]}}  {iops:>{wide[2]}}  {speed:>{wide[3]}}".rstrip()
-        for kind, when, iops, speed in rows
-    ]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = ("  ".join(map(str.rjust, row, wide)) for row in rows)
+    return [f"  {of.kind:<8} {row}".rstrip() for of, row in zip(step.phases, cells, strict=True)]
 
 
 def _in_unit(figure: str, unit: str) -> str:

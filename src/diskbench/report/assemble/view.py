@@ -132,7 +132,6 @@ class View(Told):
 
     @property
     def runs_n(self) -> int:
-        """The most runs of any step."""
         return max((line.runs for line in self.lines), default=0)
 
     def lines_of_runs(self) -> Mapping[str, tuple[StepLine, ...]]:
@@ -195,7 +194,6 @@ class View(Told):
 
     @property
     def phase_rows(self) -> tuple[PhaseRow, ...]:
-        """Its phases for a page."""
         ids = [run.run_id for run in self.runs]
         return tuple(row for step in self.phases for row in phase_rows(step, ids))
 
@@ -212,7 +210,6 @@ class View(Told):
 
     @property
     def phase_lines(self) -> list[str]:
-        """Its phases for a terminal."""
         return phase_lines(self.phases)
 
     @cached_property

@@ -1,12 +1,7 @@
 """Which figures may be pooled as replicates of each other (MR-14), and which trials ran on a
-machine with an abnormal canary (MR-13).
-
-Figures are pooled only where all checked facts are the same: CPU, zone, kernel, fio, disk and
-regime are facts; instance type and job belong to the subject. The user may name facts across which
-figures are pooled all the same.
-
-The canaries of a trial, read from the files of its first and its last run.
-"""
+machine with an abnormal canary (MR-13). Figures are pooled only where all checked facts are the
+same: CPU, zone, kernel, fio, disk and regime are facts; instance type and job belong to the
+subject. The user may name facts across which figures are pooled all the same."""
 
 from __future__ import annotations
 
@@ -34,9 +29,8 @@ _NOT_KNOWN = "–"
 
 def facts_to_pool(named: Sequence[str]) -> frozenset[str]:
     """The facts across which the user wants figures pooled. Raises UnknownName."""
-    for name in named:
-        if name not in (*CHECKED, ALL):
-            raise UnknownName("fact", name, (*CHECKED, ALL))
+    if unknown := next((name for name in named if name not in (*CHECKED, ALL)), None):
+        raise UnknownName("fact", unknown, (*CHECKED, ALL))
     return frozenset(CHECKED) if ALL in named else frozenset(named)
 
 
@@ -112,16 +106,12 @@ def _readings(runs: Sequence[Run], stores: EvidenceOfRuns) -> list[Reading]:
     except DiskbenchError as error:
         log.warning("no canary of trial %s: %s", trial_id, error.message)
         return []
-    return [
-        Reading(trial_id, quantity, when, value)
-        for when, canary in zip(("before", "after"), pair, strict=True)
-        if canary is not None
-        for quantity, value in (
-            (f"checksum of {CHECKSUM_MIB} MiB s", canary.cpu_s),
-            ("null IOPS", canary.null_iops),
-        )
-        if value is not None
-    ]
+    checksum, readings = f"checksum of {CHECKSUM_MIB} MiB s", []
+    for when, canary in zip(("before", "after"), pair, strict=True):
+        values = {checksum: canary.cpu_s, "null IOPS": canary.null_iops} if canary else {}
+        known = ((name, value) for name, value in values.items() if value is not None)
+        readings += [Reading(trial_id, name, when, value) for name, value in known]
+    return readings
 
 
 BEFORE, AFTER = CANARIES

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -182,26 +181,17 @@ def rents_of(database: Engine, trial_ids: Sequence[str]) -> dict[str, Mapping[st
     return {trial_id: rent for trial_id, rent in rows_of(database, *queries)}  # noqa: C416 - rows
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedTrial:
-    """A trial with finished runs: one of them, and how many there are."""
-
-    trial_id: str
-    run_id: str
-    runs: int
-
-
-def finished_trials(database: Engine, filters: Sequence[Filter]) -> list[FinishedTrial]:
-    """The trials with finished runs that meet `filters`, oldest first and those without a date
-    last."""
+def finished_trials(database: Engine, filters: Sequence[Filter]) -> dict[str, str]:
+    """The first run → its trial, of the trials with finished runs that meet `filters`, oldest first
+    and those without a date last."""
     first, began = sa.func.min(_RUN.run_id), sa.func.min(_RUN.measured_at)
     query = (
-        sa.select(_RUN.trial_id, first, sa.func.count())
+        sa.select(first, _RUN.trial_id)
         .where(where(filters), _RUN.state == "done")
         .group_by(_RUN.trial_id)
         .order_by(began.asc().nulls_last(), first)
     )
-    return [FinishedTrial(*row) for row in rows_of(database, query)]
+    return dict(rows_of(database, query))
 
 
 def count_trials(database: Engine, campaign_id: str) -> int:

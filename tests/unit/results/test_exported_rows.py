@@ -89,10 +89,8 @@ def verdicts(example, *asked, **more):
 @pytest.mark.slow  # unpacks the example data
 def test_columns_are_those_of_the_page_also_of_nothing(example, burst):
     for asked in ([], burst):
-        frame = verdicts(example, asked)
-        assert {name: str(kind) for name, kind in frame.schema.items()} == documented(
-            "load_verdicts"
-        )
+        schema = verdicts(example, asked).schema
+        assert {name: str(kind) for name, kind in schema.items()} == documented("load_verdicts")
     assert verdicts(example, []).height == 0
 
 

@@ -4,8 +4,10 @@ from tests.rigs.figures import find_regressions
 from tests.rigs.replicates import measured
 
 from diskbench.results.history import by_subject, configurations, key_of
+from diskbench.store.database import transaction
 from diskbench.store.digests import load_asked
 from diskbench.store.figures import load_figures
+from diskbench.store.schema import run
 
 
 def found(database):
@@ -28,9 +30,8 @@ def test_each_subject_is_one_configuration_with_all_its_runs(database):
     assert (two.disk, len(two.runs), two.times, two.machines) == ("gp2 20 GiB", 3, 2, 3)
     assert (three.region, three.machine, three.profile) == ("eu-central-1", "m7i.large", "quick")
     assert two.first < two.last
-    assert list(two.runs) == [
-        row.run.run_id for row in load_asked(database, []) if row.run.run_id in two.runs
-    ]
+    every = [row.run.run_id for row in load_asked(database, [])]
+    assert list(two.runs) == [run_id for run_id in every if run_id in two.runs]
 
 
 def test_a_level_that_changed_is_the_one_that_regressions_finds(database):
@@ -72,9 +73,6 @@ def test_facts_that_changed_are_told_with_the_time_at_which_they_did(database):
 
 
 def test_a_subject_without_a_finished_run_is_shown_without_a_figure(database):
-    from diskbench.store.database import transaction
-    from diskbench.store.schema import run
-
     measured(database, [1.0])
     with transaction(database) as connection:
         connection.execute(run.update().values(state="failed"))

@@ -30,9 +30,8 @@ def drawn(count, sd, seed=1):
 def matrix(database, values, *, cells=30, **limits):
     """One block, of which a cell a value is done, and a look at it."""
     trials = measured(database, values)
-    rows = [
-        cell_row(n, campaign_id=CAMPAIGN, block=BLOCK, key=f"{BLOCK}#{n}") for n in range(cells)
-    ]
+    of_block = {"campaign_id": CAMPAIGN, "block": BLOCK}
+    rows = [cell_row(n, key=f"{BLOCK}#{n}", **of_block) for n in range(cells)]
     for n, trial in enumerate(trials):
         done = {"state": "done", "trial_id": trial, "started_at": now(), "finished_at": now()}
         rows[n] = rows[n].model_copy(update=done)
@@ -137,8 +136,7 @@ def test_what_contradicts_it_is_told_with_its_line(tmp_path, text, told):
 
 
 def test_replicates_beside_it_are_one_too_many(tmp_path):
-    text = MIXED.replace("  - {provider: local, path: /mnt}\n", "").replace(
-        "size: 20", "size: 20, replicates: 6"
-    )
+    text = MIXED.replace("  - {provider: local, path: /mnt}\n", "")
+    text = text.replace("size: 20", "size: 20, replicates: 6")
     (told,) = mistakes(tmp_path, text)
     assert told.startswith("4: replicates and limits.until_ci both say how many; leave it out")

@@ -22,13 +22,9 @@ def test_predicted_published_and_found_cliffs_are_told_apart_in_words():
         CliffMark(9, "predicted", of="yours"),
     ]  # fmt: skip
     figure = chart([OURS], cliffs=cliffs)
-    labels = [row["text"] for row in rows_in(figure) if "text" in row]
-    assert {
-        "predicted: run 2",
-        "found: run 3",
-        "the post: run 4",
-        "predicted: run 9 (yours)",
-    } == set(labels)
+    labels = {row["text"] for row in rows_in(figure) if "text" in row}
+    told = {"predicted: run 2", "found: run 3", "the post: run 4", "predicted: run 9 (yours)"}
+    assert labels == told
     assert "found: run 3" in figure.alt
 
 

@@ -30,16 +30,10 @@ from diskbench.model.history import (
 )
 from diskbench.model.run import AskedRun
 from diskbench.parallel import few_at_a_time, grouped
+from diskbench.results import trial_figures
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
-from diskbench.results.trial_figures import (
-    FACTS,
-    Fields,
-    LineFigure,
-    figures_by_metric,
-    subject_of,
-    words,
-)
+from diskbench.results.trial_figures import Fields, LineFigure
 from diskbench.store.figures import finished_trials, rents_of
 from diskbench.store.query import chunks, runs_by_id
 from diskbench.store.where import Filter
@@ -84,7 +78,7 @@ def figures_of_subjects(
     read at a time."""
     for few in few_at_a_time(trials_of.items(), MOST_TRIALS):
         subjects = {trial_id: subject for subject, ids in few.items() for trial_id in ids}
-        read = figures_by_metric(database, filters, metrics, trial_ids=list(subjects))
+        read = trial_figures.figures_by_metric(database, filters, metrics, trial_ids=list(subjects))
         figures: dict[Fields, dict[Metric, list[LineFigure]]] = {
             subject: {metric: [] for metric in metrics} for subject in few
         }
@@ -114,7 +108,7 @@ def history_of(
     )
     measured, line = drift([point.value for point in points]), figures[0].line
     return History(
-        block=words(figures[0].subject),
+        block=trial_figures.words(figures[0].subject),
         step=line.step,
         direction=line.direction,
         metric=metric,
@@ -175,7 +169,7 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Field
         runs = runs_by_id(database, chunk)
         rents = rents_of(database, [trials[run_id] for run_id in chunk])
         for run_id in chunk:
-            subject = subject_of(runs[run_id], rents[trials[run_id]])
+            subject = trial_figures.subject_of(runs[run_id], rents[trials[run_id]])
             trials_of[subject].append(trials[run_id])
     return trials_of
 
@@ -187,7 +181,7 @@ _KEY = 16
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
     """Runs by subject, in the order of each subject's first run in `rows`."""
-    return grouped(rows, lambda row: subject_of(row.run, row.rent))
+    return grouped(rows, lambda row: trial_figures.subject_of(row.run, row.rent))
 
 
 def key_of(subject: Fields) -> str:
@@ -220,7 +214,7 @@ def _configuration(
     in_order = sorted(_times(trials).values(), key=lambda group: min(map(_time, group)))
     return Configuration(
         key=key_of(subject),
-        words=words(subject),
+        words=trial_figures.words(subject),
         fields=subject,
         provider=asked["provider"],
         region=asked.get("region", ""),
@@ -290,7 +284,7 @@ def _track(
 
 def _facts(trials: Sequence[LineFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
     newest_first = [dict(trial.facts) for trial in sorted(trials, key=_time)[::-1]]
-    for name in FACTS:
+    for name in trial_figures.FACTS:
         values = dict.fromkeys(facts[name] for facts in newest_first if name in facts)
         if values:
             yield name, tuple(reversed(values))

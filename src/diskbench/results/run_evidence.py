@@ -33,13 +33,7 @@ from diskbench.model.run import MeasuredFigure, MeasuredRow, Run
 from diskbench.model.spec import Plan, Step
 from diskbench.parallel import all_of, few_at_a_time, grouped
 from diskbench.ports import EvidenceStore
-from diskbench.store.archive import (
-    read_manifest,
-    read_metrics,
-    read_step,
-    result_files,
-    step_folders,
-)
+from diskbench.store import archive
 from diskbench.store.audits import run_audits
 from diskbench.store.derived import read_pruned
 from diskbench.store.evidence import open_evidence
@@ -194,7 +188,7 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
     if imported:
         return tuple(imported)
     steps = tuple(_closed(evidence, run_id))
-    if not steps and read_manifest(evidence, run_id) is None:
+    if not steps and archive.read_manifest(evidence, run_id) is None:
         raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
     return steps
 
@@ -202,12 +196,12 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
 def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
     metrics = None
     with contextlib.suppress(EvidenceDamaged):  # the steps say enough without
-        metrics = read_metrics(evidence, run_id)
-    for folder in step_folders(evidence, run_id):
-        record = read_step(evidence, run_id, folder)
+        metrics = archive.read_metrics(evidence, run_id)
+    for folder in archive.step_folders(evidence, run_id):
+        record = archive.read_step(evidence, run_id, folder)
         if record is None:
             continue
-        files, output = result_files(evidence, run_id, record), None
+        files, output = archive.result_files(evidence, run_id, record), None
         with contextlib.suppress(DiskbenchError):  # a failed step, which has no rows either
             if data := files.get(FIO_JSON):
                 output = parse_output(data, where=f"{folder}/{FIO_JSON}")

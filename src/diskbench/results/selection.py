@@ -16,16 +16,8 @@ from diskbench.errors import InvalidValue, NothingSelected, UnknownName
 from diskbench.model.ids import LAST, beginning, last_number, meant
 from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import FORMS, Headline, ListedTrial, Run
+from diskbench.store import query
 from diskbench.store.figures import recent_trials, step_loads
-from diskbench.store.query import (
-    find_run,
-    find_run_ids,
-    find_runs,
-    ids_that_begin,
-    is_any,
-    known_labels,
-    newest_matrix_named,
-)
 from diskbench.store.where import Filter, any_of, parse_filter
 
 _RANGE = ".."
@@ -41,17 +33,17 @@ def selected(database: Engine, text: str) -> list[Filter]:
     InvalidValue."""
     text = text.strip()
     if last_number(text) is not None:
-        return [Filter("trial_id", "=", find_run(database, text).trial_id)]
+        return [Filter("trial_id", "=", query.find_run(database, text).trial_id)]
     if "=" in text or "~" in text or "<" in text or ">" in text:
         return conditions(database, [text])
     if _DAY.fullmatch(text):
         return _between(f"{text}{_RANGE}{text}")
-    if _RANGE in text and newest_matrix_named(database, text) is None:
+    if _RANGE in text and query.newest_matrix_named(database, text) is None:
         return _between(text)
-    if (matrix := newest_matrix_named(database, text)) is not None:
+    if (matrix := query.newest_matrix_named(database, text)) is not None:
         return [Filter("campaign_id", "=", matrix)]
     kind = "run, trial or matrix"
-    ids = ids_that_begin(database, beginning(text, kind))
+    ids = query.ids_that_begin(database, beginning(text, kind))
     chosen = meant(text, ids, kind, advice=f"name {FORMS}")
     return [Filter(_FIELDS[chosen.kind], "=", chosen.id)]
 
@@ -84,7 +76,7 @@ def chosen(database: Engine, asked: Selection) -> list[Filter]:
     means no run, and InvalidValue."""
     groups = [selected(database, text) for text in asked.names]
     for text, group in zip(asked.names, groups, strict=True):
-        if not is_any(database, group):
+        if not query.is_any(database, group):
             raise NothingSelected(text.strip())
     named = any_of(groups)
     return [*named, *conditions(database, asked.filters, asked.since, asked.until)]
@@ -105,7 +97,7 @@ def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
     """The ids of all runs that any of `texts` selects, newest first. Raises UnknownName for a text
     that selects none, InvalidValue."""
     names = list(texts)
-    return find_run_ids(database, chosen(database, Selection(names))) if names else []
+    return query.find_run_ids(database, chosen(database, Selection(names))) if names else []
 
 
 def runs_of(database: Engine, asked: Selection) -> list[Run]:
@@ -116,10 +108,10 @@ def runs_of(database: Engine, asked: Selection) -> list[Run]:
     met = conditions(database, asked.filters, asked.since, asked.until)
     by_id: dict[str, Run] = {}
     for named_runs in [selected(database, text) for text in asked.names] or [[]]:
-        rows = find_runs(database, [*named_runs, *met])
+        rows = query.find_runs(database, [*named_runs, *met])
         if any(condition.field == "run_id" for condition in named_runs):
             for trial_id in {row.trial_id for row in rows}:
-                rows += find_runs(database, [Filter("trial_id", "=", trial_id), *met])
+                rows += query.find_runs(database, [Filter("trial_id", "=", trial_id), *met])
         by_id |= {row.run_id: row for row in rows}
     if not by_id:
         raise NothingSelected(asked.words)
@@ -136,7 +128,7 @@ def run_or_set(database: Engine, asked: Selection) -> tuple[Run, list[Filter]]:
     UnknownName, InvalidValue."""
     asked = asked if asked else Selection((LAST,))
     filters = chosen(database, asked)
-    runs = find_runs(database, filters)
+    runs = query.find_runs(database, filters)
     if not runs:
         raise NothingSelected(asked.words)
     trials = {run.trial_id for run in runs}
@@ -147,7 +139,7 @@ def run_or_set(database: Engine, asked: Selection) -> tuple[Run, list[Filter]]:
 def _condition(database: Engine, text: str) -> Filter:
     with contextlib.suppress(UnknownName):
         return parse_filter(text)
-    return parse_filter(text, labels=known_labels(database))
+    return parse_filter(text, labels=query.known_labels(database))
 
 
 def _between(text: str) -> list[Filter]:

@@ -12,14 +12,7 @@ from diskbench.analysis.time_share import share_of_runs
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
-from diskbench.report.assemble.words import (
-    NO_INTERVAL,
-    change_text,
-    difference_text,
-    figure_text,
-    nothing_text,
-    times,
-)
+from diskbench.report.assemble import words
 from diskbench.report.charts.history import history_chart
 from diskbench.report.page.page import PageChart, drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, days, moment, render, run_href
@@ -94,16 +87,16 @@ def _metric(
 
 def _line(track: MetricHistory, place: int) -> dict[str, Any]:
     """A row of the table of a metric, as text; `value` is the number."""
-    show = figure_text(track.metric)
+    show = words.figure_text(track.metric)
     now, changes = track.now, track.history.changes
-    interval = NO_INTERVAL.format(n=now.machines)
+    interval = words.NO_INTERVAL.format(n=now.machines)
     if now.interval is not None:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
     since = f"since {day(changes[-1].at)}, " if changes else ""
     out = counted(track.left_out, "trial")
     left_out = f"; {out} left out: their facts differ" if track.left_out else ""
     once = len(track.history.points) <= 1
-    history = "measured once" if once else f"{since}{nothing_text(track.history)}"
+    history = "measured once" if once else f"{since}{words.nothing_text(track.history)}"
     return {
         "id": f"{track.metric}-{place}",
         "step": track.history.step,
@@ -128,7 +121,7 @@ def _job(track: MetricHistory) -> str:
 def _drawn(
     track: MetricHistory, line: dict[str, Any], marks: Sequence[tuple[str, str]]
 ) -> PageChart:
-    show = figure_text(track.metric)
+    show = words.figure_text(track.metric)
     measured, trials = len(track.history.points), len(track.sampled)
     dots = {
         trial.run_id: {
@@ -152,7 +145,7 @@ def _drawn(
     first, last = track.history.points[0], track.history.points[-1]
     span = days(first.at, last.at)
     unit = "operations per second" if track.metric == "iops" else "time of one operation"
-    subtitle = f"{unit}; measured {times(measured)}{of_trials}, {span}; {between}"
+    subtitle = f"{unit}; measured {words.times(measured)}{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
         id_=f"chart-{line['id']}",
@@ -166,7 +159,7 @@ def _drawn(
 
 
 def _changes(track: MetricHistory) -> list[dict[str, object]]:
-    show = figure_text(track.metric)
+    show = words.figure_text(track.metric)
     hrefs = {of.at: f"{_UP}{run_href(of.trial_id, of.run_id)}" for of in track.sampled}
     return [
         {
@@ -178,9 +171,9 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
             "last": moment(change.before),
             "before": show(change.median_before),
             "after": show(change.median_after),
-            "change": change_text(change.change),
+            "change": words.change_text(change.change),
             "since": change.since,
-            "differences": "; ".join(map(difference_text, change.differences)),
+            "differences": "; ".join(map(words.difference_text, change.differences)),
         }
         for change in track.history.changes
     ]
@@ -212,8 +205,8 @@ def _summary(configuration: Configuration) -> str:
     runs, machines = len(configuration.runs), configuration.machines
     on = f"{counted(runs, 'run')} on {counted(machines, 'machine')}"
     span = days(configuration.first, configuration.last)
-    words = f"measured {times(configuration.times)}: {on}, {span}"
+    told = f"measured {words.times(configuration.times)}: {on}, {span}"
     if not configuration.undated:
-        return words
+        return told
     undated = _some(configuration.undated[:_MOST_VALUES], len(configuration.undated))
-    return f"{words}, not drawn over time, because they have no date: {undated}"
+    return f"{told}, not drawn over time, because they have no date: {undated}"

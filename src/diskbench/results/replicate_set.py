@@ -174,12 +174,12 @@ def statuses_of(
     for block, n in Counter(block_of.values()).items():
         lines = grouped(of_block.get(block, ()), lambda figure: figure.line)
         of_lines = [_of_line(n, line, figures, share) for line, figures in lines.items()]
-        worst[block] = max(of_lines, key=_need, default=BlockStatus(n))
+        worst[block] = max(
+            of_lines,
+            key=lambda of: (of.more is None, of.more or 0, of.width or 0.0),
+            default=BlockStatus(n),
+        )
     return worst
-
-
-def _need(status: BlockStatus) -> tuple[bool, int, float]:
-    return status.more is None, status.more or 0, status.width or 0.0
 
 
 def _of_line(n: int, line: FigureLine, figures: Sequence[LineFigure], share: float) -> BlockStatus:

@@ -52,7 +52,9 @@ def case_of(
         advice = f"results show --as-disk {names[0]} compares it with that disk"
         reasons.append(doubts.LOOKS_LIKE.reason(fell, advice=advice))
     reasons += _two_latencies(group)
-    if plan is None and not _has_rate(group):
+    stretches = (group, *(group.phases.phases if group.phases else ()))
+    rates = (getattr(of, rate) for of in stretches for rate in ("iops", "bytes_per_s"))
+    if plan is None and all(rate is None for rate in rates):
         words = "no rate is known: the evidence has latencies only"
         reasons.append(doubts.NO_RATE.reason(words))
     return replace(setting, is_like_bucket=bool(names)), _doubts(group, plan), tuple(reasons)
@@ -226,12 +228,6 @@ def _two_latencies(group: StepGroup) -> tuple[Reason, ...]:
 
 
 _QUEUED = "I/Os that wait for a limiter or a flush are slow together: measure at a lower rate"
-
-
-def _has_rate(group: StepGroup) -> bool:
-    phases = group.phases.phases if group.phases else ()
-    rates = [rate for phase in phases for rate in (phase.iops, phase.bytes_per_s)]
-    return any(rate is not None for rate in (group.iops, group.bytes_per_s, *rates))
 
 
 def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:

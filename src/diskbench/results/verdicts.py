@@ -240,13 +240,12 @@ def _headlines(
     """The headlines of the runs that `verdicts` judge; `results` are their steps."""
     headlines = {}
     for run_id, of_run in grouped(verdicts, lambda of: of.run_id).items():
-        by_step = {judged.step: judged for judged in of_run}
         steps = results.get(run_id, ())
-        chosen = headline_step([_headline_load(of_step, steps) for of_step in by_step.values()])
-        if chosen is not None:
-            judged, figures = by_step[chosen.step], (chosen.iops, chosen.bytes_per_s)
-            kind = judged.stands_for.kind
-            headlines[run_id] = Headline(chosen.step, *figures, kind, judged.trust)
+        loads = {of_step.step: _headline_load(of_step, steps) for of_step in of_run}
+        if (chosen := headline_step(list(loads.values()))) is not None:
+            judged = next(of for of in reversed(of_run) if of.step == chosen.step)
+            figures = chosen.iops, chosen.bytes_per_s, judged.stands_for.kind, judged.trust
+            headlines[run_id] = Headline(chosen.step, *figures)
     return headlines
 
 

@@ -104,7 +104,9 @@ def trials(database, count, *, first=0):
         measured(database, values, disk=disk, labels=[("s", side)], runs=runs, first=first)
 
 
-def test_more_metrics_trials_and_runs_send_no_more_statements(database):
+def test_more_metrics_trials_and_runs_send_no_more_statements_and_are_compared_as_each_alone(
+    database,
+):
     trials(database, 2)
     with statements_of(database) as few:
         compare_metrics(database, "s=a", "s=b", metrics=METRICS[:1])
@@ -112,10 +114,6 @@ def test_more_metrics_trials_and_runs_send_no_more_statements(database):
     with statements_of(database) as many:
         compare_metrics(database, "s=a", "s=b", metrics=METRICS)
     assert len(many) == len(few)
-
-
-def test_metrics_together_are_compared_as_each_alone(database):
-    trials(database, 3)
     both = compare_metrics(database, "s=a", "s=b", metrics=METRICS[:2])
     alone = [compare_metrics(database, "s=a", "s=b", metrics=[metric]) for metric in METRICS[:2]]
     assert both.compared == tuple(line for one in alone for line in one.compared)

@@ -75,19 +75,13 @@ def test_each_subject_is_one_configuration_with_all_its_runs(database):
     assert list(two.runs) == [run_id for run_id in every if run_id in two.runs]
 
 
-def test_a_level_that_changed_is_the_one_that_regressions_finds(database):
-    for night, value in enumerate(NIGHTS):
-        measured(database, [value], campaign=night)
-    (one,) = found(database)
-    (known,) = find_regressions(database, []).histories
-    assert iops(one).history == known
-    assert [change.regression for change in known.changes] == [True]
-
-
-def test_replicates_are_those_since_the_last_change(database):
+def test_a_level_that_changed_is_that_of_regressions_and_replicates_are_those_since(database):
     for night, value in enumerate(NIGHTS):
         measured(database, [value, value + 1], campaign=night)
     track = iops(*found(database))
+    (known,) = find_regressions(database, []).histories
+    assert track.history == known
+    assert [change.regression for change in known.changes] == [True]
     assert track.now.machines == 8
     assert track.now.median == median([v + more for v in NIGHTS[6:] for more in (0, 1)])
     assert track.now.interval is not None

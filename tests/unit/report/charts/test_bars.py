@@ -6,6 +6,7 @@ from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.bars import WIDTH, bars_chart, multiples_chart
 from diskbench.report.charts.figure import picture
+from diskbench.report.charts.measure import wants_log
 
 
 def chart(points, **more):
@@ -49,6 +50,15 @@ def test_a_logarithmic_axis_suits_beyond_two_decades_and_outliers_and_may_be_ask
     assert kinds == {None: suits, False: "linear", True: asked}
 
 
+@pytest.mark.parametrize(
+    ("values", "log"),
+    [([100, 10_000], False), ([99, 10_000], True), ([0, 0.0], False), ([], False),
+     ([0, 50, 5000], False)],
+)  # fmt: skip
+def test_more_than_two_decades_call_for_a_logarithmic_axis(values, log):
+    assert wants_log(values) is log
+
+
 @pytest.mark.slow
 def test_bars_of_one_disk_begin_at_zero_and_lie_over_each_other():
     of_one = [own("a", 100.0, run=f"r{n}") for n in range(3)]
@@ -73,16 +83,12 @@ def test_a_doubted_figure_is_hollow_whatever_its_colour():
 @pytest.mark.parametrize("log", [False, True])
 def test_every_mark_carries_its_run_and_leads_to_its_row(log):
     points = [*EIGHT, point("nvme", 500.0), own("disk 1", 2.0, run="01mine", href="#row-9")]
-    svg = picture(chart(points), "svg", log=log).decode()
-    marks = marks_in(svg)
-    for one in points:
-        assert one.description in marks
+    figure = chart(points)
+    assert figure.alt == "IOPS: 9 disks, from disk 1 with 1.00 IOPS to nvme with 500 IOPS."
+    svg = picture(figure, "svg", log=log).decode()
+    assert {one.description for one in points} <= set(marks_in(svg))
     assert 'xlink:href="#row-9"' in svg
     assert "<title>run 01mine" in svg, "any viewer shows it at the pointer"
-
-
-def test_the_sentence_names_both_ends():
-    assert chart(EIGHT).alt == "IOPS: 8 disks, from disk 1 with 1.00 IOPS to disk 8 with 8.00 IOPS."
 
 
 def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():

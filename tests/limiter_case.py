@@ -7,8 +7,7 @@ from typing import Any
 
 from tests.books import SHIPPED
 
-from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.setting import Medium, Setting
+from diskbench.analysis.setting import Medium, Setting, Sibling
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on

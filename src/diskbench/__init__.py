@@ -26,19 +26,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 __all__ = [
-    "__version__",
-    "disk_price",
-    "example_data",
-    "load_expected",
-    "load_histogram",
-    "load_measurements",
-    "load_phases",
-    "load_published",
-    "load_runs",
-    "load_series",
-    "load_verdicts",
-    "simulate",
-]
+    "__version__", "disk_price", "example_data", "load_expected", "load_histogram",
+    "load_measurements", "load_phases", "load_published", "load_runs", "load_series",
+    "load_verdicts", "simulate",
+]  # fmt: skip
 
 __version__: str
 
@@ -99,11 +90,8 @@ def load_measurements(
     from diskbench.store.evidence import open_evidence
 
     with _opened(database) as rows:
-        return cliff_safe_frame(
-            rows,
-            run_ids=_named(rows, run_id),
-            evidence=open_evidence(evidence) if evidence else None,
-        )
+        store = open_evidence(evidence) if evidence else None
+        return cliff_safe_frame(rows, run_ids=_named(rows, run_id), evidence=store)
 
 
 @_with_polars
@@ -235,30 +223,18 @@ def simulate(
     burst bucket (1 is full); `time_scale` divides the bucket's capacity, as in the lab. Formulas:
     docs/METHOD.md. Raises UnknownName, InvalidValue.
     """
-    from diskbench.catalog.expect import course_frame
+    from diskbench.catalog.expect import course_frame, path_of
+    from diskbench.catalog.lookup import limits
+    from diskbench.catalog.machine import machine_of
     from diskbench.model.expectation import Load
     from diskbench.results.refreshed_catalogue import open_books
 
-    load = Load(
-        block_bytes=block_bytes,
-        read_share=read_share,
-        random=random,
-        depth=depth,
-        max_per_s=max_per_s,
-    )
-    return course_frame(
-        open_books(),
-        provider,
-        disk,
-        size_gib,
-        load,
-        seconds=seconds,
-        iops=iops,
-        throughput=throughput,
-        instance_type=instance_type,
-        credit=credit,
-        time_scale=time_scale,
-    )
+    asked = {"block_bytes": block_bytes, "read_share": read_share, "random": random}
+    load = Load.model_validate({**asked, "depth": depth, "max_per_s": max_per_s})
+    machine = machine_of(open_books(), provider, instance_type, disk)
+    promised = limits(provider, disk, size_gib, iops, throughput)
+    path = path_of(promised, machine, time_scale=time_scale)
+    return course_frame(path, load, seconds=seconds, credit=credit)
 
 
 def disk_price(

@@ -76,10 +76,6 @@ class Host(Protocol):
         """
         ...
 
-    def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        """Write a file atomically (temporary name, then rename); idempotent."""
-        ...
-
     def fetch(
         self, script: str, sink: "ByteSink", *, timeout_s: float = 60.0, root: bool = False
     ) -> int:
@@ -238,12 +234,7 @@ class Renter(Provider, Protocol):
         ...
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         """Give back every resource that was made for `lease_id`, dependent ones first, and verify
         by listing. Does not stop at the first failure; there may be nothing left to give back. May

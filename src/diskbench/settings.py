@@ -88,6 +88,20 @@ class Loaded:
     unknown_variables: tuple[str, ...] = ()
 
 
+PREFIX = "DISKBENCH_"
+FILE_NAME = "diskbench.toml"
+USER_FILE_NAME = "config.toml"
+_NO_SETTINGS = {
+    f"{PREFIX}{name}"
+    for name in ("DEBUG", "SSH_CONFIG", "LAB_DIR", "FAKE_DIR", "SECRET", "NOTIFY_URL")
+}
+"""Variables of diskbench that are no settings; the code that needs them reads them."""
+NAMES = tuple(Settings.model_fields)
+DEFAULT = "default"
+"""The origin of a value that was not set."""
+_Value = tuple[str, Any, str]
+
+
 def load_settings(
     flags: Mapping[str, str | None] | None = None,
     *,
@@ -100,72 +114,14 @@ def load_settings(
     `directory` is the working directory, `user_directory` the user's config directory. Raises
     UnknownName or InvalidValue naming the file, variable or flag at fault.
     """
-    sourced = typed_settings(
-        flags, environ=environ, directory=directory, user_directory=user_directory
-    )
-    return Loaded(
-        _validated(sourced.values, sourced.origins), sourced.origins, sourced.unknown_variables
-    )
-
-
-def _validated(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
-    try:
-        return Settings.model_validate(dict(values))
-    except ValidationError as error:
-        cause = error.errors()[0]
-        name = str(cause["loc"][0])
-        fault = value_fault(cause)
-        raise InvalidValue(
-            f"{name} from {origins[name]}: {fault.reason}", advice=fault.advice
-        ) from None
-
-
-PREFIX = "DISKBENCH_"
-FILE_NAME = "diskbench.toml"
-USER_FILE_NAME = "config.toml"
-_NO_SETTINGS = {
-    f"{PREFIX}{name}"
-    for name in ("DEBUG", "SSH_CONFIG", "LAB_DIR", "FAKE_DIR", "SECRET", "NOTIFY_URL")
-}
-"""Variables of diskbench that are no settings; the code that needs them reads them."""
-_URLS: Mapping[str, Callable[[str], str]] = {
-    "database_url": database_url,
-    "evidence_url": evidence_url,
-}
-"""The function that normalises the URL, or path, of a store."""
-NAMES = ("database_url", "evidence_url", "log_format", "owner", "secret_file", "tags")
-"""Every setting."""
-DEFAULT = "default"
-"""The origin of a value that was not set."""
-_Value = tuple[str, Any, str]
-
-
-@dataclass(frozen=True)
-class TypedSettings:
-    """The value of each setting as it was typed (URLs in their normal form), its origin, and the
-    unknown DISKBENCH_* variables."""
-
-    values: Mapping[str, Any]
-    origins: Mapping[str, str]
-    unknown_variables: tuple[str, ...]
-
-
-def typed_settings(
-    flags: Mapping[str, str | None] | None = None,
-    *,
-    environ: Mapping[str, str] | None = None,
-    directory: Path | None = None,
-    user_directory: Path | None = None,
-) -> TypedSettings:
-    """The settings as typed; arguments and errors as those of `load_settings`, which also looks at
-    the values of what is no URL."""
     environ = os.environ if environ is None else environ
-    user_directory = user_directory or user_config_path("diskbench")
+    typed = [(name, value, f"--{name.replace('_', '-')}") for name, value in (flags or {}).items()]
+    variables = {name: f"{PREFIX}{name.upper()}" for name in NAMES}
     sources = [
-        *_flags(flags or {}),
-        *_variables(environ),
+        *(source for source in typed if source[1] is not None),
+        *((name, environ[of], of) for name, of in variables.items() if environ.get(of)),
         *_file((directory or Path()) / FILE_NAME),
-        *_file(user_directory / USER_FILE_NAME),
+        *_file((user_directory or user_config_path("diskbench")) / USER_FILE_NAME),
         *_defaults(),
     ]
     values: dict[str, Any] = {}
@@ -173,11 +129,17 @@ def typed_settings(
     for name, value, origin in sources:
         if name not in values:
             values[name], origins[name] = value, origin
-    for name, read in _URLS.items():
+    for name, read in (("database_url", database_url), ("evidence_url", evidence_url)):
         values[name] = _read(values[name], read, f"{name} from {origins[name]}")
-    known = {f"{PREFIX}{name.upper()}" for name in NAMES} | _NO_SETTINGS
+    known = {*variables.values(), *_NO_SETTINGS}
     unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
-    return TypedSettings(values, origins, tuple(unknown))
+    try:
+        return Loaded(Settings.model_validate(values), origins, tuple(unknown))
+    except ValidationError as error:
+        cause = error.errors()[0]
+        name, fault = str(cause["loc"][0]), value_fault(cause)
+        wrong = f"{name} from {origins[name]}: {fault.reason}"
+        raise InvalidValue(wrong, advice=fault.advice) from None
 
 
 def _read(value: object, read: Callable[[str], str], origin: str) -> object:
@@ -188,22 +150,6 @@ def _read(value: object, read: Callable[[str], str], origin: str) -> object:
         return read(value)
     except InvalidValue as error:
         raise InvalidValue(f"{origin}: {error.message}", advice=error.advice) from None
-
-
-def _flags(flags: Mapping[str, str | None]) -> list[_Value]:
-    return [
-        (name, value, f"--{name.replace('_', '-')}")
-        for name, value in flags.items()
-        if value is not None
-    ]
-
-
-def _variables(environ: Mapping[str, str]) -> list[_Value]:
-    return [
-        (name, environ[variable], variable)
-        for name in NAMES
-        if environ.get(variable := f"{PREFIX}{name.upper()}")
-    ]
 
 
 def _file(path: Path) -> list[_Value]:
@@ -233,14 +179,12 @@ def _defaults() -> list[_Value]:
         owner = getpass.getuser()
     except (KeyError, OSError):  # a user id without a name, as in many containers
         owner = f"uid-{os.getuid()}"
-    return [
-        (name, value, DEFAULT)
-        for name, value in (
-            ("database_url", f"sqlite:///{data / 'diskbench.db'}"),
-            ("evidence_url", (data / "evidence").as_uri()),
-            ("log_format", "human"),
-            ("owner", f"{owner}@{socket.gethostname()}"[:63]),
-            ("secret_file", data / "secret"),
-            ("tags", ()),
-        )
-    ]
+    values = {
+        "database_url": f"sqlite:///{data / 'diskbench.db'}",
+        "evidence_url": (data / "evidence").as_uri(),
+        "log_format": "human",
+        "owner": f"{owner}@{socket.gethostname()}"[:63],
+        "secret_file": data / "secret",
+        "tags": (),
+    }
+    return [(name, value, DEFAULT) for name, value in values.items()]

@@ -154,9 +154,8 @@ class _Reader:
             if key is None:
                 continue
             if key in first:
-                self._complain(
-                    key_node, f"{quoted(key)} is given twice, first in line {first[key]}"
-                )
+                twice = f"{quoted(key)} is given twice, first in line {first[key]}"
+                self._complain(key_node, twice)
                 continue
             first[key] = line
             self._document.lines[*place, key] = line
@@ -170,9 +169,7 @@ class _Reader:
             self._merge(merge, place, mapping, first)
         return mapping
 
-    def _merge(
-        self, node: Node, place: Place, mapping: dict[str, Any], own: dict[str, int]
-    ) -> None:
+    def _merge(self, node: Node, place: Place, mapping: dict[str, Any], own: Iterable[str]) -> None:
         several = node.value if isinstance(node, SequenceNode) else [node]
         for source in several:
             if not isinstance(source, MappingNode):
@@ -187,14 +184,9 @@ class _Reader:
             if not isinstance(merged, dict):
                 continue
             # A key that is given here, or was merged before, keeps its value and its lines.
-            outer |= {
-                at: line
-                for at, line in inner.items()
-                if at[len(place)] not in mapping and at[len(place)] not in own
-            }
-            for key, value in merged.items():
-                if key not in mapping and key not in own:
-                    mapping[key] = value
+            known = {*mapping, *own}
+            outer |= {at: line for at, line in inner.items() if at[len(place)] not in known}
+            mapping |= {key: value for key, value in merged.items() if key not in known}
 
     def _key(self, node: Node) -> str | None:
         value = self._scalar(node) if isinstance(node, ScalarNode) else None
@@ -220,15 +212,13 @@ class _Reader:
             self._complain(node, f"{quoted(node.value)} is not a valid {kind}", "put it in quotes")
             return None
         if isinstance(value, int) and abs(value) > COUNTER:
-            self._complain(
-                node, f"{quoted(node.value)} is too large: whole numbers end at {COUNTER:,}"
-            )
+            end = f"whole numbers end at {COUNTER:,}"
+            self._complain(node, f"{quoted(node.value)} is too large: {end}")
             return None
         if value is None or isinstance(value, str | int | float):
             return value
-        self._complain(
-            node, f"{quoted(node.value)} reads as a {type(value).__name__}", "put it in quotes"
-        )
+        kind = type(value).__name__
+        self._complain(node, f"{quoted(node.value)} reads as a {kind}", "put it in quotes")
         return None
 
     def _no_value(self, node: Node, node_words: str) -> None:

@@ -248,10 +248,7 @@ def test_figures_that_azure_lists_otherwise_than_the_catalogue_are_named(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not [text for text in rig.resolve().warnings if "today" in text]
-    changed = {
-        **sizes.TIERS,
-        "StandardSSD_LRS": (disk_rules.Tier("E10", 128, 500, 100),),
-    }
+    changed = {**sizes.TIERS, "StandardSSD_LRS": (disk_rules.Tier("E10", 128, 500, 100),)}
     monkeypatch.setattr(sizes, "TIERS", changed)
     spec = PREMIUM.model_copy(update={"disk": "StandardSSD_LRS", "size_gib": 128})
     (warning,) = [text for text in rig.resolve(spec).warnings if "today" in text]

@@ -20,7 +20,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.gcp.client import GcpSessions, change
 from diskbench.providers.gcp.doctor import OPTIONAL, permissions
-from diskbench.providers.gcp.inventory import sent
+from diskbench.providers.gcp.leases import sent
 from diskbench.providers.gcp.plugin import GcpOptions
 from diskbench.providers.gcp.requests import set_auto_delete
 from diskbench.testing.rig import RigOnlooker, cell, claim

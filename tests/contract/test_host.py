@@ -2,13 +2,12 @@
 
 import io
 import os
-import stat
 import time
 from pathlib import Path
 
 import pytest
 
-from diskbench.errors import ConnectionLost, HostUnavailable, MeasurementFailed
+from diskbench.errors import ConnectionLost, HostUnavailable
 
 pytestmark = pytest.mark.slow  # real sshd
 
@@ -104,20 +103,6 @@ def test_a_second_command_runs_beside_a_stream(host, tmp_path):
     assert next(lines) == b"one"
     assert host.run(f"echo two >{gate}").exit == 0
     assert list(lines) == [b"two"]
-
-
-def test_a_file_is_put_whole_with_its_mode(host, tmp_path):
-    path = tmp_path / "a file's name"
-    for data in (b"first", b"\x00\xff" * 100_000):
-        host.put(str(path), data, mode=0o640)
-        assert path.read_bytes() == data
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert [p.name for p in tmp_path.iterdir() if "file" in p.name] == [path.name]
-
-
-def test_a_file_that_cannot_be_put_says_where_and_why(host, tmp_path):
-    with pytest.raises(MeasurementFailed, match=r"nowhere/x on .*(No such file|nonexistent)"):
-        host.put(str(tmp_path / "nowhere" / "x"), b"data")
 
 
 def test_fetch_copies_output_and_gives_the_exit_status(host):

@@ -19,15 +19,9 @@ from tests.rigs.waiting import until
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
-from diskbench.hosts.jobs import (
-    UnitExit,
-    _follow,
-    _Follower,
-    start,
-    start_and_watch,
-)
+from diskbench.hosts.jobs import _follow, _Follower, start, start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import Unit
+from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 

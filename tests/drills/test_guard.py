@@ -35,9 +35,9 @@ from tests.rigs.windows import (
 
 from diskbench.errors import HostUnavailable, MeasurementFailed, TargetRefused
 from diskbench.hosts.device import check_device
-from diskbench.hosts.jobs import UnitExit, start_and_watch
+from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import DeviceGuard, Unit
+from diskbench.hosts.unit import DeviceGuard, Unit, UnitExit
 from diskbench.hosts.workspace import cleanup, make_workspace, mount_point
 from diskbench.model.spec import ResolvedTarget
 

@@ -175,10 +175,10 @@ def test_a_run_whose_records_are_damaged_still_ends(tmp_path: Path) -> None:
     assert "step.json" in found.damaged[0]
     assert manifest.with_name("manifest.json.damaged").read_text() == "{"
     notes: list[str] = []
-    kept = archive.write_step_evidence(
+    record = archive.write_step_evidence(
         evidence, RUN_IDS[0], make_step(), {"fio.json": b"[]"}, **TIMES, on_note=notes.append
     )
-    assert kept.files["fio.json"] == b"[]"
+    assert archive.result_files(evidence, RUN_IDS[0], record)["fio.json"] == b"[]"
     assert "written again" in notes[0]
 
 
@@ -372,14 +372,14 @@ def test_samples_of_a_long_step_are_read_at_their_ends(tmp_path: Path) -> None:
 from pathlib import Path
 from diskbench.fio.samples import parse_samples
 from diskbench.model.spec import Step
-from diskbench.store.archive import write_step_evidence
+from diskbench.store.archive import result_files, write_step_evidence
 from diskbench.store.evidence import open_evidence
 store = open_evidence("file://{tmp_path}/evidence")
 step = Step(index=0, name="x", job="", expected_s=1)
-kept = write_step_evidence(
+record = write_step_evidence(
     store, "r", step, {{"samples.txt": Path("{tmp_path}/samples.txt")}},
     started_at="a", finished_at="b")
-print(parse_samples(kept.files["samples.txt"]).seconds)
+print(parse_samples(result_files(store, "r", record)["samples.txt"]).seconds)
 """)
     assert done.exit == 0, done.err
     assert float(done.out) == 35_999

@@ -122,7 +122,7 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
 
     from diskbench.model.rental import Which
     from diskbench.providers.aws.client import AwsSessions
-    from diskbench.providers.aws.inventory import inventory
+    from diskbench.providers.aws.leases import inventory
 
     for name, value in aws.env.items():
         monkeypatch.setenv(name, value)
@@ -135,7 +135,7 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
     )
     scope = Scope(provider="aws", region=REGION, endpoint=aws.endpoint)
     found = inventory(AwsSessions().of_scope(scope, AWS).edge("ec2", AWS), Which(ONE))
-    assert found.groups == ()
+    assert found.of("security-group") == []
     assert found.others == (f"security-group {made['GroupId']}",)
 
 

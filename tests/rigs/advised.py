@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 
 import diskbench
 from diskbench.cli.lazy import COMMANDS, is_group, load
-from diskbench.cli.run_command import provider_in
+from diskbench.cli.run_command import typed_for
 from diskbench.plugins import plugin_names
 
 SOURCE = Path(diskbench.__file__).parent
@@ -82,7 +82,7 @@ def fault(one: Advised) -> str | None:
     words = _words(one.line)
     if not words or words[0] not in COMMANDS:
         return f"no command {words[0]!r}" if words and one.quoted and _is_word(words[0]) else None
-    provider = provider_in(words)
+    provider = typed_for("--provider", words)
     decide = ["--provider", provider] if provider in plugin_names() else []
     decide += {"--live"}.intersection(words)  # of `doctor`: it then takes the options of `run`
     name, rest = words[0], words[1:]

@@ -79,12 +79,6 @@ class FakeHost:
         if fault is not None and fault.kind == "cut":
             raise self._lost("cut")
 
-    def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        fault = self._begin(f"put {path}")
-        self._here.put(path, data, mode=mode, root=root)
-        if fault is not None:
-            raise self._lost("cut")
-
     def fetch(
         self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
     ) -> int:

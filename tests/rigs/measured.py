@@ -17,6 +17,7 @@ def measure(database, evidence, plan, run_index, fio_files):
     run_id = plan.run_ids[run_index]
     begin_run(database, run_id)
     for step, files in fio_files:
-        kept = archive.write_step_evidence(evidence, run_id, step, files, **TIMES)
-        result = step_result(step, run_id, kept.files, plan.facts, **TIMES)
+        record = archive.write_step_evidence(evidence, run_id, step, files, **TIMES)
+        kept = archive.result_files(evidence, run_id, record)
+        result = step_result(step, run_id, kept, plan.facts, **TIMES)
         save_step(database, run_id, result)

@@ -36,10 +36,7 @@ NO_SERVER = "postgresql://me:hunter2@127.0.0.1:1/none"
         ((*AT, "--profile", "/no/such.fio"), ["/no/such.fio"]),
         ((*QUICK, "--filesystem", "xfs"), ["--filesystem xfs"]),
         ((*QUICK, "--max-cost", "1"), ["--max-cost 1", "rents nothing"]),
-        (
-            (*AT, "--provider", "fake", "--disk", "plain", "--assume-price", "1"),
-            ["--max-cost USD"],
-        ),
+        ((*AT, "--provider", "fake", "--disk", "plain", "--assume-price", "1"), ["--max-cost USD"]),
         (("--path", "{target}/no-such", "--profile", "quick"), ["no-such"]),
         (("--path", "/proc/sys", "--profile", "quick"), ["/proc"]),
         (("--device", "/dev/nope", "--destroy-data", "x", "--profile", "quick"), ["/dev/nope"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,11 +15,7 @@ from tests.rigs.chaos import Chaos
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.fake.cloud import plan_fault
 
-LAB_DISKS = [
-    {"disk": "gp2", "size": 1},
-    {"disk": "gp3", "size": 2},
-    {"disk": "pd-ssd", "size": 10},
-]
+LAB_DISKS = [{"disk": "gp2", "size": 1}, {"disk": "gp3", "size": 2}, {"disk": "pd-ssd", "size": 10}]
 AT_A_RATE = """[write]
 filename=data
 size=1m
@@ -76,7 +73,7 @@ def test_a_machine_that_something_went_wrong_on_is_not_handed_on(
 
 def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(renting: Chaos) -> None:
     user, file = renting.user, renting.user.home / "junit.xml"
-    two = matrix(renting, axes={"size": [1, 2]})
+    two = matrix(renting, axes={"size": [1, 2]}, title="One GiB or two")
     conditions = ["--fail-if", "read: iops < 1", "--fail-if", "read: p50 > 1ns"]
     done = user.run("matrix", "run", two, "--quiet", *conditions, "--junit", str(file))
     assert done.returncode == 1, done.stderr
@@ -90,6 +87,10 @@ def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(renting: Cha
     assert len(rows) == 4, "two disks in two steps"
     assert "diskbench report " in done.stdout.splitlines()[-1]
     assert user.run("matrix", "status").stdout == done.stdout
+    name = yaml.safe_load(Path(two).read_text())["name"]
+    page = user.home / "page.html"
+    assert user.run("report", name, "--to", str(page)).returncode == 0
+    assert f"<h1>{name}: One GiB or two" in page.read_text()
     refused = user.run("matrix", "run", two, "--fail-if", "no-such-step: iops < 1")
     assert refused.returncode == 2, refused.stderr
     assert "no-such-step" in refused.stderr

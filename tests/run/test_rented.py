@@ -196,10 +196,7 @@ def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile)
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--region", "x"), "--region x"),
         (("--provider", "local", "--disk", "gp2"), "--disk gp2 cannot be used with"),
         (("--provider", "ssh", "--host", "h", "--time-scale", "9"), "--time-scale 9"),
-        (
-            (*LAB, "--profile", "snia-iops", "--time-scale", "500"),
-            "waits for a steady state",
-        ),
+        ((*LAB, "--profile", "snia-iops", "--time-scale", "500"), "waits for a steady state"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_rented(user, flags, told):

@@ -18,10 +18,7 @@ SMALL = ("--set", "size=4m")
 ON_A_DEVICE = {
     "aws-st1.sh": (SHORT, ["fio_direct_read_test"]),
     "aws-mix.cfg": (SHORT, ["sequential-write", "sequential-read"]),
-    "google-pd.sh": (
-        (*SHORT, "--set", "ramp_time=0"),
-        ["write_iops_test", "read_latency_test"],
-    ),
+    "google-pd.sh": ((*SHORT, "--set", "ramp_time=0"), ["write_iops_test", "read_latency_test"]),
     "oracle-read.fio": (SHORT, ["job1"]),
     "oracle-read.sh": (SHORT, ["iops-test-job"]),
 }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -135,3 +137,22 @@ def test_a_stranger_runs_it_from_the_wheel(package, tmp_path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "rand-read-4k-qd1" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", ["core", "run", "all"])
+def test_docs_say_what_each_list_of_packages_takes(name: str, tmp_path: Path) -> None:
+    """The commands of docs/install.md, then the bytes of what they wrote: within 5 %."""
+    table = (ROOT / "docs/install.md").read_text("utf-8")
+    (told,) = re.findall(rf"`requirements/{name}\.txt` \| (\d+) MB", table)
+    pip = [tmp_path / "venv/bin/pip", "install", "--quiet", "--no-compile"]
+    for command in (
+        [sys.executable, "-m", "venv", tmp_path / "venv"],
+        [*pip, "--require-hashes", "-r", f"requirements/{name}.txt"],
+        [*pip, "--no-deps", "."],
+    ):
+        subprocess.run(command, cwd=ROOT, check=True, timeout=1000)
+    files = (path.stat() for path in tmp_path.rglob("*") if not path.is_symlink())
+    assert sum(file.st_blocks * 512 for file in files) / 1e6 == pytest.approx(int(told), rel=0.05)

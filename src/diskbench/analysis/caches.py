@@ -22,15 +22,7 @@ def impossible(stretch: Stretch, setting: Setting) -> str:
     """Return why the medium cannot reach the rate; empty if it can or is not known."""
     if sooner := _sooner_than_a_network(stretch, setting):
         return sooner
-    if setting.medium is None:
-        return ""
-    load = setting.load
-    return setting.medium.impossible(
-        stretch.iops,
-        stretch.bytes_per_s,
-        block_bytes=load.block_bytes if load else None,
-        random=load is not None and load.random,
-    )
+    return setting.medium.impossible(stretch, setting.load) if setting.medium else ""
 
 
 def _sooner_than_a_network(stretch: Stretch, setting: Setting) -> str:
@@ -60,20 +52,12 @@ def too_fast(stretch: Stretch, setting: Setting) -> str:
     """Return why memory must have served buffered random reads if the device's I/O was not counted;
     empty if a disk may have served them."""
     load, measured = setting.load, rate(stretch, setting)
-    if (
-        load is None
-        or load.direct is not False
-        or not load.random
-        or load.read_share < 1
-        or not load.depth
-    ):
+    if load is None or load.direct is not False or not load.random or load.read_share < 1:
         return ""
-    if setting.device_share is not None or setting.keeps_cache or not measured:
+    if setting.device_share is not None or setting.keeps_cache or not measured or not load.depth:
         return ""
-    each_s = load.depth / measured
-    if each_s >= FASTEST_S:
-        return ""
-    return f"each buffered random read took {each_s * 1e6:.1f} µs, faster than any disk"
+    took = f"each buffered random read took {load.depth / measured * 1e6:.1f} µs"
+    return f"{took}, faster than any disk" if load.depth / measured < FASTEST_S else ""
 
 
 def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -93,9 +77,8 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     if load.direct is None:
         return None
     if setting.keeps_cache:
-        return Limiter(
-            name="page-cache", evidence=("this step measures the page cache on purpose",)
-        )
+        on_purpose = "this step measures the page cache on purpose"
+        return Limiter(name="page-cache", evidence=(on_purpose,))
     if sooner := too_fast(stretch, setting):
         return Limiter(name="page-cache", evidence=(sooner,))
     measured = rate(stretch, setting)
@@ -108,10 +91,8 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     device = measured * (1 - share)
     if is_above(stretch, setting) and device <= ABOVE * stretch.level.high_iops:
         most = shown_rate(stretch.level.high_iops, setting)
-        return Limiter(
-            name="page-cache",
-            evidence=(f"memory took the writes: the disk allows {most}",),
-        )
+        evidence = f"memory took the writes: the disk allows {most}"
+        return Limiter(name="page-cache", evidence=(evidence,))
     return None
 
 
@@ -137,7 +118,5 @@ def cached_below(stretch: Stretch, setting: Setting) -> Limiter | None:
     if not setting.host_cache or not is_above(stretch, setting) or stretch.level is None:
         return None
     most = shown_rate(stretch.level.high_iops, setting)
-    return Limiter(
-        name="host-cache",
-        evidence=(f"host caching is on, and the disk itself allows at most {most}",),
-    )
+    evidence = f"host caching is on, and the disk itself allows at most {most}"
+    return Limiter(name="host-cache", evidence=(evidence,))

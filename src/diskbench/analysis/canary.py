@@ -1,11 +1,9 @@
-"""Machines that deviate from their fleet, by the canary before and after each trial (MR-13).
+"""Machines that deviate from their fleet, by the canary before and after each trial (MR-13;
+docs/METHOD.md, "Canary").
 
-    off : |x − m| > 3 · 1.4826 · MAD      m, MAD: median and median absolute deviation of a fleet
-
-`x` is the wall time of a fixed checksum, or the IOPS of fio's null engine; a fleet is the set of
-trials on machines of one kind. 1.4826 · MAD estimates the standard deviation of a normal
-distribution. Deviating trials are flagged and never dropped: reports give the figures with and
-without them.
+A fleet is the set of trials on machines of one kind. 1.4826 · MAD estimates the standard deviation
+of a normal distribution. Deviating trials are flagged and never dropped: reports give the figures
+with and without them.
 """
 
 from __future__ import annotations

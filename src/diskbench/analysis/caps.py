@@ -2,17 +2,16 @@
 
 A cap is named only within 10 % of it: the tightest of the request sizes and cache hits that are
 assumed, else one of the least or the most favourable (a host cache that does not help). Averages
-and ranges are no caps. Two things put an honest rate beside its cap:
-
-    unwritten   buffered writes without a sync: measured × (1 − 0.2 · memory / bytes written)
-    tokens      T seconds hold T + 1 of tokens where a limiter saves one second of them: up to
-                (1 + 1/T) × the cap, for steps of at most 30 s
+and ranges are no caps. Two things put an honest rate beside its cap: what of buffered writes is
+`unwritten`, and saved `tokens` (docs/METHOD.md, "Verdict").
 
 A sharp fall after which the rate does not recover is a used-up bucket, documented or not; writes on
 an unnamed disk may also have filled a write cache.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from diskbench.analysis.setting import (
     SHOWN_AS_BYTES,
@@ -69,15 +68,17 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     if not told_fall or stretch.fell_from is None or not is_credit:
         return None
     at_promise = (_at(measured, near, setting),) if near is not None else ()
-    return Limiter(name="credit", evidence=(*told_fall, *at_promise, _undocumented(setting)))
+    undocumented = "no burst credit is documented for this disk"
+    if setting.credit:
+        undocumented = "the documented credit does not explain the fall"
+    return Limiter(name="credit", evidence=(*told_fall, *at_promise, undocumented))
 
 
 def _is_like_credit(stretch: Stretch, setting: Setting) -> bool:
     """Whether the fall of a disk without a known bucket is that of one: of writes a full cache of
     the disk explains it, too, but no flat level; less than half has many causes."""
-    if setting.is_like_bucket:
-        return True
-    return is_deep(stretch) and (not is_writing(setting) or is_flat(stretch))
+    is_cache = is_writing(setting) and not is_flat(stretch)
+    return setting.is_like_bucket or (is_deep(stretch) and not is_cache)
 
 
 def _at_baseline(
@@ -89,12 +90,6 @@ def _at_baseline(
     return (*told_fall, _keeps(near, setting))
 
 
-def _undocumented(setting: Setting) -> str:
-    if setting.credit:
-        return "the documented credit does not explain the fall"
-    return "no burst credit is documented for this disk"
-
-
 def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
     """Return a clause with the rates before and after the fall, in the unit in which such blocks
     are shown; empty if it did not fall."""
@@ -103,10 +98,8 @@ def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
     now, block = stretch.iops, setting.load.block_bytes if setting.load else 0
     if now is None or block >= SHOWN_AS_BYTES:
         factor = 1 if now is None else block
-        rates = (
-            stretch.fell_from * factor,
-            (stretch.bytes_per_s or 0.0) if now is None else now * factor,
-        )
+        after = (stretch.bytes_per_s or 0.0) if now is None else now * factor
+        rates = (stretch.fell_from * factor, after)
         shown, unit = [format_mb_per_s(rate_) for rate_ in rates], "MB/s"
     else:
         shown, unit = [format_iops(stretch.fell_from), format_iops(now)], "IOPS"
@@ -139,7 +132,8 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
     caps_reached = [
         (abs(reading / near.iops - 1), reading, near, words)
         for reading, words in readings
-        if (near := _near(reading, level) or _near_other(reading, level)) is not None
+        # else of another plausible request size, or without the host cache's help
+        if (near := _near(reading, level) or _nearest(reading, level.others)) is not None
     ]
     if caps_reached:
         _, reading, near, words = min(caps_reached, key=lambda near_cap: near_cap[0])
@@ -196,9 +190,7 @@ def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
     limit that the rate is near. All requests pass all gates: a rate far above the disk's is at a
     machine's only where it is not past that, too; a cache's limits hold there."""
     caps = [bound for bound in level.bounds if _is_cap(bound)]
-    if measured is None or not caps:
-        return None
-    if measured < (1 - NEAR) * caps[0].iops:
+    if measured is None or not caps or measured < (1 - NEAR) * caps[0].iops:
         return None
     others = (
         bound
@@ -209,16 +201,13 @@ def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
             and (bound.iops <= _NOT_FAR * caps[0].iops or bound.limit in CACHED)
         )
     )
-    near = next((bound for bound in others if _is_near(measured, bound.iops)), None)
-    return near or next(
-        (
-            bound
-            for bound in caps
-            if bound.limit.startswith("vm-")
-            and (1 - NEAR) * bound.iops <= measured <= (1 + _NOT_PAST) * bound.iops
-        ),
-        None,
+    at_the_machine = (
+        bound
+        for bound in caps
+        if bound.limit.startswith("vm-")
+        and (1 - NEAR) * bound.iops <= measured <= (1 + _NOT_PAST) * bound.iops
     )
+    return _nearest(measured, others) or next(at_the_machine, None)
 
 
 def at_machine(stretch: Stretch, setting: Setting) -> bool:
@@ -229,9 +218,8 @@ def at_machine(stretch: Stretch, setting: Setting) -> bool:
     return near is not None and near.limit.startswith("vm-")
 
 
-def _near_other(measured: float, level: ExpectedLevel) -> Bound | None:
-    """Return the cap of another plausible request size, or without the host cache's help."""
-    return next((bound for bound in level.others if _is_near(measured, bound.iops)), None)
+def _nearest(measured: float, bounds: Iterable[Bound]) -> Bound | None:
+    return next((bound for bound in bounds if _is_near(measured, bound.iops)), None)
 
 
 def _keeps(baseline: Bound, setting: Setting) -> str:
@@ -251,14 +239,7 @@ def _keeps(baseline: Bound, setting: Setting) -> str:
 def _at(measured: float, cap: Bound, setting: Setting) -> str:
     """`2,950 IOPS, 2% below the disk IOPS limit of 3,000 IOPS`."""
     counted = f", where a block counts as {cap.counts:g} I/Os" if cap.counts > 1 else ""
-    off, name = _off(measured, cap.iops), f"{LIMIT_WORDS[cap.limit]} limit"
+    off = measured / cap.iops - 1
+    where = "at" if abs(off) < 0.005 else f"{abs(off):.0%} {'above' if off > 0 else 'below'}"
     shown = (shown_rate(measured, setting), shown_rate(cap.iops, setting))
-    return f"{shown[0]}, {off} the {name} of {shown[1]}{counted}"
-
-
-def _off(measured: float, promised: float) -> str:
-    """`1 % below`, or `at`."""
-    off = measured / promised - 1
-    if abs(off) < 0.005:
-        return "at"
-    return f"{abs(off):.0%} {'above' if off > 0 else 'below'}"
+    return f"{shown[0]}, {where} the {LIMIT_WORDS[cap.limit]} limit of {shown[1]}{counted}"

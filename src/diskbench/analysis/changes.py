@@ -1,23 +1,14 @@
-"""Where the level of a per-second series changes (MR-4; facts of method.md B5).
+"""Where the level of a per-second series changes (MR-4; docs/METHOD.md, "Phases and cliffs").
 
-    y_i      = log of the mean of bin i (5 s; stalls filled in, outliers clipped to 4.45 MAD)
-    pass 1   the best fit with K cuts leaves residuals with variance σ² and lag-1 correlation φ
-    pass 2   the best fit of y, squared error, penalty 3 · ln n · σ² · (1 + φ) / (1 − φ) a cut
-
-The fit with K cuts is accepted if pass 2, with the residual noise of that fit, finds K cuts or
-more; the largest such K ≤ 5 counts. With the penalty for white noise, correlated noise would be cut
-into many segments.
+Pass 1 is the best fit with K cuts, whose residuals have the variance σ² and lag-1 correlation φ;
+pass 2 the best fit with the penalty that follows from them. K is accepted if pass 2 finds K cuts or
+more. With the penalty for white noise, correlated noise would be cut into many segments.
 
 A segment lasts at least a minute; its ends are then moved by at most half a minute to the second
-that divides the two levels best. A cut is kept if the levels of both sides, medians of 5 s running
-means, differ by 20 % of the higher. It is *sharp* if most of the difference happens within seconds
-(all in logs), and if no segment between two cuts became shorter than a minute:
-
-    |median(k − 30 … k − 5 s) − median(k + 5 … k + 30 s)| ≥ 0.6 · |difference of the levels|
-
-Segmentation: analysis/segmentation.py. Thresholds are our choice, tested by simulation;
-benchmarks/method.py prints their error rates. A cut in a steady slope is not sharp even if noise
-suggests a step: two levels must fit better than a line.
+that divides the two levels best. A cut is *sharp* if most of the difference happens within seconds.
+A cut in a steady slope is not sharp even if noise suggests a step: two levels must fit better than
+a line. Segmentation: analysis/segmentation.py. Thresholds are our choice, tested by simulation;
+benchmarks/method.py prints their error rates.
 """
 
 from __future__ import annotations
@@ -29,13 +20,7 @@ from itertools import islice, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from diskbench.analysis.segmentation import (
-    Costs,
-    best_fits,
-    penalized_cuts,
-    running_mean,
-    running_median,
-)
+from diskbench.analysis import segmentation
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +64,7 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
     if filled.size < 2 * shortest_s:
         return ()
     # Running means show the level of a disk that serves I/O in batches of several seconds.
-    y, calm = _logs(filled), _logs(running_mean(filled, max(1, shortest_s // 12)))
+    y, calm = _logs(filled), _logs(segmentation.running_mean(filled, max(1, shortest_s // 12)))
     width = max(1, round(shortest_s / _BINS_A_PHASE), math.ceil(y.size / _MOST_BINS))
     cuts = [cut * width for cut in segment(_bins(filled, width), math.ceil(shortest_s / width))]
     cuts = _merged(calm, _refined(y, calm, cuts, max(shortest_s // 2, 2 * width)), shortest_s)
@@ -99,19 +84,16 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
 
 
 def _logs(values: Floats) -> Floats:
-
     floor = max(float(np.quantile(values, 0.9)) * _FLOOR, 1e-9)
     logs: Floats = np.log(np.maximum(values, floor))
     return logs
 
 
 def _bins(filled: Floats, width: int) -> Floats:
-    """Return the logs of the means of `width` seconds each, with outliers clipped; an incomplete
-    last bin is dropped."""
-
+    """The logs of means of `width` seconds, outliers clipped, without a last bin that is cut."""
     count = filled.size // width
     y = _logs(filled[: count * width].reshape(count, width).mean(axis=1))
-    middle = running_median(y, _BINS_A_PHASE - 1, "edge")
+    middle = segmentation.running_median(y, _BINS_A_PHASE - 1, "edge")
     reach = _OUTLIER * float(np.median(np.abs(y - middle)))
     clipped: Floats = np.clip(y, middle - reach, middle + reach) if reach else middle
     return clipped
@@ -120,12 +102,11 @@ def _bins(filled: Floats, width: int) -> Floats:
 def segment(y: Floats, smallest: int) -> list[int]:
     """Return the bins at which a segment of at least `smallest` begins, except the first segment,
     of a series of logs; with the penalty for correlated noise."""
-
     n, smallest = y.size, max(2, smallest)
     if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
         return []  # nothing differs by enough
-    costs = Costs(y, smallest)
-    fits = best_fits(costs)
+    costs = segmentation.Costs(y, smallest)
+    fits = segmentation.best_fits(costs)
     cuts: list[int] = []
     for fit in islice(fits, 1, MOST_CUTS + 1):
         cuts = _cuts(y, costs, fit) or cuts
@@ -141,29 +122,28 @@ def segment(y: Floats, smallest: int) -> list[int]:
     return cuts
 
 
-def _least_error_of_many(costs: Costs, cuts: list[int], enough: float) -> float:
+def _least_error_of_many(costs: segmentation.Costs, cuts: list[int], enough: float) -> float:
     """Return a lower bound of the squared error with `_MANY_CUTS` cuts, found without their fit: no
     division has a lower sum of error and penalties than `penalized_cuts`, for any penalty. Ours is
     half of what each further cut would have to explain to leave `enough`."""
     further = max(1, _MANY_CUTS - len(cuts))
     penalty = max(0.5 * (costs.error(cuts) - enough) / further, _LEAST_PENALTY)
-    best = penalized_cuts(costs, penalty)
+    best = segmentation.penalized_cuts(costs, penalty)
     bound = costs.error(best) + (len(best) - _MANY_CUTS) * penalty
     return bound * (1 - _ROUNDING)
 
 
-def _cuts(y: Floats, costs: Costs, best: list[int]) -> list[int]:
+def _cuts(y: Floats, costs: segmentation.Costs, best: list[int]) -> list[int]:
     """Return the cuts for the penalty of the noise around the `best` fit of its count of cuts, if
     there are at least so many."""
     sigma2, phi = _noise(y, [0, *best, y.size])
     penalty = _PENALTY * math.log(y.size) * sigma2 * (1 + phi) / (1 - phi)
-    cuts = penalized_cuts(costs, max(penalty, _LEAST_PENALTY))
+    cuts = segmentation.penalized_cuts(costs, max(penalty, _LEAST_PENALTY))
     return cuts if len(cuts) >= len(best) else []
 
 
 def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
     """Return variance and lag-1 correlation of a fit's residuals."""
-
     residuals = np.concatenate([y[a:b] - y[a:b].mean() for a, b in pairwise(edges)])
     sigma2 = float(residuals.var())
     if sigma2 <= 0:
@@ -173,14 +153,11 @@ def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
 
 
 def _levels(y: Floats, edges: list[int]) -> list[float]:
-
     return [float(np.median(y[a:b])) for a, b in pairwise(edges)]
 
 
 def _refined(y: Floats, calm: Floats, cuts: list[int], reach: int) -> list[int]:
-    """Return the cuts, each moved to the second that best divides its two levels (least absolute
-    error)."""
-
+    """The cuts, each moved to the second that best divides its levels (least absolute error)."""
     moved = list(cuts)
     for i, cut in enumerate(cuts):
         before = moved[i - 1] if i else 0
@@ -227,7 +204,6 @@ def _without_blips(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
 
 
 def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
-
     far, near = max(2, shortest_s // 2), max(1, shortest_s // 12)
     before, after = y[max(0, cut - far) : cut - near], y[cut + near : cut + far]
     if not before.size or not after.size:
@@ -238,7 +214,6 @@ def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
 
 def _is_step(y: Floats, cut: int, reach: int) -> bool:
     """Whether two levels fit the `reach` seconds around the cut better than one line does."""
-
     part = y[cut - reach : cut + reach]
     middle = np.arange(part.size) - (part.size - 1) / 2
     slope = float((middle * part).sum()) / max(float((middle**2).sum()), 1.0)

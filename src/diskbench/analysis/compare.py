@@ -1,15 +1,9 @@
-"""Do two sets of replicates differ? (MR-9)
-
-    r_i   = b_i / a_i, where a_i and b_i were measured side by side: in one round of a matrix
-    ratio = the median of r, with the order-statistics interval of MR-6
-    p     = Wilcoxon's signed-rank test of log r, two-sided: their middle is 0
+"""Do two sets of replicates differ? (MR-9; docs/METHOD.md, "Do two differ?")
 
 Pairs that share a machine count as one (MR-5). Over all comparisons of a matrix the p are adjusted
 so that at most 5 % of the reported differences are false (Benjamini & Hochberg 1995):
 
     q_(i) = min over k ≥ i of p_(k) · m / k,  p_(1) ≤ … ≤ p_(m)
-
-Two differ where the interval excludes 1, |ratio − 1| ≥ 5 % and q ≤ 0.05; `sentence` says it.
 """
 
 from __future__ import annotations
@@ -166,9 +160,8 @@ def _of_pairs(compared: Compared) -> str:
 
 
 def _difference(compared: Compared) -> str:
-    share = f"{abs(compared.ratio - 1):.{0 if abs(compared.ratio - 1) >= 0.095 else 1}%}".replace(
-        "%", " %"
-    )
+    off = abs(compared.ratio - 1)
+    share = f"{off:.{0 if off >= 0.095 else 1}%}".replace("%", " %")
     more = compared.ratio > 1
     if compared.metric in _RATES:
         return f"B does {share} {'more' if more else 'fewer'} {_RATES[compared.metric]} than A"

@@ -1,18 +1,13 @@
-"""Where the level of a history changed: one figure per point in time, oldest first (MR-15).
+"""Where the level of a history changed: one figure per point in time, oldest first (MR-15;
+docs/METHOD.md, "Change over time").
 
-    y_i      = log x_i
-    σ        = 1.4826 · MAD of y_i − y_(i−1), over √2: a step spoils one difference, not the spread
-    segments = best fit of y, squared error, penalty 3 · ln n · σ² a cut, three figures or more each
-    t        = Student's test of the two sides of a cut, at most 50 figures of each
-
-A cut is a change where p ≤ 0.001, the medians of its sides differ by 5 % or more, and each side has
-three figures without those at the cut that lie nearer to the other: a bad night or two are none.
-The weakest cut is removed first and its sides are joined. The test, its limits and the 50 are those
-of Hunter (Apache Otava); the segmentation (analysis/segmentation.py) replaces its windows. The
-penalty is our choice.
+σ is over √2, since a step spoils one difference and not the spread. Each side of a change has three
+figures without those at the cut that lie nearer to the other: a bad night or two are none. The
+weakest cut is removed first and its sides are joined. The test, its limits and the 50 are those of
+Hunter (Apache Otava); the segmentation (analysis/segmentation.py) replaces its windows. The penalty
+is our choice.
 
 Where a series of runs falls and stays low: a disk without credit, a throttle that became active.
-
 Values x(1) … x(n) of consecutive runs fall in run r where
 
     max(x(r) … x(n)) < LEVEL · min(x(1) … x(r-1))
@@ -85,7 +80,6 @@ class Drift:
 
 def drift(values: Sequence[float]) -> Drift:
     """Return the changes of a history. Raises ValueError for figures that are not above zero."""
-
     if any(value <= 0 for value in values):
         raise ValueError("a history holds figures above zero")
     n = len(values)
@@ -95,19 +89,14 @@ def drift(values: Sequence[float]) -> Drift:
         return Drift(n=n, shifts=(), noise=0.0, span=span, visible=None)
     x = np.asarray(values, dtype=np.float64)
     y = np.log(x)
-    sigma = _sigma(y)
+    steps = np.diff(y)
+    mad = float(np.median(np.abs(steps - np.median(steps))))
+    sigma = max(1.4826 * mad / math.sqrt(2), _LEAST_SIGMA)
     cuts = penalized_cuts(Costs(y, SHORTEST), _PENALTY * math.log(y.size) * sigma**2)
     edges = _kept([0, *cuts, n], x, y)
     shifts = tuple(_shift(x, y, *around) for around in _cuts(edges))
     last = n - edges[-2]
     return Drift(n=n, shifts=shifts, noise=sigma, span=span, visible=_visible(sigma, last))
-
-
-def _sigma(y: Floats) -> float:
-
-    steps = np.diff(y)
-    mad = float(np.median(np.abs(steps - np.median(steps))))
-    return max(1.4826 * mad / math.sqrt(2), _LEAST_SIGMA)
 
 
 def _cuts(edges: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -136,7 +125,6 @@ def _kept(edges: list[int], x: Floats, y: Floats) -> list[int]:
 def _settled(side: Floats, shift: Shift) -> int:
     """Return how many figures of a side remain without those next to the cut that lie nearer to the
     other level: two bad nights and a good one are not a new level."""
-
     own, other = np.median(side), shift.before + shift.after - np.median(side)
     on_own = np.abs(np.log(side / own)) <= np.abs(np.log(side / other)) if other > 0 else side > 0
     return int(side.size - np.argmax(on_own))

@@ -1,17 +1,10 @@
-"""The figure of a step: the one number that represents it everywhere (MR-3, MR-5).
+"""The figure of a step: the one number that represents it everywhere (MR-3, MR-5; docs/METHOD.md,
+"The figure of a step").
 
-    round     what fio counted over its own run time
-    step      of one round that; of rounds the one in the middle of the last five (MR-2)
-    levels    where its seconds show several levels, each is the mean of its own seconds, those in
-              which it stalled included; the figure is the level that lasts: the last baseline,
-              else the longest. A stall between two stretches of one level is part of that level
-    trial     of its runs at the baseline where some are, else of all: the one in the middle
-    middle    of an even number the worse of the two in the middle: nothing is averaged, so every
-              figure is one that was measured
-
-No figure averages across a cliff, and none omits slow seconds: a step without I/O in 91 of 600
-seconds has the mean of all 600. Tables, pages, charts, progress, site, CSV, comparisons and the API
-take their figures from here (tests/unit/cli/test_one_figure.py).
+Nothing is averaged but the seconds of a level, so every figure is one that was measured. None
+averages across a cliff, and none omits slow seconds: a step without I/O in 91 of 600 seconds has
+the mean of all 600, and a stall between two stretches of one level is part of that level. All
+outputs take their figures from here (tests/unit/cli/test_one_figure.py).
 """
 
 from __future__ import annotations
@@ -96,13 +89,14 @@ def figure_of(
             counted = _mean(course.phases)
         if counted is None:
             return None
-        return Figure(counted.iops, counted.bytes_per_s, _only_kind(course))
+        kinds = {phase.kind for phase in course.phases if phase.kind in LEVELS} if course else set()
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return Figure(counted.iops, counted.bytes_per_s, kind)
     if course.rounds and course.steady.kind in LEVELS and counted is not None:
         return Figure(counted.iops, counted.bytes_per_s, course.steady.kind, levels[-1])
     main = levels[main_of(levels)]
     rates = of_share(Rate(main.iops, main.bytes_per_s), share, counted)
-    crosses = bool(course.cliffs)
-    return Figure(rates.iops, rates.bytes_per_s, main.kind, main, crosses)
+    return Figure(rates.iops, rates.bytes_per_s, main.kind, main, crosses=bool(course.cliffs))
 
 
 def levels_of(course: StepPhases) -> tuple[Phase, ...]:
@@ -132,10 +126,8 @@ def of_one_level(
     at_baseline = [at for at, kind in enumerate(kinds) if kind == "baseline"]
     if at_baseline or values is None:
         return at_baseline or list(range(len(kinds)))
-    courses = courses_over(values)
-    return [at for at, course in enumerate(courses) if course.kind == "baseline"] or list(
-        range(len(kinds))
-    )
+    of_level = [at for at, run in enumerate(courses_over(values)) if run.kind == "baseline"]
+    return of_level or list(range(len(kinds)))
 
 
 def _counted(rounds: Sequence[Rate]) -> Rate | None:
@@ -158,12 +150,6 @@ def of_share(level: Rate, share: Share, counted: Rate | None) -> Rate:
         elif moved is None and iops is not None:
             moved = iops * mean_bytes
     return Rate(iops, moved)
-
-
-def _only_kind(course: StepPhases | None) -> PhaseKind | None:
-    """Return the kind of a step's only level; None if unknown."""
-    kinds = {phase.kind for phase in course.phases if phase.kind in LEVELS} if course else set()
-    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _joined(phases: Sequence[Phase]) -> tuple[Phase, ...]:

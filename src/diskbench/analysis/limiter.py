@@ -1,39 +1,24 @@
-"""Which limit set the pace of one stretch of a step (MR-12). The first that applies is named:
+"""Which limit set the pace of one stretch of a step (MR-12): the first that applies is named.
+docs/METHOD.md, "Which limit", has the table of them.
 
-    a cache       faster than a disk of its kind can be (analysis/setting.py): of the guest where
-                  the I/O was buffered, else one below it
-    page cache    buffered, and the device moved < 95 % of fio's bytes; or, without counters,
-                  buffered writes above 1.1 times every promise, and not without what memory holds
-    offered       ≥ 99 % of the rate that the load is held to (of N arrivals ≥ 1 − 2/√N)
-    credit        within 10 % of the rate that a used-up bucket leaves; without a promise, the level
-                  that a sharp fall ended in: neither processor nor queue explains a fall, but of
-                  writes a full cache of the disk does, where no bucket is known that is like it
-    a cap         within 10 % of min(disk cap, VM cap); above it, of any other cap
-    host cache    above 1.1 times every promise, on a disk that its machine caches
-    client        fio itself filled a core, or one of its jobs used ≥ 90 % of one
-    queue depth   a deeper queue would give more (analysis/queue_depth.py)
-    network       the target lies on a network filesystem, or a link's line rate is reached
-    fixed limit   it varies by less than 1 % over minutes or runs, at depth 2 or more
-    interrupts, other process, steal   what else filled a core; or steal ≥ 2 %
-    unknown       else, with what is known
-
-model/processor.py determines what filled a core: the work of other processes explains less than a
-shallow queue, and is never the load generator's limit. Caps are tested before the processor: if the
-disk reaches its cap, a busy core is not the limit. Rates are compared in the load's own blocks, as
-the promise counts them (it includes request-size accounting). The 10 %, 90 % and 2 % are MR-12's,
-99 % is MR-11's; the rest is our choice.
+Neither processor nor queue explains a fall, so credit comes first; if the disk reaches its cap, a
+busy core is not the limit, so caps do, too. model/processor.py determines what filled a core: the
+work of other processes explains less than a shallow queue, and is never the load generator's limit.
+Rates are compared in the load's own blocks, as the promise counts them (it includes request-size
+accounting).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
 from diskbench.analysis.caps import NEAR, NOT_CAPS, cap, credit, fell, is_writing
-from diskbench.analysis.queue_depth import queue_depth
 from diskbench.analysis.setting import (
     SHOWN_AS_BYTES,
     Setting,
+    Sibling,
     Stretch,
     is_flat,
     is_regular,
@@ -41,11 +26,11 @@ from diskbench.analysis.setting import (
     shown_rate,
 )
 from diskbench.analysis.stalls import RARE
-from diskbench.model.expectation import LIMIT_WORDS
+from diskbench.model.expectation import LIMIT_WORDS, ExpectedLevel, Load
 from diskbench.model.phase import MOST_STALLED
 from diskbench.model.processor import Worker, busy_with, percent
 from diskbench.model.verdict import Limiter, LimiterName
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.units import NS_PER_S, format_iops, format_latency_ns, format_mb_per_s
 
 HELD = 0.99
 """The fraction of the offered rate that counts as reached (MR-11); lower if so few I/Os arrive that
@@ -56,13 +41,13 @@ _LINES = {1: 0.117e9, 10: 1.17e9, 25: 2.93e9}
 BLOCK_TRANSPORTS = frozenset({"iscsi", "fc", "fcoe", "nbd"})
 """Networks that a disk may be behind, by their names in lsblk's TRAN."""
 
+_MORE, _AS_MUCH, _NO_LONGER, _SLOWER, _FAR = 1.1, 0.9, 1.25, 1.5, 0.5
+"""By which a queue is judged; all our choice."""
 _BELOW_ALL: frozenset[LimiterName] = frozenset({"unknown", "fixed-limit", "queue-depth"})
 
 _BY_OTHERS: dict[Worker, LimiterName] = {
-    "interrupts": "interrupts",
-    "process": "other-process",
-    "steal": "steal",
-}
+    "interrupts": "interrupts", "process": "other-process", "steal": "steal",
+}  # fmt: skip
 
 
 def limiter(stretch: Stretch, setting: Setting) -> Limiter:
@@ -89,22 +74,10 @@ def limiter(stretch: Stretch, setting: Setting) -> Limiter:
 
 def _limiter(stretch: Stretch, setting: Setting) -> Limiter:
     rules = (
-        beyond_medium,
-        page_cache,
-        _offered,
-        credit,
-        cap,
-        cached_below,
-        _client,
-        _queue_depth,
-        _network,
-        _fixed,
-        _others,
-    )
-    limiters = (rule(stretch, setting) for rule in rules)
-    return next((candidate for candidate in limiters if candidate is not None), None) or _unknown(
-        stretch, setting
-    )
+        beyond_medium, page_cache, _offered, credit, cap, cached_below, _client, _queue_depth,
+        _network, _fixed, _others, _unknown,
+    )  # fmt: skip
+    return next(named for rule in rules if (named := rule(stretch, setting)) is not None)
 
 
 def _offered(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -116,10 +89,8 @@ def _offered(stretch: Stretch, setting: Setting) -> Limiter | None:
     chance = 1 - 2 / arrivals**0.5 if arrivals > 0 else HELD
     if measured < min(HELD, chance) * held:
         return None
-    return Limiter(
-        name="offered",
-        evidence=(f"the load asked for {format_iops(held)} IOPS and got {format_iops(measured)}",),
-    )
+    got = f"the load asked for {format_iops(held)} IOPS and got {format_iops(measured)}"
+    return Limiter(name="offered", evidence=(got,))
 
 
 def _client(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -130,11 +101,8 @@ def _client(stretch: Stretch, setting: Setting) -> Limiter | None:
 
 def _others(stretch: Stretch, setting: Setting) -> Limiter | None:
     del stretch
-    for user in busy_with(setting.processor):
-        if user.worker != "generator":
-            name = _BY_OTHERS[user.worker]
-            return Limiter(name=name, evidence=user.words)
-    return None
+    busy = (user for user in busy_with(setting.processor) if user.worker != "generator")
+    return next((Limiter(name=_BY_OTHERS[user.worker], evidence=user.words) for user in busy), None)
 
 
 def _queue_depth(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -146,7 +114,53 @@ def _queue_depth(stretch: Stretch, setting: Setting) -> Limiter | None:
     if is_single and is_regular(stretch) and not setting.siblings:
         return None
     level = None if is_flat(stretch) and not is_single else stretch.level
-    return queue_depth(measured, setting.load, level, setting.siblings)
+    return _too_shallow(measured, setting.load, level, setting.siblings)
+
+
+def _too_shallow(
+    iops: float, load: Load, level: ExpectedLevel | None, siblings: Sequence[Sibling]
+) -> Limiter | None:
+    """Return `queue-depth` with its evidence if a deeper queue would have given more than these
+    `iops` (docs/METHOD.md, "Queue depth"). In a closed loop depth = rate × latency holds for every
+    disk, idle or not (Little's law), so the product alone proves nothing: the question is whether
+    I/Os waited for each other. At depth 1 none can."""
+    depth = load.depth
+    if depth is None or iops <= 0 or load.max_per_s is not None:
+        return None
+    took = f"each takes {format_latency_ns(depth / iops * NS_PER_S)}"
+    per_io = f"with {depth} I/Os in flight, {took}"
+    if depth == 1:
+        per_io = f"one I/O at a time, by design: {took}"
+    deeper = max((s for s in siblings if s.depth > depth), key=lambda s: s.iops, default=None)
+    if deeper is not None and deeper.iops >= _MORE * iops:
+        did = f"{deeper.step} did {format_iops(deeper.iops)} IOPS"
+        return _named(per_io, f"at depth {deeper.depth}, {did}")
+    shallower = [sibling for sibling in siblings if sibling.depth < depth]
+    if any(sibling.iops >= _AS_MUCH * iops for sibling in shallower):
+        return None
+    if depth == 1:
+        return _named(per_io)
+    for sibling in shallower:
+        if depth / iops <= _NO_LONGER * sibling.depth / sibling.iops:
+            took = format_latency_ns(sibling.depth / sibling.iops * NS_PER_S)
+            shallow = f"at depth {sibling.depth} it takes {took} ({sibling.step})"
+            return _named(per_io, f"{shallow}: a deeper queue gives more")
+    caps = [bound for bound in level.bounds if bound.limit not in NOT_CAPS] if level else []
+    if level is None or not caps or iops >= (1 - NEAR) * caps[0].iops:
+        return None
+    # The longest time that is promised of an I/O shows nothing: a throttled one takes longer, too.
+    usual = next((bound for bound in level.bounds if bound.limit == "latency"), None)
+    if usual is None:
+        return None
+    is_far = iops < _FAR * caps[0].iops
+    if iops >= (1 - NEAR) * usual.iops or (is_far and iops * _SLOWER >= usual.iops):
+        cap = f"{LIMIT_WORDS[caps[0].limit]} limit is {format_iops(caps[0].iops)} IOPS"
+        return _named(per_io, f"an idle disk usually takes as long; its {cap}")
+    return None
+
+
+def _named(*evidence: str) -> Limiter:
+    return Limiter(name="queue-depth", evidence=evidence)
 
 
 def _fixed(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -172,10 +186,8 @@ def _network(stretch: Stretch, setting: Setting) -> Limiter | None:
             return Limiter(name="network", evidence=(evidence,))
     if setting.network in BLOCK_TRANSPORTS:
         return None
-    return Limiter(
-        name="network",
-        evidence=(f"the target is on {setting.network}: a server and a network set the rate",),
-    )
+    evidence = f"the target is on {setting.network}: a server and a network set the rate"
+    return Limiter(name="network", evidence=(evidence,))
 
 
 def _unknown(stretch: Stretch, setting: Setting) -> Limiter:

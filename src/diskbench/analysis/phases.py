@@ -1,23 +1,13 @@
-"""The phases of a step: its levels, which of them lasts, and where the rate fell (MR-3, MR-4).
+"""The phases of a step: its levels, which of them lasts, and where the rate fell (MR-3, MR-4;
+docs/METHOD.md, "Phases and cliffs", has the kinds of a level and the thresholds, our choice).
 
-analysis/phases.py cuts the seconds into levels, ramps and stalls. Here each part gets its kind
-and becomes a phase with its figures.
-
-The kind of a level: with an expectation, `burst` if credit is expected and the level is above 1.1
-times the lasting rate, else `baseline`. From the seconds alone: if the rate falls sharply and ends
-below where it was, the level at the end (and any within 20 % of it) is the `baseline` and those
-above it are `burst`, because a bucket does not refill under full load; a dip that recovers shows no
-bucket. Otherwise it is a `level`. Thresholds are our choice.
+Changes come from analysis/changes.py. Two levels with a sharp change between them are adjacent
+parts; if the change is gradual, the part between the flat ends is a ramp. A dip that recovers shows
+no bucket, since none refills under full load.
 
 Phases are found by their level but reported by their mean: every second counts, including stalls.
 Only at a sharp change up to three seconds on either side are left out if they lie nearer to the
 other level: no mean crosses a cliff, and the second of the fall belongs to both sides.
-
-The levels, ramps and stalls that a step's seconds consist of, before they have a kind.
-
-Changes come from analysis/changes.py. Two levels with a sharp change between them are adjacent
-parts; if the change is gradual, the part between the flat ends is a ramp. A level is flat if the
-medians of its first and last third differ by at most a tenth. Thresholds are our choice.
 """
 
 from __future__ import annotations
@@ -66,13 +56,13 @@ def step_phases(
     use_bytes = not iops.any() and bool(bytes_per_s.any())
     figure = bytes_per_s if use_bytes else iops
     values = figure[:-1] if figure.size > 1 else figure
-    parts = parts_of(values, shortest_s)
-    parts = _named(parts, expected, use_bytes=use_bytes)
+    parts = _named(parts_of(values, shortest_s), expected, use_bytes=use_bytes)
+    spans = [_inside(at, parts, values) for at in range(len(parts))]
     phases = tuple(
-        _phase(part, _inside(at, parts, values), iops, bytes_per_s, figure.size).model_copy(
-            update={"cov": _cov(part, _inside(at, parts, values), values, shortest_s)}
+        _phase(part, span, iops, bytes_per_s, figure.size).model_copy(
+            update={"cov": _cov(part, span, values, shortest_s)}
         )
-        for at, part in enumerate(parts)
+        for part, span in zip(parts, spans, strict=True)
     )
     stalls = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
     course = StepPhases(
@@ -104,11 +94,13 @@ def _named(
     def name(part: SeriesPart) -> PhaseKind:
         if lasting is not None and part.level <= lasting:
             return "baseline"
-        if expected is not None and expected.bursts and not _has(bases, part.level):
-            return "burst"
-        if expected is not None and expected.bursts and _is_burst(part.level / factor, expected):
-            return "burst"
-        if _has(bases, part.level):
+        is_base, iops = _has(bases, part.level), part.level / factor
+        if expected is not None and expected.bursts:
+            # one of two buckets is empty where a limit other than the lasting one holds the rate
+            limits = (*expected.begin.bounds, *expected.lasting.bounds)
+            if not is_base or any(abs(iops / b.iops - 1) <= _NEAR_LIMIT for b in limits):
+                return "burst"
+        if is_base:
             return "baseline"
         # A fall that lasts shows a bucket, whether or not one is documented.
         is_burst = any(part.level > base / (1 - LEAST_CHANGE) for base in bases)
@@ -161,12 +153,6 @@ def _has(bases: Sequence[float], level: float) -> bool:
     return any((1 - LEAST_CHANGE) * base <= level <= base / (1 - LEAST_CHANGE) for base in bases)
 
 
-def _is_burst(iops: float, expected: Expectation) -> bool:
-    """Whether a limit other than the lasting one holds a rate: one of two buckets is empty."""
-    limits = (*expected.begin.bounds, *expected.lasting.bounds)
-    return any(abs(iops / bound.iops - 1) <= _NEAR_LIMIT for bound in limits)
-
-
 _NEAR_LIMIT = 0.1
 
 
@@ -214,8 +200,7 @@ def _stalls(
 
 
 def _inside(at: int, parts: Sequence[SeriesPart], values: Floats) -> slice:
-    """Return the seconds over which a part's figures are averaged: all except those of a sharp
-    change at its ends."""
+    """The seconds that a part's figures are means of: all but those of a sharp change at an end."""
     part = parts[at]
     start, end = part.start, part.end
     if at and part.sharp:
@@ -250,7 +235,6 @@ def _phase(part: SeriesPart, span: slice, iops: Floats, bytes_per_s: Floats, sec
 
 def _cov(part: SeriesPart, span: slice, values: Floats, shortest_s: int) -> float | None:
     """Return how much means of ten seconds vary (scaled as all durations are), robustly."""
-
     width = max(1, shortest_s // _BINS_A_MINUTE)
     many = (span.stop - span.start) // width
     if part.kind in ("ramp", "stall") or many < _LEAST_BINS:
@@ -325,9 +309,8 @@ def _is_one_pause(index: int, parts: Sequence[SeriesPart], values: Floats) -> bo
     part, around = parts[index], [*parts[max(0, index - 1) : index], *parts[index + 1 : index + 2]]
     if not around:
         return False
-    nothing = values[part.start : part.end] <= _NOTHING * max(
-        neighbour.level for neighbour in around
-    )
+    next_to_none = _NOTHING * max(neighbour.level for neighbour in around)
+    nothing = values[part.start : part.end] <= next_to_none
     return longest(nothing) >= _MOSTLY * (part.end - part.start)
 
 
@@ -353,16 +336,12 @@ def _ramped(chain: Sequence[SeriesPart], values: Floats) -> list[SeriesPart]:
     if start >= end:  # two flat levels, and all of the change within a minute between them
         return list(chain)
     head = [chain[0]] if start == chain[0].end else []
-    ramp = SeriesPart(
-        start, end, level_of(values[start:end]), not head and chain[0].sharp, kind="ramp"
-    )
+    sharp = not head and chain[0].sharp
+    ramp = SeriesPart(start, end, level_of(values[start:end]), sharp, kind="ramp")
     if end == chain[-1].end:
         return [*head, ramp]
-    return [
-        *head,
-        ramp,
-        SeriesPart(end, chain[-1].end, level_of(values[end : chain[-1].end]), sharp=False),
-    ]
+    settled = level_of(values[end : chain[-1].end])
+    return [*head, ramp, SeriesPart(end, chain[-1].end, settled, sharp=False)]
 
 
 def _settled(chain: Sequence[SeriesPart], values: Floats, start: int) -> int:
@@ -385,7 +364,6 @@ def _settled(chain: Sequence[SeriesPart], values: Floats, start: int) -> int:
 def _most_moved(values: Floats) -> float:
     """Return the largest plausible difference of the first and last third, with two standard
     errors; these are of means of ten seconds, because neighbouring seconds correlate."""
-
     third = max(1, values.size // 3)
     sides = (values[:third], values[-third:])
     many = third // _CORRELATED_S
@@ -397,8 +375,7 @@ def _most_moved(values: Floats) -> float:
 
 
 def _drift(values: Floats) -> float:
-    """Return the difference of the medians of the first and last third as a fraction of the
-    median."""
+    """Return the difference of the medians of the first and last third, over the median."""
     third = max(1, values.size // 3)
     middle = _median(values)
     moved = abs(_median(values[-third:]) - _median(values[:third]))
@@ -406,14 +383,12 @@ def _drift(values: Floats) -> float:
 
 
 def _median(values: Floats) -> float:
-
     return float(np.median(values))
 
 
 def level_of(values: Floats) -> float:
     """Return the mean without stalls and without the highest and lowest tenth of the rest; the mean
     of all seconds if stalls are frequent, because I/O in batches has no other level."""
-
     middle = float(np.median(values))
     moving = values[values >= STALLED * middle]
     if middle <= 0 or moving.size < (1 - RARE) * values.size:

@@ -1,17 +1,12 @@
-"""Statistics of several replicates (MR-5, MR-6, MR-7).
+"""Statistics of several replicates (MR-5, MR-6, MR-7; docs/METHOD.md, "Replicates").
 
 A sample is a machine with a disk, never a run on it: one figure per trial, and one for all trials
 that shared a machine. Nothing is dropped: a figure far from the others is named and still counts.
 
-    needed(s) = the mean over all samples of size s, drawn from the values with replacement, of the
-                bounds x(j) and x(s+1−j) that MR-6 takes at s
-    CONFIRM   = the smallest s ≥ 10 with max(U − m, m − L) / m ≤ 5 % of these means
-
 CONFIRM (Maricq et al., OSDI 2018) draws 200 subsets of past results. Here the means are exact: the
 j-th smallest of s draws is at most the k-th of n values with probability 1 − F(j−1; s, k/n). Draws
-are put back, so that s may be larger than n.
-
-A confidence interval of the median from order statistics alone (MR-6; Hoefler & Belli 2015).
+are put back, so that s may be larger than n. The interval of the median is from order statistics
+alone (Hoefler & Belli 2015).
 """
 
 from __future__ import annotations
@@ -134,7 +129,6 @@ def more_needed(values: Sequence[float], *, narrow: float = NARROW) -> int | Non
 def expected_bounds(values: Sequence[float], size: int) -> tuple[float, float]:
     """The means of MR-6's two bounds over all samples of `size` drawn from the values with
     replacement."""
-
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     chances = _chances(ordered.size, size)
     rank = rank_of(size)
@@ -148,7 +142,6 @@ def expected_bounds(values: Sequence[float], size: int) -> tuple[float, float]:
 
 def _chances(n: int, size: int) -> NDArray[np.float64]:
     """How likely i of `size` draws are among the k smallest of n values: row i, column k - 1."""
-
     ways = np.array([math.log(math.comb(size, i)) for i in range(size + 1)])[:, None]
     i = np.arange(size + 1)[:, None]
     share = np.arange(1, n) / n
@@ -175,7 +168,8 @@ def median_interval(values: Sequence[float]) -> Interval | None:
     if rank == 0:
         return None
     ordered = sorted(values)
-    return Interval(low=ordered[rank - 1], high=ordered[n - rank], coverage=_coverage(rank, n))
+    tail = sum(comb(n, i) for i in range(rank)) / (1 << n)
+    return Interval(low=ordered[rank - 1], high=ordered[n - rank], coverage=1 - 2 * tail)
 
 
 @cache
@@ -187,8 +181,3 @@ def rank_of(n: int) -> int:
         rank += 1
         term = term * (n - rank + 1) // rank
     return rank
-
-
-def _coverage(rank: int, n: int) -> float:
-    tail = sum(comb(n, i) for i in range(rank)) / (1 << n)
-    return 1 - 2 * tail

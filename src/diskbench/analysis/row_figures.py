@@ -1,13 +1,10 @@
 """The figures of measurement rows, in which no mean spans a cliff (analysis/figure.py).
 
-    step       the rates of its directions together, over the time that the longest of them ran
-    share      a row's part of the I/Os and bytes of all directions of its step; of syncs, how many
-               there were for each I/O
-    row        of a step that kept one level what fio counted, else the step's level · share;
-               of a round in whose seconds a cliff lies, the level after the last one · share
-
-fio's own counts (`ios`, `bytes`, `runtime_ns`) are never changed. Latencies of a row that a cliff
-lies in are of both of its sides: there is none that stands for it.
+A row of a step that kept one level has what fio counted, else the step's level times the row's
+share of the I/Os and bytes of all directions (of syncs, how many there were for each I/O); of a
+round in whose seconds a cliff lies, the level after the last one. fio's own counts (`ios`, `bytes`,
+`runtime_ns`) are never changed. Latencies of a row that a cliff lies in are of both of its sides:
+there is none that stands for it.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from typing import Any
 
 from diskbench.analysis.figure import Figure, Rate, Share, figure_of, of_share
 from diskbench.model.doubts import SAME_TIME
-from diskbench.model.phase import Phase, StepPhases
+from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
 from diskbench.model.run import MeasuredFigure, MeasuredRow
 from diskbench.units import NS_PER_S
@@ -165,12 +162,6 @@ def _of_round(row: Row, course: StepPhases, begin: float, share: Share) -> Figur
     inside = [cliff.at_s for cliff in course.cliffs if begin + _NEAR_S < cliff.at_s < end - _NEAR_S]
     if not inside:
         return None
-    after = next(
-        phase for phase in course.phases if phase.end_s > max(inside) and phase.kind != "stall"
-    )
-    return _at(after, row, share)
-
-
-def _at(phase: Phase, row: Row, share: Share) -> Figure:
-    rates = of_share(Rate(phase.iops, phase.bytes_per_s), share, _rate(row))
-    return Figure(rates.iops, rates.bytes_per_s, phase.kind, phase, crosses=True)
+    after = next(p for p in course.phases if p.end_s > max(inside) and p.kind != "stall")
+    rates = of_share(Rate(after.iops, after.bytes_per_s), share, _rate(row))
+    return Figure(rates.iops, rates.bytes_per_s, after.kind, after, crosses=True)

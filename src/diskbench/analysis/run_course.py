@@ -4,7 +4,7 @@ The changes are found as those of a step's seconds are (analysis/changes.py), a 
 runs a level or more, with the penalty for correlated noise: runs on one machine depend on each
 other, and with that for white noise a third of all series of 100 runs with a lag-1 correlation of
 0.44 and a standard deviation of 15 % would be split. Levels less than 20 % apart are one (MR-4's
-least cliff). A single run far from its neighbours costs itself: it is taken for the nearer of them.
+least cliff). A single run far from its neighbours is taken for the nearer of them.
 
     σ        = the standard deviation of all runs around the levels that they are part of
     errors   = difference of two neighbouring levels in standard errors, at the correlation φ
@@ -14,13 +14,8 @@ least cliff). A single run far from its neighbours costs itself: it is taken for
 Steps of one run spend one bucket and change together: where another step changed, one that did the
 same at that run (or one beside it) changed there by a twentieth or more and 2.5 standard errors
 (the run is known, so chance has one place and not all). Where none shows a change by itself, the
-mean of all may: each counts by how little it varies. All our choice; benchmarks/rates.py has the
-rates.
-
-What a level is called: if the series ends below where it was, or fell twice to one level, that
-level and any within 20 % of it are the `baseline`, and those above it `burst`, of which there may
-be several: a bucket refills between runs. Else all are a `level`. Below six runs, and where a run
-is missing a figure, nothing is said.
+mean of all may: each counts by how little it varies. A bucket refills between runs, so there may be
+several bursts. All our choice; benchmarks/rates.py has the rates.
 """
 
 from __future__ import annotations
@@ -85,15 +80,22 @@ def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
     return _each(run_course(values))
 
 
-def joint_courses(
-    series: Mapping[str, Sequence[tuple[int, float]]],
-) -> dict[str, tuple[RunStretch, ...]]:
+Course = tuple[RunStretch, ...]
+_Runs = Sequence[tuple[int, float]]
+"""The figure of each run with its number."""
+
+
+def joint_courses(series: Mapping[str, _Runs]) -> dict[str, Course]:
     """The level that each run of each step is part of, as `courses_over`; of each step its values
     with the number of the run. Steps that changed in the same run support each other."""
     courses = {name: courses_over([value for _, value in of]) for name, of in series.items()}
     if len(series) < 2:
         return courses
-    long = {name: of for name, of in series.items() if _is_long([value for _, value in of])}
+    long = {
+        name: of
+        for name, of in series.items()
+        if len(of) >= LEAST_HISTORY and min(value for _, value in of) > 0
+    }
     cuts = {
         name: {
             of[stretch.start][0]: _falls(courses[name], at) for at, stretch in _cuts(courses[name])
@@ -116,10 +118,6 @@ def joint_courses(
 
 def _each(course: Sequence[RunStretch]) -> tuple[RunStretch, ...]:
     return tuple(stretch for stretch in course for _ in range(stretch.start, stretch.end))
-
-
-def _is_long(values: Sequence[float]) -> bool:
-    return len(values) >= LEAST_HISTORY and min(values) > 0
 
 
 def _cuts(course: Sequence[RunStretch]) -> list[tuple[int, RunStretch]]:
@@ -155,7 +153,7 @@ def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[RunStretch, ..
     return tuple(stretches)
 
 
-def _together(series: Mapping[str, Sequence[tuple[int, float]]]) -> dict[int, bool]:
+def _together(series: Mapping[str, _Runs]) -> dict[int, bool]:
     """Return the runs at which the steps changed together, and whether they fell: by the mean of
     their logs, of which each counts by how little it varies from run to run."""
     if len(series) < 2:
@@ -173,9 +171,7 @@ def _together(series: Mapping[str, Sequence[tuple[int, float]]]) -> dict[int, bo
     return {runs[at]: b < a for at, (a, b) in zip(edges[1:-1], pairwise(levels), strict=True)}
 
 
-def _near(
-    values: Sequence[float], of: Sequence[tuple[int, float]], run: int, *, fell: bool
-) -> int | None:
+def _near(values: Sequence[float], of: _Runs, run: int, *, fell: bool) -> int | None:
     """Return where a step changed as others did at `run` or beside it; None if it did not."""
     logs, candidates = np.log(np.asarray(values, dtype=np.float64)), list[tuple[float, int]]()
     for cut, (number, _) in enumerate(of):
@@ -189,11 +185,8 @@ def _near(
     return best[1] if best[0] >= _BESIDE_ERRORS else None
 
 
-def _joint(
-    values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStretch]
-) -> tuple[RunStretch, ...]:
-    """Return the stretches of a step that changed beside others, called as those of the one that
-    shows most."""
+def _joint(values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStretch]) -> Course:
+    """The stretches of a step that changed beside others, called as of the one that shows most."""
     stretches: list[RunStretch] = []
     for start, end in pairwise([0, *cuts, len(values)]):
         level = median(values[start:end])
@@ -209,9 +202,7 @@ def _joint(
 
 
 def _changes(values: Sequence[float], *, least_change: float = LEAST_CHANGE) -> list[int]:
-    """Return the runs at which a level begins, without those between levels that are alike; the
-    most alike are joined first."""
-
+    """Return the runs at which a level begins; the levels that are most alike are joined first."""
     kept = _without_odd(np.log(np.asarray(values, dtype=np.float64)))
     cuts = segment(kept, _SHORTEST)
     least = float(np.interp(len(values), (_FEW, _MANY), _LEAST_ERRORS))
@@ -250,7 +241,6 @@ def _errors(logs: Floats, edges: Sequence[int], at: int) -> float:
     """Return by how many standard errors the levels before and after a cut differ, for runs whose
     neighbours correlate by `_PHI`, or by more where theirs do: few runs show less correlation than
     there is. Fewer runs are compared by Student's t, as that many standard errors of many."""
-
     parts = [logs[a:b] for a, b in pairwise(edges)]
     deviations = [part - part.mean() for part in parts]
     squares = sum(float((part**2).sum()) for part in deviations)

@@ -41,7 +41,6 @@ class Costs:
     """The costs of all segments of a series that have at least `smallest` figures."""
 
     def __init__(self, y: Floats, smallest: int) -> None:
-
         centred = y - y.mean()  # a common level would cost digits
         self._sums = np.concatenate([[0.0], np.cumsum(centred)])
         self._squares = np.concatenate([[0.0], np.cumsum(centred**2)])
@@ -67,7 +66,6 @@ class Costs:
         return list(self._computed())
 
     def _computed(self) -> Iterator[tuple[int, Floats]]:
-
         ends_at_once = min(_ENDS_AT_ONCE, _MOST_AT_ONCE // (self.size + 1))
         width = self.smallest * max(1, ends_at_once // self.smallest)
         for first in range(self.smallest, self.size + 1, width):
@@ -87,7 +85,6 @@ class Costs:
 def best_fits(costs: Costs) -> Iterator[list[int]]:
     """Yield the best cuts for each count of cuts from 0 on, each the first index of a segment, up
     to the most cuts that leave all segments long enough."""
-
     n, smallest = costs.size, costs.smallest
     if n < smallest:
         return
@@ -110,21 +107,16 @@ def best_fits(costs: Costs) -> Iterator[list[int]]:
             total[first : first + len(block)] = sums[np.arange(at.size), at]
             start[first : first + len(block)] = at + least
         starts.append(start)
-        yield _back(starts, n)
-
-
-def _back(starts: list[NDArray[np.int64]], end: int) -> list[int]:
-    cuts = []
-    for start in reversed(starts):
-        end = int(start[end])
-        cuts.append(end)
-    return cuts[::-1]
+        cuts, end = [], n
+        for start in reversed(starts):
+            end = int(start[end])
+            cuts.append(end)
+        yield cuts[::-1]
 
 
 def penalized_cuts(costs: Costs, penalty: float) -> list[int]:
     """Return the cuts, each the first index of a segment, with the least sum of squared error and
     `penalty` a cut."""
-
     n, smallest = costs.size, costs.smallest
     if n < 2 * smallest:
         return []
@@ -155,14 +147,12 @@ _AT_ONCE = 8192
 
 def running_mean(values: Floats, size: int) -> Floats:
     """Return the means of `size` figures around each; the ends are repeated."""
-
     means: Floats = np.convolve(_padded(values, size, "edge"), np.full(size, 1 / size), "valid")
     return means
 
 
 def running_median(values: Floats, size: int, edge: Edge) -> Floats:
     """Return the medians of `size` figures around each."""
-
     windows = np.lib.stride_tricks.sliding_window_view(_padded(values, size, edge), size)
     medians = np.empty(values.size)
     for begin in range(0, values.size, _AT_ONCE):
@@ -172,6 +162,5 @@ def running_median(values: Floats, size: int, edge: Edge) -> Floats:
 
 
 def _padded(values: Floats, size: int, edge: Edge) -> Floats:
-
     padded: Floats = np.pad(values, (size // 2, size - 1 - size // 2), mode=edge)
     return padded

@@ -1,14 +1,5 @@
-"""The inputs for finding the limit of a stretch of a step: its rates and the step's setting.
-
-The physical limits of a kind of disk, whatever is promised: a faster rate comes from a cache.
-
-a link carries     6 Gbit/s (SATA revision 3.0, SATA-IO 2009) or 12 Gbit/s (SAS-3, T10 2013) in
-                   8b/10b: 600 and 1,200 MB/s
-I/Os a second      what the link carries, in blocks of the load; where they are not known, in
-                   blocks of 4 KiB, the least that a filesystem reads: 146,484 on SATA
-a turning disk     1,000 random I/Os: half a turn at 15,000 rpm takes 2 ms, and a deep queue at
-                   best halves it twice (our choice)
-"""
+"""The inputs for finding the limit of a stretch of a step: its rates and the step's setting; and
+the physical limits of a kind of disk, whatever is promised: a faster rate comes from a cache."""
 
 from __future__ import annotations
 
@@ -16,7 +7,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diskbench.analysis.queue_depth import Sibling
 from diskbench.model.expectation import ExpectedLevel, LimitName, Load
 from diskbench.model.metrics import Exceeded
 from diskbench.model.phase import PhaseKind
@@ -74,6 +64,15 @@ class Stretch:
     is_joint: bool = False
     cov: float | None = None
     stalled: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another step of the same run with the same load except for its depth."""
+
+    step: str
+    depth: int
+    iops: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +176,13 @@ def is_above(stretch: Stretch, setting: Setting) -> bool:
 
 
 LINKS = {"sata": 600e6, "sas": 1200e6}
-"""The bytes a second that a link carries, by its name in lsblk's TRAN."""
+"""The bytes a second that a link carries, by its name in lsblk's TRAN: 6 Gbit/s (SATA revision 3.0,
+SATA-IO 2009) or 12 Gbit/s (SAS-3, T10 2013) in 8b/10b."""
 TURNING_IOPS = 1000.0
+"""Random I/Os of a turning disk: half a turn at 15,000 rpm takes 2 ms, and a deep queue at best
+halves it twice (our choice)."""
 _LEAST_BLOCK = 4 * KIB
+"""The least that a filesystem reads: what blocks count as that are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,33 +192,20 @@ class Medium:
     link: str
     turns: bool = False
 
-    def impossible(
-        self,
-        iops: float | None,
-        bytes_per_s: float | None,
-        *,
-        block_bytes: int | None = None,
-        random: bool = False,
-    ) -> str:
+    def impossible(self, stretch: Stretch, load: Load | None) -> str:
         """Return why this disk cannot reach a rate; empty if it can."""
+        iops, moved = stretch.iops or 0.0, stretch.bytes_per_s or 0.0
         carries = LINKS.get(self.link)
         if carries is None:
             return ""
-        name = self.link.upper()
-        if bytes_per_s is not None and bytes_per_s > carries:
-            return (
-                f"{format_mb_per_s(bytes_per_s)} MB/s is more than the {name} link carries "
-                f"({format_mb_per_s(carries)} MB/s)"
-            )
-        most = carries / (block_bytes or _LEAST_BLOCK)
-        if iops is not None and iops > most:
-            return (
-                f"{format_iops(iops)} IOPS is more than the {name} link carries "
-                f"({format_iops(most)} IOPS of {(block_bytes or _LEAST_BLOCK) / KIB:g} KiB)"
-            )
-        if self.turns and random and iops is not None and iops > TURNING_IOPS:
-            return (
-                f"{format_iops(iops)} random IOPS is more than any rotating disk does "
-                f"({format_iops(TURNING_IOPS)} IOPS)"
-            )
+        block = load.block_bytes if load and load.block_bytes else _LEAST_BLOCK
+        most, by_link = carries / block, f"is more than the {self.link.upper()} link carries"
+        if moved > carries:
+            return f"{format_mb_per_s(moved)} MB/s {by_link} ({format_mb_per_s(carries)} MB/s)"
+        if iops > most:
+            kib = f"{format_iops(most)} IOPS of {block / KIB:g} KiB"
+            return f"{format_iops(iops)} IOPS {by_link} ({kib})"
+        if self.turns and load is not None and load.random and iops > TURNING_IOPS:
+            turning = f"any rotating disk does ({format_iops(TURNING_IOPS)} IOPS)"
+            return f"{format_iops(iops)} random IOPS is more than {turning}"
         return ""

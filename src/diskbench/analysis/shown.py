@@ -98,20 +98,15 @@ def verdict_doubts(of_step: Sequence[Verdict]) -> tuple[Reason, ...]:
     """Return the doubts, by code, that only the verdicts on a step's runs found and no warning
     states. `burst-only` is left out if some run shows the baseline."""
     kinds = {stretch.kind for verdict in of_step for stretch in verdict.stretches}
-    doubts = [
-        reason for reason in reasons_over(of_step) if doubt_of(reason.code).shown == "verdict"
-    ]
+    doubts = [r for r in reasons_over(of_step) if doubt_of(r.code).shown == "verdict"]
     hidden = BURST_ONLY.code if "baseline" in kinds else None
     return tuple(sorted((r for r in doubts if r.code != hidden), key=lambda reason: reason.code))
 
 
 def verdict_warnings(verdicts: Sequence[Verdict]) -> tuple[Warning, ...]:
     """Return `verdict_doubts` of all steps as warnings, for outputs that list all doubts."""
-    steps: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        steps.setdefault(verdict.step, []).append(verdict)
     return tuple(
         Warning(code=reason.code, message=reason.message, advice=reason.advice, step=step)
-        for step, of_step in steps.items()
+        for step, of_step in verdicts_by_step(verdicts).items()
         for reason in verdict_doubts(of_step)
     )

@@ -28,7 +28,6 @@ def stalls(
     """The runs of seconds [start, end) below a tenth of the median of `values` in which at least
     `missed` would have been done at the median. None where the median is zero. Of a ramp
     (`is_moving`) it is the running median of two minutes: it may begin at a tenth of its middle."""
-
     if not values.size:
         return ()
     around = _around(values, _MOVING_S) if is_moving else np.full(values.size, np.median(values))
@@ -40,7 +39,6 @@ def filled(values: Floats, *, longest_s: int) -> Floats:
     """Return the series with short stalls (below `longest_s`) replaced by the level around them, so
     that they do not look like changes. The level is the median of the seconds with I/O as far as
     `longest_s` on either side. If stalls are not rare the series is returned unchanged."""
-
     if not values.size:
         return values
     around = _around(values, longest_s)
@@ -62,7 +60,6 @@ def longest(low: NDArray[np.bool_]) -> int:
 
 def _runs(low: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
     """Return the stretches [start, end) of seconds for which `low` holds."""
-
     edges = np.concatenate([[False], low, [False]])
     at = np.flatnonzero(edges[1:] != edges[:-1]).tolist()
     return tuple((int(a), int(b)) for a, b in pairwise(at))[::2]

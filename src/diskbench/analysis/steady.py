@@ -16,11 +16,8 @@ ROUND_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """The verdict and its two figures, each a fraction of the mean of the rounds.
-
-    `excursion` is (max − min)/mean; `slope` is the rise (+) or fall (−) of the least-squares line
-    from the first round to the last.
-    """
+    """The verdict and its two figures, each a fraction of the mean of the rounds; `slope` is the
+    rise (+) or fall (−) of the least-squares line from the first round to the last."""
 
     steady: bool
     excursion: float
@@ -28,11 +25,8 @@ class Steady:
 
 
 def steady(values: Sequence[float]) -> Steady:
-    """Judge the n `values` y of a window of equal rounds (the harness gives it five).
-
-        excursion = (max y − min y) / mean y                                     ≤ 0.20
-        b         = Σ (x − mean x)(y − mean y) / Σ (x − mean x)²,  x = 0 … n−1
-        slope     = b · (n − 1) / mean y                                  |slope| ≤ 0.10
+    """Judge the values of a window of equal rounds, five from the harness (docs/METHOD.md, "Steady
+    state").
 
     With n = 5 the line's range is |b|·4. The rule finds drift, not noise: a stationary series whose
     coefficient of variation is 10 % passes one window in three, and a burst passes it throughout,

@@ -1,14 +1,13 @@
-"""A step as separately judged stretches, each with its promise (MR-3).
+"""A step as separately judged stretches, each with its promise (MR-3; docs/METHOD.md, "Verdict").
 
-A stretch is a phase at one level, or the whole step if it was not cut. Credit is used up in a
-stretch after a burst or a cliff, and in a step whose bucket, with what was left in it at the start
-and what flows in, lasts for less than a tenth of it. Burst or not is the nearer level: above the
-geometric mean of both promises it is a burst, and is compared with the burst's promise.
+A stretch is a phase at one level, or the whole step if it was not cut. Burst or not is the nearer
+level: above the geometric mean of both promises it is a burst, and is compared with the burst's
+promise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from diskbench.analysis.caps import NOT_CAPS
@@ -105,7 +104,12 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
     for at, level in enumerate(levels):
         # A dip that recovers shows no credit; a bucket that refilled is shown by the burst after
         # it.
-        lasts = not any(_rises_to(level, later) for later in _until_pause(levels[at:]))
+        following = [level]
+        for later in levels[at + 1 :]:
+            if later.start_s > following[-1].end_s:
+                break  # a pause, in which a bucket refills
+            following.append(later)
+        lasts = not any(_rises_to(level, later) for later in following[1:])
         cliff = falls.get(level.start_s) if lasts or level.kind != "level" else None
         if stretches and level.kind == "burst" and _rises(stretches[-1], level):
             above = False  # the bucket refilled during a pause
@@ -162,16 +166,6 @@ def _stalled(phases: StepPhases | None, start_s: float, end_s: float) -> float:
     return stalled_s / (end_s - start_s)
 
 
-def _until_pause(levels: Sequence[Phase]) -> list[Phase]:
-    """Return the levels that follow the first one without a pause, in which a bucket refills."""
-    following = list(levels[:1])
-    for level in levels[1:]:
-        if level.start_s > following[-1].end_s:
-            break
-        following.append(level)
-    return following[1:]
-
-
 def _rises_to(before: Phase, now: Phase) -> bool:
     """Whether a later level is a fifth higher."""
     pairs = ((before.iops, now.iops), (before.bytes_per_s, now.bytes_per_s))
@@ -190,10 +184,8 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
     expected = promise.expected if promise else None
     lasting = expected.lasting if expected else None
     course = measured.course
-    known = _is_empty(promise, measured.seconds) or (
-        course is not None and course.kind == "baseline"
-    )
     is_baseline = course is not None and course.kind == "baseline"
+    known = _is_empty(promise, measured.seconds) or is_baseline
     is_odd = (
         course is not None
         and measured.iops is not None
@@ -210,13 +202,9 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
             used_up = known = True
         mixed = _mixed(measured, expected, iops)
         if mixed is not None:
+            kind = "baseline" if is_baseline else None
             return Stretch(
-                kind="baseline" if is_baseline else None,
-                iops=measured.iops,
-                bytes_per_s=measured.bytes_per_s,
-                level=mixed,
-                used_up=True,
-                is_mixed=True,
+                measured.iops, measured.bytes_per_s, kind, level=mixed, used_up=True, is_mixed=True
             )
         if kind in (None, "level") and promise is not None and promise.credit:
             kind = "burst" if expected.bursts and not low else kind
@@ -258,15 +246,16 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
             return None
         mean = iops
     tightest = lasting.bounds[0].model_copy(update={"iops": mean})
-    return lasting.model_copy(
-        update={
-            "iops": mean,
-            "low_iops": mean,
-            "high_iops": mean,
-            "bytes_per_s": mean * expected.load.block_bytes,
-            "bounds": (tightest, *lasting.bounds[1:]),
-        }
+    return _at(lasting, mean, expected).model_copy(
+        update={"bounds": (tightest, *lasting.bounds[1:])}
     )
+
+
+def _at(level: ExpectedLevel, iops: float, expected: Expectation) -> ExpectedLevel:
+    """Return a level with another rate."""
+    rates = dict.fromkeys(("iops", "low_iops", "high_iops"), iops)
+    moved = iops * expected.load.block_bytes
+    return level.model_copy(update={**rates, "bytes_per_s": moved})
 
 
 def _between(measured: Phase, promise: StepPromise | None) -> ExpectedLevel | None:
@@ -282,16 +271,10 @@ def _between(measured: Phase, promise: StepPromise | None) -> ExpectedLevel | No
         return None
     for bound in level.bounds:
         near = abs(rate / bound.iops - 1) <= _NEAR_MEAN
-        if near and bound.limit != level.limited_by and bound.limit not in NOT_CAPS:
-            return level.model_copy(
-                update={
-                    "iops": bound.iops,
-                    "low_iops": bound.iops,
-                    "high_iops": bound.iops,
-                    "bytes_per_s": bound.iops * promise.expected.load.block_bytes,
-                    "limited_by": bound.limit,
-                    "bounds": tuple(b for b in level.bounds if b.iops >= bound.iops),
-                }
+        if near and bound.limit not in (level.limited_by, *NOT_CAPS):
+            above = tuple(b for b in level.bounds if b.iops >= bound.iops)
+            return _at(level, bound.iops, promise.expected).model_copy(
+                update={"limited_by": bound.limit, "bounds": above}
             )
     return None
 

@@ -1,14 +1,10 @@
-"""For how much of the time a step kept its promise, with an interval and the worst spell.
+"""For how much of the time a step kept its promise, with an interval and the worst spell
+(docs/METHOD.md, "Share of the time").
 
 Clouds promise a share of the time: nine tenths of its IOPS 99 % of the time in a year. The same is
-counted of the seconds of a long step, or of the runs of a trial or schedule:
-
-    share        seconds (or runs) at 90 % of the promise or more, of all
-    independent  n · (1 − ρ) / (1 + ρ), ρ the lag-1 correlation of being below; without a second
-                 below, n / 10 (our choice): slow seconds come in spells
-    interval     Wilson's (1927) at 95 %, with the independent seconds
-
-A share of an hour says little of a year: the interval is of the time that was measured.
+counted of the seconds of a long step, or of the runs of a trial or schedule. Without a second below
+n / 10 are independent (our choice): slow seconds come in spells. The interval is Wilson's (1927): a
+share of an hour says little of a year, it is of the time that was measured.
 """
 
 from __future__ import annotations
@@ -31,7 +27,6 @@ LEAST_S = 600
 LEAST_RUNS = 10
 _Z = 1.96
 _SPELL = 10
-_TOGETHER = 1.0
 
 
 def kept_seconds(values: Floats, promised: float) -> KeptSeconds | None:
@@ -68,7 +63,9 @@ def share_of_runs(ratios: Sequence[float], designed: float | None) -> Kept | Non
         return None
     below = np.asarray(ratios) < AT_LEAST
     kept = int(below.size - below.sum())
-    low, high = _interval(kept / below.size, min(_independent(below) * _whole(below), below.size))
+    # runs of which none is below are not spells of seconds: each counts
+    spells = _independent(below) if below.any() else below.size
+    low, high = _interval(kept / below.size, min(spells, below.size))
     return Kept(
         unit="runs",
         of=int(below.size),
@@ -78,11 +75,6 @@ def share_of_runs(ratios: Sequence[float], designed: float | None) -> Kept | Non
         worst=longest(below),
         designed=designed,
     )
-
-
-def _whole(below: NDArray[np.bool_]) -> float:
-    """Runs of which none is below are not spells of seconds: each counts."""
-    return _TOGETHER if below.any() else float(_SPELL)
 
 
 def _independent(below: NDArray[np.bool_]) -> float:

@@ -33,18 +33,10 @@ from diskbench.model.verdict import LimiterName, Trust
 
 MOSTLY = 0.5
 _PROCESSOR_CODES = frozenset(doubt.code for doubt in DOUBTS.values() if doubt.rule == "processor")
-_NO_CAP: frozenset[LimiterName] = frozenset(
-    {
-        "client",
-        "other-process",
-        "interrupts",
-        "steal",
-        "queue-depth",
-        "network",
-        "fixed-limit",
-        "unknown",
-    }
-)
+_NO_CAP: frozenset[LimiterName] = frozenset({
+    "client", "other-process", "interrupts", "steal", "queue-depth", "network", "fixed-limit",
+    "unknown",
+})  # fmt: skip
 
 
 def reasons_of(
@@ -106,7 +98,12 @@ _UNKNOWN_BLOCK = 1 << 62
 
 def headline_step(loads: Sequence[ListedStep]) -> ListedStep | None:
     """Return the step that stands for a run; of equal ones the first. None without a step."""
-    return max(loads, key=_load_weight, default=None)
+
+    def weight(load: ListedStep) -> tuple[bool, int, float]:
+        rate = load.iops if load.iops is not None else load.bytes_per_s
+        return load.is_random, -(load.block_bytes or _UNKNOWN_BLOCK), rate or 0.0
+
+    return max(loads, key=weight, default=None)
 
 
 def of_trial(headlines: Sequence[Headline]) -> Headline | None:
@@ -120,11 +117,6 @@ def of_trial(headlines: Sequence[Headline]) -> Headline | None:
     known = [headline.trust for headline in of_level if headline.trust is not None]
     is_judged = all(headline.trust is not None for headline in alike)
     return replace(middle, trust=over_runs(known) if is_judged else None)
-
-
-def _load_weight(load: ListedStep) -> tuple[bool, int, float]:
-    rate = load.iops if load.iops is not None else load.bytes_per_s
-    return load.is_random, -(load.block_bytes or _UNKNOWN_BLOCK), rate or 0.0
 
 
 _PART = 3

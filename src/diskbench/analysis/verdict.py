@@ -1,17 +1,9 @@
-"""The verdict on one step: its promise, its rate, its limit, and whether to trust it.
+"""The verdict on one step: its promise, its rate, its limit, and whether to trust it
+(docs/METHOD.md, "Verdict").
 
-    promised   the rate with the credit left at the start; the lasting rate once that is used up
-    ratio      measured / promised, in blocks a second
-    main       the stretch that the step's figure is of: the last baseline, else the longest level
-
-Credit is used up in a stretch that comes after a burst or a cliff, or where what was left of it
-lasts for less than a tenth of the step. No mean spans a cliff (MR-3): a step with a cliff is judged
-phase by phase. A rate above 1.1 times the most favourable promise is `above-promise`: it may be
-right, but nothing documents that it lasts, so it is not to be planned with.
-
-Whether the level that a figure is of stands for the step: pure.
-
-The doubts are `changed`, and `above-promise` for a burst that outlasts its bucket.
+No mean spans a cliff (MR-3): a step with a cliff is judged phase by phase. A rate above 1.1 times
+the most favourable promise is `above-promise`: it may be right, but nothing documents that it
+lasts, so it is not to be planned with.
 """
 
 from __future__ import annotations
@@ -38,23 +30,8 @@ from diskbench.analysis.stalls import STALLED as STALLED_AT
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
 from diskbench.analysis.time_share import share_of_seconds
 from diskbench.analysis.trust import MOSTLY, in_order, reasons_of, trust
+from diskbench.model import doubts
 from diskbench.model.base import sharing_names
-from diskbench.model.doubts import (
-    ABOVE_PROMISE,
-    BELOW_PROMISE,
-    BURST_ONLY,
-    CHANGED,
-    DATED,
-    DIPS,
-    MACHINE_UNKNOWN,
-    MIXED,
-    PAGE_CACHE,
-    SERVED_FROM_CACHE,
-    STALLED,
-    TOO_SHORT,
-    TWO_MODES,
-    Reason,
-)
 from diskbench.model.phase import MOST_STALLED, TwoModes
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Judged, Kept, LimiterName, Promised, Verdict, trust_words
@@ -76,7 +53,7 @@ def verdict(
     setting: Setting,
     promise: StepPromise | None = None,
     warnings: Sequence[Warning] = (),
-    reasons: Sequence[Reason] = (),
+    reasons: Sequence[doubts.Reason] = (),
 ) -> Verdict:
     """Return the verdict on a step. `warnings` are the doubts from the step's files, `reasons`
     further known doubts."""
@@ -87,9 +64,11 @@ def verdict(
     judged = tuple(_judged(stretch, setting, promise) for stretch in stretches)
     counted_stretches = [by_counters(stretch, setting) for stretch in judged]
     judged = tuple(stretch for stretch, _ in counted_stretches)
+    why = next((text for stretch in stretches if (text := impossible(stretch, setting))), "")
+    unknown = f"not known, and not in the promise: {promise.unknown if promise else ''}"
     ordered = in_order(
         (
-            *_impossible(stretches, setting),
+            *((doubts.SERVED_FROM_CACHE.reason(f"{why}: a cache served it"),) if why else ()),
             *counted_stretches[main][1],
             *reasons,
             *_stalled(measured, stretches[main]),
@@ -105,8 +84,8 @@ def verdict(
             *_regime(stretches, judged, promise, main, setting),
             *_beside_promise(stretches[main], setting, judged[main]),
             *beyond_its_credit(stretches[main], measured, promise),
-            *((DATED.reason(promise.chosen),) if promise and promise.chosen else ()),
-            *_left_out(promise),
+            *((doubts.DATED.reason(promise.chosen),) if promise and promise.chosen else ()),
+            *((doubts.MACHINE_UNKNOWN.reason(unknown),) if promise and promise.unknown else ()),
         )
     )
     result = Verdict(
@@ -144,11 +123,8 @@ def _of_stretch(judged: Judged) -> str:
     if judged.ratio is not None and judged.promised is not None:
         promised = figure_words(judged.promised.iops, judged.promised.bytes_per_s)
         beside = f", {judged.ratio:.0%} of the promised {promised}"
-    by = (
-        "limit unknown"
-        if judged.limiter.name == "unknown"
-        else f"limited by {judged.limiter.words()}"
-    )
+    is_known = judged.limiter.name != "unknown"
+    by = f"limited by {judged.limiter.words()}" if is_known else "limit unknown"
     if told := judged.limiter.confirmed():
         by += f" ({told})"
     return f"{figure_words(judged.iops, judged.bytes_per_s)}{where}{beside}, {by}"
@@ -187,38 +163,25 @@ def _regime(
     promise: StepPromise | None,
     main: int,
     setting: Setting,
-) -> list[Reason]:
+) -> list[doubts.Reason]:
     """Return a reason if only the burst or only the baseline was measured."""
-    expected = promise.expected if promise else None
-    if expected is not None and stretches[main].is_mixed:
-        return [
-            MIXED.reason(
-                f"the figure is a mean of burst and baseline: the credit lasts "
-                f"{format_duration_s(expected.lasts_s or 0.0)} at full load, then the rate falls "
-                f"to {shown_rate(expected.lasting.iops, setting)}",
-            )
-        ]
-    if expected is None or not expected.bursts or any(stretch.used_up for stretch in stretches):
+    if promise is None:
         return []
-    if judged[main].kind != "burst":
+    expected = promise.expected
+    falls = f"at full load, then the rate falls to {shown_rate(expected.lasting.iops, setting)}"
+    if stretches[main].is_mixed:
+        lasts = f"the credit lasts {format_duration_s(expected.lasts_s or 0.0)}"
+        words = f"the figure is a mean of burst and baseline: {lasts} {falls}"
+        return [doubts.MIXED.reason(words)]
+    used_up = any(stretch.used_up for stretch in stretches)
+    if not expected.bursts or used_up or judged[main].kind != "burst":
         return []
     lasts = f" for {format_duration_s(expected.lasts_s)}" if expected.lasts_s else ""
-    return [
-        BURST_ONLY.reason(
-            f"burst only: the credit allows {shown_rate(expected.begin.iops, setting)}{lasts} at "
-            f"full load, then the rate falls to {shown_rate(expected.lasting.iops, setting)}",
-        )
-    ]
+    allows = f"the credit allows {shown_rate(expected.begin.iops, setting)}{lasts}"
+    return [doubts.BURST_ONLY.reason(f"burst only: {allows} {falls}")]
 
 
-def _left_out(promise: StepPromise | None) -> Sequence[Reason]:
-    """Return a note if the promise lacks limits of the machine."""
-    if promise is None or not promise.unknown:
-        return ()
-    return (MACHINE_UNKNOWN.reason(f"not known, and not in the promise: {promise.unknown}"),)
-
-
-def _stalled(measured: Measured, main: Stretch) -> Sequence[Reason]:
+def _stalled(measured: Measured, main: Stretch) -> Sequence[doubts.Reason]:
     """Return a doubt if more than a few seconds had no I/O, or next to none."""
     course = measured.phases
     if course is None or course.stalled_s <= MOST_STALLED * course.seconds:
@@ -232,42 +195,31 @@ def _stalled(measured: Measured, main: Stretch) -> Sequence[Reason]:
     if slow_s := course.stalled_s - still_s:
         words.append(f"less than a tenth of the usual I/O in {slow_s:,.0f}")
     return (
-        STALLED.reason(
-            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}",
+        doubts.STALLED.reason(
+            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}"
         ),
     )
 
 
-def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
-    evidence = next((text for stretch in stretches if (text := impossible(stretch, setting))), "")
-    if not evidence:
-        return []
-    return [
-        SERVED_FROM_CACHE.reason(
-            f"{evidence}: a cache served it",
-        )
-    ]
-
-
 def _cached(
     stretch: Stretch, judged: Judged, setting: Setting, warnings: Sequence[Warning]
-) -> Sequence[Reason]:
+) -> Sequence[doubts.Reason]:
     """Return a doubt if the page cache set the rate and no warning says so."""
-    known = any(warning.code == PAGE_CACHE.code for warning in warnings)
-    if judged.limiter.name != "page-cache" or setting.keeps_cache or known:
+    known = any(warning.code == doubts.PAGE_CACHE.code for warning in warnings)
+    # of a medium it is said already: faster than its kind can be
+    is_said = setting.keeps_cache or known or setting.medium is not None
+    if judged.limiter.name != "page-cache" or is_said:
         return ()
-    if setting.medium is not None:
-        return ()  # said already: faster than its kind can be
     share = setting.device_share
     is_sure = bool(too_fast(stretch, setting)) or (share is not None and share < MOSTLY)
     return (
-        PAGE_CACHE.reason(
+        doubts.PAGE_CACHE.reason(
             "; ".join(judged.limiter.evidence), weight="no" if is_sure else "with care"
         ),
     )
 
 
-def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[Reason]:
+def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[doubts.Reason]:
     if judged.promised is None or judged.ratio is None:
         return []
     tokens = saved_tokens(stretch, setting)
@@ -275,9 +227,9 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
         return []  # the fall shows the empty bucket, and saved tokens explain the rest
     if tokens is not None and judged.limiter.name == tokens.limit:
         return [
-            TOO_SHORT.reason(
+            doubts.TOO_SHORT.reason(
                 f"{setting.seconds or 0:.0f} s are short: one second of saved tokens makes the "
-                f"rate {judged.ratio:.2f} times the limit",
+                f"rate {judged.ratio:.2f} times the limit"
             )
         ]
     if judged.limiter.name == "queue-depth" and judged.promised.limited_by == "latency":
@@ -285,23 +237,16 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     if is_above(stretch, setting):
         return [_above(stretch, judged, judged.promised, setting)]
     documented = _documented(stretch, judged.promised, setting)
-    is_plausible = _has_range(stretch) and (
-        judged.ratio * judged.promised.iops >= judged.promised.low_iops
-    )
-    if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW and not is_plausible:
-        return [
-            BELOW_PROMISE.reason(
-                f"{_figure(stretch, setting)} is {judged.ratio:.0%} of the {documented}, and "
-                "nothing measured explains it",
-            )
-        ]
-    if judged.limiter.name == "credit" and judged.ratio < _BELOW and not stretch.is_mixed:
-        return [
-            BELOW_PROMISE.reason(
-                f"{_figure(stretch, setting)} after the fall is {judged.ratio:.0%} of the "
-                f"{documented}",
-            )
-        ]
+    reached = judged.ratio * judged.promised.iops
+    is_plausible = _has_range(stretch) and reached >= judged.promised.low_iops
+    figure, below = _figure(stretch, setting), f"is {judged.ratio:.0%} of the {documented}"
+    if judged.ratio >= _BELOW:
+        return []
+    if judged.limiter.name in _UNEXPLAINED and not is_plausible:
+        words = f"{figure} {below}, and nothing measured explains it"
+        return [doubts.BELOW_PROMISE.reason(words)]
+    if judged.limiter.name == "credit" and not stretch.is_mixed:
+        return [doubts.BELOW_PROMISE.reason(f"{figure} after the fall {below}")]
     return []
 
 
@@ -309,31 +254,29 @@ _LONG_S = 3600.0
 """A rate that did not fall for so long is no burst that would have to be outlasted; our choice."""
 
 
-def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> Reason:
+def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> doubts.Reason:
     """The doubt of a rate above every promise. A burst is named only where it fell, and only a rate
     that may yet fall is to be measured for longer."""
     ratio = judged.ratio or 0.0
     times = f"{ratio:,.0f}" if ratio >= _TEN else f"{ratio:.3g}"
-    words = f"{_figure(stretch, setting)} is {times} times the " + _documented(
-        stretch, promised, setting
-    )
+    figure, documented = _figure(stretch, setting), _documented(stretch, promised, setting)
+    words = f"{figure} is {times} times the {documented}"
     if known := _not_of_the_device(judged, setting):
         device = device_words(stretch, setting)
         beside = f"; the device itself did {device}" if device else ""
         of_memory = judged.limiter.name in _BY_CACHE or bool(device)
-        return ABOVE_PROMISE.reason(
+        return doubts.ABOVE_PROMISE.reason(
             f"{words}: {known}{beside}", advice="do not plan with it" if of_memory else ""
         )
     if stretch.fell_from is not None or (stretch.kind == "baseline" and judged.ratio):
-        figure = _figure(stretch, setting)
         kept = words.replace(figure, f"{figure}, what it kept after its fall,", 1)
-        return ABOVE_PROMISE.without_advice(f"{kept}: cause unknown")
+        return doubts.ABOVE_PROMISE.without_advice(f"{kept}: cause unknown")
     if stretch.kind == "burst" and not stretch.used_up and ratio > _TWICE:
-        return ABOVE_PROMISE.reason(f"{words}: an undocumented burst")
+        return doubts.ABOVE_PROMISE.reason(f"{words}: an undocumented burst")
     words = f"{words}: above its promise, cause unknown"
     if judged.limiter.name == "fixed-limit" or (setting.seconds or 0.0) >= _LONG_S:
-        return ABOVE_PROMISE.without_advice(words)
-    return ABOVE_PROMISE.reason(words)
+        return doubts.ABOVE_PROMISE.without_advice(words)
+    return doubts.ABOVE_PROMISE.reason(words)
 
 
 def _not_of_the_device(judged: Judged, setting: Setting) -> str:
@@ -368,7 +311,7 @@ def _figure(stretch: Stretch, setting: Setting) -> str:
     return shown_rate(rate(stretch, setting) or 0.0, setting)
 
 
-def _unsteady(measured: Measured, setting: Setting) -> Sequence[Reason]:
+def _unsteady(measured: Measured, setting: Setting) -> Sequence[doubts.Reason]:
     """Return the doubts of a step that drifted, dipped at a period, or went between two rates."""
     course = measured.phases
     if course is None:
@@ -383,24 +326,23 @@ def _unsteady(measured: Measured, setting: Setting) -> Sequence[Reason]:
         first, last = course.drifted.first, course.drifted.last
         moved = "fell" if last < first else "rose"
         text = f"its rate {moved} slowly, from {words(first)} to {words(last)}, and kept no level"
-        return (CHANGED.reason(text, advice="measure for longer, until it keeps a level"),)
+        return (doubts.CHANGED.reason(text, advice="measure for longer, until it keeps a level"),)
     if course.dips is not None:
         dips = course.dips
         falls = f"dips from {words(dips.usual)} to {words(dips.to)}"
         falls = "does almost nothing" if dips.to < STALLED_AT * dips.usual else falls
         text = f"it {falls} every {dips.every_s:.0f} s, {dips.share:.0%} of the time"
-        return (DIPS.reason(text, weight=None if dips.share >= MOST_STALLED else "note"),)
+        return (doubts.DIPS.reason(text, weight=None if dips.share >= MOST_STALLED else "note"),)
     if course.modes is not None:
-        return (TWO_MODES.reason(two_rates(course.modes, words)),)
+        return (doubts.TWO_MODES.reason(two_rates(course.modes, words)),)
     return ()
 
 
 def two_rates(modes: TwoModes, words: Callable[[float], str], what: str = "time") -> str:
     """`it has two rates: 5,000 IOPS 63% of the time and 2,000 IOPS 37%`."""
     high, low = f"{1 - modes.low_share:.0%}", f"{modes.low_share:.0%}"
-    return (
-        f"it has two rates: {words(modes.high)} {high} of the {what} and {words(modes.low)} {low}"
-    )
+    often, seldom = f"{words(modes.high)} {high} of the {what}", f"{words(modes.low)} {low}"
+    return f"it has two rates: {often} and {seldom}"
 
 
 _NO_LEVEL = 0.5
@@ -409,32 +351,31 @@ _NO_LEVEL = 0.5
 
 def changed(
     measured: Measured, stretches: Sequence[Stretch], main: int, promise: StepPromise | None
-) -> Sequence[Reason]:
+) -> Sequence[doubts.Reason]:
     """Return a doubt if the figure's level stands for less than it seems to: the step ended at
     another level, its seconds keep to none, or it fell and rose under load without a documented
     bucket."""
     shown, last = stretches[main], stretches[-1]
     if measured.cov is None and shown.cov is not None and shown.cov >= _NO_LEVEL:
-        return (CHANGED.reason(f"its means of ten seconds vary by {shown.cov:.0%}"),)
+        return (doubts.CHANGED.reason(f"its means of ten seconds vary by {shown.cov:.0%}"),)
     if shown.kind == "baseline":
         has_bucket = promise is not None and promise.expected.bursts
         rose = any(
             _is_apart(a, b) and _of(a, b) < _of(b, a) and a.end_s == b.start_s
             for a, b in pairwise(stretches[:main])
         )
-        if has_bucket or not rose:
-            return ()
-        return (CHANGED.reason("it fell, rose and fell again"),)
+        again = doubts.CHANGED.reason("it fell, rose and fell again")
+        return () if has_bucket or not rose else (again,)
     if shown is last or last.kind == "stall" or not _is_apart(shown, last):
         return ()
     then = figure_words(last.iops, last.bytes_per_s)
     now = figure_words(shown.iops, shown.bytes_per_s)
-    return (CHANGED.reason(f"it ended at {then}, not at {now}"),)
+    return (doubts.CHANGED.reason(f"it ended at {then}, not at {now}"),)
 
 
 def beyond_its_credit(
     stretch: Stretch, measured: Measured, promise: StepPromise | None
-) -> Sequence[Reason]:
+) -> Sequence[doubts.Reason]:
     """Return a doubt if a burst went on for longer than its bucket can bear it, from full."""
     expected = promise.expected if promise is not None else None
     if expected is None or stretch.kind != "burst" or not expected.bursts or stretch.used_up:
@@ -447,12 +388,8 @@ def beyond_its_credit(
     iops = stretch.iops if stretch.iops is not None else (stretch.bytes_per_s or 0.0) / block
     if lasts_s is None or seconds <= ABOVE * lasts_s or iops < _BELOW * expected.begin.iops:
         return ()
-    return (
-        ABOVE_PROMISE.reason(
-            f"the burst lasted {format_duration_s(seconds)}; its credit lasts "
-            f"{format_duration_s(lasts_s)}"
-        ),
-    )
+    lasted, lasts = format_duration_s(seconds), format_duration_s(lasts_s)
+    return (doubts.ABOVE_PROMISE.reason(f"the burst lasted {lasted}; its credit lasts {lasts}"),)
 
 
 def figure_words(iops: float | None, bytes_per_s: float | None) -> str:

@@ -16,20 +16,10 @@ from typing import Any
 
 from pydantic import Field
 
+from diskbench.catalog import yaml_loader
 from diskbench.catalog.machine_book import MachineBook, machine_book
 from diskbench.catalog.price_book import PriceBook, price_book
 from diskbench.catalog.sourced_figures import ProviderFile
-from diskbench.catalog.yaml_loader import (
-    MACHINES,
-    PRICES,
-    Overlay,
-    catalogues,
-    digest_of,
-    merged,
-    parse_book,
-    shipped,
-    shipped_book,
-)
 from diskbench.errors import UnknownName
 
 
@@ -62,19 +52,18 @@ class Books:
     file's rules; `check` reads all files that have an overlay.
     """
 
-    overlays: tuple[Overlay, ...] = ()
+    overlays: tuple[yaml_loader.Overlay, ...] = ()
 
     @functools.cached_property
     def digest(self) -> str | None:
         """Return the digest of the overlays for plans; None for the shipped catalogue."""
-        return digest_of(self.overlays)
+        return yaml_loader.digest_of(self.overlays)
 
     def of(self, cloud: str) -> ProviderBook:
         """Return the machines and prices of a provider; empty if it lists none."""
-        book = self._known.get(cloud)
-        if book is None:
-            book = self._known[cloud] = self._read(cloud)
-        return book
+        if cloud not in self._known:
+            self._known[cloud] = self._read(cloud)
+        return self._known[cloud]
 
     def check(self) -> None:
         """Read every file with its overlay. Raises InvalidValue naming the file and every fault."""
@@ -91,16 +80,20 @@ class Books:
         machines, home = machine_book(cloud), price_book(cloud)
         limits: dict[str, Any] = {}  # of machines: the same in each region, the last answer counts
         for overlay in overlays:
-            limits = merged(limits, overlay.patches.get(MACHINES, {}))
-        if limits and (text := shipped(cloud, MACHINES)) is not None:
-            machines = parse_book(MachineBook, text, where=f"{cloud}/{MACHINES}", patch=limits)
-        prices, text = home, shipped(cloud, PRICES)
+            limits = yaml_loader.merged(limits, overlay.patches.get(yaml_loader.MACHINES, {}))
+        if limits and (text := yaml_loader.shipped(cloud, yaml_loader.MACHINES)) is not None:
+            machines = yaml_loader.parse_book(
+                MachineBook, text, where=f"{cloud}/{yaml_loader.MACHINES}", patch=limits
+            )
+        prices, text = home, yaml_loader.shipped(cloud, yaml_loader.PRICES)
         regional = {region: home.of_region(region) for region in home.regions}
         for overlay in overlays:
-            patch = overlay.patches.get(PRICES)
+            patch = overlay.patches.get(yaml_loader.PRICES)
             if not patch or text is None:
                 continue
-            patched = parse_book(PriceBook, text, where=f"{cloud}/{PRICES}", patch=patch)
+            patched = yaml_loader.parse_book(
+                PriceBook, text, where=f"{cloud}/{yaml_loader.PRICES}", patch=patch
+            )
             if overlay.region == home.region:
                 prices = patched
             else:
@@ -136,13 +129,13 @@ def check_region(cloud: str, region: str) -> None:
 
 def regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that the catalogue of `cloud` lists; none without such a list."""
-    book = shipped_book(RegionBook, cloud)
+    book = yaml_loader.shipped_book(RegionBook, cloud)
     return () if book is None else book.regions
 
 
 def areas() -> frozenset[str]:
     """Return the words for several regions that the catalogues have."""
-    books = (shipped_book(RegionBook, cloud) for cloud in catalogues())
+    books = (yaml_loader.shipped_book(RegionBook, cloud) for cloud in yaml_loader.catalogues())
     return frozenset(area for book in books if book for area in book.areas)
 
 
@@ -150,7 +143,7 @@ def regions_in(cloud: str, place: str) -> tuple[str, ...]:
     """Return the regions of `cloud` that a place means: one by its name, or those of an area
     (`europe`); none where it has none there."""
     place = place.replace(" ", "").lower()
-    book = shipped_book(RegionBook, cloud)
+    book = yaml_loader.shipped_book(RegionBook, cloud)
     if book is None:
         return ()
     begins = book.areas.get(place, ())
@@ -159,5 +152,5 @@ def regions_in(cloud: str, place: str) -> tuple[str, ...]:
 
 def opt_in_regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that an account must enable first."""
-    book = shipped_book(RegionBook, cloud)
+    book = yaml_loader.shipped_book(RegionBook, cloud)
     return () if book is None else book.opt_in

@@ -94,9 +94,8 @@ def cut_at(accounting: IoAccounting, cut_bytes: int) -> IoAccounting:
     than a part counts parts by their bytes."""
     if accounting.max_io_bytes is None:
         return replace(accounting, max_io_bytes=cut_bytes)
-    if accounting.max_io_bytes <= cut_bytes:
-        return accounting
-    return replace(accounting, parts_from_bytes=cut_bytes)
+    is_larger = accounting.max_io_bytes > cut_bytes
+    return replace(accounting, parts_from_bytes=cut_bytes) if is_larger else accounting
 
 
 def capacity(allowance: Allowance) -> float:
@@ -145,10 +144,6 @@ def of_duration(baseline: float, burst: float | None, seconds: float) -> Allowan
 
 def scaled(allowance: Allowance, *, count: int = 1, time_scale: float = 1.0) -> Allowance:
     """Return the joint allowance of `count` equal disks; `time_scale` divides only the capacity."""
-    return Allowance(
-        allowance.baseline * count,
-        None if allowance.burst is None else allowance.burst * count,
-        None if allowance.capacity is None else allowance.capacity * count / time_scale,
-        None if allowance.least is None else allowance.least * count,
-        None if allowance.most is None else allowance.most * count,
-    )
+    of_all = {name: value and value * count for name, value in vars(allowance).items()}
+    held = of_all["capacity"]
+    return Allowance(**{**of_all, "capacity": held and held / time_scale})

@@ -27,13 +27,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from diskbench.catalog import sourced_figures
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
-from diskbench.catalog.sourced_figures import (
-    HourlyPrice,
-    ProviderFile,
-    SourcedFigure,
-    SourcedNumber,
-)
 from diskbench.catalog.yaml_loader import CHARGES, shipped_book
 from diskbench.errors import UserError
 from diskbench.model.base import Frozen
@@ -52,7 +47,7 @@ class Work(Frozen):
     seconds: float = Field(ge=0)
 
 
-class Counting(SourcedFigure):
+class Counting(sourced_figures.SourcedFigure):
     """How requests become transactions. `unit_kib` None: each request is one, of any size."""
 
     unit_kib: int | None = None
@@ -76,7 +71,7 @@ class Counting(SourcedFigure):
         return min(transactions, float(self.hourly_cap * max(hours, 1) * disks))
 
 
-class Transactions(SourcedFigure):
+class Transactions(sourced_figures.SourcedFigure):
     """The charge of a disk type: `usd` for each `per` transactions; `tiers` have their own
     counting rules."""
 
@@ -94,13 +89,13 @@ class Transactions(SourcedFigure):
         return transactions / self.per * self.usd
 
 
-class SnapshotPrice(SourcedFigure):
+class SnapshotPrice(sourced_figures.SourcedFigure):
     """The price of the data in a snapshot, a month and GiB."""
 
     per_gib_month: float
 
 
-class Charges(ProviderFile):
+class Charges(sourced_figures.ProviderFile):
     """One provider's file; prices are those of `region`. A `…_minimum` are the seconds that are
     billed at least; `fast_restore` is a snapshot, in a zone, from which disks are loaded before
     they are used."""
@@ -109,11 +104,11 @@ class Charges(ProviderFile):
     kind = "list of charges"
 
     region: str
-    address: HourlyPrice | None = None
-    machine_minimum: SourcedNumber | None = None
-    disk_minimum: SourcedNumber | None = None
+    address: sourced_figures.HourlyPrice | None = None
+    machine_minimum: sourced_figures.SourcedNumber | None = None
+    disk_minimum: sourced_figures.SourcedNumber | None = None
     snapshot: SnapshotPrice | None = None
-    fast_restore: HourlyPrice | None = None
+    fast_restore: sourced_figures.HourlyPrice | None = None
     transactions: dict[str, Transactions] = Field(default_factory=dict)
 
 
@@ -134,12 +129,9 @@ def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
     if ours is None or charge is None:
         return None
     limited = disk_limits(cloud, disk)
-    source = ours.sources[charge.source]
-    return Charge(
-        counting=charge.counted_as(limited.tier if limited else None),
-        price=charge if region == ours.region else None,
-        source=source.words(),
-    )
+    counting = charge.counted_as(limited.tier if limited else None)
+    price, source = charge if region == ours.region else None, ours.sources[charge.source]
+    return Charge(counting, price, source.words())
 
 
 def expected_work(
@@ -153,21 +145,16 @@ def expected_work(
     one of the sizes, at most `requests_per_s`; no requests if the disk's limits are unknown."""
     disk_limits_ = disk_limits(cloud, disk)
     charged = charge_of(cloud, disk, None)
-    works = [
-        Work(
-            requests=min(rate * disk.count, requests_per_s or float("inf")) * seconds,
-            request_bytes=size,
-            seconds=seconds,
-        )
-        for size in request_sizes
-        if disk_limits_ is not None and (rate := _most_per_s(disk_limits_, size)) is not None
-    ]
-    units = charged.counting.units if charged else (lambda _: 1)
-    return max(
-        works,
-        key=lambda work: work.requests * units(work.request_bytes),
-        default=Work(requests=0, request_bytes=0, seconds=seconds),
-    )
+    works, units = list[Work](), charged.counting.units if charged else (lambda _: 1)
+    for size in request_sizes:
+        if disk_limits_ is None:
+            break
+        rates = [_pool_per_s(pool, disk_limits_, size) for pool in disk_limits_.pools]
+        if (rate := max(filter(None, rates), default=None)) is not None:
+            requests = min(rate * disk.count, requests_per_s or math.inf) * seconds
+            works.append(Work(requests=requests, request_bytes=size, seconds=seconds))
+    nothing = Work(requests=0, request_bytes=0, seconds=seconds)
+    return max(works, key=lambda w: w.requests * units(w.request_bytes), default=nothing)
 
 
 def done_work(rows: Iterable[Measurement]) -> tuple[Work, ...]:
@@ -195,19 +182,8 @@ def disk_limits(cloud: str, disk: DiskSpec) -> DiskLimits | None:
         return None
 
 
-def _most_per_s(disk: DiskLimits, request_bytes: int) -> float | None:
-    rates = [
-        rate for pool in disk.pools if (rate := _pool_per_s(pool, disk, request_bytes)) is not None
-    ]
-    return max(rates, default=None)
-
-
 def _pool_per_s(pool: SharedLimits, disk: DiskLimits, request_bytes: int) -> float | None:
-    rule = disk.accounting
-    operations, size = rule.ios(request_bytes), rule.bytes(request_bytes)
-    sides = []
-    if pool.iops is not None:
-        sides.append(pool.iops.ceiling / operations)
-    if pool.bytes_per_s is not None and size:
-        sides.append(pool.bytes_per_s.ceiling / size)
+    operations, size = disk.accounting.ios(request_bytes), disk.accounting.bytes(request_bytes)
+    sides = [pool.iops.ceiling / operations] if pool.iops else []
+    sides += [pool.bytes_per_s.ceiling / size] if pool.bytes_per_s and size else []
     return min(sides, default=None)

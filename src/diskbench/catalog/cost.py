@@ -171,13 +171,11 @@ def cost_of_lease(
     seconds = age_s(lease, now)
     if rental is not None:
         return cost_of(rental, seconds, done_work(rows))
-    usd = None if lease.hourly_usd is None else lease.hourly_usd * seconds / HOUR_S
+    hourly = lease.hourly_usd
+    usd = None if hourly is None else hourly * seconds / HOUR_S
+    unknown = () if usd is not None else ("machine and disks",)
     return CellCost(
-        seconds=seconds,
-        hourly_usd=lease.hourly_usd,
-        known_usd=usd or 0.0,
-        total_usd=usd,
-        unknown=() if usd is not None else ("machine and disks",),
+        seconds=seconds, hourly_usd=hourly, known_usd=usd or 0.0, total_usd=usd, unknown=unknown
     )
 
 
@@ -186,10 +184,8 @@ def spent_usd(
 ) -> float:
     """Return the cost of a lease so far in USD, its hourly price × age, without transactions. One
     without a price counts with the assumed price, else with 0."""
-    hourly = lease.hourly_usd
-    if hourly is None:
-        hourly = assume_price_usd_per_hour or 0.0
-    return hourly * age_s(lease, now) / HOUR_S
+    hourly = assume_price_usd_per_hour if lease.hourly_usd is None else lease.hourly_usd
+    return (hourly or 0.0) * age_s(lease, now) / HOUR_S
 
 
 def age_s(lease: LeaseLike, now: datetime) -> float:
@@ -229,12 +225,17 @@ def priced_region(cloud: str) -> str | None:
 
 def machine_part(books: Books, cloud: str, machine_type: str, region: str) -> PricePart:
     """Return the on-demand price of a machine; a spot machine costs at most that."""
-    charges = shipped_book(Charges, cloud)
+    charges, book = shipped_book(Charges, cloud), books.of(cloud)
+    prices, entry = book.prices_in(region), book.machines.types.get(machine_type)
+    # The source of its price, else that of the machine: `infracost …/x.golden (2024-07-01)`.
+    source = book.machines.sources[entry.source].words() if entry else ""
+    if priced := prices.machine_price(machine_type):
+        source = prices.sources[priced[1]].words()
     return PricePart(
         name=f"machine {machine_type}",
-        hourly_usd=books.of(cloud).prices_in(region).machine_hourly_usd(machine_type, region),
+        hourly_usd=prices.machine_hourly_usd(machine_type, region),
         minimum_s=_seconds(charges.machine_minimum if charges else None),
-        source=_machine_source(books, cloud, machine_type, region),
+        source=source,
     )
 
 
@@ -252,55 +253,44 @@ def disk_part(
 
     `tier` is a performance tier that is paid for instead of the size's own.
     """
-    charges = shipped_book(Charges, cloud)
+    charges, prices = shipped_book(Charges, cloud), books.of(cloud).prices_in(region)
+    price = prices.disks.get(disk.type)
     hourly_usd = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     count = f"{disk.count} × " if disk.count > 1 else ""
     return PricePart(
         name=f"{what} {count}{disk.type or 'of any type'} of {disk.size_gib} GiB",
         hourly_usd=None if hourly_usd is None else hourly_usd * disk.count,
         minimum_s=_seconds(charges.disk_minimum if charges else None),
-        source=_disk_source(books, cloud, disk.type, region),
+        source=prices.sources[price.source].words() if price else "",
     )
 
 
 def snapshot_part(cloud: str, size_gib: int, region: str) -> PricePart:
     """Return the price of a snapshot of a full disk, while it is kept."""
-    name, charges = f"snapshot of {size_gib} GiB", shipped_book(Charges, cloud)
+    part, charges = f"snapshot of {size_gib} GiB", shipped_book(Charges, cloud)
     if charges is None or charges.snapshot is None or charges.region != region:
-        return PricePart(name=name, hourly_usd=None)
-    price = charges.snapshot
-    source = charges.sources[price.source].words()
-    return PricePart(
-        name=name, hourly_usd=price.per_gib_month * size_gib / MONTH_HOURS, source=source
-    )
+        return PricePart(name=part, hourly_usd=None)
+    usd = charges.snapshot.per_gib_month * size_gib / MONTH_HOURS
+    source = charges.sources[charges.snapshot.source].words()
+    return PricePart(name=part, hourly_usd=usd, source=source)
 
 
 def restore_part(cloud: str, region: str) -> PricePart:
     """Return the price of the fast restore of one snapshot in one zone."""
-    name, charges = "fast restore of the snapshot", shipped_book(Charges, cloud)
-    if charges is None or charges.fast_restore is None or charges.region != region:
-        return PricePart(name=name, hourly_usd=None)
-    price = charges.fast_restore
-    source = charges.sources[price.source].words()
-    return PricePart(
-        name=name, hourly_usd=price.usd_per_hour, minimum_s=price.minimum_s, source=source
-    )
+    part, charges = "fast restore of the snapshot", shipped_book(Charges, cloud)
+    if charges is None or (price := charges.fast_restore) is None or charges.region != region:
+        return PricePart(name=part, hourly_usd=None)
+    source, least_s = charges.sources[price.source].words(), price.minimum_s
+    return PricePart(name=part, hourly_usd=price.usd_per_hour, minimum_s=least_s, source=source)
 
 
 def address_part(books: Books, cloud: str, region: str) -> PricePart:
     """Return the price of a public address that a running machine uses."""
-    charges, prices = shipped_book(Charges, cloud), books.of(cloud).prices_in(region)
-    if prices.region == region and prices.address is not None:
-        address, source = prices.address, prices.sources[prices.address.source]
-    elif (
-        charges is not None
-        and charges.address is not None
-        and (charges.address.everywhere or charges.region == region)
-    ):
-        address, source = charges.address, charges.sources[charges.address.source]
-    else:
-        return PricePart(name="public address", hourly_usd=None)
-    return PricePart(name="public address", hourly_usd=address.usd_per_hour, source=source.words())
+    for book in (books.of(cloud).prices_in(region), shipped_book(Charges, cloud)):
+        if book and (price := book.address) and (price.everywhere or book.region == region):
+            source = book.sources[price.source].words()
+            return PricePart(name="public address", hourly_usd=price.usd_per_hour, source=source)
+    return PricePart(name="public address", hourly_usd=None)
 
 
 def sum_usd(parts: Iterable[PricePart]) -> float | None:
@@ -317,6 +307,7 @@ def disk_hourly_usd(
 
     Throughput is in the unit in which the type is sold, as in all of the catalogue.
     """
+    limits = disk_limits(cloud, disk)
     return (
         books.of(cloud)
         .prices_in(region)
@@ -326,26 +317,9 @@ def disk_hourly_usd(
             region,
             iops=disk.iops,
             throughput=disk.throughput_mib_per_s,
-            tier=tier or (limits.tier if (limits := disk_limits(cloud, disk)) else None),
+            tier=tier or (limits.tier if limits else None),
         )
     )
-
-
-def _machine_source(books: Books, cloud: str, machine_type: str, region: str) -> str:
-    """Return the source of the machine's price, else that of the machine:
-    `infracost …/x.golden (2024-07-01)`."""
-    book = books.of(cloud)
-    prices = book.prices_in(region)
-    if priced := prices.machine_price(machine_type):
-        return prices.sources[priced[1]].words()
-    entry = book.machines.types.get(machine_type)
-    return book.machines.sources[entry.source].words() if entry else ""
-
-
-def _disk_source(books: Books, cloud: str, disk_type: str, region: str) -> str:
-    prices = books.of(cloud).prices_in(region)
-    price = prices.disks.get(disk_type)
-    return prices.sources[price.source].words() if price else ""
 
 
 def _seconds(minimum: SourcedNumber | None) -> float:
@@ -368,11 +342,9 @@ def disk_price(
     """Return the price of one disk of a spec; None for figures that are not known."""
     path = path_of(limits) if limits else Path(())
     small, large = expect_on(path, _SMALL), expect_on(path, _LARGE)
-    work = []
-    if small is not None:
-        seconds = MONTH_HOURS * HOUR_S
-        requests = small.lasting.iops * seconds
-        work = [Work(requests=requests, request_bytes=_SMALL.block_bytes, seconds=seconds)]
+    seconds = MONTH_HOURS * HOUR_S
+    requests = small.lasting.iops * seconds if small else 0.0
+    work = [Work(requests=requests, request_bytes=_SMALL.block_bytes, seconds=seconds)]
     one = disk.model_copy(update={"count": 1})
     storage, transactions = monthly(books, cloud, one, region, work, tier=tier)
     total = None if storage is None or transactions is None else storage + transactions

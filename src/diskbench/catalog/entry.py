@@ -12,25 +12,8 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from diskbench.catalog.sourced_figures import (
-    Accounting,
-    BurstTime,
-    LatencyFigure,
-    OnDemandBurst,
-    Place,
-    ProviderFile,
-    Quantity,
-    RatioLimit,
-    Size,
-    SourcedFigure,
-    Tiers,
-    TimeShare,
-)
-from diskbench.catalog.yaml_loader import (
-    LIMITS,
-    catalogues,
-    shipped_book,
-)
+from diskbench.catalog import sourced_figures
+from diskbench.catalog.yaml_loader import LIMITS, catalogues, shipped_book
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.plugins import working
@@ -38,15 +21,15 @@ from diskbench.plugins import working
 _DAY = r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"
 
 
-class EarlierLimits(SourcedFigure):
+class EarlierLimits(sourced_figures.SourcedFigure):
     """Figures that a type had up to and including the day `until`, where they differ from today's;
     `without` names figures that it did not have. `source` gives both dates and figures."""
 
     until: str = Field(pattern=_DAY)
-    iops: Quantity | None = None
-    iops_burst: Quantity | None = None
-    throughput: Quantity | None = None
-    throughput_burst: Quantity | None = None
+    iops: sourced_figures.Quantity | None = None
+    iops_burst: sourced_figures.Quantity | None = None
+    throughput: sourced_figures.Quantity | None = None
+    throughput_burst: sourced_figures.Quantity | None = None
     without: tuple[Literal["tier_burst", "iops_burst", "throughput_burst", "on_demand"], ...] = ()
 
     def changed(self) -> dict[str, Any]:
@@ -69,31 +52,31 @@ class DiskEntry(Frozen):
     names: tuple[str, ...] = ()
     since: str | None = Field(default=None, alias="from", pattern=_DAY)
     earlier: tuple[EarlierLimits, ...] = ()
-    place: Place = "network"
+    place: sourced_figures.Place = "network"
     source: str | None = None
     unknown: str | None = None
-    size_gib: Size | None = None
+    size_gib: sourced_figures.Size | None = None
     apart: bool = False
-    iops: Quantity | None = None
-    write_iops: Quantity | None = None
-    iops_ratio: RatioLimit | None = None
-    iops_burst: Quantity | None = None
-    throughput: Quantity | None = None
-    write_throughput: Quantity | None = None
-    throughput_ratio: RatioLimit | None = None
-    throughput_burst: Quantity | None = None
-    tiers: Tiers | None = None
-    tier_burst: BurstTime | None = None
-    on_demand: OnDemandBurst | None = None
-    time_share: TimeShare | None = None
+    iops: sourced_figures.Quantity | None = None
+    write_iops: sourced_figures.Quantity | None = None
+    iops_ratio: sourced_figures.RatioLimit | None = None
+    iops_burst: sourced_figures.Quantity | None = None
+    throughput: sourced_figures.Quantity | None = None
+    write_throughput: sourced_figures.Quantity | None = None
+    throughput_ratio: sourced_figures.RatioLimit | None = None
+    throughput_burst: sourced_figures.Quantity | None = None
+    tiers: sourced_figures.Tiers | None = None
+    tier_burst: sourced_figures.BurstTime | None = None
+    on_demand: sourced_figures.OnDemandBurst | None = None
+    time_share: sourced_figures.TimeShare | None = None
     until: str | None = None
-    accounting: Accounting | None = None
-    latency: LatencyFigure | None = None
-    write_latency: LatencyFigure | None = None
+    accounting: sourced_figures.Accounting | None = None
+    latency: sourced_figures.LatencyFigure | None = None
+    write_latency: sourced_figures.LatencyFigure | None = None
 
     def sources(self) -> tuple[str, ...]:
         """The keys of all sources that this type refers to, sorted."""
-        named = {v.source for _, v in self if isinstance(v, SourcedFigure)}
+        named = {v.source for _, v in self if isinstance(v, sourced_figures.SourcedFigure)}
         return tuple(sorted(named | ({self.source} if self.source else set())))
 
     def versions(self, day: str | None = None) -> tuple[DiskEntry, ...]:
@@ -105,10 +88,8 @@ class DiskEntry(Frozen):
             return (self, *past)
         if self.since is None or day >= self.since:
             return (self,)
-        held = [version for version in self.earlier if day <= version.until]
-        if held:
-            return (self._as_of(held[0]),)
-        return (self, *past[:1])
+        held = next((version for version in self.earlier if day <= version.until), None)
+        return (self._as_of(held),) if held else (self, *past[:1])
 
     def _as_of(self, before: EarlierLimits) -> DiskEntry:
         changed = {**before.changed(), "source": before.source, "until": before.until}
@@ -150,7 +131,7 @@ class Part(Frozen):
         return self
 
 
-class Catalogue(ProviderFile):
+class Catalogue(sourced_figures.ProviderFile):
     """One provider's file. `accounting` is its rule for counting the requests of every disk, if it
     has one; `host_cache` is None if machines do not cache disks. `parts` are further entries by
     kind and name; `note` is printed above them in a table."""
@@ -160,22 +141,19 @@ class Catalogue(ProviderFile):
 
     note: str = ""
     host_cache: HostCache | None = None
-    accounting: Accounting | None = None
+    accounting: sourced_figures.Accounting | None = None
     disks: dict[str, DiskEntry] = Field(default_factory=dict)
     parts: dict[str, dict[str, Part]] = Field(default_factory=dict)
 
     def named(self, typed: str) -> str:
         """Return the disk type that was typed in another case or by another name (`Premium SSD`);
         the text itself if it is none."""
-        wanted = typed.casefold()
-        return next(
-            (
-                name
-                for name, entry in self.disks.items()
-                if wanted in (name.casefold(), *(other.casefold() for other in entry.names))
-            ),
-            typed,
-        )
+        called = {
+            other.casefold(): name
+            for name, entry in reversed(self.disks.items())
+            for other in (name, *entry.names)
+        }
+        return called.get(typed.casefold(), typed)
 
     def disk(self, disk_type: str) -> DiskEntry:
         """Return a disk type by its name. Raises UnknownName."""

@@ -26,32 +26,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.books import Books
-from diskbench.catalog.lookup import DiskLimits, limits
-from diskbench.catalog.machine import MachineLimits, machine_of
-from diskbench.catalog.path import (
-    Cache,
-    Case,
-    Path,
-    disk_gates,
-    tightest,
-    without_cache,
-)
-from diskbench.model.expectation import (
-    LIMIT_WORDS,
-    Bound,
-    Expectation,
-    ExpectedLevel,
-    LimitName,
-    Load,
-)
+from diskbench.catalog.lookup import DiskLimits
+from diskbench.catalog.machine import MachineLimits
+from diskbench.catalog.path import Cache, Case, Path, disk_gates, tightest, without_cache
+from diskbench.model import expectation
+from diskbench.model.expectation import Bound, Expectation, ExpectedLevel, LimitName, Load
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 _CASES: tuple[Case, ...] = ("least", "assumed", "best")
-_NOT_CAPS = frozenset({"latency", "offered"})
 _NO_LIMIT = MachineLimits("")
 
 
@@ -126,15 +111,12 @@ def _others(bounds: dict[Case, tuple[Bound, ...]]) -> tuple[Bound, ...]:
     """Return the tightest cap of the least and the best case, where the assumed case has no bound
     of its limit at its rate."""
     known = {(bound.limit, bound.iops) for bound in bounds["assumed"]}
-    others = []
+    others: dict[tuple[LimitName, float], Bound] = {}
     for case in ("least", "best"):
-        tightest_cap = next((b for b in bounds[case] if b.limit not in _NOT_CAPS), None)
-        if tightest_cap is None or tightest_cap.is_range:
-            continue
-        if (tightest_cap.limit, tightest_cap.iops) not in known:
-            others.append(tightest_cap)
-            known.add((tightest_cap.limit, tightest_cap.iops))
-    return tuple(others)
+        cap = next((b for b in bounds[case] if b.limit not in expectation.NOT_CAPS), None)
+        if cap and not cap.is_range and (cap.limit, cap.iops) not in known:
+            others.setdefault((cap.limit, cap.iops), cap)
+    return tuple(others.values())
 
 
 @dataclass(frozen=True)
@@ -218,9 +200,9 @@ def simulate(
             until = [seconds, blocks / rate if rate else math.inf]
             until += [b / d for b, d in zip(balances, drains, strict=True) if b > 0 and d > 0]
             length = min(until)
-            size = stage.load.block_bytes if stage.load else 0
+            moved = rate * stage.load.block_bytes if stage.load else 0.0
             limit = bounds[0].limit if bounds else None
-            legs.append(Leg(number, at, length, rate, rate * size, limit))
+            legs.append(Leg(number, at, length, rate, moved, limit))
             if math.isinf(length):
                 break
             moving = () if stage.credit_is_held else zip(path.gates, costs, strict=True)
@@ -239,47 +221,27 @@ def simulate(
 
 def _drains(path: Path, costs: Sequence[float], rate: float) -> list[float]:
     """What each bucket loses a second; nothing where it loses only what rounding makes of it."""
-    drains = []
-    for gate, cost in zip(path.gates, costs, strict=True):
-        drain = rate * cost - gate.allowance.baseline
-        drains.append(drain if drain > gate.allowance.baseline * 1e-9 else 0.0)
-    return drains
+    bases = [gate.allowance.baseline for gate in path.gates]
+    drains = [(rate * cost - base, base) for cost, base in zip(costs, bases, strict=True)]
+    return [drain if drain > base * 1e-9 else 0.0 for drain, base in drains]
 
 
-def course_frame(
-    books: Books,
-    provider: str,
-    disk: str,
-    size_gib: float,
-    load: Load,
-    *,
-    seconds: float,
-    iops: float | None = None,
-    throughput: float | None = None,
-    instance_type: str | None = None,
-    credit: float = 1.0,
-    time_scale: float = 1.0,
-) -> pl.DataFrame:
+def course_frame(path: Path, load: Load, *, seconds: float, credit: float) -> pl.DataFrame:
     """Return one row per stretch of time with a constant rate; docs/api.md lists the columns.
-
-    `credit` is the initial fill of the buckets (1 is full). Raises UnknownName, InvalidValue.
-    """
+    `credit` is the initial fill of the buckets (1 is full)."""
     import polars as pl
 
-    machine = machine_of(books, provider, instance_type, disk)
-    disk_limits = limits(provider, disk, size_gib, iops, throughput)
-    path = path_of(disk_limits, machine, time_scale=time_scale)
     held = [balance * credit for balance in path.full()]
-    course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
+    legs = simulate(path, [Stage(load, seconds=seconds)], credit=held).legs
     rows = [
         (
             leg.start_s,
             min(leg.start_s + leg.seconds, seconds),
             leg.iops,
             leg.bytes_per_s,
-            LIMIT_WORDS[leg.limited_by] if leg.limited_by else None,
+            leg.limited_by and expectation.LIMIT_WORDS[leg.limited_by],
         )
-        for leg in course.legs
+        for leg in legs
         if not math.isinf(leg.iops)
     ]
     numbers = dict.fromkeys(("start_s", "end_s", "iops", "bytes_per_s"), pl.Float64)

@@ -31,16 +31,12 @@ class Fidelity(Frozen):
 
     def words(self) -> str:
         """What the fidelity table says of this figure, in one sentence."""
-        if self.alike is None:
-            not_run = f"{self.tool} itself was not run on the same disk as our profile"
-        elif self.alike:
-            not_run = f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave"
-        else:
-            not_run = (
-                f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave, so "
-                "a difference of that size is not evidence of different disks"
-            )
-        return f"{not_run}{f': {self.why}' if self.why else ''} (docs/evidence/fidelity.md)"
+        found = f"{self.tool} itself was not run on the same disk as our profile"
+        if self.ratio is not None:
+            found = f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave"
+        if self.alike is False:
+            found += ", so a difference of that size is not evidence of different disks"
+        return f"{found}{f': {self.why}' if self.why else ''} (docs/evidence/fidelity.md)"
 
 
 @functools.cache

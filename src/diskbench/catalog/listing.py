@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from diskbench.catalog.charges import Charges
 from diskbench.catalog.entry import DiskEntry, Part, catalogue, clouds, known_catalogue
 from diskbench.catalog.machine_book import MachineBook, MachineEntry
 from diskbench.catalog.price_book import PriceBook
-from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure
+from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure, Tiers
 from diskbench.catalog.yaml_loader import catalogues, shipped_book
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
@@ -46,6 +46,11 @@ class CatalogItem:
     title: str
     lines: tuple[ListingLine, ...]
     tiers: frozenset[str] = frozenset()
+
+    def of_tier(self, tier: str) -> CatalogItem:
+        """The disk type without the lines of its other tiers."""
+        lines = tuple(line for line in self.lines if line.name not in self.tiers - {tier})
+        return replace(self, lines=lines)
 
 
 class MachineRow(Frozen):
@@ -94,17 +99,13 @@ def _listed(
     cloud: str, name: str, entry: MachineEntry, book: MachineBook, prices: PriceBook
 ) -> MachineRow:
     priced = prices.machine_price(name)
+    same = ("vcpus", "memory_gib", "iops", "mb_per_s", "cached_iops", "cached_mb_per_s")
     return MachineRow(
+        **{field: getattr(entry, field) for field in same},
         cloud=cloud,
         type=name,
-        vcpus=entry.vcpus,
-        memory_gib=entry.memory_gib,
-        iops=entry.iops,
-        mb_per_s=entry.mb_per_s,
         max_iops=entry.burst_iops,
         max_mb_per_s=entry.burst_mb_per_s,
-        cached_iops=entry.cached_iops,
-        cached_mb_per_s=entry.cached_mb_per_s,
         usd_per_hour=priced[0] if priced else None,
         source=book.sources[entry.source].words(),
         price_source=prices.sources[priced[1]].words() if priced else "",
@@ -120,8 +121,7 @@ def _of_series(cloud: str, book: MachineBook, prices: PriceBook) -> Iterator[Mac
             continue
         caps, sources = {}, [series.source]
         for disk, fit in series.disks.items():
-            cap = fit.cap(vcpus) if vcpus else None
-            if cap is not None:
+            if vcpus and (cap := fit.cap(vcpus)) is not None:
                 rates = (cap.read_iops, cap.write_iops, cap.read_mib_per_s, cap.write_mib_per_s)
                 caps[disk] = rates
                 sources.append(fit.source)
@@ -139,16 +139,12 @@ def _of_series(cloud: str, book: MachineBook, prices: PriceBook) -> Iterator[Mac
 def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
     """Return every item of a name, of all providers: a disk type, one of its tiers, a part of its
     title, a machine, another part. Raises InvalidValue with similar names."""
-    items = list(_things(books))
-    matches = [item for item in items if item.name.lower() == name.lower()]
+    items, tier = list(_things(books)), name.upper()
+    disks = [item for item in items if item.kind == "disk type"]
     matches = (
-        matches
-        or _of_tier(items, name.upper())
-        or [
-            item
-            for item in items
-            if item.kind == "disk type" and name.lower() in item.title.lower()
-        ]
+        [item for item in items if item.name.lower() == name.lower()]
+        or [item.of_tier(tier) for item in items if tier in item.tiers]
+        or [item for item in disks if name.lower() in item.title.lower()]
     )
     if not matches:
         near = difflib.get_close_matches(name, sorted({item.name for item in items}), n=4)
@@ -158,17 +154,6 @@ def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
             advice=f"{hint}`diskbench catalog disks` and `instances` list what it knows",
         )
     return tuple(matches)
-
-
-def _of_tier(items: Iterable[CatalogItem], tier: str) -> list[CatalogItem]:
-    """Return the disk types with such a tier, without the lines of their other tiers."""
-    return [
-        replace(
-            item, lines=tuple(line for line in item.lines if line.name not in item.tiers - {tier})
-        )
-        for item in items
-        if tier in item.tiers
-    ]
 
 
 def _things(books: Books) -> Iterator[CatalogItem]:
@@ -193,10 +178,8 @@ def parts(cloud: str | None = None) -> Iterator[CatalogItem]:
             for part_name, part in of_kind.items():
                 lines = tuple(_part_lines(part, book.sources))
                 yield CatalogItem(name, part_name, kind, part.title, lines)
-        if book.accounting is not None:
-            line = ListingLine(
-                "", _words(book.accounting), book.sources[book.accounting.source].words()
-            )
+        if (rule := book.accounting) is not None:
+            line = ListingLine("", _words(rule), book.sources[rule.source].words())
             yield CatalogItem(name, "accounting", "setting", _ACCOUNTING, (line,))
 
 
@@ -216,9 +199,8 @@ def _part_lines(part: Part, sources: Mapping[str, FigureSource]) -> Iterator[Lis
 def _lines(entry: Frozen, sources: Mapping[str, FigureSource]) -> Iterator[ListingLine]:
     """Yield the figures of an entry, each with its source."""
     for name, value in entry:
-        if name == "tiers" and isinstance(value, SourcedFigure):
-            rows: Any = getattr(value, "rows", ())
-            for row in rows:
+        if isinstance(value, Tiers):
+            for row in value.rows:
                 yield ListingLine(row.name, _words(row), sources[value.source].words())
         elif isinstance(value, SourcedFigure):
             yield ListingLine(name, _words(value) or _NO_RULE, sources[value.source].words())
@@ -234,14 +216,15 @@ def _pairs(figures: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 - whatever stands in a figure
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return f"{value:,g}" if abs(value) < 1e6 else f"{value:,.0f}"
-    if isinstance(value, dict):
-        return "(" + ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None) + ")"
-    if isinstance(value, list | tuple):
-        return "; ".join(_value(item) for item in value)
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return f"{value:,g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        case dict():
+            return f"({_pairs({k: v for k, v in value.items() if v is not None})})"
+        case list() | tuple():
+            return "; ".join(map(_value, value))
     return str(value)
 
 
@@ -264,16 +247,13 @@ def price_rows(books: Books, cloud: str | None, region: str | None) -> Iterator[
                 continue
             for disk, price in prices.disks.items():
                 source = prices.sources[price.source].words()
-                yield PriceRow(
-                    cloud=name, region=prices.region, name=disk, price=_words(price), source=source
-                )
+                row = {"name": disk, "price": _words(price), "source": source}
+                yield PriceRow(cloud=name, region=prices.region, **row)
             machines = {name for of_source in prices.machines.values() for name in of_source}
             if machines:
-                sources = [prices.sources[key].words() for key in prices.machines]
-                yield PriceRow(
-                    cloud=name, region=prices.region, name="machines",
-                    price=f"{len(machines)} an hour", source="; ".join(sources),
-                )  # fmt: skip
+                source = "; ".join(prices.sources[key].words() for key in prices.machines)
+                row = {"name": "machines", "price": f"{len(machines)} an hour", "source": source}
+                yield PriceRow(cloud=name, region=prices.region, **row)
 
 
 def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
@@ -287,13 +267,9 @@ def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
 
 
 def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
-    figures = row.model_dump(
-        exclude_none=True,
-        exclude={"cloud", "type", "source", "price_source", "usd_per_hour", "caps"},
-    )
-    yield ListingLine(
-        "", ", ".join(f"{key} {_value(value)}" for key, value in figures.items()), row.source
-    )
+    others = {"cloud", "type", "source", "price_source", "usd_per_hour", "caps"}
+    figures = row.model_dump(exclude_none=True, exclude=others)
+    yield ListingLine("", _pairs(figures), row.source)
     for disk, (read, write, read_rate, write_rate) in row.caps.items():
         text = f"read {read:,.0f} IOPS, {read_rate:,.0f} MiB/s; "
         text += f"write {write:,.0f} IOPS, {write_rate:,.0f} MiB/s"
@@ -302,9 +278,8 @@ def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
     entry = book.types.get(row.type)
     if entry is not None and (local := entry.local) is not None:
         source = book.sources[local.speed.source].words() if local.speed else ""
-        speed = f", together {_words(local.speed)}" if local.speed else ", speed not known"
-        yield ListingLine(
-            "own disks", f"{local.count} of {local.size_gb} GB{speed}", source or row.source
-        )
+        speed = f"together {_words(local.speed)}" if local.speed else "speed not known"
+        text = f"{local.count} of {local.size_gb} GB, {speed}"
+        yield ListingLine("own disks", text, source or row.source)
     if row.usd_per_hour is not None:
         yield ListingLine("usd an hour", f"{row.usd_per_hour:g}", row.price_source)

@@ -5,7 +5,6 @@ sold.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -122,9 +121,7 @@ def custom_limits(
     """Return the limits of a disk in no catalogue (`CUSTOM`): only those given. `io_kib` is the
     largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
     pool = SharedLimits(
-        "both",
-        Allowance(iops) if iops else None,
-        Allowance(mib_per_s * MIB) if mib_per_s else None,
+        "both", Allowance(iops) if iops else None, Allowance(mib_per_s * MIB) if mib_per_s else None
     )
     accounting = IoAccounting(io_kib * KIB) if io_kib else OWN_ACCOUNTING
     return DiskLimits(CUSTOM, size_gib, (pool,), accounting)
@@ -139,8 +136,7 @@ def limits_of(
 ) -> DiskLimits:
     """Return the same as `limits`, from a given catalogue."""
     disk = book.disk(disk_type)
-    if disk.size_gib is not None:
-        sold = disk.size_gib
+    if (sold := disk.size_gib) is not None:
         check_within(disk_type, "size", size_gib, sold.min, sold.max, "GiB", field="size")
     pools, tier = (
         _tier_pools(disk, disk_type, size_gib, iops, throughput)
@@ -176,8 +172,7 @@ def _tier_pools(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> tuple[tuple[SharedLimits, ...], str]:
     assert disk.tiers is not None
-    refuse_given(name, "iops", iops)
-    refuse_given(name, "throughput", throughput)
+    refuse_given(name, iops=iops, throughput=throughput)
     row, unit = disk.tiers.row(size_gib), disk.tiers.unit_bytes
     seconds = disk.tier_burst.duration_s if disk.tier_burst else 0.0
     pool = SharedLimits(
@@ -192,8 +187,7 @@ def _pools(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> tuple[SharedLimits, ...]:
     if disk.iops is None and disk.throughput is None:
-        refuse_given(name, "iops", iops)
-        refuse_given(name, "throughput", throughput)
+        refuse_given(name, iops=iops, throughput=throughput)
         return ()
     asked = _asked(disk.throughput, disk.throughput_ratio, name, "throughput", size_gib, throughput)
     operations = _iops(disk, name, size_gib, iops, asked)
@@ -220,7 +214,7 @@ def _iops(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> float | None:
     if disk.iops is None:
-        refuse_given(name, "iops", iops)
+        refuse_given(name, iops=iops)
         return None
     asked = _asked(disk.iops, disk.iops_ratio, name, "iops", size_gib, iops)
     return asked if asked is not None else disk.iops.value(size_gib, throughput)
@@ -236,7 +230,7 @@ def _asked(
 ) -> float | None:
     """Return the provisioned value: as requested, or the default; None if the type has none."""
     if quantity is None or not quantity.provisioned:
-        refuse_given(name, field, value)
+        refuse_given(name, **{field: value})
         return None
     assert quantity.min is not None
     assert quantity.max is not None
@@ -245,11 +239,8 @@ def _asked(
     default = quantity.default_value(size_gib)
     chosen = value if value is not None or default is None else min(most, max(least, default))
     if chosen is None:
-        raise InvalidValue(
-            f"{name} needs --{field}",
-            advice=f"give a value from {least:,g} to {most:,g}",
-            field=field,
-        )
+        sold = f"give a value from {least:,g} to {most:,g}"
+        raise InvalidValue(f"{name} needs --{field}", advice=sold, field=field)
     # A value above the ratio is left to check_ratio, which names it.
     check_within(name, f"--{field}", chosen, least, high, quantity.unit or "IOPS", field=field)
     return chosen
@@ -295,28 +286,20 @@ def promise(limits: DiskLimits, time_scale: float = 1.0) -> str:
     (catalog/bucket.py), divided by `time_scale`. Limits that reads and writes have apart
     are named so.
     """
-    return "; ".join(part for pool in limits.pools for part in _pool_words(pool, time_scale))
-
-
-def _pool_words(pool: SharedLimits, time_scale: float) -> list[str]:
-    kind = "" if pool.covers == "both" else f" {pool.covers}"
-    return [
-        _allowance_words(allowance, shown, time_scale) + kind
-        for allowance, shown in (
-            (pool.iops, lambda iops: f"{format_iops(iops)} IOPS"),
-            (pool.bytes_per_s, lambda rate: f"{format_mb_per_s(rate)} MB/s"),
-        )
-        if allowance is not None
-    ]
-
-
-def _allowance_words(allowance: Allowance, shown: Callable[[float], str], time_scale: float) -> str:
-    words = shown(allowance.baseline)
-    if allowance.ceiling <= allowance.baseline:
-        return words
-    words += f", bursts to {shown(allowance.ceiling).rpartition(' ')[0]}"
-    seconds = lasts_s(scaled(allowance, time_scale=time_scale))
-    return f"{words} for {format_duration_s(seconds)}" if seconds else words
+    parts = []
+    for pool in limits.pools:
+        kind = "" if pool.covers == "both" else f" {pool.covers}"
+        sides = ((pool.iops, format_iops, "IOPS"), (pool.bytes_per_s, format_mb_per_s, "MB/s"))
+        for allowance, shown, unit in sides:
+            if allowance is None:
+                continue
+            words = f"{shown(allowance.baseline)} {unit}"
+            if allowance.ceiling > allowance.baseline:
+                words += f", bursts to {shown(allowance.ceiling)}"
+                seconds = lasts_s(scaled(allowance, time_scale=time_scale))
+                words += f" for {format_duration_s(seconds)}" if seconds else ""
+            parts.append(words + kind)
+    return "; ".join(parts)
 
 
 def check_ratio(
@@ -345,9 +328,9 @@ def check_ratio(
         )
 
 
-def refuse_given(name: str, field: str, value: float | None) -> None:
-    """Refuse a figure of a type that does not provision it."""
-    if value is not None:
+def refuse_given(name: str, **figures: float | None) -> None:
+    """Refuse figures of a type that does not provision them."""
+    for field in [field for field, value in figures.items() if value is not None]:
         raise InvalidValue(
             f"{name} takes no --{field}: its performance follows from type and size",
             advice=f"leave --{field} out, or choose a type that provisions it",
@@ -360,10 +343,9 @@ def check_within(
 ) -> None:
     """Refuse a value outside what is sold."""
     if not low <= value <= high:
+        sold = f"is available from {low:,g} to {high:,g}" if low < high else f"has {low:,g}"
         raise InvalidValue(
             f"{name}: {quantity} {value:,g} {unit} is too {'small' if value < low else 'large'}",
-            advice=f"{name} is available from {low:,g} to {high:,g} {unit}"
-            if low < high
-            else f"{name} has {low:,g} {unit}",
+            advice=f"{name} {sold} {unit}",
             field=field,
         )

@@ -41,9 +41,8 @@ def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: st
     limits = known_catalogue(cloud)
     disk = limits.disks.get(disk_type) if limits else None
     gates = _gates(book, name, disk_type, disk)
-    if gates is None:
-        return MachineLimits(name, unknown=f"limits of {name} towards {disk_type}")
-    return MachineLimits(name, gates)
+    unknown = "" if gates is not None else f"limits of {name} towards {disk_type}"
+    return MachineLimits(name, gates or (), unknown)
 
 
 def capped(
@@ -76,9 +75,7 @@ def _gates(
         return _local(book, entry)
     if place == "cache":
         return (_cached(book, entry) or None) if entry else None
-    if entry is not None:
-        return _path(book, entry)
-    return _by_series(book, name, disk_type)
+    return _path(book, entry) if entry else _by_series(book, name, disk_type)
 
 
 def _path(book: MachineBook, entry: MachineEntry) -> tuple[Gate, ...] | None:

@@ -79,13 +79,10 @@ class Path:
 
     def costs(self, load: Load, case: Case) -> tuple[float, ...]:
         """Return the cost of one block at each gate; 0 if it bypasses the gate."""
-        made = self.requests(load, case)
-        costs = []
+        costs, made = [], self.requests(load, case)
+        routes = {way: self._route(load, way, case) for way in made}
         for gate in self.gates:
-            part = _part(gate)
-            passing = {
-                w: issued_ for w, issued_ in made.items() if part in self._route(load, w, case)
-            }
+            passing = {way: of for way, of in made.items() if gate.part in routes[way]}
             costs.append(gate.cost(load, passing))
         return tuple(costs)
 
@@ -99,7 +96,7 @@ class Path:
             Bound(
                 limit=gate.limit,
                 iops=gate.rate(has_credit=balance > 0, case=case) / cost,
-                counts=self._counts(gate, load, cost),
+                counts=cost if gate.counts == "ios" else max(1.0, cost / load.block_bytes),
                 source=gate.source,
                 is_range=gate.allowance.is_range,
             )
@@ -140,29 +137,17 @@ class Path:
             latency = latency if "disk" in self._route(load, way, case) else self.hit
             if latency is None:
                 return None
-            ms = {"least": latency.worst_ms, "assumed": latency.usual, "best": latency.best_ms}[
-                case
-            ]
+            ms = {"least": latency.worst_ms, "best": latency.best_ms}.get(case, latency.usual)
             if ms is None:
                 return None
             seconds += share * ms / 1000
             source = latency.source
         return Bound(limit="latency", iops=load.depth / seconds, source=source)
 
-    @staticmethod
-    def _counts(gate: Gate, load: Load, cost: float) -> float:
-        return cost if gate.counts == "ios" else max(1.0, cost / load.block_bytes)
-
 
 def tightest(bounds: Sequence[Bound]) -> float:
     """Return the rate of the tightest bound; infinite without bounds."""
     return bounds[0].iops if bounds else math.inf
-
-
-def _part(gate: Gate) -> _Part:
-    if gate.limit.startswith("vm-cached"):
-        return "cached"
-    return "vm" if gate.limit.startswith("vm") else "disk"
 
 
 Way = Literal["read", "write"]
@@ -180,6 +165,13 @@ class Gate:
     accounting: IoAccounting = NO_RULE
     refill_per_s: float | None = None
     source: str = ""
+
+    @property
+    def part(self) -> _Part:
+        """Where on the way it is."""
+        if self.limit.startswith("vm-cached"):
+            return "cached"
+        return "vm" if self.limit.startswith("vm") else "disk"
 
     @property
     def capacity(self) -> float:

@@ -13,12 +13,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.sourced_figures import (
-    HourlyPrice,
-    ProviderFile,
-    SourcedFigure,
-    SourcedNumber,
-)
+from diskbench.catalog import sourced_figures
 from diskbench.catalog.yaml_loader import PRICES, shipped_book
 from diskbench.model.base import Frozen
 
@@ -30,7 +25,7 @@ class IopsPrice(Frozen):
     usd: float
 
 
-class PricedDisk(SourcedFigure):
+class PricedDisk(sourced_figures.SourcedFigure):
     """What a disk costs a month, in US dollars: its tier, or its parts; a `free_…` part comes with
     its size. Throughput is priced in the unit in which it is sold."""
 
@@ -75,7 +70,7 @@ class RegionPrices(Frozen):
     machines: dict[str, dict[str, float]] = Field(default_factory=dict)
 
 
-class PriceBook(ProviderFile):
+class PriceBook(sourced_figures.ProviderFile):
     """The file; its prices are those of `region`, and `regions` holds those of others.
     `month_hours` are the hours that a monthly price covers, `address` is a public one in use.
     `machines` are US dollars an hour on demand, by the key of their source; the last source that
@@ -85,10 +80,10 @@ class PriceBook(ProviderFile):
     kind = "list of prices"
 
     region: str
-    month_hours: SourcedNumber | None = None
+    month_hours: sourced_figures.SourcedNumber | None = None
     disks: dict[str, PricedDisk] = Field(default_factory=dict)
     machines: dict[str, dict[str, float]] = Field(default_factory=dict)
-    address: HourlyPrice | None = None
+    address: sourced_figures.HourlyPrice | None = None
     regions: dict[str, RegionPrices] = Field(default_factory=dict)
 
     def named_sources(self) -> dict[str, str]:
@@ -116,24 +111,16 @@ class PriceBook(ProviderFile):
         prices: none of the shipped region is taken for another's."""
         shipped = self.regions.get(region, RegionPrices())
         patched = (patch or {}).get("disks", {})
-        disks = {
-            name: self.disks[name] for name in patched if self.disks[name].is_in(patched[name])
-        }
+        own = self.disks
+        disks = {name: own[name] for name in patched if own[name].is_in(patched[name])}
         machines = {key: self.machines[key] for key in (patch or {}).get("machines", {})}
-        return self.model_copy(
-            update={
-                "region": region,
-                "machines": shipped.machines | machines,
-                "disks": shipped.disks | disks,
-            }
-        )
+        known = {"machines": shipped.machines | machines, "disks": shipped.disks | disks}
+        return self.model_copy(update={"region": region, **known})
 
     def machine_hourly_usd(self, machine_type: str, region: str | None = None) -> float | None:
         """The price of a machine an hour in a region, this file's unless given; None where none is
         known."""
-        if region is not None and region != self.region:
-            return None
-        priced = self.machine_price(machine_type)
+        priced = self.machine_price(machine_type) if region in (None, self.region) else None
         return priced[0] if priced else None
 
     def disk_hourly_usd(

@@ -96,24 +96,22 @@ def filtered(
 ) -> tuple[Published, ...]:
     """Those that meet all that is not None. `disk` is a type (`gp2`) or a part of the disk's words,
     in any case."""
-    matching = tuple(figures)
-    if seed is not None:
-        _known("post", seed, SEEDS)
-        matching = tuple(f for f in matching if f.seed == seed)
-    if provider is not None:
-        _known("provider with published figures", provider, {f.provider for f in load_published()})
-        matching = tuple(f for f in matching if f.provider == provider)
-    if disk is not None:
-        part = disk.casefold()
-        matching = tuple(f for f in matching if f.disk_type == disk or part in f.disk.casefold())
-        if not matching:
-            raise UnknownName("published disk", disk, {f.disk_type for f in load_published()})
+    every = load_published()
+    if seed is not None and seed not in SEEDS:
+        raise UnknownName("post", seed, SEEDS)
+    if provider is not None and provider not in (known := {f.provider for f in every}):
+        raise UnknownName("provider with published figures", provider, known)
+    part = (disk or "").casefold()
+    matching = tuple(
+        figure
+        for figure in figures
+        if (seed is None or figure.seed == seed)
+        and (provider is None or figure.provider == provider)
+        and (figure.disk_type == disk or part in figure.disk.casefold())
+    )
+    if disk is not None and not matching:
+        raise UnknownName("published disk", disk, {f.disk_type for f in every})
     return matching
-
-
-def _known(kind: str, value: str, known: Iterable[str]) -> None:
-    if value not in known:
-        raise UnknownName(kind, value, known)
 
 
 def published_frame() -> pl.DataFrame:
@@ -187,14 +185,20 @@ class Match:
 def match(asked: RunSubject, figures: Iterable[Published]) -> Match:
     """The published figures that a run may be set beside."""
     parted = [(figure, part(asked, figure)) for figure in figures]
-    matched = tuple(figure for figure, where in parted if where is None)
-    if matched:
+    if matched := tuple(figure for figure, where in parted if where is None):
         same = tuple(f for f in matched if f.instance_type == asked.instance_type)
         return Match(same or matched)
     apart = [(figure, where) for figure, where in parted if where is not None]
     if not apart:
         return Match((), "nothing is published")
-    apart.sort(key=lambda pair: _distance(asked, *pair))
+
+    def distance(pair: tuple[Published, Parted]) -> tuple[int, float]:
+        """The later they part, the nearer; then by size."""
+        theirs, ours = pair[0].size_gib, asked.size_gib
+        size = 0.0 if theirs is None or ours is None else _octaves(theirs, ours)
+        return -_CRITERIA.index(pair[1].criterion), size
+
+    apart.sort(key=distance)
     nearest: dict[str, NearFigure] = {}
     for figure, where in apart:
         name, alike = group(figure), where.criterion != "workload"
@@ -217,10 +221,8 @@ def part(asked: RunSubject, figure: Published) -> Parted | None:
         _within(figure.provisioned_iops, asked.iops, "with {:,g} IOPS provisioned"),
         _within(figure.size_gib, asked.size_gib, "of {:,g} GiB"),
     )
-    for criterion, words in zip(_CRITERIA, checks, strict=True):
-        if words:
-            return Parted(criterion, words)
-    return None
+    parted = (Parted(name, said) for name, said in zip(_CRITERIA, checks, strict=True) if said)
+    return next(parted, None)
 
 
 def _workload(asked: RunSubject, figure: Published) -> str | None:
@@ -248,13 +250,6 @@ def _within(theirs: float | None, ours: float | None, form: str) -> str | None:
 
 def _octaves(first: float, second: float) -> float:
     return abs(math.log2(first / second))
-
-
-def _distance(asked: RunSubject, figure: Published, parted: Parted) -> tuple[int, float]:
-    """The later they part, the nearer; then by size."""
-    sizes_known = figure.size_gib is not None and asked.size_gib is not None
-    size = _octaves(figure.size_gib or 1, asked.size_gib or 1) if sizes_known else 0.0
-    return -_CRITERIA.index(parted.criterion), size
 
 
 def _why_not(asked: RunSubject, nearest: Parted) -> str:

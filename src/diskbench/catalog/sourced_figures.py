@@ -5,6 +5,7 @@ Figures keep the cloud's own units and formulas; `lookup` turns them into limits
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self
@@ -95,12 +96,8 @@ class ProviderFile(Frozen):
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> Self:
-        missing = [
-            f"{place}: {key!r}"
-            for place, key in self.named_sources().items()
-            if key not in self.sources
-        ]
-        if missing:
+        named = self.named_sources().items()
+        if missing := [f"{place}: {key!r}" for place, key in named if key not in self.sources]:
             raise ValueError(f"{'; '.join(missing)} is not in the list of sources")
         return self
 
@@ -179,18 +176,13 @@ class Quantity(SourcedFigure):
         if self.fixed is not None:
             return self.fixed
         if self.steps:
-            return next(
-                s.value for s in self.steps if s.up_to_gib is None or size_gib <= s.up_to_gib
-            )
+            return next(s.value for s in self.steps if size_gib <= (s.up_to_gib or math.inf))
         if self.per_iops and requested is not None:
-            step = next(
-                s for s in self.per_iops if s.up_to_iops is None or requested <= s.up_to_iops
-            )
+            step = next(s for s in self.per_iops if requested <= (s.up_to_iops or math.inf))
             return min(step.max, step.value * requested)
         if self.per_throughput is not None and requested is not None:
             return self.clamped(self.per_throughput * requested)
-        linear = self.base + (self.per_gib + self.per_tib / GIB_PER_TIB) * size_gib
-        return self.clamped(linear)
+        return self.clamped(self.base + (self.per_gib + self.per_tib / GIB_PER_TIB) * size_gib)
 
     def default_value(self, size_gib: float) -> float | None:
         """Return the provisioned default; None if the user must give a value."""
@@ -203,9 +195,8 @@ class Quantity(SourcedFigure):
 
     def capacity_value(self, size_gib: float) -> float | None:
         """Return the bucket's capacity for a size, in I/Os or the unit's megabytes."""
-        if self.capacity_per_tib is not None:
-            return self.capacity_per_tib * size_gib / GIB_PER_TIB
-        return self.capacity
+        per_tib = self.capacity_per_tib
+        return self.capacity if per_tib is None else per_tib * size_gib / GIB_PER_TIB
 
     def clamped(self, value: float) -> float:
         """Return `value` clamped to min and max."""

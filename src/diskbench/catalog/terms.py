@@ -13,7 +13,6 @@ from dataclasses import replace
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.entry import DiskEntry, catalogue
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
-from diskbench.catalog.sourced_figures import Tiers
 from diskbench.errors import InvalidValue, UnknownName
 
 
@@ -37,8 +36,14 @@ def with_terms(
 def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: float) -> DiskLimits:
     """Return the limits of a disk of `size_gib` in a tier above its own. Raises UnknownName for a
     tier that is not sold, InvalidValue for one that this disk cannot have."""
-    table = _tiers_to_choose(cloud, disk_type, tier)
-    assert table.chosen is not None
+    table = catalogue(cloud).disk(disk_type).tiers
+    if table is None or table.chosen is None:
+        sold = _types_with(cloud, lambda entry: bool(entry.tiers and entry.tiers.chosen))
+        raise InvalidValue(
+            f"--performance-tier {tier} cannot be used with {disk_type}",
+            advice=f"only {sold} has tiers to choose from" if sold else "leave it out",
+            field="performance_tier",
+        )
     own = limits(cloud, disk_type, size_gib)
     rows = {row.name: row for row in table.rows}
     if tier not in rows:
@@ -79,18 +84,16 @@ def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
             advice=f"leave it out, or take more than {burst.above_gib} GiB",
             field="bursting",
         )
-    return replace(
-        disk_limits,
-        pools=tuple(
-            SharedLimits(
-                pool.covers,
-                pool.iops and Allowance(pool.iops.baseline, burst.iops),
-                pool.bytes_per_s
-                and Allowance(pool.bytes_per_s.baseline, burst.throughput * tiers.unit_bytes),
-            )
-            for pool in disk_limits.pools
-        ),
+    most = burst.throughput * tiers.unit_bytes
+    pools = tuple(
+        SharedLimits(
+            pool.covers,
+            pool.iops and Allowance(pool.iops.baseline, burst.iops),
+            pool.bytes_per_s and Allowance(pool.bytes_per_s.baseline, most),
+        )
+        for pool in disk_limits.pools
     )
+    return replace(disk_limits, pools=pools)
 
 
 def expanded_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
@@ -113,29 +116,12 @@ def expanded_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
             advice=f"leave it out, or take more than {least} GiB",
             field="performance_plus",
         )
-    return replace(
-        disk_limits,
-        pools=tuple(
-            SharedLimits(
-                pool.covers,
-                pool.iops and Allowance(row.iops),
-                pool.bytes_per_s and Allowance(row.throughput * table.unit_bytes),
-            )
-            for pool in disk_limits.pools
-        ),
+    iops, rate = Allowance(row.iops), Allowance(row.throughput * table.unit_bytes)
+    pools = tuple(
+        SharedLimits(pool.covers, pool.iops and iops, pool.bytes_per_s and rate)
+        for pool in disk_limits.pools
     )
-
-
-def _tiers_to_choose(cloud: str, disk_type: str, tier: str) -> Tiers:
-    table = catalogue(cloud).disk(disk_type).tiers
-    if table is None or table.chosen is None:
-        sold = _types_with(cloud, lambda entry: bool(entry.tiers and entry.tiers.chosen))
-        raise InvalidValue(
-            f"--performance-tier {tier} cannot be used with {disk_type}",
-            advice=f"only {sold} has tiers to choose from" if sold else "leave it out",
-            field="performance_tier",
-        )
-    return table
+    return replace(disk_limits, pools=pools)
 
 
 def _types_with(cloud: str, sells: Callable[[DiskEntry], bool]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -19,7 +20,7 @@ from diskbench.cli.lazy import PanelledCommand, TypedCommand
 from diskbench.cli.main import main
 from diskbench.cli.run_command import asked_for, common_options, options_of, taking
 from diskbench.cli.stores import database
-from diskbench.cli.terminal import TableOrJson
+from diskbench.cli.terminal import TableOrJson, argument, option
 from diskbench.engine.processes import new_id
 from diskbench.engine.trial.planning import preview
 from diskbench.errors import InvalidValue
@@ -34,7 +35,6 @@ from diskbench.model.comparison import (
     turns,
 )
 from diskbench.model.ids import short
-from diskbench.model.spec import Cell
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.query import find_runs
@@ -66,51 +66,32 @@ class _Series:
 
 def _own(
     states: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="A B", help="Names of the two states (default: before after)."),
+        list[str] | None, argument("A B", "Names of the two states (default: before after).")
     ] = None,
     before: Annotated[
         str | None,
-        typer.Option(
-            "--before",
-            metavar="COMMAND",
-            help="Shell command that brings the machine into state A. It runs on the machine on "
+        option(
+            "COMMAND",
+            "Shell command that brings the machine into state A. It runs on the machine on "
             "which you type, also with --host.",
         ),
     ] = None,
     after: Annotated[
         str | None,
-        typer.Option(
-            "--after",
-            metavar="COMMAND",
-            help="The same for state B. Without both commands you switch by hand when asked.",
+        option(
+            "COMMAND", "The same for state B. Without both commands you switch by hand when asked."
         ),
     ] = None,
     blocks: Annotated[
-        int,
-        typer.Option(
-            "--blocks",
-            metavar="N",
-            min=1,
-            max=_MOST_BLOCKS,
-            help="Blocks of four runs; an interval needs six.",
-        ),
+        int, option("N", "Blocks of four runs; an interval needs six.", min=1, max=_MOST_BLOCKS)
     ] = 6,
     series: Annotated[
         str | None,
-        typer.Option(
-            "--series",
-            metavar="NAME",
-            help="Name of the series; the name of an interrupted one continues it.",
-        ),
+        option("NAME", "Name of the series; the name of an interrupted one continues it."),
     ] = None,
     fail_worse: Annotated[
         str | None,
-        typer.Option(
-            "--fail-worse",
-            metavar="SHARE",
-            help="Exit 1 if B differs from A and is worse by this share or more: 5%.",
-        ),
+        option("SHARE", "Exit 1 if B differs from A and is worse by this share or more: 5%."),
     ] = None,
     output: TableOrJson = "table",
     verbose: MoreFigures = False,
@@ -128,10 +109,16 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     share = typed["fail_worse"]
     worse = None if share is None else parse_share("--fail-worse", share)
     cells = asked_for(typed)
-    expected_s = _expected_s(cells, install_fio=typed["install_fio"])
+    previewed = preview(cells, open_books(), install_fio=typed["install_fio"])
+    for _, error in previewed.refused:
+        raise error
+    expected_s = sum(plan.expected_s for plan, _ in previewed.plans)
     engine = database(typed["database_url"])
     measure_in_turn(engine, typed, series, expected_s)
-    comparison = _compared(engine, series, verbose=typed["verbose"])
+    of_sides = (f"label.{SIDE}={side}" for side in series.sides)
+    within = [Filter(f"label.{SERIES}", "=", series.name)]
+    metrics = ALL_METRICS if typed["verbose"] else METRICS
+    comparison = compare_metrics(engine, *of_sides, metrics=metrics, within=within)
     print_comparison(comparison, output=typed["output"], verbose=typed["verbose"])
     if not typed["quiet"]:
         a, b = (f"ab-side={side}" for side in series.sides)
@@ -171,43 +158,20 @@ def _series(typed: dict[str, Any]) -> _Series:
             "two states of one machine are compared, and several --host are given",
             advice="name one --host",
         )
-    return _Series(
-        typed["series"] or short(new_id()),
-        (sides[0], sides[1]),
-        None if before is None else (before, after),
-        typed["blocks"],
-    )
-
-
-def _expected_s(cells: Sequence[Cell], *, install_fio: bool) -> float:
-    """The seconds that one run should take, from a look at the machine. Raises what is wrong."""
-    previewed = preview(cells, open_books(), install_fio=install_fio)
-    for _, error in previewed.refused:
-        raise error
-    return sum(plan.expected_s for plan, _ in previewed.plans)
-
-
-def _compared(engine: Engine, series: _Series, *, verbose: bool) -> Comparison:
-    a, b = (f"label.{SIDE}={side}" for side in series.sides)
-    within = [Filter(f"label.{SERIES}", "=", series.name)]
-    metrics = ALL_METRICS if verbose else METRICS
-    return compare_metrics(engine, a, b, metrics=metrics, within=within)
+    commands = None if before is None else (before, after)
+    name = typed["series"] or short(new_id())
+    return _Series(name, (sides[0], sides[1]), commands, typed["blocks"])
 
 
 def _judge(comparison: Comparison, worse: float | None) -> int:
     """1 where a figure of B is worse than that of A by the share or more, else 0; says which."""
-    if worse is None:
-        return 0
-    code = 0
+    code, worse = 0, math.inf if worse is None else worse
     for compared in comparison.compared:
-        loss = (
-            1 - compared.ratio if compared.metric in ("iops", "bytes_per_s") else compared.ratio - 1
-        )
+        gain = compared.ratio - 1
+        loss = -gain if compared.metric in ("iops", "bytes_per_s") else gain
         if compared.finding in ("differs", "small") and loss >= worse:
-            print(
-                f"failed: {compared.step} {compared.direction}: {compared.sentence}",
-                file=sys.stderr,
-            )
+            failed = f"{compared.step} {compared.direction}: {compared.sentence}"
+            print(f"failed: {failed}", file=sys.stderr)
             code = 1
     return code
 
@@ -217,8 +181,15 @@ def measure_in_turn(
 ) -> None:
     """Do the runs of the series that are not done yet. Ends the command where a run fails or is
     interrupted, with its exit code; raises InvalidValue where a command fails."""
-    to_measure = turns(series.sides, series.blocks, _done_before(database, series.name))
-    _say_plan(series, len(to_measure), expected_s, quiet=typed["quiet"])
+    filters = [Filter(f"label.{SERIES}", "=", series.name), Filter("state", "=", "done")]
+    done = Counter(
+        RunInTurn(int(run.labels[BLOCK]), run.labels[SIDE])
+        for run in find_runs(database, filters)
+        if run.labels.get(BLOCK, "").isdigit() and SIDE in run.labels
+    )
+    to_measure = turns(series.sides, series.blocks, done)
+    if not typed["quiet"]:
+        _say_plan(series, len(to_measure), expected_s)
     for number, turn in enumerate(to_measure, 1):
         if not typed["quiet"]:
             place = f"block {turn.block} of {series.blocks}"
@@ -236,16 +207,6 @@ def measure_in_turn(
             raise typer.Exit(code)
 
 
-def _done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
-    """How many runs of each turn of a series are done."""
-    filters = [Filter(f"label.{SERIES}", "=", series), Filter("state", "=", "done")]
-    return Counter(
-        RunInTurn(int(run.labels[BLOCK]), run.labels[SIDE])
-        for run in find_runs(database, filters)
-        if run.labels.get(BLOCK, "").isdigit() and SIDE in run.labels
-    )
-
-
 def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list[str]:
     """The words of the `diskbench run` of a turn. This process reads them: none is an argument of
     another, which everybody on the machine could read."""
@@ -254,26 +215,21 @@ def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list
         if typed[name] is not None:
             words += [f"--{name.replace('_', '-')}", str(typed[name])]
     labels = [f"{key}={value}" for key, value in labels_at(series, turn.side, turn.block).items()]
-    for flag, values in (
-        ("--host", typed["host"]),
-        ("--set", typed["parameters"]),
-        ("--label", [*(typed["labels"] or ()), *labels]),
-    ):
-        words += [word for value in values or () for word in (flag, value)]
+    labels = [*(typed["labels"] or ()), *labels]
+    several = {"--host": typed["host"], "--set": typed["parameters"], "--label": labels}
+    words += [word for flag, of in several.items() for value in of or () for word in (flag, value)]
     return [*words, "--install-fio"] if typed["install_fio"] else words
 
 
-def _say_plan(series: _Series, count: int, expected_s: float, *, quiet: bool) -> None:
-    planned = series.blocks * len(ORDER)
+def _say_plan(series: _Series, count: int, expected_s: float) -> None:
+    (a, b), planned = series.sides, series.blocks * len(ORDER)
     before = f" ({planned - count} were done before)" if count < planned else ""
-    if not quiet:
-        a, b = series.sides
-        print(
-            f"series {series.name}: A {a}, B {b}, {counted(series.blocks, 'block')} of A B B A\n"
-            f"{counted(count, 'run')}{before}, each about {format_duration_s(expected_s)}, "
-            f"in all {format_duration_s(expected_s * count)} and the commands",
-            file=sys.stderr,
-        )
+    print(
+        f"series {series.name}: A {a}, B {b}, {counted(series.blocks, 'block')} of A B B A\n"
+        f"{counted(count, 'run')}{before}, each about {format_duration_s(expected_s)}, "
+        f"in all {format_duration_s(expected_s * count)} and the commands",
+        file=sys.stderr,
+    )
 
 
 def _switch(series: _Series, turn: RunInTurn) -> None:
@@ -284,15 +240,14 @@ def _switch(series: _Series, turn: RunInTurn) -> None:
             raise KeyboardInterrupt
         return
     at = series.sides.index(turn.side)
-    flag = ("--before", "--after")[at]
     # The user's own command, typed for this purpose; what it prints does not belong to the result.
     done = subprocess.run(  # noqa: S602
         series.commands[at], shell=True, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False
     )
     if done.returncode != 0:
         raise InvalidValue(
-            f"the command of {flag} ended with exit code {done.returncode} before a run of block "
-            f"{turn.block}",
+            f"the command of {('--before', '--after')[at]} ended with exit code {done.returncode} "
+            f"before a run of block {turn.block}",
             advice=f"the runs before it are kept; correct the command and continue with --series "
             f"{series.name}",
         )

@@ -7,11 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from diskbench import units
 from diskbench.catalog.books import Books, areas, regions, regions_in
 from diskbench.catalog.cost import no_price_words, priced_region
 from diskbench.catalog.entry import clouds
@@ -19,11 +21,11 @@ from diskbench.cli import completion
 from diskbench.cli.proof import write_proof
 from diskbench.cli.recorded import load_of
 from diskbench.cli.stores import DatabaseUrl, database
-from diskbench.cli.terminal import TableOrJson, print_json, table_width, terminal_width
+from diskbench.cli.terminal import TableOrJson, option, print_json, table_width, terminal_width
 from diskbench.errors import InvalidValue, StoreUnavailable, UnknownName
 from diskbench.model.expectation import Load
 from diskbench.model.threshold import Threshold
-from diskbench.plan.advise import Answer, Market, path_to
+from diskbench.plan.advise import Market, path_to
 from diskbench.plan.advise import advise as advised
 from diskbench.plan.demand import DAY_S, Demand, constant, recorded
 from diskbench.report.charts.advice import advice_chart, advice_points
@@ -31,126 +33,79 @@ from diskbench.report.page.write_report import format_of, write_chart
 from diskbench.report.terminal.advise_text import advice_lines, row_lines
 from diskbench.results.measured_disks import measured_disks
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.units import (
-    KIB,
-    MIB,
-    format_bytes,
-    format_duration_s,
-    format_iops,
-    format_mb_per_s,
-    parse_duration_s,
-    parse_size_bytes,
-)
 
-_LOAD, _WHERE = "The load", "Where it is bought"
+_load = partial(option, rich_help_panel="The load")
+_where = partial(option, rich_help_panel="Where it is bought")
 
 
 def advise(
-    size: Annotated[
-        float, typer.Option("--size", metavar="GIB", help="What it must hold, in GiB (2^30).")
-    ],
-    iops: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Blocks a second.", rich_help_panel=_LOAD),
-    ] = None,
-    mb_per_s: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="MB/s (10^6 bytes).", rich_help_panel=_LOAD),
-    ] = None,
+    size: Annotated[float, option("GIB", "What it must hold, in GiB (2^30).")],
+    iops: Annotated[float | None, _load("N", "Blocks a second.")] = None,
+    mb_per_s: Annotated[float | None, _load("N", "MB/s (10^6 bytes).")] = None,
     block: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Block size (default: 4k; with --mb-per-s 1m; with both what they make).",
-            rich_help_panel=_LOAD,
-        ),
+        _load("SIZE", "Block size (default: 4k; with --mb-per-s 1m; with both what they make)."),
     ] = None,
-    mix: Annotated[
-        str | None,
-        typer.Option(
-            metavar="READS:WRITES",
-            help="Their shares (default: reads only).",
-            rich_help_panel=_LOAD,
-        ),
-    ] = None,
-    p99: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LATENCY", help="What 99 % must stay below, as 2ms.", rich_help_panel=_LOAD
-        ),
-    ] = None,
+    mix: Annotated[str | None, _load("READS:WRITES", "Their shares (default: reads only).")] = None,
+    p99: Annotated[str | None, _load("LATENCY", "What 99 % must stay below, as 2ms.")] = None,
     for_: Annotated[
         str | None,
-        typer.Option(
+        _load(
             "--for",
-            metavar="TIME",
-            help="How long on end each day, from full burst credit: 30m or burst:30m is a daily "
+            "TIME",
+            "How long on end each day, from full burst credit: 30m or burst:30m is a daily "
             "peak (default: 24h, without end).",
-            rich_help_panel=_LOAD,
         ),
     ] = None,
     load: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A recorded load instead: iostat -xt, sar -d, a fio log, blkparse, or a cloud's "
+        _load(
+            "FILE",
+            "A recorded load instead: iostat -xt, sar -d, a fio log, blkparse, or a cloud's "
             "metrics as CSV.",
-            rich_help_panel=_LOAD,
         ),
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Which device of the recorded load.", rich_help_panel=_LOAD
-        ),
-    ] = None,
+    device: Annotated[str | None, _load("NAME", "Which device of the recorded load.")] = None,
     provider: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this provider; repeatable.",
+        _where(
+            "NAME",
+            "Only this provider; repeatable.",
             autocompletion=completion.providers_with_catalogue,
-            rich_help_panel=_WHERE,
         ),
     ] = None,
     region: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A region, or europe or us; repeatable (default: those of the shipped prices).",
+        _where(
+            "NAME",
+            "A region, or europe or us; repeatable (default: those of the shipped prices).",
             autocompletion=completion.regions,
-            rich_help_panel=_WHERE,
         ),
     ] = None,
     fits_vm: Annotated[
         str | None,
-        typer.Option(
-            metavar="TYPE",
-            help="The machine that you have (default: the cheapest that does not limit the load).",
-            rich_help_panel=_WHERE,
+        _where(
+            "TYPE",
+            "The machine that you have (default: the cheapest that does not limit the load).",
         ),
     ] = None,
     prove: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a matrix that measures the first rows, six machines each, with this load.",
+        option(
+            "FILE",
+            "Write a matrix that measures the first rows, six machines each, with this load.",
         ),
     ] = None,
-    top: Annotated[
-        int, typer.Option(metavar="N", help="How many rows --prove measures.", min=1, max=20)
-    ] = 3,
+    top: Annotated[int, option("N", "How many rows --prove measures.", min=1, max=20)] = 3,
     chart: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Also draw price against the rate that lasts: .png, .svg, .html."
-        ),
+        option("FILE", "Also draw price against the rate that lasts: .png, .svg, .html."),
     ] = None,
     include_emulated: Annotated[
-        bool, typer.Option(help="Count runs on emulated disks as measured, too.")
+        bool, option("Count runs on emulated disks as measured, too.")
     ] = False,
     explain: Annotated[
-        int | None, typer.Option(metavar="ROW", help="Show everything about a row of the table.")
+        int | None, option("ROW", "Show everything about a row of the table.")
     ] = None,
     output: TableOrJson = "table",
     database_url: DatabaseUrl = None,
@@ -184,34 +139,24 @@ def advise(
     if prove is not None:
         write_proof(prove, answer, demand, top=top, record=load, p99=p99)
     if explain is not None:
-        _explain(books, answer, demand, explain)
+        if not 1 <= explain <= len(answer.rows):
+            raise InvalidValue(
+                f"--explain {explain}: the table has {len(answer.rows)} rows",
+                advice="give the number in the first column",
+            )
+        row = answer.rows[explain - 1]
+        for line in row_lines(row, path_to(books, row).gates, demand, terminal_width()):
+            typer.echo(line)
     elif output == "json":
         print_json(answer.model_dump_json(indent=2))
     else:
         today = datetime.now(UTC).date()
         for line in advice_lines(answer, demand, today=today, width=table_width()):
             typer.echo(line)
-        _hint_of_prices(answer)
-
-
-def _explain(books: Books, answer: Answer, demand: Demand, number: int) -> None:
-    if not 1 <= number <= len(answer.rows):
-        raise InvalidValue(
-            f"--explain {number}: the table has {len(answer.rows)} rows",
-            advice="give the number in the first column",
-        )
-    row = answer.rows[number - 1]
-    for line in row_lines(row, path_to(books, row).gates, demand, terminal_width()):
-        typer.echo(line)
-
-
-def _hint_of_prices(answer: Answer) -> None:
-    """Say how to ask for prices that are not known."""
-    unpriced = [row for row in answer.rows if row.total_usd is None]
-    if unpriced:
-        rows = f"{len(unpriced)} of {len(answer.rows)} rows"
-        places = tuple(dict.fromkeys(row.region for row in unpriced))
-        typer.echo(no_price_words([rows], places), err=True)
+        if unpriced := [row for row in answer.rows if row.total_usd is None]:
+            rows = f"{len(unpriced)} of {len(answer.rows)} rows"
+            places = tuple(dict.fromkeys(row.region for row in unpriced))
+            typer.echo(no_price_words([rows], places), err=True)
 
 
 def _recorded_demand(
@@ -230,11 +175,11 @@ def _recorded_demand(
     found = load_of(path, device, block)
     target = None if p99 is None else _milliseconds(p99)
     demand = recorded(found, _gib(size), target)
-    rates = sorted(sample.ios for sample in found.samples)
+    most = max(sample.ios for sample in found.samples)
     mean = sum(s.ios * s.seconds for s in found.samples) / found.seconds
-    rate = f"{format_iops(mean)} IOPS on average, {format_iops(rates[-1])} at most"
+    rate = f"{units.format_iops(mean)} IOPS on average, {units.format_iops(most)} at most"
     parts = [
-        f"{path.name}, {found.device}: {format_duration_s(found.seconds)}, {rate}",
+        f"{path.name}, {found.device}: {units.format_duration_s(found.seconds)}, {rate}",
         f"{demand.read_share:.0%} reads",
         f"{demand.size_gib:,} GiB",
         *found.notes,
@@ -259,23 +204,25 @@ def _typed_demand(
 ) -> tuple[Demand, str]:
     """The demand and its words. Raises InvalidValue."""
     gib = _gib(size)
-    load, in_bytes = _typed_load(iops, mb_per_s, block, _read_share(mix))
-    seconds = parse_duration_s(for_.removeprefix("burst:"))
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*[:/]\s*(\d+(?:\.\d+)?)", mix.strip())
+    reads, writes = map(float, match.groups()) if match else (0.0, 0.0)
+    if not reads + writes:
+        raise InvalidValue(f"--mix {mix!r} is not a mix", advice="write reads and writes, as 70:30")
+    load, in_bytes = _typed_load(iops, mb_per_s, block, reads / (reads + writes))
+    seconds = units.parse_duration_s(for_.removeprefix("burst:"))
     if not seconds:
         raise InvalidValue("--for 0 is no time", advice="write 24h, 30m or burst:30m")
     target = None if p99 is None else _milliseconds(p99)
     demand = constant(load, gib, seconds, target, in_mb_per_s=in_bytes)
     rate = load.max_per_s or 0.0
-    moved = format_mb_per_s(rate * load.block_bytes)
+    moved = units.format_mb_per_s(rate * load.block_bytes)
     parts = [
-        f"{format_iops(rate)} IOPS of {format_bytes(load.block_bytes)} ({moved} MB/s)",
+        f"{units.format_iops(rate)} IOPS of {units.format_bytes(load.block_bytes)} ({moved} MB/s)",
         f"{load.read_share:.0%} reads",
         f"{gib:,} GiB",
-        "without end" if seconds >= DAY_S else f"{format_duration_s(seconds)} a day",
+        "without end" if seconds >= DAY_S else f"{units.format_duration_s(seconds)} a day",
     ]
-    if p99 is not None:
-        parts.append(f"p99 below {p99}")
-    return demand, ", ".join(parts)
+    return demand, ", ".join(parts + ([] if p99 is None else [f"p99 below {p99}"]))
 
 
 def _typed_load(
@@ -285,13 +232,12 @@ def _typed_load(
     for name, value in (("--iops", iops), ("--mb-per-s", mb_per_s)):
         if value is not None and not 0 < value < 1e9:
             raise InvalidValue(f"{name} {value:g} is not a rate", advice="give a number above 0")
-    given = None if block is None else parse_size_bytes(block)
-    if given is not None and not 512 <= given <= 64 * MIB:
+    given = None if block is None else units.parse_size_bytes(block)
+    if given is not None and not 512 <= given <= 64 * units.MIB:
         raise InvalidValue(f"--block {block} is not a block size", advice="give 512 to 64m")
     if iops is None and mb_per_s is None:
-        raise InvalidValue(
-            "advise needs a load", advice="give --iops, --mb-per-s, both, or --load FILE"
-        )
+        what = "give --iops, --mb-per-s, both, or --load FILE"
+        raise InvalidValue("advise needs a load", advice=what)
     if iops is not None and mb_per_s is not None:
         made = mb_per_s * 1e6 / iops
         if given is not None and not 0.9 <= made / given <= 1.1:
@@ -300,26 +246,15 @@ def _typed_load(
                 f"{mb_per_s:,g}",
                 advice="two of the three say the third: leave one out",
             )
-        if not 512 <= made <= 64 * MIB:
+        if not 512 <= made <= 64 * units.MIB:
             raise InvalidValue(
                 f"--mb-per-s {mb_per_s:,g} with --iops {iops:,g} are blocks of {made:,.0f} bytes",
                 advice="give figures that make blocks of 512 to 64m",
             )
         given = given or round(made)
-    rate = iops
-    if rate is None:
-        assert mb_per_s is not None
-        rate = mb_per_s * 1e6 / (given or MIB)
-    size = given or (4 * KIB if iops is not None else MIB)
+    size = given or (4 * units.KIB if iops is not None else units.MIB)
+    rate = (mb_per_s or 0.0) * 1e6 / size if iops is None else iops
     return Load(block_bytes=size, read_share=read_share, max_per_s=rate), iops is None
-
-
-def _read_share(mix: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*[:/]\s*(\d+(?:\.\d+)?)", mix.strip())
-    parts = [float(part) for part in match.groups()] if match else []
-    if not parts or not sum(parts):
-        raise InvalidValue(f"--mix {mix!r} is not a mix", advice="write reads and writes, as 70:30")
-    return parts[0] / sum(parts)
 
 
 def _milliseconds(text: str) -> float:
@@ -328,9 +263,8 @@ def _milliseconds(text: str) -> float:
     except ValueError:
         limit = 0.0
     if not limit:
-        raise InvalidValue(
-            f"--p99 {text!r} is not a latency", advice="write a number and its unit, as 2ms"
-        )
+        form = "write a number and its unit, as 2ms"
+        raise InvalidValue(f"--p99 {text!r} is not a latency", advice=form)
     return limit
 
 
@@ -367,11 +301,8 @@ def _of_machine(books: Books, chosen: Sequence[str], machine: str) -> list[str]:
         book = books.of(cloud)
         priced = {name for of_source in book.prices.machines.values() for name in of_source}
         named[cloud] = {*book.machines.types, *priced}
-    having = [
-        cloud
-        for cloud in chosen
-        if machine in named[cloud] or books.of(cloud).machines.series_of(machine) is not None
-    ]
+    in_series = [cloud for cloud in chosen if books.of(cloud).machines.series_of(machine)]
+    having = [cloud for cloud in chosen if machine in named[cloud] or cloud in in_series]
     if not having:
         raise UnknownName("machine", machine, set().union(*named.values()))
     return having

@@ -12,16 +12,17 @@ from diskbench.cli.matrix_foreground import end_here
 from diskbench.cli.selecting import ids
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database
+from diskbench.cli.terminal import argument
 from diskbench.engine.work import cancel as cancel_work
 
 
 def cancel(
     ids: Annotated[
         list[str],
-        typer.Argument(
-            metavar="ID",
+        argument(
+            "ID",
+            "Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's name.",
             autocompletion=ids,
-            help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's name.",
         ),
     ],
     database_url: DatabaseUrl = None,
@@ -33,9 +34,9 @@ def cancel(
     A cell of a matrix is marked as cancelled; the other cells continue. If no process works on a
     matrix, this command ends its cells.
     """
-    cancelled = cancel_work(database(database_url), ids)
-    for line in cancelled.lines:
+    lines, unattended = cancel_work(database(database_url), ids)
+    for line in lines:
         print(line, file=sys.stderr)
-    if cancelled.unattended:
+    if unattended:
         session = opened(database_url, evidence_url, gives_back=False)
-        raise typer.Exit(worst([end_here(session, campaign) for campaign in cancelled.unattended]))
+        raise typer.Exit(worst([end_here(session, campaign) for campaign in unattended]))

@@ -11,28 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
+from diskbench.catalog import listing
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import refresh_command
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.listing import (
-    CatalogItem,
-    disk_entries,
-    find,
-    machine_rows,
-    parts,
-    price_rows,
-)
 from diskbench.catalog.yaml_loader import check_catalogue
 from diskbench.cli import completion
-from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.errors import DiskbenchError, InvalidValue
-from diskbench.report.terminal.catalog_text import (
-    disk_table,
-    machine_table,
-    part_table,
-    price_table,
-    thing_text,
-)
+from diskbench.report.terminal import catalog_text
 from diskbench.results import refreshed_catalogue
 
 FORMAT = 1
@@ -40,18 +27,18 @@ FORMAT = 1
 
 Cloud = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--provider",
-        metavar="NAME",
-        help="Only what this provider rents out.",
+        "NAME",
+        "Only what this provider rents out.",
         autocompletion=completion.providers_with_catalogue,
     ),
 ]
 Refresh = Annotated[
     bool,
-    typer.Option(
+    option(
         "--refresh",
-        help="First ask the clouds (or --provider) for limits and prices, and keep what they say.",
+        "First ask the clouds (or --provider) for limits and prices, and keep what they say.",
     ),
 ]
 
@@ -59,16 +46,14 @@ Refresh = Annotated[
 def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
     """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
     _open(cloud, refresh=refresh)
-    disks_shown = [row for row in disk_entries() if cloud in (None, row[0])]
-    by_cloud = {
-        name: list(of_cloud)
-        for name, of_cloud in groupby(parts(cloud), key=lambda part: part.cloud)
-    }
+    disks_shown = [row for row in listing.disk_entries() if cloud in (None, row[0])]
+    grouped = groupby(listing.parts(cloud), key=lambda part: part.cloud)
+    by_cloud = {name: list(of_cloud) for name, of_cloud in grouped}
     if output == "table":
-        _print(disk_table(disks_shown) if disks_shown else ())
+        _print(catalog_text.disk_table(disks_shown) if disks_shown else ())
         for number, (name, cloud_parts) in enumerate(by_cloud.items()):
             _print([""] if disks_shown or number else [])
-            _print(part_table(cloud_parts, catalogue(name).note))
+            _print(catalog_text.part_table(cloud_parts, catalogue(name).note))
         return
     rows: list[dict[str, Any]] = []
     for of_cloud, name, entry in disks_shown:
@@ -76,20 +61,17 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "
         sources_of_entry = {key: sources[key].model_dump() for key in entry.sources()}
         figures = entry.model_dump(exclude_defaults=True)
         rows.append({"cloud": of_cloud, "type": name, **figures, "sources": sources_of_entry})
-    parts_by_cloud = {
-        name: [_part(part) for part in cloud_parts] for name, cloud_parts in by_cloud.items()
-    }
-    _print_json("disks", rows, **parts_by_cloud)
+    _print_json("disks", rows, **{name: list(map(_part, of)) for name, of in by_cloud.items()})
 
 
 def instances(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
     """List the machines: what each sustains towards its disks, and its price."""
     books = _open(cloud, refresh=refresh)
-    machines = list(machine_rows(books, cloud))
+    machines = list(listing.machine_rows(books, cloud))
     if output == "table":
         clouds = dict.fromkeys(machine.cloud for machine in machines)
         notes = (books.of(name).machines.note for name in clouds)
-        _print(machine_table(machines, [note for note in notes if note]))
+        _print(catalog_text.machine_table(machines, [note for note in notes if note]))
     else:
         _print_json("instances", [machine.model_dump() for machine in machines])
 
@@ -98,9 +80,8 @@ def prices(
     cloud: Cloud = None,
     region: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this region, and --refresh for it (default: that of the shipped prices).",
+        option(
+            "NAME", "Only this region, and --refresh for it (default: that of the shipped prices)."
         ),
     ] = None,
     refresh: Refresh = False,
@@ -108,37 +89,30 @@ def prices(
 ) -> None:
     """List the known prices of disks, by region; --refresh asks the clouds."""
     books = _open(cloud, refresh=refresh, region=region)
-    rows = list(price_rows(books, cloud, region and region.replace(" ", "").lower()))
+    rows = list(listing.price_rows(books, cloud, region and region.replace(" ", "").lower()))
     if output == "json":
         _print_json("prices", [row.model_dump() for row in rows])
     elif rows:
-        _print(price_table(rows))
+        _print(catalog_text.price_table(rows))
     else:
-        raise InvalidValue(
-            f"no price is known in {region or cloud}",
-            advice=f"ask for them: {refresh_command(region)}"
-            if region
-            else "name another --provider",
-        )
+        ask = f"ask for them: {refresh_command(region)}" if region else "name another --provider"
+        raise InvalidValue(f"no price is known in {region or cloud}", advice=ask)
 
 
 def show(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help="A disk type, a tier, a machine or another part: gp2, P10."
-        ),
+        str, argument("NAME", "A disk type, a tier, a machine or another part: gp2, P10.")
     ],
     refresh: Refresh = False,
     output: TableOrJson = "table",
 ) -> None:
     """Show all figures of one disk type or machine, each with its source and date."""
-    items = find(_open(None, refresh=refresh), name)
+    items = listing.find(_open(None, refresh=refresh), name)
     if output == "json":
         _print_json("found", [_part(item) for item in items])
         return
     width = shutil.get_terminal_size().columns
-    _print(line for item in items for line in thing_text(item, width))
+    _print(line for item in items for line in catalog_text.thing_text(item, width))
 
 
 def _open(cloud: str | None, *, refresh: bool, region: str | None = None) -> Books:
@@ -149,12 +123,8 @@ def _open(cloud: str | None, *, refresh: bool, region: str | None = None) -> Boo
     if not refresh:
         return refreshed_catalogue.open_books()
     failures: list[DiskbenchError] = []
-    if cloud:
-        clouds: tuple[str, ...] = (cloud,)
-    elif region:
-        clouds = refreshed_catalogue.refreshable_in(region)
-    else:
-        clouds = refreshed_catalogue.refreshable()
+    in_region = () if cloud or not region else refreshed_catalogue.refreshable_in(region)
+    clouds = (cloud,) if cloud else in_region or refreshed_catalogue.refreshable()
     for name in clouds:
         try:
             overlay, path = refreshed_catalogue.refresh(name, region)
@@ -162,9 +132,8 @@ def _open(cloud: str | None, *, refresh: bool, region: str | None = None) -> Boo
             typer.echo(f"{name}: {error.message}", err=True)
             failures.append(error)
         else:
-            typer.echo(
-                f"{name} {overlay.region}: as of {overlay.made_on}, kept in {path}", err=True
-            )
+            kept = f"{overlay.region}: as of {overlay.made_on}, kept in {path}"
+            typer.echo(f"{name} {kept}", err=True)
     # Few people are logged in to all clouds: when one answered, other failures are only printed.
     if len(failures) == len(clouds):
         raise failures[0]
@@ -176,14 +145,13 @@ def _print(lines: Iterable[str]) -> None:
         typer.echo(line)
 
 
-def _part(item: CatalogItem) -> dict[str, Any]:
+def _part(item: listing.CatalogItem) -> dict[str, Any]:
     document = asdict(item)
     del document["tiers"]  # the names of some of its lines
     return document
 
 
 def _print_json(name: str, rows: list[Any], **more: list[Any]) -> None:
-    document = {"format": FORMAT, name: rows} | {
-        key: values for key, values in more.items() if values
-    }
+    others = {key: values for key, values in more.items() if values}
+    document = {"format": FORMAT, name: rows, **others}
     print_json(json.dumps(document, indent=2, ensure_ascii=False))

@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Literal
 
-import typer
-
 from diskbench.cli.selecting import Filters, Since, Until, asked, selections
 from diskbench.cli.stores import DatabaseUrl, database, evidence
-from diskbench.cli.terminal import TableOrJson, print_json, terminal_width
+from diskbench.cli.terminal import TableOrJson, argument, option, print_json, terminal_width
 from diskbench.errors import InvalidValue
 from diskbench.model.comparison import Comparison, Metric
 from diskbench.model.run import SELECTION_HELP
@@ -22,53 +20,41 @@ from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import conditions
 
 MoreFigures = Annotated[
-    bool,
-    typer.Option(
-        "--verbose", "-v", help="Also mean and p99.9 latency, replicates and conclusions."
-    ),
+    bool, option("--verbose", "-v", "Also mean and p99.9 latency, replicates and conclusions.")
 ]
 
 
 def compare(
     selection: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="A B",
-            autocompletion=selections,
-            help=f"Which runs: {SELECTION_HELP}. With --published any number of them, and "
+        argument(
+            "A B",
+            f"Which runs: {SELECTION_HELP}. With --published any number of them, and "
             "published figures by id.",
+            autocompletion=selections,
         ),
     ] = None,
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
     published: Annotated[
-        bool,
-        typer.Option(
-            "--published", help="Compare with figures that others published of the same disk."
-        ),
+        bool, option("--published", "Compare with figures that others published of the same disk.")
     ] = False,
     alone: Annotated[
-        bool,
-        typer.Option(
-            "--alone", help="Take these runs only, without the other runs of their trials."
-        ),
+        bool, option("--alone", "Take these runs only, without the other runs of their trials.")
     ] = False,
     include_emulated: Annotated[
         bool,
-        typer.Option(
-            "--include-emulated", help="Include emulated, imported and unverified runs, marked."
-        ),
+        option("--include-emulated", "Include emulated, imported and unverified runs, marked."),
     ] = False,
     metric: Annotated[
-        Metric | None,
-        typer.Option(help="The only figure to compare (default: IOPS, MB/s and p99 latency)."),
+        Metric | None, option("The only figure to compare (default: IOPS, MB/s and p99 latency).")
     ] = None,
     pool: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FACT",
-            help="Count trials of one side as replicates although this fact differs (zone, kernel, "
+        option(
+            "FACT",
+            "Count trials of one side as replicates although this fact differs (zone, kernel, "
             "…); `all` ignores every fact.",
         ),
     ] = None,

@@ -14,17 +14,14 @@ from diskbench.settings import Settings, load_settings
 FORMAT = 1
 
 
-def config(
-    output: TableOrJson = "table",
-) -> None:
+def config(output: TableOrJson = "table") -> None:
     """Print each setting, its value, and where it came from; passwords are never shown.
 
     Flag > DISKBENCH_* environment > ./diskbench.toml > the user's config.toml > default.
     """
     loaded = load_settings()
-    rows = [
-        (name, loaded.settings.shown(name), loaded.origins[name]) for name in Settings.model_fields
-    ]
+    own, origins = loaded.settings, loaded.origins
+    rows = [(name, own.shown(name), origins[name]) for name in Settings.model_fields]
     if output == "json":
         settings = {name: {"value": value, "origin": origin} for name, value, origin in rows}
         print(json.dumps({"format": FORMAT, "settings": settings}, indent=2))

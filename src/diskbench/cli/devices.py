@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from diskbench.cli.terminal import TableOrJson
+from diskbench.cli.terminal import TableOrJson, option
 from diskbench.hosts.device import list_devices
 from diskbench.hosts.disks import DeviceState
 from diskbench.hosts.ssh import host_at
@@ -21,14 +21,10 @@ FORMAT = 1
 def devices(
     host: Annotated[
         str | None,
-        typer.Option(
-            metavar="USER@HOST[:PORT]",
-            help="Machine to look at over SSH.",
-            show_default="this machine",
-        ),
+        option("USER@HOST[:PORT]", "Machine to look at over SSH.", show_default="this machine"),
     ] = None,
     all_: Annotated[
-        bool, typer.Option("--all", help="Also list loop devices: files that somebody attached.")
+        bool, option("--all", "Also list loop devices: files that somebody attached.")
     ] = False,
     output: TableOrJson = "table",
 ) -> None:
@@ -53,19 +49,11 @@ def devices(
 
 
 def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:
-    disk = state.disk
-    return {
-        "path": disk.path,
-        "number": disk.number,
-        "size_bytes": disk.size_bytes,
-        "identity": next(iter(state.identities), None),
-        "identities": list(state.identities),
-        "model": disk.model,
-        "transport": disk.transport,
-        "rotational": disk.rotational,
-        "free": not reasons,
-        "refused": list(reasons),
-    }
+    disk, identities = state.disk, list(state.identities)
+    known = {name: getattr(disk, name) for name in ("path", "number", "size_bytes")}
+    named = {"identity": next(iter(identities), None), "identities": identities}
+    seen = {name: getattr(disk, name) for name in ("model", "transport", "rotational")}
+    return {**known, **named, **seen, "free": not reasons, "refused": list(reasons)}
 
 
 def _table(devices_seen: Sequence[tuple[DeviceState, tuple[str, ...]]], name: str) -> None:
@@ -78,11 +66,6 @@ def _table(devices_seen: Sequence[tuple[DeviceState, tuple[str, ...]]], name: st
         typer.echo(f"{disk.path}  {format_bytes(disk.size_bytes or 0)}  {kind}".rstrip())
         typer.echo(f"  identity  {next(iter(state.identities), 'none')}")
         typer.echo(f"  {'refused   it ' + '; it '.join(reasons) if reasons else 'free'}")
-    free = next(((s, i) for s, r in devices_seen if not r for i in s.identities), None)
-    if free:
-        state, identity = free
-        typer.echo(
-            f"\nto destroy what is on it and measure it: --device {state.disk.path} "
-            f"--destroy-data '{identity}'",
-            err=True,
-        )
+    for state, identity in [(s, i) for s, r in devices_seen if not r for i in s.identities][:1]:
+        named = f"--device {state.disk.path} --destroy-data '{identity}'"
+        typer.echo(f"\nto destroy what is on it and measure it: {named}", err=True)

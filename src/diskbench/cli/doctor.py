@@ -17,13 +17,8 @@ from diskbench.cli.lazy import PanelledCommand, TypedCommand
 from diskbench.cli.run_command import RunCommand, asked_for, with_run_options
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import TableOrJson, print_json, terminal_width
-from diskbench.engine.doctor import (
-    examine_machine,
-    examine_matrix,
-    examine_providers,
-    examine_stores,
-)
+from diskbench.cli.terminal import TableOrJson, option, print_json, terminal_width
+from diskbench.engine import doctor as examined
 from diskbench.engine.live import Typed, check_live
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.files import write_whole
@@ -31,16 +26,15 @@ from diskbench.hosts.ssh import host_at
 from diskbench.model.finding import DoctorDocument, Finding, worst_state
 from diskbench.plugins import working
 from diskbench.ports import Governed
-from diskbench.providers.registry import provider, provider_names
+from diskbench.providers.registry import provider as provider_of
+from diskbench.providers.registry import provider_names
 from diskbench.report.terminal.status_text import finding_lines
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.settings import load_settings
 from diskbench.units import counted
 
 _LIVE = "--live"
-_HOW_TO_CHECK_LIVE = (
-    "With --live it takes the options of diskbench run: diskbench doctor --live --help"
-)
+_HOW_TO_CHECK = "With --live it takes the options of diskbench run: diskbench doctor --live --help"
 
 
 class DoctorCommand(RunCommand):
@@ -55,17 +49,16 @@ class DoctorCommand(RunCommand):
 
 Live = Annotated[
     bool,
-    typer.Option(
-        _LIVE,
-        help="Check a rental with dry-run calls: takes the options of run, writes a recording.",
+    option(
+        _LIVE, "Check a rental with dry-run calls: takes the options of run, writes a recording."
     ),
 ]
 RecordingFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--recording",
-        metavar="FILE",
-        help="With --live: where the recording goes (diskbench-live-PROVIDER.json).",
+        "FILE",
+        "With --live: where the recording goes (diskbench-live-PROVIDER.json).",
     ),
 ]
 
@@ -74,7 +67,7 @@ def command_for(arguments: Sequence[str]) -> TypedCommand:
     """`doctor`; with --live it takes the options of `run` for the provider that is named. Raises
     UnknownName."""
     if _LIVE not in arguments:
-        return TypedCommand(doctor, DoctorCommand, _HOW_TO_CHECK_LIVE)
+        return TypedCommand(doctor, DoctorCommand, _HOW_TO_CHECK)
     command = partial(live, words=tuple(arguments))
     command.__name__, command.__doc__ = "doctor", live.__doc__  # type: ignore[attr-defined]
     typed = with_run_options(command, arguments, more=_of_live)
@@ -101,16 +94,10 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
             advice="name another file: --recording FILE",
         ) from error
     requests = counted(len(made.exchanges), "request")
-    summary = f"{file}: {requests} with their answers, without what is private"
-    findings.append(
-        Finding(
-            check="recording",
-            where="this machine",
-            state="ok",
-            told=summary,
-            advice="read it before you attach it to an issue",
-        )
-    )
+    told = f"{file}: {requests} with their answers, without what is private"
+    advice = "read it before you attach it to an issue"
+    kept = Finding(check="recording", where="this machine", state="ok", told=told, advice=advice)
+    findings.append(kept)
     _print(findings, "json" if typed["output"] == "json" else "table")
 
 
@@ -118,33 +105,26 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
 def doctor(
     provider: Annotated[
         list[str] | None,
-        typer.Option(
-            "--provider",
-            metavar="NAME",
+        option(
+            "NAME",
+            "Also check this provider: credentials, permissions, quota.",
             autocompletion=completion.providers,
-            help="Also check this provider: credentials, permissions, quota.",
         ),
     ] = None,
     region: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
+        option(
+            "NAME",
+            "Region to check (default: the cloud's own configuration).",
             autocompletion=completion.regions,
-            help="Region to check (default: the cloud's own configuration).",
         ),
     ] = None,
     matrix: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Check the quotas that this matrix needs: a file or a name."
-        ),
+        str | None, option("FILE", "Check the quotas that this matrix needs: a file or a name.")
     ] = None,
     print_policy: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROVIDER",
-            help="Print the smallest policy that the provider must allow, and exit.",
-        ),
+        option("PROVIDER", "Print the smallest policy that the provider must allow, and exit."),
     ] = None,
     live: Live = False,  # noqa: ARG001 - `command_for` has another command for it
     output: TableOrJson = "table",
@@ -158,31 +138,26 @@ def doctor(
     The exit code is 2 if a check finds a problem.
     """
     if print_policy is not None:
-        print(_policy_of(print_policy, region))
+        named: object = provider_of(print_policy)
+        if not isinstance(named, Governed):
+            made = working(provider_names(), provider_of)
+            known = [name for name, known in made.items() if isinstance(known, Governed)]
+            raise UnknownName("provider with a policy", print_policy, known)
+        print(named.policy(region).rstrip("\n"))
         return
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    planned = None if matrix is None else examine_matrix(matrix, settings.tags)
+    planned = None if matrix is None else examined.examine_matrix(matrix, settings.tags)
     places = planned.places if planned else {}
     names = dict.fromkeys([*(provider or ()), *places])
     scopes = [where.scope(name, region=region or places.get(name)) for name in names]
     where.check_asked(frozenset(names), "add --provider NAME")
     findings = [
-        *examine_machine(host_at(""), list(names)),
-        *examine_stores(settings.database_url.get_secret_value(), settings.evidence_url),
+        *examined.examine_machine(host_at(""), list(names)),
+        *examined.examine_stores(settings.database_url.get_secret_value(), settings.evidence_url),
         *(planned.findings if planned else ()),
-        *examine_providers(scopes, planned.needs if planned else None),
+        *examined.examine_providers(scopes, planned.needs if planned else None),
     ]
     _print(findings, output)
-
-
-def _policy_of(name: str, region: str | None) -> str:
-    """The policy of a provider. Raises UnknownName for one that needs none."""
-    named: object = provider(name)
-    if isinstance(named, Governed):
-        return named.policy(region).rstrip("\n")
-    made = working(provider_names(), provider)
-    known = [name for name, known in made.items() if isinstance(known, Governed)]
-    raise UnknownName("provider with a policy", name, known)
 
 
 def _print(findings: Sequence[Finding], output: str) -> None:

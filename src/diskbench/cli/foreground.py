@@ -60,7 +60,13 @@ def drive(
 
     def left() -> str:
         for display in displays:
-            _give_back_terminal(display)
+            # From a signal handler: in a thread, since the interrupted code may hold the lock that
+            # closing needs, and for a second at most.
+            closing = threading.Thread(target=display.close, daemon=True)
+            closing.start()
+            closing.join(1.0)
+            if sys.stderr.isatty():  # the cursor, should closing not have come so far
+                sys.stderr.write(OwnText("\x1b[?25h\n"))
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
         ids = " ".join(p.trial_id for p in plans)
         give_back = f"  give back:  diskbench gc {ids}"
@@ -90,25 +96,14 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
     known = {plan.trial_id: plan for plan in plans}
 
     def course_of(trial_id: str, run_index: int, step: str) -> StepPhases | None:
-        plan = (
-            load_plan(session.database, trial_id) if known[trial_id].is_draft else known[trial_id]
-        )
-        known[trial_id] = plan
+        if known[trial_id].is_draft:
+            known[trial_id] = load_plan(session.database, trial_id)
+        plan = known[trial_id]
         run_id = plan.run_ids[run_index]
         phases = phases_of(session.evidence, run_id, plan, number=run_index + 1)
         return next((step_phases for step_phases in phases if step_phases.step == step), None)
 
     return open_progress(plans, stream=sys.stderr, course_of=course_of)
-
-
-def _give_back_terminal(progress: Progress) -> None:
-    """Close the display from a signal handler: in a thread, since the interrupted code may hold
-    the lock that closing needs, and for a second at most."""
-    closing = threading.Thread(target=progress.close, daemon=True)
-    closing.start()
-    closing.join(1.0)
-    if sys.stderr.isatty():
-        sys.stderr.write(OwnText("\x1b[?25h\n"))  # the cursor, should closing not have come so far
 
 
 def exit_code(ending: TrialEnding) -> int:

@@ -14,7 +14,7 @@ from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.selecting import ids
 from diskbench.cli.sessions import opened, print_swept, sweep_code
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import print_json
+from diskbench.cli.terminal import argument, option, print_json
 from diskbench.engine.cleanup.gc import sweep
 from diskbench.engine.cleanup.orphans import sweep_provider
 from diskbench.engine.work import abandoned_plans
@@ -27,41 +27,36 @@ from diskbench.model.outcome import SweepDocument, Swept, Unlisted
 def gc(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="ID",
-            autocompletion=ids,
-            help="Leases, trials or runs to give back now, expired or not: ids, long or "
+        argument(
+            "ID",
+            "Leases, trials or runs to give back now, expired or not: ids, long or "
             "short, or `last`. Leases that only --provider lists need their full id.",
+            autocompletion=ids,
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list what would be given back.")
-    ] = False,
-    output: Annotated[
-        Literal["text", "json"], typer.Option("--output", help="What to print on stdout.")
-    ] = "text",
+    dry_run: Annotated[bool, option("--dry-run", "Only list what would be given back.")] = False,
+    output: Annotated[Literal["text", "json"], option("What to print on stdout.")] = "text",
     provider: Annotated[
         str | None,
-        typer.Option(
-            "--provider",
-            metavar="NAME",
+        option(
+            "NAME",
+            "Also list all diskbench resources at this provider; give back expired ones.",
             autocompletion=completion.providers,
-            help="Also list all diskbench resources at this provider; give back expired ones.",
         ),
     ] = None,
     region: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
+        option(
+            "NAME",
+            "Region of --provider (default: all regions).",
             autocompletion=completion.regions,
-            help="Region of --provider (default: all regions).",
         ),
     ] = None,
     not_mine: Annotated[
         bool,
-        typer.Option(
+        option(
             "--not-mine",
-            help="Also end an unexpired lease of another owner (its tag is not the setting "
+            "Also end an unexpired lease of another owner (its tag is not the setting "
             "`owner`) that this database does not know. Type its full id.",
         ),
     ] = False,
@@ -114,13 +109,9 @@ def _document(
 ) -> SweepDocument:
     gone = [item for item in swept if item.outcome != "kept"]
     known = [item.cost.usd for item in gone if item.cost and item.cost.usd is not None]
-    return SweepDocument(
-        dry_run=dry_run,
-        leases=tuple(swept),
-        unlisted=tuple(unlisted),
-        usd=sum(known),
-        unpriced=len(gone) - len(known),
-    )
+    found = {"leases": tuple(swept), "unlisted": tuple(unlisted)}
+    unpriced = len(gone) - len(known)
+    return SweepDocument(dry_run=dry_run, usd=sum(known), unpriced=unpriced, **found)
 
 
 def _print(document: SweepDocument, output: str) -> None:

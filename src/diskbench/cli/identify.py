@@ -6,13 +6,11 @@ import json
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from diskbench.catalog.entry import clouds
 from diskbench.cli import completion
 from diskbench.cli.selecting import ids
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
-from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.errors import UnknownName
 from diskbench.model.ids import short
 from diskbench.plan.identify import by_type
@@ -24,18 +22,15 @@ from diskbench.units import counted
 
 def identify(
     run: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN", autocompletion=ids, help="A run: its id, long or short, or `last`."
-        ),
+        str, argument("RUN", "A run: its id, long or short, or `last`.", autocompletion=ids)
     ],
     cloud: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--provider",
-            metavar="NAME",
+            "NAME",
+            "Only disks of this provider.",
             autocompletion=completion.providers,
-            help="Only disks of this provider.",
         ),
     ] = None,
     output: TableOrJson = "table",

@@ -91,18 +91,10 @@ COMMANDS: Mapping[str, str] = {
 """The words of a command → its line in the help, in the order of the help. Words with others below
 them are a group."""
 _MODULES: Mapping[str, str] = {
-    "matrix run": "matrix_run",
-    "matrix status": "matrix_run",
-    "matrix cancel": "matrix_run",
-    "matrix resume": "matrix_run",
-    "matrix retry": "matrix_run",
-    "results list": "results_list",
-    "results show": "results_show",
-    "results export": "results_files",
-    "results delete": "results_delete",
+    **{f"matrix {word}": "matrix_run" for word in ("run", "status", "cancel", "resume", "retry")},
+    **{f"results {word}": f"results_{word}" for word in ("list", "show", "delete")},
+    **{f"results {word}": "results_files" for word in ("export", "rebuild", "import")},
     "results prune": "results_delete",
-    "results rebuild": "results_files",
-    "results import": "results_files",
 }
 """Commands whose module in `diskbench.cli` is not named like their first word."""
 _ARGUMENTS = "Arguments"
@@ -119,21 +111,16 @@ class PanelledCommand(TyperCommand):
             record = param.get_help_record(ctx)
             if record is None:
                 continue
-            if isinstance(param, TyperArgument):
-                panels[_ARGUMENTS].append(_without_type(param, record, ctx))
-                continue
             panel = getattr(param, "rich_help_panel", None) or _NO_PANEL
+            if isinstance(param, TyperArgument):
+                # Without typer's `<str>`: its name and its help say what it is.
+                kind, panel = param.display_type_rich(ctx=ctx), _ARGUMENTS
+                record = (record[0].removesuffix(f" {kind}") if kind else record[0], record[1])
             panels.setdefault(panel, []).append(record)
         for name, records in panels.items():
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
-
-
-def _without_type(param: TyperArgument, record: tuple[str, str], ctx: Context) -> tuple[str, str]:
-    """The line of an argument without typer's `<str>`: its name and its help say what it is."""
-    kind = param.display_type_rich(ctx=ctx)
-    return record[0].removesuffix(f" {kind}") if kind else record[0], record[1]
 
 
 class LazyGroup(TyperGroup):
@@ -189,13 +176,8 @@ def load(words: str, arguments: Sequence[str] = ()) -> Command:
     """
     first, _, last = words.rpartition(" ")
     if is_group(words):
-        return LazyGroup(
-            words=words,
-            name=words,
-            help=COMMANDS[words],
-            no_args_is_help=True,
-            rich_markup_mode=None,
-        )
+        shown = {"help": COMMANDS[words], "no_args_is_help": True, "rich_markup_mode": None}
+        return LazyGroup(words=words, name=words, **shown)
     module = importlib.import_module(f"diskbench.cli.{_MODULES.get(words, first or last)}")
     if hasattr(module, "command_for"):
         typed = module.command_for(arguments)

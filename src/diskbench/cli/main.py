@@ -23,7 +23,7 @@ from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
 from diskbench.cli.opened import close_at_end, closing_all
-from diskbench.cli.terminal import printable
+from diskbench.cli.terminal import option, printable
 from diskbench.errors import InvalidValue, Suspended
 from diskbench.report.terminal.streams import guarded_streams
 from diskbench.visible import unstorable
@@ -46,9 +46,7 @@ app = typer.Typer(
 )
 
 
-def _set_up_events(
-    log_format: Literal["human", "json"] | None,
-) -> Literal["human", "json"] | None:
+def _set_up_events(log_format: Literal["human", "json"] | None) -> Literal["human", "json"] | None:
     from diskbench.cli.messages import set_up
 
     set_up(log_format)
@@ -67,25 +65,21 @@ def _print_version(typed: bool) -> None:
 def diskbench(
     log_format: Annotated[
         Literal["human", "json"] | None,
-        typer.Option(
-            help="How events are written to stderr.",
+        option(
+            "How events are written to stderr.",
             show_default=False,
             callback=_set_up_events,  # before the words of the command are read
             is_eager=True,
         ),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print more to stderr.")] = False,
+    verbose: Annotated[bool, option("--verbose", "-v", "Print more to stderr.")] = False,
     version: Annotated[  # noqa: ARG001 - its callback answers
         bool,
-        typer.Option(
-            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
-        ),
+        option("--version", "Show the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
     debug: Annotated[
         bool,
-        typer.Option(
-            "--debug", envvar="DISKBENCH_DEBUG", help="Print everything to stderr, with tracebacks."
-        ),
+        option("--debug", "Print everything to stderr, with tracebacks.", envvar="DISKBENCH_DEBUG"),
     ] = False,
 ) -> None:
     """Measure how fast a disk really is: run fio, keep the evidence and say what limits it."""
@@ -110,8 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     with printable(sys.stdout, sys.stderr), guarded_streams():
         code = _code_of(arguments)
-        if code == BROKEN_PIPE and argv is None:
-            _forget_stdout()
+        if code == BROKEN_PIPE and argv is None:  # the interpreter would report a second error
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if argv is None:
         gc.freeze()  # the interpreter looks through all modules again when it ends
     return code
@@ -120,7 +114,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _code_of(arguments: list[str]) -> int:
     try:
         with closing_all():  # logging is put back last: a failure is reported before
-            _interrupt_at_sigterm()
+            if threading.current_thread() is threading.main_thread():  # others set no handlers
+                before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+                close_at_end(partial(signal.signal, signal.SIGTERM, before))
             try:
                 _check_letters(arguments)
                 code = _invoke(arguments)
@@ -134,13 +130,6 @@ def _code_of(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - what failed is closing what the command opened
         return _fail(error)
     return code
-
-
-def _interrupt_at_sigterm() -> None:
-    """Treat SIGTERM like SIGINT until the command ends; only the main thread may set handlers."""
-    if threading.current_thread() is threading.main_thread():
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        close_at_end(partial(signal.signal, signal.SIGTERM, before))
 
 
 def _check_letters(arguments: list[str]) -> None:
@@ -190,8 +179,3 @@ def _wrong_usage(error: TyperException) -> int:
     from diskbench.cli.messages import report_usage
 
     return report_usage(error)
-
-
-def _forget_stdout() -> None:
-    """Redirect stdout to /dev/null, so that the interpreter reports no second error at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,7 +13,7 @@ import typer
 from diskbench.catalog.entry import clouds
 from diskbench.catalog.lookup import disk_types
 from diskbench.cli import completion
-from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.engine.matrix.matrix_file import (
     MatrixFile,
     load_matrix,
@@ -40,18 +40,17 @@ PROBLEM = 2
 
 File = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE|NAME",
+    argument(
+        "FILE|NAME",
+        "A file, or a name from `diskbench matrix list`.",
         autocompletion=completion.matrices,
-        help="A file, or a name from `diskbench matrix list`.",
     ),
 ]
 AssumePrice = Annotated[
-    float | None,
-    typer.Option(metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."),
+    float | None, option("USD_PER_HOUR", "US dollars an hour to assume if no price is known.")
 ]
 Seed = Annotated[
-    int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
+    int | None, option("Seed of the order (default: the file's, else a new one).", min=0)
 ]
 
 
@@ -84,7 +83,7 @@ def plan(
     file: File,
     output: TableOrJson = "table",
     offline: Annotated[
-        bool, typer.Option("--offline", help="Ask no cloud: plan from the catalogue only.")
+        bool, option("--offline", "Ask no cloud: plan from the catalogue only.")
     ] = False,
     seed: Seed = None,
 ) -> None:

@@ -13,11 +13,7 @@ from diskbench.errors import StoreUnavailable
 from diskbench.model.campaign import FINAL, CellState, MatrixStatus
 from diskbench.report.assemble.report_view import rows_of_replicates
 from diskbench.report.terminal.screen import GuardedLive, print_trimmed, screen
-from diskbench.report.terminal.status_text import (
-    LISTED,
-    matrix_end,
-    matrix_table,
-)
+from diskbench.report.terminal.status_text import LISTED, matrix_end, matrix_table
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.where import Filter
@@ -75,12 +71,8 @@ def print_matrix_status(database: sa.Engine, status: MatrixStatus, output: Outpu
     if output == "json":
         print_json(status.model_dump_json(indent=2))
         return
-
-    console = screen()
-    if status.state == "done":
-        print_trimmed(console, _end(database, status, console.width))
-    else:
-        print_trimmed(console, _table(status))
+    console, is_over = screen(), status.state == "done"
+    print_trimmed(console, _end(database, status, console.width) if is_over else _table(status))
 
 
 def _end(database: sa.Engine, status: MatrixStatus, width: int) -> RenderableType:

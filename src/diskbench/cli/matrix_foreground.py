@@ -32,7 +32,7 @@ from diskbench.report.assemble.view import view_of
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign
 from diskbench.store.cells import load_cells
-from diskbench.store.leases import leases_of_campaign
+from diskbench.store.leases import list_leases
 from diskbench.store.machines import list_machines
 from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plans
@@ -99,7 +99,12 @@ def foreground(
         with on_signals(StopThenLeave(worker.stop, stopping, left)):
             worker.launch()
             worker.wake.set()
-            _show_while(session, name, goes_on, quiet=quiet)
+            if quiet:
+                while goes_on():
+                    pass
+            else:  # a live table on a terminal, else a line for every change of a cell's state
+                show_while = show_table_while if sys.stderr.isatty() else print_changes_while
+                show_while(session.database, name, goes_on)
             let_idle_go(session, name, all_of_them=True)
             worker.sweep()
         end = matrix_status(session.database, load_campaign(session.database, name))
@@ -115,20 +120,6 @@ def foreground(
         worker.stop.leave()  # after an error, what still runs is suspended
 
 
-def _show_while(
-    session: Session, campaign_id: str, goes_on: Callable[[], bool], *, quiet: bool
-) -> None:
-    """Show the matrix while `goes_on` returns true: as a live table on a terminal, else by a line
-    for every change of a cell's state, or, if `quiet`, not at all."""
-    if quiet:
-        while goes_on():
-            pass
-    elif sys.stderr.isatty():
-        show_table_while(session.database, campaign_id, goes_on)
-    else:
-        print_changes_while(session.database, campaign_id, goes_on)
-
-
 def end_here(session: Session, campaign: CampaignRow) -> int:
     """End the cells of a cancelled matrix that no process works on; 3 when something could not be
     given back, else 0."""
@@ -140,22 +131,17 @@ def end_here(session: Session, campaign: CampaignRow) -> int:
 
 def exit_code(session: Session, last: MatrixStatus, *, stopped: bool) -> int:
     """0 every cell measured · 1 not every cell · 3 something is not given back · 130 stopped."""
-    not_released = [
-        lease.lease_id
-        for lease in leases_of_campaign(session.database, last.campaign_id, state="open")
-    ]
-    not_released += [
-        machine.lease_id for machine in list_machines(session.database, last.campaign_id)
-    ]
-    if not_released and last.state == "done":
-        advice = f"try: diskbench gc {' '.join(not_released)}"
-        emit_problem("NotGivenBack", f"not given back: {', '.join(not_released)}", advice, 3)
+    database, name = session.database, last.campaign_id
+    ids = [lease.lease_id for lease in list_leases(database, state="open", campaign_id=name)]
+    ids += [machine.lease_id for machine in list_machines(database, name)]
+    if ids and last.state == "done":
+        advice = f"try: diskbench gc {' '.join(ids)}"
+        emit_problem("NotGivenBack", f"not given back: {', '.join(ids)}", advice, 3)
         return 3
     if stopped and last.state != "done":
         print(f"resume: diskbench matrix resume {short(last.campaign_id)}", file=sys.stderr)
         return 130
-    bad = {state for state in last.counts if state in ("failed", "refused", "cancelled")}
-    return 1 if bad else 0
+    return 1 if last.counts.keys() & {"failed", "refused", "cancelled"} else 0
 
 
 def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
@@ -167,24 +153,14 @@ def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     # One plan a profile says whether it has thresholds: a plan is long, and cells are many.
     of_profile = {row.cell.profile: row.trial_id for row in done if row.trial_id}
     plans = find_plans(database, list(of_profile.values()))
-    gated = {
-        profile
-        for profile, trial_id in of_profile.items()
-        if trial_id in plans and plans[trial_id].profile.thresholds
-    }
-    judged = [
-        row for row in done if junit is not None or row.cell.fail_if or row.cell.profile in gated
-    ]
+    gated = {plan.profile.name for plan in plans.values() if plan.profile.thresholds}
     named = []
-    for row in judged:
-        runs = find_runs(database, [Filter("trial_id", "=", row.trial_id or "")])
-        named += [(row.key, view_of(trial)) for trial in read_ended(session, runs).values()]
-    without = [
-        (row.key, row.state, row.error or "it has no result")
-        for row in cells
-        if row.state != "done"
-    ]
-    return judge(named, junit, without)
+    for row in done:
+        if junit is not None or row.cell.fail_if or row.cell.profile in gated:
+            runs = find_runs(database, [Filter("trial_id", "=", row.trial_id or "")])
+            named += [(row.key, view_of(trial)) for trial in read_ended(session, runs).values()]
+    others = [row for row in cells if row.state != "done"]
+    return judge(named, junit, [(r.key, r.state, r.error or "it has no result") for r in others])
 
 
 def continue_detached(session: Session, campaign: CampaignRow) -> None:

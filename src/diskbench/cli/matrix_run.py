@@ -18,13 +18,8 @@ from diskbench.cli.selecting import begun_matrices
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.stores import database as opened_database
-from diskbench.cli.terminal import TableOrJson
-from diskbench.engine.matrix.campaign import (
-    check_outlook,
-    check_prices,
-    check_running,
-    retry_cells,
-)
+from diskbench.cli.terminal import TableOrJson, argument, option
+from diskbench.engine.matrix.campaign import check_outlook, check_prices, check_running, retry_cells
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import InvalidValue
@@ -35,50 +30,46 @@ from diskbench.units import counted
 
 Which = Annotated[
     str | None,
-    typer.Argument(
-        metavar="MATRIX",
+    argument(
+        "MATRIX",
+        "The matrix's name or id, or `last` (default: the newest).",
         autocompletion=begun_matrices,
-        help="The matrix's name or id, or `last` (default: the newest).",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no plan and no progress.")]
+Quiet = Annotated[bool, option("--quiet", "-q", "Print no plan and no progress.")]
 
 
 def run(
     matrix: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE|NAME",
+        argument(
+            "FILE|NAME",
+            "A matrix file, or the name of a shipped one.",
             autocompletion=completion.matrices,
-            help="A matrix file, or the name of a shipped one.",
         ),
     ],
     detach: Annotated[
-        bool, typer.Option("--detach", help="Run in the background; print the matrix's id.")
+        bool, option("--detach", "Run in the background; print the matrix's id.")
     ] = False,
     queue: Annotated[
-        bool, typer.Option("--queue", help="Leave the cells to workers ('diskbench worker').")
+        bool, option("--queue", "Leave the cells to workers ('diskbench worker').")
     ] = False,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Leave out cells that cannot be measured.")
+        bool, option("--keep-going", "Leave out cells that cannot be measured.")
     ] = False,
     budget: Annotated[
-        float | None,
-        typer.Option(metavar="USD", help="Limit of the cost in US dollars, instead of the file's."),
+        float | None, option("USD", "Limit of the cost in US dollars, instead of the file's.")
     ] = None,
     assume_price: AssumePrice = None,
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Exit 1 if a figure of a cell meets this condition: 'p99 > 10ms', 'ratio < 0.9'.",
-            metavar="CONDITION",
+        option(
+            "CONDITION",
+            "Exit 1 if a figure of a cell meets this condition: 'p99 > 10ms', 'ratio < 0.9'.",
         ),
     ] = None,
     junit: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the steps of all cells as a JUnit report, for CI.", metavar="FILE"
-        ),
+        Path | None, option("FILE", "Write the steps of all cells as a JUnit report, for CI.")
     ] = None,
     seed: Seed = None,
     output: TableOrJson = "table",
@@ -96,25 +87,14 @@ def run(
                 f"{flag} needs the end of the matrix, and this command ends before",
                 advice="leave out --detach and --queue",
             )
-    file = with_conditions(
-        with_money(load_matrix(matrix, load_settings().settings.tags), budget, assume_price),
-        fail_if or (),
-    )
-    session, campaign, outlook = begun(
-        file,
-        check_prices if keep_going else check_outlook,
-        database_url,
-        evidence_url,
-        seed=seed,
-        own_queue=not queue,
-    )
+    file = load_matrix(matrix, load_settings().settings.tags)
+    file = with_conditions(with_money(file, budget, assume_price), fail_if or ())
+    check, urls = check_prices if keep_going else check_outlook, (database_url, evidence_url)
+    session, campaign, outlook = begun(file, check, *urls, seed=seed, own_queue=not queue)
     if queue:
+        left = f"{counted(len(outlook.cells), 'cell')} left to workers"
         print(campaign.campaign_id)
-        print(
-            f"{counted(len(outlook.cells), 'cell')} left to workers; see: diskbench matrix status "
-            f"{campaign.campaign_id}",
-            file=sys.stderr,
-        )
+        print(f"{left}; see: diskbench matrix status {campaign.campaign_id}", file=sys.stderr)
         raise typer.Exit(0)
     if detach:
         continue_detached(session, campaign)
@@ -137,8 +117,8 @@ def resume(
 
 def status(
     matrix: Which = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Update until the matrix ends.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="Print one line for each matrix.")] = False,
+    watch: Annotated[bool, option("--watch", "Update until the matrix ends.")] = False,
+    every: Annotated[bool, option("--all", "Print one line for each matrix.")] = False,
     output: TableOrJson = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -151,24 +131,19 @@ def status(
         return
     campaign = find_campaign(database, matrix)
     if watch:
-        pause = threading.Event()
-        show_table_while(
-            database,
-            campaign.campaign_id,
-            lambda: (
-                not pause.wait(1.0)
-                and load_campaign(database, campaign.campaign_id).state != "done"
-            ),
-        )
+        pause, id_ = threading.Event(), campaign.campaign_id
+
+        def goes_on() -> bool:
+            return not pause.wait(1.0) and load_campaign(database, id_).state != "done"
+
+        show_table_while(database, id_, goes_on)
     campaign = load_campaign(database, campaign.campaign_id)
     print_matrix_status(database, matrix_status(database, campaign), output)
 
 
 def retry(
     matrix: Which = None,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Select every cell without a result.")
-    ] = False,
+    failed: Annotated[bool, option("--failed", "Select every cell without a result.")] = False,
     output: TableOrJson = "table",
     quiet: Quiet = False,
     database_url: DatabaseUrl = None,
@@ -191,9 +166,7 @@ def retry(
 
 
 def cancel(
-    matrix: Which = None,
-    database_url: DatabaseUrl = None,
-    evidence_url: EvidenceUrl = None,
+    matrix: Which = None, database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None
 ) -> None:
     """Stop all cells of a matrix and give everything back."""
     campaign = find_campaign(opened_database(database_url), matrix)

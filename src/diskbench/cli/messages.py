@@ -49,7 +49,12 @@ class _Stderr(logging.Handler):
     def chosen(self) -> Format:
         """--log-format, else the setting; looked up at the first event, since few runs have any."""
         if self._chosen is None:
-            self._chosen = _from_settings()
+            from diskbench.settings import load_settings
+
+            try:
+                self._chosen = load_settings().settings.log_format
+            except DiskbenchError:
+                self._chosen = "human"  # the command reports what is wrong with the settings
         return self._chosen
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -86,8 +91,10 @@ def debugging() -> bool:
 
 def emit_problem(kind: str, message: str, advice: str, exit_code: int) -> None:
     """Print an error and what to do about it, in the chosen format."""
-    if _format() == "json":
-        record = {"time": _now(), "level": "error", "event": message, "kind": kind}
+    ours = next((on for on in logging.getLogger().handlers if isinstance(on, _Stderr)), None)
+    if ours is not None and ours.chosen == "json":
+        now = datetime.now(UTC).isoformat()
+        record = {"time": now, "level": "error", "event": message, "kind": kind}
         print(json.dumps({**record, "advice": advice, "exit_code": exit_code}), file=sys.stderr)
         return
     label = _styled("error:", "1;31", sys.stderr)
@@ -95,22 +102,6 @@ def emit_problem(kind: str, message: str, advice: str, exit_code: int) -> None:
     sys.stderr.write(OwnText(f"{label} {_hung(message)}\n"))
     for line in advice.split("\n") if advice else ():
         print(f"  {shortened(line)}", file=sys.stderr)
-
-
-def _format() -> Format:
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler, _Stderr):
-            return handler.chosen
-    return "human"
-
-
-def _from_settings() -> Format:
-    from diskbench.settings import load_settings
-
-    try:
-        return load_settings().settings.log_format
-    except DiskbenchError:
-        return "human"  # the command itself reports what is wrong with the settings
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -154,10 +145,6 @@ def _styled(text: str, code: str, stream: TextIO) -> str:
     return f"\x1b[{code}m{text}\x1b[0m"
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat()
-
-
 UNEXPECTED = 1
 
 
@@ -176,9 +163,8 @@ def report(error: BaseException) -> int:
         emit_problem(type(error).__name__, error.message, error.advice, error.exit_code)
         return error.exit_code
     line = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-    traceback_path = _keep_traceback(error)
     advice = "this is a fault in diskbench, not in your input; please report it"
-    if traceback_path:
+    if traceback_path := _keep_traceback(error):
         advice += f" with {traceback_path}"
     emit_problem(type(error).__name__, line, advice, UNEXPECTED)
     return UNEXPECTED
@@ -211,24 +197,18 @@ def _keep_traceback(error: BaseException) -> Path | None:
     """Write the traceback, without the values of variables, where only this user can read it."""
     text = "".join(traceback.format_exception(error))
     name = f"{type(error).__name__.lower()}-{os.getpid()}-"
-    for folder in (_log_folder(), None):
+    for named in (True, False):
         try:
+            folder = user_log_path("diskbench") if named else None
             if folder:
                 private_directory(folder)
             handle, path = tempfile.mkstemp(".txt", f"diskbench-{name}", folder)
             with os.fdopen(handle, "w") as file:
                 file.write(visible(text))
-        except OSError:
+        except (OSError, RuntimeError):  # RuntimeError: no home directory
             continue
         return Path(path)
     return None
-
-
-def _log_folder() -> Path | None:
-    try:
-        return user_log_path("diskbench")
-    except (OSError, RuntimeError):  # no home directory
-        return None
 
 
 _FORMS = {
@@ -253,8 +233,7 @@ def in_our_words(error: BadParameter) -> InvalidValue | None:
     if not isinstance(cause, ValidationError) or parameter is None:
         return None
     first = cause.errors(include_url=False)[0]
-    fault = value_fault(first)
-    name = max(parameter.opts, key=len)
+    fault, name = value_fault(first), max(parameter.opts, key=len)
     kind = first["type"].partition("_")[0]
     form = _FORMS.get(parameter.metavar or "") or _FORMS.get(kind, "")
     return InvalidValue(

@@ -9,7 +9,7 @@ import typer
 
 from diskbench.cli.messages import print_error
 from diskbench.cli.run_command import asked_for, with_run_options
-from diskbench.cli.terminal import print_json
+from diskbench.cli.terminal import option, print_json
 from diskbench.engine.trial.planning import Previewed, preview
 from diskbench.model.matrix import HOW
 from diskbench.model.outcome import problem_of
@@ -32,9 +32,8 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
         typer.echo(outlook_until(typed), nl=False)
         return
     cells = asked_for(typed)
-    outlook = preview(
-        cells, open_books(), install_fio=typed["install_fio"], offline=typed["offline"]
-    )
+    ways = {"install_fio": typed["install_fio"], "offline": typed["offline"]}
+    outlook = preview(cells, open_books(), **ways)
     (print_document if typed["output"] == "json" else print_text)(outlook)
     if outlook.refused:
         raise typer.Exit(PROBLEM)
@@ -43,9 +42,7 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 def _of_plan(
     offline: Annotated[
         bool,
-        typer.Option(
-            "--offline", help="Ask no cloud: plan from the catalogue only.", rich_help_panel=HOW
-        ),
+        option("--offline", "Ask no cloud: plan from the catalogue only.", rich_help_panel=HOW),
     ] = False,
 ) -> None:
     """Options of `plan` that `run` has not."""
@@ -64,19 +61,12 @@ def print_text(previewed: Previewed) -> None:
 
 def print_document(previewed: Previewed) -> None:
     """The plans, and what cannot be measured, as one JSON document."""
-    document = PlanDocument(
-        trials=tuple(
-            PlannedTrial(
-                plan=draft,
-                asked=was_asked,
-                cost=cost_of_plan(draft),
-                longest_cost=cost_of_plan(draft, longest=True),
-            )
-            for draft, was_asked in previewed.plans
-        ),
-        refused=tuple(
-            RefusedTrial(address=cell.address, replicate=cell.replicate, problem=problem_of(error))
-            for cell, error in previewed.refused
-        ),
-    )
+    trials, refused = [], []
+    for draft, was_asked in previewed.plans:
+        cost, longest = cost_of_plan(draft), cost_of_plan(draft, longest=True)
+        trials.append(PlannedTrial(plan=draft, asked=was_asked, cost=cost, longest_cost=longest))
+    for cell, error in previewed.refused:
+        where = {"address": cell.address, "replicate": cell.replicate}
+        refused.append(RefusedTrial(**where, problem=problem_of(error)))
+    document = PlanDocument(trials=tuple(trials), refused=tuple(refused))
     print_json(document.model_dump_json(indent=2))

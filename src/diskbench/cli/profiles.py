@@ -13,14 +13,8 @@ from rich.table import Table
 
 from diskbench.cli import completion
 from diskbench.cli.recorded import load_of
-from diskbench.cli.terminal import TableOrJson
-from diskbench.engine.profile_jobs import (
-    built,
-    checked,
-    difference,
-    total_s,
-    typed_target,
-)
+from diskbench.cli.terminal import TableOrJson, argument, option
+from diskbench.engine.profile_jobs import built, checked, difference, total_s, typed_target
 from diskbench.errors import InvalidValue
 from diskbench.fio.offered import STAND_IN_IOPS, stand_in
 from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
@@ -35,35 +29,24 @@ FORMAT = 1
 
 Name = Annotated[
     str,
-    typer.Argument(
-        metavar="NAME",
+    argument(
+        "NAME",
+        "A profile's name, or the path of a fio job file.",
         autocompletion=completion.profiles,
-        help="A profile's name, or the path of a fio job file.",
     ),
 ]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Profile parameter.")
-]
-PathOption = Annotated[
-    str | None, typer.Option("--path", metavar="DIR", help="Directory to measure.")
-]
+Set = Annotated[list[str] | None, option("--set", "KEY=VALUE", "Profile parameter.")]
+PathOption = Annotated[str | None, option("--path", "DIR", "Directory to measure.")]
 Device = Annotated[
     list[str] | None,
-    typer.Option(
-        "--device",
-        metavar="PATH",
-        help="Block device to measure; one for each that the file names.",
-    ),
+    option("--device", "PATH", "Block device to measure; one for each that the file names."),
 ]
 Allow = Annotated[
     list[str] | None,
-    typer.Option(
-        "--allow", metavar="OPTION", help="Let a job file use this option, as `run --allow` does."
-    ),
+    option("--allow", "OPTION", "Let a job file use this option, as `run --allow` does."),
 ]
 Size = Annotated[
-    float | None,
-    typer.Option("--size", metavar="GIB", help="How much of the target to use, in GiB (2^30)."),
+    float | None, option("--size", "GIB", "How much of the target to use, in GiB (2^30).")
 ]
 
 
@@ -92,10 +75,9 @@ def show(name: Name, output: TableOrJson = "table") -> None:
         typer.echo(json.dumps(document, indent=2))
         return
     typer.echo(f"{profile.name}: {profile.title}")
-    typer.echo(hanging("  question    ", profile.question))
-    typer.echo(hanging("  source      ", profile.source))
-    if profile.notes:
-        typer.echo(hanging("  notes       ", profile.notes))
+    for field in ("question", "source", "notes"):
+        if words := getattr(profile, field):
+            typer.echo(hanging(f"  {field:<12}", words))
     typer.echo(f"  targets     {', '.join(profile.targets)} (filesystem {profile.filesystem})")
     typer.echo(f"  page cache  {profile.page_cache} between steps")
     typer.echo("  parameters" if profile.parameters else "  parameters  none")
@@ -112,9 +94,7 @@ def render(
     size: Size = None,
     settings: Set = None,
     allow: Allow = None,
-    step: Annotated[
-        int | None, typer.Option("--step", metavar="N", help="One step, from 0.")
-    ] = None,
+    step: Annotated[int | None, option("N", "One step, from 0.")] = None,
 ) -> None:
     """Print the exact job files that would run on this machine, one per step."""
     profile = find_profile(name)
@@ -129,12 +109,10 @@ def render(
         typer.echo(textwrap.indent(changed, "; ") + "\n")
     for planned in steps:
         if step is None:
-            repeated = (
-                f", repeated until {loop.tracked} is steady ({loop.min_rounds} to "
-                f"{loop.max_rounds} rounds)"
-                if loop and planned.index >= loop.first
-                else ""
-            )
+            repeated = ""
+            if loop and planned.index >= loop.first:
+                rounds = f"({loop.min_rounds} to {loop.max_rounds} rounds)"
+                repeated = f", repeated until {loop.tracked} is steady {rounds}"
             typer.echo(f"; ===== step {planned.index}: {planned.name} ({planned.role}){repeated}")
         if step is None or planned.index == step:
             shown = stand_in(planned)
@@ -144,27 +122,16 @@ def render(
 
 
 def from_load(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A recorded load, as `advise --load` takes it."),
-    ],
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which device of the recorded load.")
-    ] = None,
-    block: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Block size, where the file has none.")
-    ] = None,
+    file: Annotated[Path, argument("FILE", "A recorded load, as `advise --load` takes it.")],
+    device: Annotated[str | None, option("NAME", "Which device of the recorded load.")] = None,
+    block: Annotated[str | None, option("SIZE", "Block size, where the file has none.")] = None,
 ) -> None:
     """Print a profile that repeats the percentiles of a recorded load, a step for each."""
     typer.echo(load_profile(load_of(file, device, block), file.name), nl=False)
 
 
 def validate(
-    name: Name,
-    device: Device = None,
-    size: Size = None,
-    settings: Set = None,
-    allow: Allow = None,
+    name: Name, device: Device = None, size: Size = None, settings: Set = None, allow: Allow = None
 ) -> None:
     """Check a profile: template, parameters, safety, and each job file with fio --parse-only."""
     profile = find_profile(name)
@@ -174,9 +141,8 @@ def validate(
     them = "it" if len(steps) == 1 else "them"
     typer.echo(f"{profile.name}: {counted(len(steps), 'step')}; fio {version} accepts {them}")
     if any(stand_in(step) is not step for step in steps):
-        typer.echo(
-            f"  rates that depend on an earlier step were checked with {STAND_IN_IOPS:g} IOPS"
-        )
+        assumed = f"were checked with {STAND_IN_IOPS:g} IOPS"
+        typer.echo(f"  rates that depend on an earlier step {assumed}")
 
 
 def _summary(profile: Profile) -> dict[str, object]:

@@ -30,29 +30,22 @@ def write_proof(
             "a recorded load has no single rate to search for",
             advice=f"diskbench profiles from-load {record} > mine.fio.j2 makes a profile of it",
         )
+    load = {"profile": "sla", "parameters": _parameters(demand, p99)}
     document = {
         "name": path.stem.lower().replace("_", "-"),
         "title": f"What was advised for {answer.asked}",
-        "defaults": {
-            "replicates": REPLICATES,
-            "profile": "sla",
-            "parameters": _parameters(demand, p99),
-        },
+        "defaults": {"replicates": REPLICATES, **load},
         "axes": {"advised": [_cell(row) for row in rows]},
     }
     head = f"# Measures what `diskbench advise` found for {answer.asked}.\n"
     try:
         write_whole(path, (head + yaml.safe_dump(document, sort_keys=False)).encode())
     except OSError as error:
-        raise InvalidValue(
-            f"{path} cannot be written: {error.strerror}", advice="name a file in a folder of yours"
-        ) from error
-    cells = len(rows) * REPLICATES
-    typer.echo(
-        f"{path}: {cells} cells; what they cost: diskbench matrix plan {path} --offline; "
-        f"then: diskbench matrix run {path}",
-        err=True,
-    )
+        failed = f"{path} cannot be written: {error.strerror}"
+        raise InvalidValue(failed, advice="name a file in a folder of yours") from error
+    costs = f"what they cost: diskbench matrix plan {path} --offline"
+    cells = f"{path}: {len(rows) * REPLICATES} cells"
+    typer.echo(f"{cells}; {costs}; then: diskbench matrix run {path}", err=True)
 
 
 def _parameters(demand: Demand, p99: str | None) -> dict[str, Any]:

@@ -33,24 +33,16 @@ def abilities(provider: Provider) -> Iterator[str]:
         yield "can plan offline"
     if isinstance(instance, ports.Refreshes):
         yield "can refresh limits and prices: diskbench catalog prices --refresh"
-    checks = [
-        word
-        for word, kind in (
-            ("rights", ports.Examinable),
-            ("quotas", ports.Metered),
-            ("policy", ports.Governed),
-        )
-        if isinstance(instance, kind)
-    ]
-    if checks:
+    if checks := [word for word, kind in _CHECKS.items() if isinstance(instance, kind)]:
         yield f"is checked by diskbench doctor: {', '.join(checks)}"
-    if isinstance(instance, ports.SwapsDisks):
-        yield "can change the disks of a machine: reuse_host in a matrix"
-    if isinstance(instance, ports.SnapshotsDisks):
-        yield "measures disks made from a snapshot of a filled one: --snapshot-of-fill"
-    if isinstance(instance, ports.TellsTime):
-        yield "gc uses the cloud's clock to decide what has expired"
-    if isinstance(instance, ports.HoldsCredit):
-        yield "filling a disk spends no burst credit"
-    if isinstance(instance, ports.Monitors):
-        yield "its own metrics of disks and machine are kept with each run"
+    yield from (words for words, kind in _ABILITIES.items() if isinstance(instance, kind))
+
+
+_CHECKS = {"rights": ports.Examinable, "quotas": ports.Metered, "policy": ports.Governed}
+_ABILITIES = {
+    "can change the disks of a machine: reuse_host in a matrix": ports.SwapsDisks,
+    "measures disks made from a snapshot of a filled one: --snapshot-of-fill": ports.SnapshotsDisks,
+    "gc uses the cloud's clock to decide what has expired": ports.TellsTime,
+    "filling a disk spends no burst credit": ports.HoldsCredit,
+    "its own metrics of disks and machine are kept with each run": ports.Monitors,
+}

@@ -6,52 +6,38 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
+from diskbench.cli.terminal import argument, option
 from diskbench.errors import InvalidValue
 from diskbench.units import counted
 
 
 def publish(
     folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR", help="The folder of the site: new, empty, or an existing site to update."
-        ),
+        Path, argument("DIR", "The folder of the site: new, empty, or an existing site to update.")
     ],
     selection: Selections = None,
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
-    title: Annotated[
-        str, typer.Option(metavar="TEXT", help="The title of every page.")
-    ] = "Disk benchmarks",
+    title: Annotated[str, option("TEXT", "The title of every page.")] = "Disk benchmarks",
     anonymous: Annotated[
         bool,
-        typer.Option(
-            "--anonymous", help="Leave out hosts, addresses, paths, labels, errors and evidence."
-        ),
+        option("--anonymous", "Leave out hosts, addresses, paths, labels, errors and evidence."),
     ] = False,
     with_evidence: Annotated[
-        bool,
-        typer.Option("--with-evidence", help="Copy the files of every run into the site, too."),
+        bool, option("--with-evidence", "Copy the files of every run into the site, too.")
     ] = False,
     evidence_base: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", help="Where readers find the evidence store: an http:// or https:// URL."
-        ),
+        option("URL", "Where readers find the evidence store: an http:// or https:// URL."),
     ] = None,
     site_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="The public address of the site, for the links of its Atom feed."
-        ),
+        str | None, option("URL", "The public address of the site, for the links of its Atom feed.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Write every page again.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    full: Annotated[bool, option("--full", "Write every page again.")] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", "Print no summary.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -68,15 +54,13 @@ def publish(
             "--anonymous leaves the evidence out, which names hosts and paths",
             advice="leave out --with-evidence and --evidence-base, or --anonymous",
         )
-    addresses = (
-        ("--evidence-base", evidence_base, "the evidence store"),
-        ("--site-url", site_url, "the site"),
-    )
-    for option, url, linked in addresses:
+    addresses = {"--evidence-base": evidence_base, "--site-url": site_url}
+    for flag, url in addresses.items():
         if url is not None and not url.startswith(("http://", "https://")):
             raise InvalidValue(
-                f"{option} {url!r} is not an http:// or https:// URL",
-                advice=f"write the address at which readers find {linked}",
+                f"{flag} {url!r} is not an http:// or https:// URL",
+                advice="write the address at which readers find the "
+                + ("site" if flag == "--site-url" else "evidence store"),
             )
     site = Site(
         title=title,
@@ -91,10 +75,7 @@ def publish(
     filters = chosen(engine, asked(selection, filter_, since, until))
     done = publish_site(engine, folder, filters, site, evidence)
     if not quiet:
-        print(
-            f"{counted(done.runs, 'run')} of {counted(done.configurations, 'configuration')}: "
-            f"{counted(done.written, 'file')} "
-            f"written, {done.kept:,} unchanged, {done.removed:,} removed",
-            file=sys.stderr,
-        )
+        runs = f"{counted(done.runs, 'run')} of {counted(done.configurations, 'configuration')}"
+        files = f"{counted(done.written, 'file')} written, {done.kept:,} unchanged"
+        print(f"{runs}: {files}, {done.removed:,} removed", file=sys.stderr)
         print((folder / "index.html").absolute())

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
-import typer
-
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import PublishedDocument, filtered, find_published, load_published
 from diskbench.cli import completion
-from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.model.verdict import Verdict
 from diskbench.plan.published import published_verdict
 from diskbench.report.published.text import list_lines, show_lines
@@ -18,26 +16,19 @@ from diskbench.results.refreshed_catalogue import open_books
 
 
 def list_(
-    post: Annotated[
-        str | None,
-        typer.Option("--post", metavar="POST", help="Only figures of this post, as iaas-2018."),
-    ] = None,
+    post: Annotated[str | None, option("POST", "Only figures of this post, as iaas-2018.")] = None,
     provider: Annotated[
         str | None,
-        typer.Option(
-            "--provider",
-            metavar="NAME",
-            autocompletion=completion.providers,
-            help="Only figures of this provider's disks.",
+        option(
+            "NAME", "Only figures of this provider's disks.", autocompletion=completion.providers
         ),
     ] = None,
     disk: Annotated[
         str | None,
-        typer.Option(
-            "--disk",
-            metavar="TYPE",
+        option(
+            "TYPE",
+            "Only of one disk: its type, or a part of its name.",
             autocompletion=completion.disks,
-            help="Only of one disk: its type, or a part of its name.",
         ),
     ] = None,
     output: TableOrJson = "table",
@@ -52,17 +43,13 @@ def list_(
 
 
 def show(
-    name: Annotated[
-        str, typer.Argument(metavar="ID", help="An id, or the beginning of ids up to a slash.")
-    ],
+    name: Annotated[str, argument("ID", "An id, or the beginning of ids up to a slash.")],
     output: TableOrJson = "table",
 ) -> None:
     """Show figures with machine, method, samples, doubts and verdict."""
     figures, books = find_published(name), open_books()
     if output == "json":
-        _print_document(
-            figures, {figure.id: published_verdict(figure, books) for figure in figures}
-        )
+        _print_document(figures, {one.id: published_verdict(one, books) for one in figures})
         return
     for line in show_lines(figures, books):
         print(line)

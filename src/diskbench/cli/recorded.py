@@ -16,12 +16,10 @@ def load_of(path: Path, device: str | None, block: str | None) -> Recorded:
     try:
         data = read_bytes(path, IMPORT_BYTES)
     except OSError as error:
-        raise InvalidValue(
-            f"{path} cannot be read: {error.strerror}", advice="give the path of a file"
-        ) from error
+        unread = f"{path} cannot be read: {error.strerror}"
+        raise InvalidValue(unread, advice="give the path of a file") from error
     except ValueError:
-        raise InvalidValue(
-            f"{path} is larger than 512 MiB", advice="record fewer devices"
-        ) from None
+        large = f"{path} is larger than 512 MiB"
+        raise InvalidValue(large, advice="record fewer devices") from None
     size = None if block is None else parse_size_bytes(block)
     return read_load(data, path.name, device=device, block=size or None)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Annotated
-
-import typer
 
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, database
-from diskbench.cli.terminal import TableOrJson, terminal_width
+from diskbench.cli.terminal import TableOrJson, option, terminal_width
 from diskbench.model.comparison import Metric
 from diskbench.model.history import History, regressions_json
 from diskbench.providers.networks import check_webhook, post_json
@@ -27,25 +25,22 @@ def regressions(
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
-    metric: Annotated[
-        Metric,
-        typer.Option(help="The figure to follow."),
-    ] = "iops",
+    metric: Annotated[Metric, option("The figure to follow.")] = "iops",
     pool: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FACT",
-            help="Count machines of one time together although this fact differs; "
+        option(
+            "FACT",
+            "Count machines of one time together although this fact differs; "
             "`all` ignores every fact.",
         ),
     ] = None,
     notify: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="DISKBENCH_NOTIFY_URL",
-            help="Post changes for the worse that the newest measurement showed to this webhook "
+        option(
+            "URL",
+            "Post changes for the worse that the newest measurement showed to this webhook "
             "(Slack, Mattermost). Set the variable to keep the URL out of the process list.",
+            envvar="DISKBENCH_NOTIFY_URL",
         ),
     ] = None,
     output: TableOrJson = "table",
@@ -68,10 +63,10 @@ def regressions(
         sys.stdout.writelines(map(json_escaped, regressions_json(of_series, undated)))
         print()
     else:
-        first = next(of_series, None)
-        if first is None:
+        first = list(islice(of_series, 1))
+        if not first:
             print("no configuration that matches was measured twice", file=sys.stderr)
-        printed = chain(() if first is None else (first,), of_series)
+        printed = chain(first, of_series)
         for line in regression_lines(printed, undated, width=terminal_width()):
             print(line)
     if notify and (text := notice(changed)):

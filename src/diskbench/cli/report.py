@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,8 +14,10 @@ import typer
 from diskbench import __version__
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import load_published
+from diskbench.cli.completion import Offer, named, offering
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
+from diskbench.cli.terminal import option
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
@@ -41,6 +43,12 @@ from diskbench.units import counted
 Axis = Literal["linear", "log"]
 
 
+@offering
+def _charts(_ctx: typer.Context, _incomplete: str) -> Iterable[Offer]:
+    """The charts."""
+    return named((LIST, *(chart.name for chart in CHARTS)))
+
+
 def report(
     selection: Selections = None,
     filter_: Filters = None,
@@ -48,46 +56,43 @@ def report(
     until: Until = None,
     to: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
             "-o",
             "--to",
-            metavar="FILE",
-            help="The file to write; its suffix is the format (default: diskbench-RUN.html).",
+            "FILE",
+            "The file to write; its suffix is the format (default: diskbench-RUN.html).",
         ),
     ] = None,
     format_: Annotated[
-        Format | None,
-        typer.Option("--format", help="The format (default: by the suffix of FILE, else html)."),
+        Format | None, option("--format", "The format (default: by the suffix of FILE, else html).")
     ] = None,
     published: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--post",
-            metavar="POST",
-            help="A chart of a post's figures, together with the runs of SELECTION, if any.",
+            "POST",
+            "A chart of a post's figures, together with the runs of SELECTION, if any.",
         ),
     ] = None,
     chart: Annotated[
         str | None,
-        typer.Option(
-            "--chart",
-            metavar="NAME",
-            help="Only this chart, of the runs or of the post; `list` shows what there is.",
-            autocompletion=lambda incomplete: _charts_beginning(incomplete),
+        option(
+            "NAME",
+            "Only this chart, of the runs or of the post; `list` shows what there is.",
+            autocompletion=_charts,
         ),
     ] = None,
     axis: Annotated[
-        Axis | None,
-        typer.Option("--axis", help="The axis of its picture (default: chosen from the values)."),
+        Axis | None, option("The axis of its picture (default: chosen from the values).")
     ] = None,
     include_emulated: Annotated[
         bool,
-        typer.Option(
+        option(
             "--include-emulated",
-            help="Also draw emulated, imported and unverified runs in charts of published figures.",
+            "Also draw emulated, imported and unverified runs in charts of published figures.",
         ),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no paths.")] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", "Print no paths.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -112,14 +117,11 @@ def report(
         return
     if include_emulated:
         raise InvalidValue(
-            "--include-emulated needs --post",
-            advice="name the post: --post iaas-2018 --chart list",
+            "--include-emulated needs --post", advice="name the post: --post iaas-2018 --chart list"
         )
     if axis is not None and chart is None:
-        raise InvalidValue(
-            "--axis needs --chart NAME", advice="name it: --chart NAME; --chart list shows all"
-        )
-
+        how = "name it: --chart NAME; --chart list shows all"
+        raise InvalidValue("--axis needs --chart NAME", advice=how)
     if chart == LIST:
         print("\n".join(chart_lines()))
         return
@@ -144,12 +146,6 @@ def report(
             print(path.absolute())
 
 
-def _charts_beginning(beginning: str) -> list[str]:
-    """The charts whose name begins so, for the shell's completion."""
-    names = [LIST, *(chart.name for chart in CHARTS)]
-    return [name for name in names if name.startswith(beginning)]
-
-
 def report_published(
     post: str,
     chart: str | None,
@@ -171,7 +167,11 @@ def report_published(
     run can be laid over it.
     """
     if chart is None or chart == LIST:
-        _print_charts(post)
+        charts = post_charts.charts_of(post)
+        width = max(len(one.name) for one in charts) + 2
+        for one in charts:
+            lead, rest = f"{one.name:<{width}}", " " * width
+            print(textwrap.fill(one.words, 80, initial_indent=lead, subsequent_indent=rest))
         return
     chosen = post_charts.find_chart(post, chart)
     files = [(path, format_of(path, format_)) for path in to]
@@ -197,7 +197,8 @@ def report_published(
     def outlook(figure: Published, runs: int) -> PlanExpectation | None:
         return published_outlook(figure, books, runs)
 
-    made = f"Drawn by diskbench {__version__} from the figures of {_post_words(chosen)}"
+    source = next(figure.post.words for figure in figures if figure.seed == chosen.post)
+    made = f"Drawn by diskbench {__version__} from the figures of {source}"
     for path, kind in files:
         linked = kind == "html"
         figure = draw(chosen, figures, outlook=outlook, own=own, linked=linked)
@@ -206,20 +207,3 @@ def report_published(
         for written in write_chart(path, figure, points, kind, log=log, made=made):
             if not quiet:
                 print(written.absolute())
-
-
-def _post_words(chart: post_charts.PostChart) -> str:
-    return next(
-        published.post.words for published in load_published() if published.seed == chart.post
-    )
-
-
-def _print_charts(post: str) -> None:
-    charts = post_charts.charts_of(post)
-    width = max(len(chart.name) for chart in charts)
-    for chart in charts:
-        lead = f"{chart.name:<{width}}  "
-        for line in textwrap.wrap(
-            chart.words, 80, initial_indent=lead, subsequent_indent=" " * len(lead)
-        ):
-            print(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Annotated
@@ -12,20 +12,16 @@ import typer
 
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
+from diskbench.cli.terminal import option
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
-from diskbench.model.run import Run
-from diskbench.results.pruning import (
-    RunPruning,
-    delete_with_evidence,
-    due_runs,
-    runs_to_delete,
-)
+from diskbench.results.pruning import RunPruning, delete_with_evidence, due_runs, runs_to_delete
 from diskbench.results.pruning import prune as prune_logs
 from diskbench.store.evidence_place import check_named, foreign_stores, foreign_words
 from diskbench.units import counted, format_bytes, parse_duration_s
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+_KEEP = "; --keep-evidence deletes only the rows"
+Yes = Annotated[bool, option("--yes", "-y", "Do not ask for confirmation.")]
 
 
 def delete(
@@ -35,7 +31,7 @@ def delete(
     until: Until = None,
     yes: Yes = False,
     keep_evidence: Annotated[
-        bool, typer.Option("--keep-evidence", help="Delete rows only; `rebuild` brings them back.")
+        bool, option("--keep-evidence", "Delete rows only; `rebuild` brings them back.")
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -53,12 +49,8 @@ def delete(
     doomed_words = counted(len(doomed), "run")
     if store is not None:
         if evidence_url is None:
-            check_named(
-                [run.evidence_url for run in doomed.values()],
-                store.url,
-                whether="delete it",
-                advice="; --keep-evidence deletes only the rows",
-            )
+            urls, advice = [run.evidence_url for run in doomed.values()], _KEEP
+            check_named(urls, store.url, whether="delete it", advice=advice)
         doomed_words += f" and the evidence in {store.url}"
     if not yes:
         confirm(f"Delete {doomed_words} permanently?", whether=f"delete {doomed_words}")
@@ -67,16 +59,13 @@ def delete(
 
 
 def prune(
-    keep: Annotated[
-        str,
-        typer.Option(metavar="TIME", help="Keep the logs of runs that ended within it: 24h, 30d."),
-    ],
+    keep: Annotated[str, option("TIME", "Keep the logs of runs that ended within it: 24h, 30d.")],
     selection: Selections = None,
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be freed, and change nothing.")
+        bool, option("--dry-run", "Say what would be freed, and change nothing.")
     ] = False,
     yes: Yes = False,
     database_url: DatabaseUrl = None,
@@ -92,14 +81,19 @@ def prune(
     try:
         at - timedelta(seconds=keep_s)
     except OverflowError:
-        raise InvalidValue(
-            f"--keep {keep!r} reaches back before the year 1", advice="write 24h, 30d"
-        ) from None
+        too_long = f"--keep {keep!r} reaches back before the year 1"
+        raise InvalidValue(too_long, advice="write 24h, 30d") from None
     engine, typed = database(database_url), asked(selection, filter_, since, until)
     store = evidence(evidence_url)
     due = due_runs(engine, typed, keep_s, at)
-    if evidence_url is None:
-        due = _of_named(due, store.url)
+    if evidence_url is None:  # only what is in the store of the settings
+        urls = [run.evidence_url for run in due]
+        others = foreign_stores(urls, store.url)
+        if others.total() == len(due):
+            check_named(urls, store.url, whether="prune it")
+        elif others:
+            print(f"left: {foreign_words(others, store.url)}", file=sys.stderr)
+        due = [run for run in due if run.evidence_url not in others]
 
     def pruned(*, dry_run: bool) -> Iterable[RunPruning]:
         return prune_logs(due, store, at=at, dry_run=dry_run)
@@ -111,18 +105,6 @@ def prune(
         where = f"{frees}, in {store.url}"
         confirm(f"Remove {where}, permanently?", whether=f"free {where}")
     _print(pruned(dry_run=False), "freed")
-
-
-def _of_named(due: Sequence[Run], named: str) -> list[Run]:
-    """The due runs whose evidence is in the store that the settings name; others are named on
-    stderr. Raises InvalidValue where all are elsewhere."""
-    urls = [run.evidence_url for run in due]
-    others = foreign_stores(urls, named)
-    if others.total() == len(due):
-        check_named(urls, named, whether="prune it")
-    elif others:
-        print(f"left: {foreign_words(others, named)}", file=sys.stderr)
-    return [run for run in due if run.evidence_url not in others]
 
 
 def _print(prunings: Iterable[RunPruning], verb: str) -> str:
@@ -142,11 +124,8 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
             every += freed
             print(f"trial {short(trial_id)}: {verb} {_sum(freed)}")
     if small:
-        print(
-            f"{counted(small, 'run')} left: the logs take less than what would be kept "
-            "in their place",
-            file=sys.stderr,
-        )
+        why = "the logs take less than what would be kept in their place"
+        print(f"{counted(small, 'run')} left: {why}", file=sys.stderr)
     if not every:
         print("nothing to free", file=sys.stderr)
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, get_args
@@ -14,6 +14,7 @@ from diskbench import __version__
 from diskbench.cli.results_show import AsDisk, AsMachine, MeasuredOn, Promised, hint
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
+from diskbench.cli.terminal import argument, option
 from diskbench.errors import InvalidValue
 from diskbench.files import file_format, write_pieces
 from diskbench.model.ids import short
@@ -33,13 +34,10 @@ def export(
     selection: Selections = None,
     format_: Annotated[
         ExportFormat | None,
-        typer.Option(
-            "--format", help="The format (default: by the suffix of FILE; csv without one)."
-        ),
+        option("--format", "The format (default: by the suffix of FILE; csv without one)."),
     ] = None,
     to: Annotated[
-        Path | None,
-        typer.Option("-o", "--to", metavar="FILE", help="The file to write (default: stdout)."),
+        Path | None, option("-o", "--to", "FILE", "The file to write (default: stdout).")
     ] = None,
     filter_: Filters = None,
     since: Since = None,
@@ -63,15 +61,11 @@ def export(
         binary = unguarded(sys.stdout).buffer
         binary.writelines(data)
         binary.flush()
-    else:
-        _write(to, data)
-
-
-def _write(path: Path, data: Iterable[bytes]) -> None:
+        return
     try:
-        write_pieces(path, data)
+        write_pieces(to, data)
     except OSError as error:
-        raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
+        raise InvalidValue(f"cannot write {to}: {error.strerror}") from error
 
 
 def export_format(typed: ExportFormat | None, to: Path | None) -> ExportFormat:
@@ -107,16 +101,14 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
 def import_(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE|DIR…",
-            help="Output of fio (JSON, terse, text, logs), bonnie++, dd, hdparm, diskspd, vdbench, "
+        argument(
+            "FILE|DIR…",
+            "Output of fio (JSON, terse, text, logs), bonnie++, dd, hdparm, diskspd, vdbench, "
             "sysbench fileio, pg_test_fsync, elbencho, YABS, GoBonnieGo or PerfKitBenchmarker, or "
             "folders of it.",
         ),
     ],
-    label: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
-    ] = None,
+    label: Annotated[list[str] | None, option("KEY=VALUE", "A label kept with the rows.")] = None,
     as_disk: AsDisk = None,
     as_machine: AsMachine = None,
     promise: Promised = None,
@@ -148,11 +140,8 @@ def import_(
             if known := _known(run.source.name, run.manifest, labels):
                 notes[known] = None
         print(trial_id if len(done) - before > 1 else done[-1].manifest.run_id)
-    for line in notes:
+    for line in (*notes, *_left(import_set.left_out), import_line(done)):
         _say(line)
-    for line in _left(import_set.left_out):
-        _say(line)
-    _say(import_line(done))
     damaged = damaged_logs(store, [run.manifest.run_id for run in done if run.has_logs])
     for run_id, error in damaged:
         _say(f"run {short(run_id)} is kept, but its logs cannot be read: {error}")
@@ -175,15 +164,12 @@ def _left(left_out: Sequence[Left]) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for skipped in left_out:
         by_reason.setdefault(skipped.why, []).append(str(skipped.path))
-    return [
-        f"left {counted(len(paths), 'file')}: {_some(paths)}: {why}"
-        for why, paths in by_reason.items()
-    ]
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+    lines = []
+    for why, paths in by_reason.items():
+        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        shown = ", ".join(paths[:_SHOWN])
+        lines.append(f"left {counted(len(paths), 'file')}: {shown}{more}: {why}")
+    return lines
 
 
 def _say(text: str) -> None:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
-import typer
 from sqlalchemy.engine import Engine
 
 from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, database
-from diskbench.cli.terminal import table_width
+from diskbench.cli.terminal import option, table_width
 from diskbench.limits import COUNTER
 from diskbench.model.run import RUN_FIELDS, run_columns
 from diskbench.report.terminal.lists import legend, run_lines, trial_lines
@@ -32,15 +31,14 @@ def list_(
     until: Until = None,
     limit: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            "List at most this many, newest first; 0 lists all (default: table 50, else all).",
             min=0,
-            metavar="N",
-            help="List at most this many, newest first; 0 lists all (default: table 50, else all).",
         ),
     ] = None,
     wide: Annotated[
-        bool,
-        typer.Option("--wide", help="Print all columns, even if lines become long."),
+        bool, option("--wide", "Print all columns, even if lines become long.")
     ] = False,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
@@ -103,8 +101,6 @@ def _at_work(engine: Engine) -> set[str]:
 
 
 def _say_nothing(engine: Engine, *, filtered: bool) -> None:
+    none = "no runs yet: measure with 'diskbench run'"
     total = count_runs(engine) if filtered else 0
-    text = (
-        f"no run matches (of {total:,})" if total else "no runs yet: measure with 'diskbench run'"
-    )
-    print(text, file=sys.stderr)
+    print(f"no run matches (of {total:,})" if total else none, file=sys.stderr)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 
-import typer
 from rich.text import Text
 from sqlalchemy.engine import Engine
 
 from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
-from diskbench.cli.terminal import Output, is_unicode, print_json, terminal_width
+from diskbench.cli.terminal import Output, is_unicode, option, print_json, terminal_width
 from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
 from diskbench.model.run import Run
 from diskbench.plan.limit_path import Hint
-from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.facts import AUDIT_FAILED
 from diskbench.report.assemble.view import view_of
 from diskbench.report.terminal.compare_text import replicate_lines
@@ -45,28 +43,25 @@ from diskbench.units import format_bytes
 
 AsDisk = Annotated[
     str | None,
-    typer.Option(
-        metavar="CLOUD:TYPE:GIB",
-        help="Judge an imported run as one on this disk of the catalogue; may end in "
+    option(
+        "CLOUD:TYPE:GIB",
+        "Judge an imported run as one on this disk of the catalogue; may end in "
         ":iops=N, :throughput=N and :cache=readonly.",
     ),
 ]
 AsMachine = Annotated[
-    str | None,
-    typer.Option(metavar="TYPE", help="The machine type that it was attached to: c4.xlarge."),
+    str | None, option("TYPE", "The machine type that it was attached to: c4.xlarge.")
 ]
 Promised = Annotated[
     str | None,
-    typer.Option(
-        metavar="iops=N,mb_per_s=N",
-        help="The rates that you expect of a disk that is not in the catalogue.",
+    option(
+        "iops=N,mb_per_s=N", "The rates that you expect of a disk that is not in the catalogue."
     ),
 ]
 MeasuredOn = Annotated[
     str | None,
-    typer.Option(
-        metavar="DATE",
-        help="The day of the measurement, which chooses the limits in the catalogue: 2018-03-16.",
+    option(
+        "DATE", "The day of the measurement, which chooses the limits in the catalogue: 2018-03-16."
     ),
 ]
 
@@ -77,26 +72,24 @@ def show(
     since: Since = None,
     until: Until = None,
     alone: Annotated[
-        bool,
-        typer.Option("--alone", help="Show this run only, without the other runs of its trial."),
+        bool, option("--alone", "Show this run only, without the other runs of its trial.")
     ] = False,
     timing: Annotated[
-        bool, typer.Option("--timing", help="Show only how long each part of the trial took.")
+        bool, option("--timing", "Show only how long each part of the trial took.")
     ] = False,
     plot: Annotated[
         bool | None,
-        typer.Option(
+        option(
             "--plot/--no-plot",
-            help="Draw each step by the second, and its latency percentiles (default: on a "
+            "Draw each step by the second, and its latency percentiles (default: on a "
             "terminal the steps in which the level fell).",
         ),
     ] = None,
     pool: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FACT",
-            help="Of several trials: pool them although this fact differs; `all` ignores every "
-            "fact.",
+        option(
+            "FACT",
+            "Of several trials: pool them although this fact differs; `all` ignores every fact.",
         ),
     ] = None,
     as_disk: AsDisk = None,
@@ -105,8 +98,7 @@ def show(
     measured_on: MeasuredOn = None,
     output: Shown = "table",
     verbose: Annotated[
-        bool,
-        typer.Option("--verbose", "-v", help="All figures, phases, warnings and evidence paths."),
+        bool, option("--verbose", "-v", "All figures, phases, warnings and evidence paths.")
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -118,20 +110,27 @@ def show(
     """
     engine, typed = database(database_url), asked(selection, filter_, since, until)
     run, filters = run_or_set(engine, typed)
-    if filters and not alone and not timing:
-        store = evidence(evidence_url) if evidence_url else None
-        _print_set(engine, typed.words, filters, pool or (), output, store)
-        return
     if timing:
         _print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
         return
-    only = Filter("run_id", "=", run.run_id)
-    filters = [only if alone else Filter("trial_id", "=", run.trial_id)]
-    runs = sorted(find_runs(engine, filters), key=lambda run: run.run_index)
+    is_set = bool(filters) and not alone
+    if not is_set:
+        only = Filter("run_id", "=", run.run_id)
+        filters = [only if alone else Filter("trial_id", "=", run.trial_id)]
+    store = evidence(evidence_url) if evidence_url and (is_set or output == "csv") else None
     if output == "csv":
-        store = evidence(evidence_url) if evidence_url else None
         sys.stdout.writelines(rows_as_csv(engine, filters, evidence=store))
         return
+    if is_set:
+        named = facts_to_pool(pool or ())
+        replicates = replicates_of(engine, filters, asked=typed.words, pool=named, evidence=store)
+        if output == "json":
+            print_json(replicates.model_dump_json(indent=2))
+            return
+        for line in replicate_lines(replicates, width=terminal_width()):
+            print(line)
+        return
+    runs = sorted(find_runs(engine, filters), key=lambda run: run.run_index)
     note = hint(as_disk, as_machine, promise, measured_on)
     plan = find_plan(engine, run.trial_id)
     if note is not None and plan is not None and plan.expectation is not None:
@@ -141,7 +140,9 @@ def show(
     suspended = is_abandoned(engine, run.trial_id)
     trial = read_trial(engine, runs, run_evidence, open_books(), hint=note, suspended=suspended)
     if output == "json":
-        _print_document(trial)
+        costs = [] if trial.cost is None else [trial.cost]
+        of_runs = trial.runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits
+        print(json_text(results_document(*of_runs)))
         return
     pruned = {run.run_id: run_evidence.pruned(run) for run in runs} if verbose else {}
     _print_runs(trial, verbose=verbose, pruned=pruned)
@@ -176,28 +177,13 @@ def _print_runs(trial: Trial, *, verbose: bool, pruned: Mapping[str, PrunedRun |
         place = Text(f"  evidence: {run.evidence}", "dim")
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
         if record := pruned.get(run.run_id):
-            console.print(Text(_pruned(record), "dim"))
+            size = sum(log.bytes for step in record.steps.values() for log in step.logs.values())
+            removed = f"{record.log_count} raw logs, {format_bytes(size)} uncompressed"
+            console.print(Text(f"  pruned on {record.pruned_at[:10]}: {removed}", "dim"))
         if run.audit:
             console.print(Text(f"  {run.audit}", audit_style(run.audit)))
     if view.cost:
         console.print(Text(f"cost  {view.cost}"))
-
-
-def _pruned(record: PrunedRun) -> str:
-    size = sum(log.bytes for step in record.steps.values() for log in step.logs.values())
-    return (
-        f"  pruned on {record.pruned_at[:10]}: {record.log_count} raw logs, "
-        f"{format_bytes(size)} uncompressed"
-    )
-
-
-def _print_document(trial: Trial) -> None:
-    """The runs of a trial as one JSON document, with what the trial cost."""
-    costs = [] if trial.cost is None else [trial.cost]
-    document = results_document(
-        trial.runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits
-    )
-    print(json_text(document))
 
 
 def _print_timing(trial_id: str, seconds: Mapping[str, float], output: Output) -> None:
@@ -236,56 +222,25 @@ def hint_of_set(database: Engine, run: Run) -> str:
     return f"one of {count} trials; together: diskbench results show {short(run.campaign_id)}"
 
 
-def _print_set(
-    database: Engine,
-    asked: str,
-    filters: Sequence[Filter],
-    pool: Sequence[str],
-    output: Output,
-    store: EvidenceStore | None,
-) -> None:
-    """Print what trials say together, as text, one document, or all their rows."""
-    if output == "csv":
-        sys.stdout.writelines(rows_as_csv(database, filters, evidence=store))
-        return
-    named = facts_to_pool(pool)
-    replicates = replicates_of(database, filters, asked=asked, pool=named, evidence=store)
-    if output == "json":
-        print_json(replicates.model_dump_json(indent=2))
-        return
-    for line in replicate_lines(replicates, width=terminal_width()):
-        print(line)
-
-
 def hint(
-    as_disk: str | None,
-    as_machine: str | None,
-    promise: str | None,
-    measured_on: str | None = None,
+    as_disk: str | None, as_machine: str | None, promise: str | None, measured_on: str | None = None
 ) -> Hint | None:
     """What was typed of a disk that diskbench did not rent, checked; None where nothing was."""
     if as_disk is None and as_machine is None and promise is None and measured_on is None:
         return None
-    note = Hint(
-        as_disk=as_disk,
-        as_machine=as_machine,
-        promise=promise,
-        measured_on=_day(measured_on) if measured_on is not None else None,
-    )
+    day = measured_on
+    if measured_on is not None:
+        try:
+            day = date.fromisoformat(measured_on.strip()).isoformat()
+        except ValueError:
+            raise InvalidValue(
+                f"--measured-on {measured_on!r} is not a date",
+                advice="write YYYY-MM-DD, for instance 2018-03-16",
+            ) from None
+    note = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise, measured_on=day)
     if as_disk is None and as_machine is not None:
         raise InvalidValue(
             "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
         )
     note.limit_path(open_books())
     return note
-
-
-def _day(text: str) -> str:
-    """Return a date as it is stored. Raises InvalidValue for anything else."""
-    try:
-        return date.fromisoformat(text.strip()).isoformat()
-    except ValueError:
-        raise InvalidValue(
-            f"--measured-on {text!r} is not a date",
-            advice="write YYYY-MM-DD, for instance 2018-03-16",
-        ) from None

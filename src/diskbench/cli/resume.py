@@ -13,30 +13,27 @@ from diskbench.cli.messages import report
 from diskbench.cli.selecting import ids
 from diskbench.cli.sessions import opened, print_swept, sweep_code
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import Output, Show
+from diskbench.cli.terminal import Output, Show, argument, option
 from diskbench.engine.cleanup.gc import sweep
 from diskbench.engine.trial.lease import check_lasts, go_on_in
 from diskbench.engine.work import abandoned_plans, abandoned_work, claim
 from diskbench.errors import DiskbenchError
-from diskbench.store.campaigns import CampaignRow
 
 
 def resume(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="ID",
-            autocompletion=ids,
-            help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's "
+        argument(
+            "ID",
+            "Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's "
             "name (default: all runs that were abandoned).",
+            autocompletion=ids,
         ),
     ] = None,
-    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no plan and no progress.")
-    ] = False,
+    output: Annotated[Output, option("What to print on stdout.")] = "table",
+    quiet: Annotated[bool, option("--quiet", "-q", "Print no plan and no progress.")] = False,
     timing: Annotated[
-        bool, typer.Option("--timing", help="Print at the end how long each part took.")
+        bool, option("--timing", "Print at the end how long each part took.")
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -47,12 +44,8 @@ def resume(
     store was moved to.
     """
     session = opened(database_url, evidence_url, gives_back=False)
-    refused, plans = [], []
-    matrices: list[CampaignRow] = []
-    if ids:
-        abandoned, matrices = abandoned_work(session.database, ids)
-    else:
-        abandoned = abandoned_plans(session.database)
+    refused, plans, database = [], [], session.database
+    abandoned, matrices = abandoned_work(database, ids) if ids else (abandoned_plans(database), [])
     for plan in abandoned:
         try:
             if evidence_url is not None:
@@ -67,7 +60,5 @@ def resume(
     if not (plans or matrices or swept or refused):
         print("nothing to resume: no run was abandoned", file=sys.stderr)
     form = None if output == "csv" else output
-    codes = []
-    if matrices:
-        codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
+    codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
     raise typer.Exit(worst([code, sweep_code(swept), *refused, *codes]))

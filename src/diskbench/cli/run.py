@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from diskbench.cli.messages import print_error
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import asked_for, with_run_options
 from diskbench.cli.run_options import SHOW
-from diskbench.cli.terminal import Show
+from diskbench.cli.terminal import Show, option
 from diskbench.engine.trial.planning import Prepared, drafts, preparing, with_notes
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import CostRefused
@@ -29,13 +30,7 @@ INTERRUPTED = 130
 
 def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.py, by name
     """Measure a disk with fio, keep the evidence and give a verdict on each step."""
-    show = Show(
-        output=typed["output"],
-        quiet=typed["quiet"],
-        timing=typed["timing"],
-        verbose=typed["verbose"],
-        junit=typed["junit"],
-    )
+    show = Show(**{shown.name: typed[shown.name] for shown in fields(Show)})
     if typed.pop("dry_run"):
         from diskbench.cli.plan import plan  # which other runs do not need
 
@@ -62,9 +57,8 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     try:
         renter = providers.renter(cells[0].provider)
         if renter is None:
-            looked = preparing(
-                cells, profile, books, install_fio=typed["install_fio"], timing=timing
-            )
+            install = typed["install_fio"]
+            looked = preparing(cells, profile, books, install_fio=install, timing=timing)
         else:
             with timing.span("look up"):
                 plans, errors = drafts(renter, cells, profile, books)
@@ -81,7 +75,10 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    refused = _report_refused(prepared)
+    for cell, error in prepared.refused:
+        several = len(prepared.refused) + len(prepared.plans) > 1
+        print_error(error, prefix=f"{cell.address}: " if several and cell.address else "")
+    refused = [error.exit_code for _, error in prepared.refused]
     if not prepared.plans:
         raise typer.Exit(worst(refused))
     if not show.quiet:
@@ -94,30 +91,20 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
         raise typer.Exit(worst(refused))
-    code = drive(
-        session,
-        prepared.plans,
-        show,
-        begin=lambda: _save_all(session, prepared, owner=session.executor_id),
-        refused=refused,
-    )
+    save_all = partial(_save_all, session, prepared, owner=session.executor_id)
+    code = drive(session, prepared.plans, show, begin=save_all, refused=refused)
     if prepared.refused and not show.quiet:
         names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
-        count = len(prepared.plans)
-        print(
-            f"{count} of {count + len(prepared.refused)} hosts measured; not measured: {names}",
-            file=sys.stderr,
-        )
+        measured = f"{len(prepared.plans)} of {len(prepared.plans) + len(prepared.refused)}"
+        print(f"{measured} hosts measured; not measured: {names}", file=sys.stderr)
     raise typer.Exit(code)
 
 
 def _of_run(
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run",
-            help="Measure nothing: show what `diskbench plan` shows.",
-            rich_help_panel=SHOW,
+        option(
+            "--dry-run", "Measure nothing: show what `diskbench plan` shows.", rich_help_panel=SHOW
         ),
     ] = False,
 ) -> None:
@@ -146,14 +133,6 @@ def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> Non
 
     save(session, prepared.plans, owner=owner)
     session.hosts |= prepared.hosts
-
-
-def _report_refused(prepared: Prepared) -> list[int]:
-    """Say which hosts will not be measured and why; returns the exit code of each."""
-    for cell, error in prepared.refused:
-        several = len(prepared.refused) + len(prepared.plans) > 1
-        print_error(error, prefix=f"{cell.address}: " if several and cell.address else "")
-    return [error.exit_code for _, error in prepared.refused]
 
 
 def _continue_detached(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:

@@ -12,6 +12,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -38,19 +39,10 @@ from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
 from diskbench.settings import load_settings
 
-_RARE = frozenset(
-    {
-        "max_replicates",
-        "deadline",
-        "timing",
-        "junit",
-        "promise",
-        "if_busy",
-        "allow",
-        "assume_price",
-        "ask_metadata",
-    }
-)
+_RARE = frozenset({
+    "max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow", "assume_price",
+    "ask_metadata",
+})  # fmt: skip
 """Common options that plain help leaves out."""
 _THERE = frozenset({"host", "path", "device", "destroy_data", "allow", "ask_metadata"})
 """Common options that name an existing machine or disk: a provider that rents has no use for
@@ -60,32 +52,31 @@ _OF_RENTERS = frozenset({"disk", "region", "max_cost", "assume_price", "replicat
 _WITH_UNTIL = ("max_replicates", "deadline")
 
 
-def provider_in(arguments: Sequence[str]) -> str | None:
-    """The provider that a command line names; None where it names none."""
-    name = None
-    for position, word in enumerate(arguments):
-        if word == "--":
-            break
-        if word == "--provider" and position + 1 < len(arguments):
-            name = arguments[position + 1]
-        elif word.startswith("--provider="):
-            name = word.removeprefix("--provider=")
-    return name
+def typed_for(flag: str, arguments: Sequence[str]) -> str | None:
+    """What was typed last for an option, as `--flag VALUE` or `--flag=VALUE`; None for nothing."""
+    value, words = None, takewhile(lambda word: word != "--", arguments)
+    for word, after in zip(words, (*arguments[1:], None), strict=False):
+        if word == flag and after is not None:
+            value = after
+        elif word.startswith(f"{flag}="):
+            value = word.partition("=")[2]
+    return value
 
 
 def with_run_options(
-    command: Callable[..., None],
-    arguments: Sequence[str],
-    *,
-    more: Callable[..., None],
+    command: Callable[..., None], arguments: Sequence[str], *, more: Callable[..., None]
 ) -> TypedCommand:
     """`command`, which takes all options by their names, with the options that `run` has for the
     provider named in `arguments`, and those of `more`. Raises UnknownName for an unknown
     provider."""
-    name = provider_in(arguments)
+    name, names = typed_for("--provider", arguments), plugin_names()
     chosen = None if name is None else plugin(name)
     function = taking(command, [*_parameters(chosen), *options_of(more)])
-    return TypedCommand(function, RunCommand, _how_to_see_all() if chosen is None else None)
+    how_to_see_all = (
+        "These are the options used most. All that a provider takes: diskbench run --provider NAME "
+        f"--help, where NAME is {', '.join(names[:-1])} or {names[-1]}."
+    )
+    return TypedCommand(function, RunCommand, how_to_see_all if chosen is None else None)
 
 
 def options_of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
@@ -113,15 +104,6 @@ def common_options(*names: str) -> Iterator[inspect.Parameter]:
     return (parameter for parameter in _of_all() if parameter.name in names)
 
 
-def _how_to_see_all() -> str:
-    """What stands below the help that shows the most used options only."""
-    names = plugin_names()
-    return (
-        "These are the options used most. All that a provider takes: diskbench run --provider NAME "
-        f"--help, where NAME is {', '.join(names[:-1])} or {names[-1]}."
-    )
-
-
 class RunCommand(PanelledCommand):
     """A command with the options of `run`: an option of another provider is refused by name."""
 
@@ -139,21 +121,12 @@ def _refuse_foreign(flag: str, arguments: Sequence[str]) -> None:
     """Raise InvalidValue when an option is another provider's, and say whose."""
     known = [(plugin.name, option) for plugin, option in all_options() if option.flag == flag]
     if known:
-        provider = provider_in(arguments) or ("ssh" if "--host" in arguments else "local")
-        value = None if known[0][1].kind is bool else _value_of(flag, arguments)
+        here = "ssh" if "--host" in arguments else "local"
+        provider = typed_for("--provider", arguments) or here
+        value = None if known[0][1].kind is bool else typed_for(flag, arguments)
         typed = flag if value is None else f"{flag} {value}"
         owners = [name for name, _ in known]
         raise foreign_option(typed, provider, owners, flag[2:].replace("-", "_"))
-
-
-def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
-    """What was typed for an option, as `--flag VALUE` or `--flag=VALUE`; None for nothing."""
-    for word, following in zip(arguments, (*arguments[1:], None), strict=True):
-        if word == flag:
-            return following
-        if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
-    return None
 
 
 def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
@@ -162,7 +135,7 @@ def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
     of_all = [_shown(parameter, plugin) for parameter in _of_all()]
     of_renting = [_shown(own_parameter(option), plugin) for option in rent_options()]
     what, renting = (
-        [parameter for parameter in of_all if _panel_of(parameter) == panel]
+        [of for of in of_all if typing.get_args(of.annotation)[1].rich_help_panel == panel]
         for panel in (WHAT, RentSpec.panel)
     )
     first = [*what, *of_renting, *renting]
@@ -181,15 +154,10 @@ def _of_all() -> Iterator[inspect.Parameter]:
     yield from options_of(beside_cells)
 
 
-def _panel_of(parameter: inspect.Parameter) -> str | None:
-    panel: str | None = typing.get_args(parameter.annotation)[1].rich_help_panel
-    return panel
-
-
 def _shown(parameter: inspect.Parameter, plugin: Plugin | None) -> inspect.Parameter:
     """The option, hidden from help where it means nothing, in the provider's own units."""
-    kind, option = typing.get_args(parameter.annotation)
-    option = copy(option)
+    kind, declared = typing.get_args(parameter.annotation)
+    option = copy(declared)
     common = option.rich_help_panel != RentSpec.panel or parameter.name in _OF_RENTERS
     if plugin is None:
         option.hidden = parameter.name in _RARE or not common
@@ -208,9 +176,8 @@ def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
         return False
     if name == "promise":
         return plugin.promise_by_owner
-    if plugin.rents:
-        return name not in _THERE
-    return common and name not in _OF_RENTERS.union(_WITH_UNTIL)
+    elsewhere = _OF_RENTERS.union(_WITH_UNTIL)
+    return name not in _THERE if plugin.rents else common and name not in elsewhere
 
 
 def own_parameter(
@@ -252,20 +219,16 @@ def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> tuple[Cell, 
     may_rent = (*RENT_OPTIONS, "size", *(option.name for option in own_options(provider)))
     options = {name: typed[name] for name in may_rent if name in typed}
     if plugin(provider).takes_tags:
-        options["tag"] = _with_own_tags(typed.get("tag") or ())
+        # Those that were typed, and those of the settings with other keys.
+        tags = typed.get("tag") or ()
+        keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().settings.tags
+        options["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
     rent = rent_spec(provider, options)
     usd = typed.get("max_cost"), typed.get("assume_price")
     check_cost_limit(provider, *usd, rents=rent is not None)
     if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):
         path = str(Path(path or ".").absolute())
     return cells({**typed, "provider": provider, "path": path}, rent)
-
-
-def _with_own_tags(typed: Sequence[str]) -> list[str] | None:
-    """The tags that were typed, and those of the settings with other keys; None for none."""
-    keys = {key for key, _ in key_values("--tag", typed)}
-    own = load_settings().settings.tags
-    return [*(f"{key}={text}" for key, text in own if key not in keys), *typed] or None
 
 
 def check_cost_limit(

@@ -8,12 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from diskbench.cli import completion
 from diskbench.cli.selecting import labels
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import Output
+from diskbench.cli.terminal import Output, option
 from diskbench.model.matrix import HOW, WHAT
 from diskbench.model.options import RentSpec
 
@@ -35,7 +33,7 @@ MORE_HELP = {
 }
 """What the help of a flag adds to that of the field of a cell."""
 _what, _how, _show, _rent = (
-    partial(typer.Option, rich_help_panel=panel) for panel in (WHAT, HOW, SHOW, RentSpec.panel)
+    partial(option, rich_help_panel=panel) for panel in (WHAT, HOW, SHOW, RentSpec.panel)
 )
 
 
@@ -44,65 +42,53 @@ def beside_cells(
         bool,
         _what(
             "--ask-metadata",
-            help="Let the machine ask its cloud's metadata service for its type: its limits then "
+            "Let the machine ask its cloud's metadata service for its type: its limits then "
             "count beside --promise; no credentials are read.",
         ),
     ] = False,
     max_cost: Annotated[
         float | None,
-        _rent(
-            help="Refuse to rent if the total may cost more US dollars than this.", metavar="USD"
-        ),
+        _rent("USD", "Refuse to rent if the total may cost more US dollars than this."),
     ] = None,
     assume_price: Annotated[
         float | None,
         _rent(
-            help="US dollars an hour to assume if no price is known (with --max-cost).",
-            metavar="USD_PER_HOUR",
+            "USD_PER_HOUR", "US dollars an hour to assume if no price is known (with --max-cost)."
         ),
     ] = None,
     until_ci: Annotated[
         str | None,
         _how(
-            help="Add replicates (10 or more) until the median's confidence interval is within "
+            "SHARE",
+            "Add replicates (10 or more) until the median's confidence interval is within "
             "this share of it in every step: 5%.",
-            metavar="SHARE",
         ),
     ] = None,
     max_replicates: Annotated[
-        int | None, _how(help="With --until-ci: the most replicates (30).", metavar="N")
+        int | None, _how("N", "With --until-ci: the most replicates (30).")
     ] = None,
     deadline: Annotated[
-        str | None,
-        _how(
-            help="With --until-ci: no replicate begins that ends later (6h, 90m).", metavar="TIME"
-        ),
+        str | None, _how("TIME", "With --until-ci: no replicate begins that ends later (6h, 90m).")
     ] = None,
     allow: Annotated[
         list[str] | None,
-        _how(
-            help="Let a job file use this option on this machine of yours, as exec_prerun.",
-            metavar="OPTION",
-        ),
+        _how("OPTION", "Let a job file use this option on this machine of yours, as exec_prerun."),
     ] = None,
     install_fio: Annotated[
-        bool, _how("--install-fio", help="Install fio on the target when it has none.")
+        bool, _how("--install-fio", "Install fio on the target when it has none.")
     ] = False,
-    output: Annotated[Output, _show(help="What to print on stdout.")] = "table",
+    output: Annotated[Output, _show("What to print on stdout.")] = "table",
     verbose: Annotated[
-        bool, _show("--verbose", "-v", help="The whole plan and result, with all warnings.")
+        bool, _show("--verbose", "-v", "The whole plan and result, with all warnings.")
     ] = False,
     junit: Annotated[
-        Path | None,
-        _show("--junit", help="Write the steps as a JUnit report, for CI.", metavar="FILE"),
+        Path | None, _show("FILE", "Write the steps as a JUnit report, for CI.")
     ] = None,
-    quiet: Annotated[bool, _show("--quiet", "-q", help="Print no plan and no progress.")] = False,
+    quiet: Annotated[bool, _show("--quiet", "-q", "Print no plan and no progress.")] = False,
     detach: Annotated[
-        bool, _show("--detach", help="Run in the background; print the run's id.")
+        bool, _show("--detach", "Run in the background; print the run's id.")
     ] = False,
-    timing: Annotated[
-        bool, _show("--timing", help="Print at the end how long each part took.")
-    ] = False,
+    timing: Annotated[bool, _show("--timing", "Print at the end how long each part took.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:

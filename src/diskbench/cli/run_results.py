@@ -21,12 +21,7 @@ from diskbench.report.assemble.facts import AUDIT_FAILED, audit_line
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.subject import names_of
 from diskbench.report.assemble.view import View, view_of
-from diskbench.report.terminal.result_text import (
-    audit_style,
-    print_brief,
-    print_brief_hosts,
-    print_view,
-)
+from diskbench.report.terminal import result_text
 from diskbench.report.terminal.screen import screen
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
@@ -46,18 +41,16 @@ def read_ended(
         runs_of.setdefault(run.trial_id, []).append(run)
     trial_at = {run.evidence_url: run.trial_id for run in runs}
     evidence = EvidenceOfRuns(lambda url: session.evidence_of(trial_at[url]))
-    return read_trials(
-        session.database, runs_of, evidence, session.books, is_suspended=is_suspended
-    )
+    books = session.books
+    return read_trials(session.database, runs_of, evidence, books, is_suspended=is_suspended)
 
 
 def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -> int:
     """Show what was measured and what went wrong; returns 1 where the figures miss a condition of
     `--fail-if`, else 0. Each trial is read, and judged by that, once."""
     measured = [ending for ending in endings if ending.refused is None]
-    has_conditions = any(
-        ending.plan.cell.fail_if or ending.plan.profile.thresholds for ending in measured
-    )
+    plans = [ending.plan for ending in measured]
+    has_conditions = any(plan.cell.fail_if or plan.profile.thresholds for plan in plans)
     read = {"json": endings, "table": measured, "csv": []}[show.output]
     if show.junit is not None or has_conditions:
         read = [*read, *(ending for ending in measured if ending not in read)]
@@ -65,11 +58,8 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     run_ids = [run_id for ending in read for run_id in ending.plan.run_ids]
     runs = find_runs(session.database, run_ids=run_ids) if run_ids else []
     trials = read_ended(session, runs, suspended.__contains__)
-    shown = [
-        (ending, view_of(trials[ending.plan.trial_id]))
-        for ending in measured
-        if ending.plan.trial_id in trials
-    ]
+    known = [ending for ending in measured if ending.plan.trial_id in trials]
+    shown = [(ending, view_of(trials[ending.plan.trial_id])) for ending in known]
     if show.output == "table":
         print_tables(session, shown, trials, show)
     elif show.output == "csv":
@@ -156,7 +146,7 @@ def print_tables(
         names = names_of([ending.plan for ending, _ in shown])
         named = [(name, view) for name, (_, view) in zip(names, shown, strict=True)]
         console = screen()
-        print_brief_hosts(named, short(shown[0][0].plan.campaign_id), console=console)
+        result_text.print_brief_hosts(named, short(shown[0][0].plan.campaign_id), console=console)
         console.print()
     for ending, view in shown if show.verbose or len(shown) == 1 else ():
         print_table(view, trials[ending.plan.trial_id].audits, verbose=show.verbose)
@@ -168,8 +158,8 @@ def print_tables(
 def print_table(view: View, audits: Sequence[StepAudit], *, verbose: bool) -> None:
     """One trial on stdout, in short or with everything about it."""
     console = screen()
-    (print_view if verbose else print_brief)(view, console=console)
+    (result_text.print_view if verbose else result_text.print_brief)(view, console=console)
     line = audit_line(audits)
     if line and (verbose or AUDIT_FAILED in line):
-        console.print(Text(line, audit_style(line)))
+        console.print(Text(line, result_text.audit_style(line)))
     console.print()

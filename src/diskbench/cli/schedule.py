@@ -17,7 +17,7 @@ from diskbench.cli.matrix import AssumePrice, with_money
 from diskbench.cli.matrix_display import print_matrix_status
 from diskbench.cli.selecting import from_database
 from diskbench.cli.stores import DatabaseUrl, database
-from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.engine.schedule.schedules import (
@@ -46,47 +46,34 @@ def _schedules(ctx: typer.Context, _incomplete: str) -> Iterable[Offer]:
     return named(row.name for row in from_database(ctx, list_schedules))
 
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", autocompletion=_schedules, help="The schedule's name.")
-]
+Name = Annotated[str, argument("NAME", "The schedule's name.", autocompletion=_schedules)]
 
 
 def add(
     name: Name,
     matrix: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE",
+        argument(
+            "FILE",
+            "A matrix file, or the name of a shipped one.",
             autocompletion=completion.matrices,
-            help="A matrix file, or the name of a shipped one.",
         ),
     ],
     cron: Annotated[
-        str,
-        typer.Option(
-            metavar="CRON",
-            help="When: minute, hour, day, month, weekday ('30 3 * * 0': Sunday 03:30).",
-        ),
+        str, option("CRON", "When: minute, hour, day, month, weekday ('30 3 * * 0': Sunday 03:30).")
     ],
     timezone: Annotated[
-        str, typer.Option(metavar="ZONE", help="The timezone of --cron, such as Europe/Berlin.")
+        str, option("ZONE", "The timezone of --cron, such as Europe/Berlin.")
     ] = "UTC",
     overlap: Annotated[
-        Literal["skip", "queue"],
-        typer.Option(help="What to do if its previous matrix is still running."),
+        Literal["skip", "queue"], option("What to do if its previous matrix is still running.")
     ] = "skip",
     backfill: Annotated[
-        bool,
-        typer.Option(
-            "--backfill", help="Also run times that were missed for want of a running worker."
-        ),
+        bool, option("--backfill", "Also run times that were missed for want of a running worker.")
     ] = False,
     budget: Annotated[
         float | None,
-        typer.Option(
-            metavar="USD",
-            help="Cost limit of each due time in US dollars (default: the file's).",
-        ),
+        option("USD", "Cost limit of each due time in US dollars (default: the file's)."),
     ] = None,
     assume_price: AssumePrice = None,
     database_url: DatabaseUrl = None,
@@ -162,34 +149,23 @@ def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
 def backfill(
     name: Name,
     start: Annotated[
-        str,
-        typer.Option(
-            "--since", metavar="TIME", help="The first time: 2026-11-01 or 2026-11-01T03:30."
-        ),
+        str, option("--since", "TIME", "The first time: 2026-11-01 or 2026-11-01T03:30.")
     ],
     end: Annotated[
-        str | None,
-        typer.Option(
-            "--until", metavar="TIME", help="The last time, in the same form (default: now)."
-        ),
+        str | None, option("--until", "TIME", "The last time, in the same form (default: now).")
     ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Run missed, skipped or failed times now, one after the other."""
     times = make_up_for(database(database_url), name, start, end, now=datetime.now(UTC))
     for moment in times:
-        print(moment.strftime("%a %Y-%m-%d %H:%M %Z"))
-    waiting = f"{len(times)} wait for a worker" if times else "no time was missed"
-    print(waiting, file=sys.stderr)
+        print(f"{moment:%a %Y-%m-%d %H:%M %Z}")
+    print(f"{len(times)} wait for a worker" if times else "no time was missed", file=sys.stderr)
 
 
 def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStatus:
-    known = {
-        status.name: status
-        for status in schedule_statuses(
-            database(url), now=datetime.now(UTC), upcoming_ones=upcoming, past=past
-        )
-    }
+    now, counts = datetime.now(UTC), {"upcoming_ones": upcoming, "past": past}
+    known = {of.name: of for of in schedule_statuses(database(url), now=now, **counts)}
     if name not in known:
         raise UnknownName("schedule", name, known)
     return known[name]
@@ -198,11 +174,7 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
 def print_last(engine: sa.Engine, status: ScheduleStatus) -> None:
     """Print the newest matrix of a schedule that is over: figures, cost, and where its page is;
     and how many of its measurements kept the promise, where there are ten or more."""
-    over = [
-        occurrence.campaign_id
-        for occurrence in status.occurrences
-        if occurrence.campaign_state == "done"
-    ]
+    over = [one.campaign_id for one in status.occurrences if one.campaign_state == "done"]
     if over:
         print()
         last = matrix_status(engine, find_campaign(engine, over[0]))

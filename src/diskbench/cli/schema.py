@@ -6,18 +6,14 @@ import importlib
 import json
 from typing import Annotated, Any
 
-import typer
-
+from diskbench.cli.terminal import argument
 from diskbench.errors import UnknownName
 from diskbench.store.document import model_schema, results_schema
 
 MODELS = {
     "advise": ("diskbench.plan.advise", "Answer"),
     "compare": ("diskbench.model.comparison", "Comparison"),
-    "compare-published": (
-        "diskbench.report.published.document",
-        "ComparePublishedDocument",
-    ),
+    "compare-published": ("diskbench.report.published.document", "ComparePublishedDocument"),
     "doctor": ("diskbench.model.finding", "DoctorDocument"),
     "gc": ("diskbench.model.outcome", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
@@ -33,9 +29,7 @@ DOCUMENTS = ("results", *MODELS)
 
 
 def schema(
-    document: Annotated[
-        str, typer.Argument(metavar="DOCUMENT", help=f"Which document: {', '.join(DOCUMENTS)}.")
-    ],
+    document: Annotated[str, argument("DOCUMENT", f"Which document: {', '.join(DOCUMENTS)}.")],
 ) -> None:
     """Print the JSON schema of a document."""
     if document not in DOCUMENTS:

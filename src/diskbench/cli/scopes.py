@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-import typer
-
 from diskbench.cli.run_command import options_of, own_parameter, taking
+from diskbench.cli.terminal import option
 from diskbench.errors import InvalidValue
 from diskbench.model.options import Option, all_options, owners
 from diskbench.model.rental import Scope
@@ -60,7 +59,7 @@ class Where:
 
 def scoped(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of Where in place of its argument `where`."""
-    own = [option for option in options_of(command) if option.name != "where"]
+    own = [parameter for parameter in options_of(command) if parameter.name != "where"]
     scoping = list(_scoping())
 
     def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
@@ -74,10 +73,7 @@ def scoped(command: Callable[..., None]) -> Callable[..., None]:
 
 def _endpoint(
     endpoint_url: Annotated[
-        str | None,
-        typer.Option(
-            "--endpoint-url", metavar="URL", help="Another API endpoint, for example an emulator."
-        ),
+        str | None, option("URL", "Another API endpoint, for example an emulator.")
     ] = None,
 ) -> None:
     """The option that all providers share."""
@@ -87,10 +83,10 @@ def _scoping() -> Iterator[inspect.Parameter]:
     """The options of all providers that determine where leases are listed, and who pays for
     them."""
     by_name: dict[str, list[tuple[Plugin, Option]]] = {}
-    for plugin, option in all_options():
-        if option.scopes:
-            by_name.setdefault(option.name, []).append((plugin, option))
+    for plugin, own in all_options():
+        if own.scopes:
+            by_name.setdefault(own.name, []).append((plugin, own))
     for several in by_name.values():
-        option = several[0][1]
+        first = several[0][1]
         titles = ", ".join(dict.fromkeys(plugin.title for plugin, _ in several))
-        yield own_parameter(option, f"{titles}: {option.about}", in_panel=False)
+        yield own_parameter(first, f"{titles}: {first.about}", in_panel=False)

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, TypeVar
 
-import typer
 from sqlalchemy.engine import Engine
 from typer import Context
 
 from diskbench.cli.completion import Offer, named, offering
-from diskbench.cli.terminal import Output
+from diskbench.cli.terminal import Output, argument, option
 from diskbench.model.ids import LAST, short
 from diskbench.model.run import (
     COLUMN_OF,
@@ -127,40 +126,26 @@ def from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row
         engine.dispose()
 
 
-Shown = Annotated[Output, typer.Option("--output", help="What to print on stdout.")]
+Shown = Annotated[Output, option("--output", "What to print on stdout.")]
 Selections = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="SELECTION", help=f"Which runs: {SELECTION_HELP}.", autocompletion=selections
-    ),
+    argument("SELECTION", f"Which runs: {SELECTION_HELP}.", autocompletion=selections),
 ]
 Filters = Annotated[
-    list[str] | None,
-    typer.Option("--filter", "-f", metavar="KEY=VALUE", help=FILTER_HELP, autocompletion=filters),
+    list[str] | None, option("--filter", "-f", "KEY=VALUE", FILTER_HELP, autocompletion=filters)
 ]
 Since = Annotated[
     str | None,
-    typer.Option(
-        "--since",
-        metavar="TIME",
-        help="Only runs measured at or after this time: 2026-11-21, 36h, 7d, 4w.",
-    ),
+    option("--since", "TIME", "Only runs measured at or after this time: 2026-11-21, 36h, 7d, 4w."),
 ]
 Until = Annotated[
     str | None,
-    typer.Option(
-        "--until",
-        metavar="TIME",
-        help="Only runs measured at or before this time, in the same form.",
-    ),
+    option("--until", "TIME", "Only runs measured at or before this time, in the same form."),
 ]
 
 
 def asked(
-    names: Sequence[str] | None,
-    filters: Sequence[str] | None,
-    since: str | None,
-    until: str | None,
+    names: Sequence[str] | None, filters: Sequence[str] | None, since: str | None, until: str | None
 ) -> Selection:
     """The selection that was typed."""
     return Selection(tuple(names or ()), tuple(filters or ()), since, until)

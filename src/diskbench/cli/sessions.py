@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TextIO
 
 from diskbench.catalog.books import Books
@@ -65,12 +66,8 @@ def session_of(
 
 def give_back(settings: Settings) -> None:
     """Give back what expired while the command works; the command's end waits for it."""
-    close_at_end(
-        give_back_expired(
-            lambda: session_of(settings, gives_back=False),  # in a thread, which closes it
-            lambda swept: print_swept(swept, stream=sys.stderr),
-        )
-    )
+    in_thread = partial(session_of, settings, gives_back=False)  # which closes it
+    close_at_end(give_back_expired(in_thread, partial(print_swept, stream=sys.stderr)))
 
 
 def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-import sqlalchemy as sa
-import typer
-
 from diskbench.cli.schedule import print_last
 from diskbench.cli.selecting import ids
 from diskbench.cli.stores import DatabaseUrl, database
-from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.cli.terminal import TableOrJson, argument, print_json
 from diskbench.engine.matrix.status import fleet, narrowed
 from diskbench.engine.schedule.schedules import schedule_statuses
 from diskbench.engine.work import find_work
@@ -26,11 +23,11 @@ _OCCURRENCES = 20
 def status(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="ID",
-            autocompletion=ids,
-            help="Only these runs, trials, cells or matrices: ids, long or short, `last`, or a "
+        argument(
+            "ID",
+            "Only these runs, trials, cells or matrices: ids, long or short, `last`, or a "
             "matrix's name.",
+            autocompletion=ids,
         ),
     ] = None,
     output: TableOrJson = "table",
@@ -48,17 +45,11 @@ def status(
         print_json(work.model_dump_json(indent=2))
         return
     print_trimmed(screen(), fleet_table(work))
-    if not ids:
-        _print_schedules(engine)
-
-
-def _print_schedules(engine: sa.Engine) -> None:
-    if not list_schedules(engine):
+    if ids or not list_schedules(engine):
         return
-
     print("\nSchedules")
-    for status in schedule_statuses(engine, now=datetime.now(UTC), past=_OCCURRENCES):
-        newest = status.model_copy(update={"occurrences": status.occurrences[:1]})
+    for schedule in schedule_statuses(engine, now=datetime.now(UTC), past=_OCCURRENCES):
+        newest = schedule.model_copy(update={"occurrences": schedule.occurrences[:1]})
         for line in schedule_lines(newest):
             print(line)
-        print_last(engine, status)
+        print_last(engine, schedule)

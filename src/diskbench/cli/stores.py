@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from sqlalchemy.engine import Engine
 
 from diskbench.cli.opened import close_at_end
+from diskbench.cli.terminal import option
 from diskbench.settings import load_settings
 from diskbench.store.database import open_database
 from diskbench.store.evidence_place import name_store
@@ -17,16 +17,10 @@ if TYPE_CHECKING:
     from diskbench.store.evidence import ObjectEvidence
 
 DatabaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--database-url", metavar="URL", help="Database (default: see `diskbench config`)."
-    ),
+    str | None, option("--database-url", "URL", "Database (default: see `diskbench config`).")
 ]
 EvidenceUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--evidence-url", metavar="URL", help="Evidence store (default: see `diskbench config`)."
-    ),
+    str | None, option("--evidence-url", "URL", "Evidence store (default: see `diskbench config`).")
 ]
 
 

@@ -22,10 +22,22 @@ import typer
 
 from diskbench.visible import json_escaped
 
+
+def option(*words: str, **more: Any) -> Any:  # noqa: ANN401 - typer's
+    """An option as a line of the help has it: its flags unless they follow from its name, what
+    stands for its value, and its help."""
+    flags = [word for word in words[:-1] if word.startswith("-")]
+    metavar = next((word for word in words[:-1] if word not in flags), None)
+    return typer.Option(*flags, metavar=metavar, help=words[-1], **more)
+
+
+def argument(metavar: str, help_: str, **more: Any) -> Any:  # noqa: ANN401 - typer's
+    """An argument: what stands for it, and its help."""
+    return typer.Argument(metavar=metavar, help=help_, **more)
+
+
 Output = Literal["table", "json", "csv"]
-TableOrJson = Annotated[
-    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
-]
+TableOrJson = Annotated[Literal["table", "json"], option("--output", "What to print on stdout.")]
 PIPED_WIDTH = 80
 
 
@@ -73,7 +85,12 @@ _NEAREST = {
 
 def nearest(text: str) -> str:
     """`text` in ASCII: letters without their accents, lines and blocks as near as they come."""
-    return "".join(_letter(char) for char in text)
+    letters = []
+    for char in text:
+        box = "+" if "BOX DRAWINGS" in unicodedata.name(char, "") else ""
+        plain = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
+        letters.append(char if char.isascii() else _NEAREST.get(char) or box or plain or "?")
+    return "".join(letters)
 
 
 @contextmanager
@@ -81,11 +98,8 @@ def printable(*streams: Any) -> Iterator[None]:  # noqa: ANN401 - whatever stand
     """Let streams that cannot encode a letter print the nearest one inside the block; UTF-8 is
     unchanged."""
     codecs.register_error(NAME, _replaced)
-    changed = [
-        (stream, stream.errors)
-        for stream in streams
-        if isinstance(stream, io.TextIOWrapper) and not is_unicode(stream.encoding)
-    ]
+    texts = [stream for stream in streams if isinstance(stream, io.TextIOWrapper)]
+    changed = [(text, text.errors) for text in texts if not is_unicode(text.encoding)]
     for stream, _ in changed:
         stream.reconfigure(errors=NAME)
     try:
@@ -105,14 +119,3 @@ def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return nearest(error.object[error.start : error.end]), error.end
-
-
-def _letter(char: str) -> str:
-    if char.isascii():
-        return char
-    if char in _NEAREST:
-        return _NEAREST[char]
-    if "BOX DRAWINGS" in unicodedata.name(char, ""):
-        return "+"
-    plain = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
-    return plain or "?"

@@ -66,9 +66,8 @@ def check_until(typed: Mapping[str, Any]) -> dict[str, float | int]:
         )
     for flag, value in (("--replicates", least), ("--max-replicates", most)):
         if value > REPLICATES:
-            raise InvalidValue(
-                f"{flag} {value:,} is more than diskbench plans", advice=f"at most {REPLICATES:,}"
-            )
+            too_many = f"{flag} {value:,} is more than diskbench plans"
+            raise InvalidValue(too_many, advice=f"at most {REPLICATES:,}")
     if most < least:
         raise InvalidValue(
             f"--max-replicates {most} is less than the {least} that are measured at least",
@@ -77,12 +76,8 @@ def check_until(typed: Mapping[str, Any]) -> dict[str, float | int]:
     return {"until_ci": share, "min_replicates": least, "max_replicates": most}
 
 
-_LIMITS = {
-    "max_cost": "budget_usd",
-    "assume_price": "assume_price_usd_per_hour",
-    "deadline": "deadline_s",
-}
-"""Option of `run` → field of a matrix's limits."""
+_LIMITS = {"max_cost": "budget", "assume_price": "assume_price", "deadline": "deadline"}
+"""Option of `run` → limit of a matrix, as a file names it."""
 _USUAL = {option.field: option.usual for option in options_of_model(CellFields)}
 
 
@@ -138,11 +133,8 @@ def _matrix_of(typed: Mapping[str, Any]) -> MatrixFile:
         profile = str(Path(profile).absolute())
     options = (*rent_options(), *own_options(provider))
     known = {*CellFields.model_fields, *(option.name for option in options)} - {"replicates", "tag"}
-    fields = {
-        name: value
-        for name, value in typed.items()
-        if name in known and value is not False and value != _USUAL.get(name)
-    }
+    given = {name: value for name, value in typed.items() if name in known and value is not False}
+    fields = {name: value for name, value in given.items() if value != _USUAL.get(name)}
     fields |= {"provider": provider, "profile": profile}
     if typed["host"]:
         fields["host"] = typed["host"] if isinstance(typed["host"], str) else typed["host"][0]
@@ -153,11 +145,9 @@ def _matrix_of(typed: Mapping[str, Any]) -> MatrixFile:
         fields["tags"] = dict(key_values("--tag", typed["tag"]))
     if "promise" in fields:
         fields["promise"] = read_promise(fields["promise"])
-    limits: dict[str, Any] = {
-        field: typed[name] for name, field in _LIMITS.items() if typed[name] is not None
-    }
-    if "deadline_s" in limits:
-        limits["deadline_s"] = parse_duration_s(limits["deadline_s"])
+    limits = {name: typed[flag] for flag, name in _LIMITS.items() if typed[flag] is not None}
+    if "deadline" in limits:
+        limits["deadline"] = parse_duration_s(limits["deadline"])
     matrix = Matrix(
         tags=dict(load_settings().settings.tags),
         name=f"until-ci-{provider}",

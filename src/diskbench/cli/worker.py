@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Annotated
 
-import typer
-
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.terminal import option
 from diskbench.engine.matrix.worker import Worker, serve
 from diskbench.engine.processes import check_shared, fingerprint
-from diskbench.engine.session import Session
 from diskbench.errors import Suspended
 from diskbench.model.outcome import Swept
 from diskbench.plan.admit import read_patterns
@@ -23,28 +21,23 @@ log = logging.getLogger("diskbench.worker")
 
 def worker(
     queues: Annotated[
-        str,
-        typer.Option(
-            metavar="LIST", help="Providers and sites to serve (PROVIDER/*,PROVIDER/SITE)."
-        ),
+        str, option("LIST", "Providers and sites to serve (PROVIDER/*,PROVIDER/SITE).")
     ] = "*",
     concurrency: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Take no new cell while this process has N cells "
+        option(
+            "N",
+            "Take no new cell while this process has N cells "
             "(default: as many as the matrices allow).",
+            min=1,
             show_default=False,
         ),
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Its name in 'diskbench status' (default: its host)."),
+        str | None, option("NAME", "Its name in 'diskbench status' (default: its host).")
     ] = None,
     drain: Annotated[
-        bool,
-        typer.Option("--drain", help="On SIGTERM, finish its own cells before it ends."),
+        bool, option("--drain", "On SIGTERM, finish its own cells before it ends.")
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -57,25 +50,23 @@ def worker(
     import socket
 
     patterns = read_patterns(queues, provider_names())
-    _tell_events()
+    # Events at level INFO, since a worker has no table to show.
+    every = logging.getLogger("diskbench")
+    every.setLevel(min(every.getEffectiveLevel(), logging.INFO))
     session = opened(database_url, evidence_url, gives_back=False)
     secret_id = fingerprint(session.secret())
     check_shared(session.database, secret_id)
     called = name or socket.gethostname()
-    describe_executor(
-        session.database,
-        session.executor_id,
-        name=called,
-        queues=list(patterns),
-        concurrency=concurrency,
-        draining=False,
-        secret_id=secret_id,
-    )
+    ours = {"name": called, "queues": list(patterns), "concurrency": concurrency}
+    known = {"draining": False, "secret_id": secret_id}
+    describe_executor(session.database, session.executor_id, **ours, **known)
     own_worker = Worker(
         session, serves=patterns, room=concurrency, note=_tell_note, swept=_tell_swept
     )
     own_worker.launch(schedules=True)
-    log.info("worker %s serves %s", called, ", ".join(patterns), extra=_of(session, concurrency))
+    own: dict[str, object] = {"executor": session.executor_id}
+    own |= {} if concurrency is None else {"concurrency": concurrency}
+    log.info("worker %s serves %s", called, ", ".join(patterns), extra=own)
 
     try:
         serve(own_worker, drains=drain)
@@ -85,17 +76,6 @@ def worker(
         log.info("worker %s ends: it has no cells left", called)
     finally:
         own_worker.stop.leave()  # also after an error: a worker that beats must be one that works
-
-
-def _tell_events() -> None:
-    """Log events at level INFO, since a worker has no table to show."""
-    ours = logging.getLogger("diskbench")
-    ours.setLevel(min(ours.getEffectiveLevel(), logging.INFO))
-
-
-def _of(session: Session, concurrency: int | None) -> dict[str, object]:
-    document = {"executor": session.executor_id, "concurrency": concurrency}
-    return {key: value for key, value in document.items() if value is not None}
 
 
 def _tell_note(trial_id: str, text: str) -> None:

@@ -39,7 +39,11 @@ cd / && fio --name=doctor --ioengine=null --size=64k --output-format=json >/dev/
 
 def examine_machine(host: Host, providers: Sequence[str]) -> list[Finding]:
     """Findings on the clock, fio and the SSH client of the machine on which diskbench runs."""
-    return [_clock(), _fio(host, providers), _ssh(host)]
+    done = host.run("ssh -V 2>&1")
+    ssh = finding("ssh", HERE, "ok", done.text.partition(",")[0].strip())
+    if done.exit:
+        ssh = finding("ssh", HERE, "problem", "no SSH client", "apt-get install openssh-client")
+    return [_clock(), _fio(host, providers), ssh]
 
 
 def examine_stores(database_url: str, evidence_url: str) -> list[Finding]:
@@ -89,16 +93,10 @@ def examine_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFindings:
     file = load_matrix(name_or_path, tags)
     outlook = outlook_of(file, open_books(), seed=seed_of(file.matrix), offline=False)
     where = outlook.name
+    problems = [(block.block, block.problem) for block in outlook.blocks if block.problem]
     findings = [
-        finding(
-            "matrix",
-            where,
-            "problem",
-            f"{block.block}: {block.problem.message}",
-            block.problem.advice,
-        )
-        for block in outlook.blocks
-        if block.problem is not None
+        finding("matrix", where, "problem", f"{name}: {problem.message}", problem.advice)
+        for name, problem in problems
     ]
     if not findings:
         cells = counted(len(outlook.cells), "cell")
@@ -110,10 +108,9 @@ def examine_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFindings:
 
 def _clock() -> Finding:
     kept = is_synchronised()
-    if kept:
-        return finding("clock", HERE, "ok", "synchronised")
-    if kept is None:
-        return finding("clock", HERE, "ok", "cannot tell whether it is synchronised")
+    if kept is not False:
+        words = "synchronised" if kept else "cannot tell whether it is synchronised"
+        return finding("clock", HERE, "ok", words)
     return finding(
         "clock", HERE, "warning", "not synchronised (no NTP)",
         "start timesyncd or chronyd: timedatectl set-ntp true",
@@ -136,13 +133,6 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
     )  # fmt: skip
 
 
-def _ssh(host: Host) -> Finding:
-    done = host.run("ssh -V 2>&1")
-    if done.exit:
-        return finding("ssh", HERE, "problem", "no SSH client", "apt-get install openssh-client")
-    return finding("ssh", HERE, "ok", done.text.partition(",")[0].strip())
-
-
 def _database(url: str) -> Finding:
     try:
         seen = database_state(url)
@@ -153,11 +143,10 @@ def _database(url: str) -> Finding:
         blocked = _cannot_make(file) if file else ""
         if blocked:
             return finding("database", HERE, "problem", f"{seen.url}: {blocked}", _CHOOSE_DATABASE)
-        return finding(
-            "database", HERE, "ok", f"{seen.url}: does not exist yet; the first run creates it"
-        )
-    has = f"schema {HEAD}" if seen.has_schema else "empty until the first run"
-    return finding("database", HERE, "ok", f"{seen.url}: reached, {has}")
+        words = "does not exist yet; the first run creates it"
+    else:
+        words = f"reached, {f'schema {HEAD}' if seen.has_schema else 'empty until the first run'}"
+    return finding("database", HERE, "ok", f"{seen.url}: {words}")
 
 
 def _sqlite(url: str) -> list[Finding]:
@@ -170,10 +159,9 @@ def _sqlite(url: str) -> list[Finding]:
         return []  # reported by `_database`
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         supplied = supply_unixepoch(connection)
-    version = f"SQLite {sqlite3.sqlite_version}"
-    if not supplied:
-        return [finding("sqlite", HERE, "ok", version)]
-    words = f"{version} lacks unixepoch('subsec') (SQLite 3.42); diskbench supplies it"
+    words = f"SQLite {sqlite3.sqlite_version}"
+    if supplied:
+        words += " lacks unixepoch('subsec') (SQLite 3.42); diskbench supplies it"
     return [finding("sqlite", HERE, "ok", words)]
 
 
@@ -187,12 +175,8 @@ def _evidence(url: str) -> list[Finding]:
         if blocked:
             advice = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
             return [finding("evidence", HERE, "problem", f"{directory}: {blocked}", advice)]
-        return [
-            finding(
-                "evidence", HERE, "ok", f"{directory}: does not exist yet; the first run creates it"
-            ),
-            *_room(_nearest(directory)),
-        ]
+        words = f"{directory}: does not exist yet; the first run creates it"
+        return [finding("evidence", HERE, "ok", words), *_room(_nearest(directory))]
     try:
         store: EvidenceStore = open_evidence(url)
         store.check_writable()
@@ -276,25 +260,21 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
             and need.kind == quota.kind
             and (not quota.of or need.of in quota.of)
         )
+        where, takes = _where(provider, quota.region), f"the matrix takes {needed:,.0f} at once"
         if quota.limit is None:
             if needed:
-                text = f"{quota.name}: not known; the matrix takes {needed:,.0f} at once"
-                where = _where(provider, quota.region)
+                text = f"{quota.name}: not known; {takes}"
                 findings.append(finding("quota", where, "warning", text, _LOOK))
             continue
         left = quota.limit - (quota.used or 0)
         text = f"{quota.name}: {left:,.0f} of {quota.limit:,.0f} left"
         if quota.used is None:
             text = f"{quota.name}: {quota.limit:,.0f}; the usage is not reported"
-        where = _where(provider, quota.region)
         if needed > left:
-            text += f", the matrix takes {needed:,.0f} at once"
             advice = f"lower max_parallel, or {_RAISE}"
-            findings.append(finding("quota", where, "problem", text, advice))
+            findings.append(finding("quota", where, "problem", f"{text}, {takes}", advice))
         elif needed:
-            findings.append(
-                finding("quota", where, "ok", f"{text}, the matrix takes {needed:,.0f} at once")
-            )
+            findings.append(finding("quota", where, "ok", f"{text}, {takes}"))
         elif left <= 0 and needs is None and not _is_idle_family(quota):
             full = f"{text}: none can be rented until something is given back"
             findings.append(finding("quota", where, "warning", full, _RAISE))

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.model.finding import Exchange
-    from diskbench.model.rental import Rental
     from diskbench.model.spec import Cell
-    from diskbench.ports import Renter
 
 _PAIRS = frozenset({"--label", "--set"})
 """Flags of KEY=VALUE. The value of a label is the user's own text, and never part of a replay; that
@@ -53,38 +51,41 @@ def check_live(cell: Cell, books: Books, typed: Typed) -> tuple[list[Finding], R
     Raises UserError for a cell that no run would accept, before any call.
     """
     with Providers() as providers:
-        return _checked(cell, providers, books, typed)
+        renter = providers.renter(cell.provider)
+        if not isinstance(renter, Rehearses):
+            raise InvalidValue(
+                f"--live cannot be used with --provider {cell.provider}, which cannot check "
+                "requests without carrying them out",
+                advice="leave --live out",
+                field="provider",
+            )
+        check_rentable(renter, cell, find_profile(cell.profile))
+        with recording() as exchanges:
+            findings = _found(renter, cell, books)
+        return findings, recording_of(cell.provider, exchanges, findings, typed)
 
 
-def _checked(
-    cell: Cell, providers: Providers, books: Books, typed: Typed
-) -> tuple[list[Finding], Recording]:
-    renter = providers.renter(cell.provider)
-    if not isinstance(renter, Rehearses):
-        raise InvalidValue(
-            f"--live cannot be used with --provider {cell.provider}, which cannot check requests "
-            "without carrying them out",
-            advice="leave --live out",
-            field="provider",
+def _found(renter: Rehearses, cell: Cell, books: Books) -> list[Finding]:
+    try:
+        rental = renter.resolve(cell, books)
+    except DiskbenchError as error:
+        assert cell.rent is not None, "a renter's cell says what to rent"
+        scope = Scope(
+            provider=cell.provider,
+            account=cell.rent.account,
+            region=cell.rent.region,
+            endpoint=cell.rent.endpoint_url,
+            ca_file=cell.rent.text("ca_file"),
+            insecure=cell.rent.flag("insecure"),
         )
-    check_rentable(renter, cell, find_profile(cell.profile))
-    assert cell.rent is not None, "a renter's cell says what to rent"
-    scope = Scope(
-        provider=cell.provider,
-        account=cell.rent.account,
-        region=cell.rent.region,
-        endpoint=cell.rent.endpoint_url,
-        ca_file=cell.rent.text("ca_file"),
-        insecure=cell.rent.flag("insecure"),
-    )
-    with recording() as exchanges:
-        rental = _resolved(renter, cell, books)
-        if isinstance(rental, Finding):
-            findings = [rental, *examine_provider(renter, scope)]
-        else:
-            offer = Finding(check="rental", where=cell.provider, state="ok", told=rental.offer)
-            findings = [offer, *examine_provider(renter, rental.scope), *_rehearsed(renter, rental)]
-    return findings, recording_of(cell.provider, exchanges, findings, typed)
+        refused = refusal("rental", cell.provider, error)
+        return [refused, *examine_provider(renter, scope)]
+    findings = [Finding(check="rental", where=cell.provider, state="ok", told=rental.offer)]
+    findings += examine_provider(renter, rental.scope)
+    try:
+        return [*findings, *renter.rehearse(rental)]
+    except DiskbenchError as error:
+        return [*findings, refusal("dry run", rental.scope.provider, error)]
 
 
 def recording_of(
@@ -93,56 +94,36 @@ def recording_of(
     """The recording of what was asked and found, without what is private."""
     cleaner = _cleaner(provider, typed)
     cleaner.learn(exchanges)
+
+    def cleaned(finding: Finding) -> Finding:
+        words = {"told": finding.told, "advice": finding.advice}
+        prose = {name: cleaner.prose(text) for name, text in words.items()}
+        return finding.model_copy(update=prose)
+
     return Recording(
         diskbench_version=__version__,
         provider=provider,
         flags=_flags(typed, provider, cleaner),
-        findings=tuple(
-            finding.model_copy(
-                update={
-                    "told": cleaner.prose(finding.told),
-                    "advice": cleaner.prose(finding.advice),
-                }
-            )
-            for finding in findings
-        ),
-        exchanges=tuple(cleaner.exchange(exchange) for exchange in exchanges),
+        findings=tuple(map(cleaned, findings)),
+        exchanges=tuple(map(cleaner.exchange, exchanges)),
     )
 
 
-def _resolved(renter: Renter, cell: Cell, books: Books) -> Rental | Finding:
-    try:
-        return renter.resolve(cell, books)
-    except DiskbenchError as error:
-        return refusal("rental", cell.provider, error)
-
-
-def _rehearsed(renter: Rehearses, rental: Rental) -> Sequence[Finding]:
-    try:
-        return renter.rehearse(rental)
-    except DiskbenchError as error:
-        return [refusal("dry run", rental.scope.provider, error)]
-
-
 def _cleaner(provider: str, typed: Typed) -> Cleaner:
-    """What to remove: secret values of the environment, and values of private options."""
+    """What to remove: secret values of the environment, and values of private options and pairs."""
     redaction = plugin(provider).redaction
     secrets = [value for name in redaction.variables if (value := os.environ.get(name))]
     options = [typed.options.get(name) for name in _private(provider)]
     values = [str(option) for option in options if option]
     hosts = [urlsplit(value).hostname or "" for value in (*values, *secrets) if "://" in value]
     logins = [value.partition("@")[0] for value in secrets if "@" in value]
-    return Cleaner(redaction, secrets, [*values, *hosts, *logins, *_own_values(typed)])
-
-
-def _own_values(typed: Typed) -> list[str]:
-    """The values of pairs that are left out."""
-    return [
+    pairs = [(flag, pair.partition("=")) for flag, _, pair in _flagged(typed.words)]
+    own = [
         value
-        for flag, _, pair in _flagged(typed.words)
-        for key, _, value in [pair.partition("=")]
+        for flag, (key, _, value) in pairs
         if flag in _PAIRS and value and _is_private_pair(flag, key)
     ]
+    return Cleaner(redaction, secrets, [*values, *hosts, *logins, *own])
 
 
 def _is_private_pair(flag: str, key: str) -> bool:

@@ -22,18 +22,8 @@ from diskbench import __version__
 from diskbench.errors import InvalidValue
 from diskbench.model.campaign import CellRow
 from diskbench.store.cells import live_cells
-from diskbench.store.database import (
-    database_time,
-    is_skewed,
-    skew_text,
-    time_and_skew,
-)
-from diskbench.store.executors import (
-    Executor,
-    list_executors,
-    register_executor,
-    remove_executor,
-)
+from diskbench.store.database import database_time, is_skewed, skew_text, time_and_skew
+from diskbench.store.executors import Executor, list_executors, register_executor, remove_executor
 from diskbench.store.rows import progress_of_trials
 
 BEAT_S = 15.0
@@ -64,7 +54,9 @@ def is_alive(executor: Executor, *, hostname: str, silence: float = DEAD_AFTER_S
     Equal host names do not prove that two machines are the same: clones share a name, and so do
     containers on a host's network. Where boot id and pid namespace are equal, the pid decides.
     """
-    if executor.hostname == hostname and _among(executor.process_started) == _among(_own_start()):
+    # Boot id and pid namespace stand before the start.
+    here, there = (text.rpartition("/")[0] for text in (_own_start(), executor.process_started))
+    if (executor.hostname, there) == (hostname, here):
         return process_started(executor.pid) == executor.process_started
     return executor.silent_s() < silence
 
@@ -93,15 +85,12 @@ def trials_at_work(database: sa.Engine) -> set[str]:
 def silent_s(database: sa.Engine, cell: CellRow) -> float:
     """Seconds since the last sign of life of a cell's process: a heartbeat, or progress."""
     now = database_time(database)
-    signs = [cell.started_at or cell.queued_at or now.isoformat()]
-    signs += [
-        executor.beat_at
-        for executor in list_executors(database)
-        if executor.executor_id == cell.owner
-    ]
-    signs += [
-        progress.updated_at
-        for progress in progress_of_trials(database, [cell.trial_id or ""]).values()
+    executors = list_executors(database)
+    progress = progress_of_trials(database, [cell.trial_id or ""])
+    signs = [
+        cell.started_at or cell.queued_at or now.isoformat(),
+        *(each.beat_at for each in executors if each.executor_id == cell.owner),
+        *(each.updated_at for each in progress.values()),
     ]
     return max(0.0, (now - datetime.fromisoformat(max(signs))).total_seconds())
 
@@ -129,30 +118,21 @@ def process_started(pid: int) -> str | None:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         space = Path("/proc/self/ns/pid").stat().st_ino
     except (FileNotFoundError, ProcessLookupError):
-        return _exists_without_proc(pid)
+        if Path("/proc/self").exists():
+            return None
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return None
+        except PermissionError:
+            return "exists"
+        return "exists"
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in {"Z", "X"} else f"{boot}/{space}/{fields[19]}"
 
 
-def _among(started: str) -> str:
-    """The boot id and pid namespace in a value of `process_started`."""
-    return started.rpartition("/")[0]
-
-
 def _own_start() -> str:
     return process_started(os.getpid()) or ""
-
-
-def _exists_without_proc(pid: int) -> str | None:
-    if Path("/proc/self").exists():
-        return None
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return None
-    except PermissionError:
-        return "exists"
-    return "exists"
 
 
 def fingerprint(secret: SecretBytes) -> str:

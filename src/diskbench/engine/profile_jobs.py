@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import shlex
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.fio.profiles import Profile
-    from diskbench.fio.retarget import JobChange
     from diskbench.model.spec import Loop, Step
 
 
@@ -54,8 +54,9 @@ def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget
     for change in changes:
         if change.line:
             lines[change.line - 1] = "" if change.after is None else change.after
+    removed = {change.line for change in changes if change.after is None}
     kept = ["[global]", *added] if added else []
-    kept += [line for number, line in enumerate(lines, 1) if line or not _removed(number, changes)]
+    kept += [line for number, line in enumerate(lines, 1) if line or number not in removed]
     return "\n".join(
         unified_diff(
             profile.template.rstrip("\n").split("\n"),
@@ -65,10 +66,6 @@ def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget
             lineterm="",
         )
     )
-
-
-def _removed(number: int, changes: Sequence[JobChange]) -> bool:
-    return any(change.line == number and change.after is None for change in changes)
 
 
 def _context(target: FioTarget) -> RenderContext:
@@ -93,7 +90,16 @@ def checked(
         if target.kind == "directory":
             # fio checks for the directory while it parses, so the directory must exist.
             target = target.model_copy(update={"path": scratch})
-        _refuse_several(profile, overrides, target)
+        rendered = (profile, overrides, _context(target))
+        # A single mistake is reported by the stage that finds it.
+        faults = () if profile.is_template else tuple(mistakes(*rendered, target))
+        if len(faults) > 1:
+            listed = "\n  ".join(faults[:_MOST])
+            more = f"\n  and {len(faults) - _MOST} more" if len(faults) > _MOST else ""
+            raise ProfileError(
+                f"{len(faults)} mistakes:\n  {listed}{more}",
+                advice="correct or remove them; see docs/profiles.md",
+            )
         steps, _, version = built(profile, overrides, target)
         if version is None:
             raise HostUnavailable(
@@ -103,21 +109,6 @@ def checked(
         for step in steps:
             _parse_only(typed, profile, stand_in(step), Path(scratch))
     return steps, version
-
-
-def _refuse_several(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> None:
-    """Raise ProfileError with all mistakes of a plain job file where it has several; a single one
-    is reported by the stage that finds it."""
-    if profile.is_template:
-        return
-    faults = mistakes(profile, overrides, _context(target), target)
-    if len(faults) > 1:
-        listed = "\n  ".join(faults[:_MOST])
-        more = f"\n  and {len(faults) - _MOST} more" if len(faults) > _MOST else ""
-        raise ProfileError(
-            f"{len(faults)} mistakes:\n  {listed}{more}",
-            advice="correct or remove them; see docs/profiles.md",
-        )
 
 
 def typed_target(
@@ -139,31 +130,22 @@ def typed_target(
             f"--size {size_gib} is not a size", advice="give GiB, more than 0", field="size"
         )
     size = None if size_gib is None else int(size_gib * GIB)
-    if devices or (path is None and _is_for_a_device(profile)):
+    needs_device = profile.is_template and "directory" not in profile.targets
+    if not profile.is_template:
+        with contextlib.suppress(ProfileError):  # reported where it is read for its steps
+            needs_device = bool(device_names(read(profile.template)[0]))
+    if devices or (path is None and needs_device):
         first, *others = devices or ("/dev/DEVICE",)
         return FioTarget(
             kind="device", path=first, others=tuple(others), size_bytes=size, allowed=allowed
         )
-    place = str(Path(path).absolute()) if path else "/PATH"
-    return FioTarget(
-        kind="directory", path=f"{place}/diskbench-TRIAL", size_bytes=size, allowed=allowed
-    )
-
-
-def _is_for_a_device(profile: Profile) -> bool:
-    """Whether a profile can use only devices, or a job file names one."""
-    if profile.is_template:
-        return "directory" not in profile.targets
-    try:
-        return bool(device_names(read(profile.template)[0]))
-    except ProfileError:
-        return False
+    place = f"{Path(path).absolute() if path else '/PATH'}/diskbench-TRIAL"
+    return FioTarget(kind="directory", path=place, size_bytes=size, allowed=allowed)
 
 
 def total_s(steps: Sequence[Step], loop: Loop | None) -> float:
     """Expected seconds of a run; a loop counts with its least number of rounds."""
-    first = loop.first if loop else len(steps)
-    rounds = loop.min_rounds if loop else 1
+    first, rounds = (loop.first, loop.min_rounds) if loop else (len(steps), 1)
     once = sum(step.expected_s for step in steps[:first])
     return once + rounds * sum(step.expected_s for step in steps[first:])
 

@@ -127,16 +127,16 @@ class Cleaner:
         if isinstance(value, list):
             return [self._value(item) for item in value]
         if isinstance(value, dict):
-            return {self.text(key): self._member(key, item) for key, item in value.items()}
+            private, members = self._fields(), dict[str, Any]()
+            for key, item in value.items():
+                is_kept = key.lower() not in private or item is None
+                empty = type(item)() if isinstance(item, list | dict) else REMOVED
+                members[self.text(key)] = self._value(item) if is_kept else empty
+            return members
         if isinstance(value, int) and not isinstance(value, bool):
             cleaned = self.text(str(value))
             return value if cleaned == str(value) else cleaned
         return value
-
-    def _member(self, key: str, value: Any) -> Any:  # noqa: ANN401 - as `_value`
-        if key.lower() not in self._fields() or value is None:
-            return self._value(value)
-        return type(value)() if isinstance(value, list | dict) else REMOVED
 
     def _xml(self, text: str) -> str:
         names = "|".join(sorted(self._fields()))
@@ -183,17 +183,14 @@ class Cleaner:
         value, kind = match[0], str(match.lastgroup)
         if kind != "secret" and self._public(value):
             return value
-        if not kind.startswith("p"):
-            return self._of_form(value)
-        template = [*self.redaction.patterns.values(), *_GENERAL.values()][int(kind[1:])]
-        if template in {_GENERAL[_IP4], _GENERAL[_IP6]}:
-            return self._address(template, value)
-        return self._numbered(template, value)
-
-    def _of_form(self, value: str) -> str:
-        """A known value, replaced by one of the same form where a pattern describes it."""
+        addresses = {_GENERAL[_IP4], _GENERAL[_IP6]}
+        if kind.startswith("p"):
+            template = [*self.redaction.patterns.values(), *_GENERAL.values()][int(kind[1:])]
+            make = self._address if template in addresses else self._numbered
+            return make(template, value)
+        # A known value, replaced by one of the same form where a pattern describes it.
         for pattern, template in {**self.redaction.patterns, **_GENERAL}.items():
-            if template in {_GENERAL[_IP4], _GENERAL[_IP6]}:
+            if template in addresses:
                 if (changed := self._address(template, value)) != value:
                     return changed
             elif re.fullmatch(pattern, value):

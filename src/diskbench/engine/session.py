@@ -68,12 +68,11 @@ class Session:
     def connect(self, plan: Plan) -> Host:
         """The trial's host; each call returns the same object."""
         with self._lock:
-            host = self.hosts.get(plan.trial_id)
-            if host is None:
+            if plan.trial_id not in self.hosts:
                 access = self._access(plan)
-                host = host_at(plan.address or "", access.config if access else None)
-                self.hosts[plan.trial_id] = host
-            return host
+                config = access.config if access else None
+                self.hosts[plan.trial_id] = host_at(plan.address or "", config)
+            return self.hosts[plan.trial_id]
 
     def secret(self) -> SecretBytes:
         """The secret from which keys of rented machines are derived, the same for all workers:
@@ -192,14 +191,12 @@ def open_session(
         timing=timing,
         providers=providers or Providers(),
     )
-    session.keep_running(lambda over: _keep_beating(database, executor_id, over))
+
+    def keep_beating(over: threading.Event) -> None:
+        while not over.wait(BEAT_S):
+            # The run's own writes say so where a person sees it.
+            with contextlib.suppress(StoreUnavailable):
+                beat(database, executor_id)
+
+    session.keep_running(keep_beating)
     return session
-
-
-def _keep_beating(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
-    """Update the heartbeat of this process until `over` is set."""
-    while not over.wait(BEAT_S):
-        try:
-            beat(database, executor_id)
-        except StoreUnavailable:
-            continue  # the run's own writes will say so where a person sees it

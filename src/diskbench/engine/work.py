@@ -5,7 +5,7 @@ how it is claimed, and how it is asked to stop.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -26,12 +26,7 @@ from diskbench.store.campaigns import (
     request_cancel,
     request_end,
 )
-from diskbench.store.cells import (
-    cell_of_trial,
-    claim_cell,
-    run_cells,
-    unfinished_cells,
-)
+from diskbench.store.cells import cell_of_trial, claim_cell, run_cells, unfinished_cells
 from diskbench.store.executors import list_executors
 from diskbench.store.query import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import find_plan, load_plan, unfinished_runs
@@ -99,7 +94,9 @@ def _all_work(database: sa.Engine) -> tuple[Mapping[str, OngoingWork], list[Know
         if run.trial_id is not None:
             plan = load_plan(database, run.trial_id)
             work[run.trial_id] = OngoingWork(run.trial_id, plan=plan, owner=run.owner)
-            known += _ids_of_trial(plan)
+            trial = Known(plan.trial_id, "trial", where=where(plan))
+            runs = (run_id for run_id in plan.run_ids if run_id != trial.id)
+            known += [trial, *(Known(name, "run", trial.where, trial.id) for name in runs)]
     for cell in unfinished_cells(database):
         if cell.campaign_id not in campaigns:
             continue
@@ -114,23 +111,14 @@ def _all_work(database: sa.Engine) -> tuple[Mapping[str, OngoingWork], list[Know
     return work, known
 
 
-def _ids_of_trial(plan: Plan) -> Iterator[Known]:
-    place = where(plan)
-    yield Known(plan.trial_id, "trial", where=place)
-    for run_id in plan.run_ids:
-        if run_id != plan.trial_id:
-            yield Known(run_id, "run", where=place, means=plan.trial_id)
-
-
 log = logging.getLogger(__name__)
 
 
 def abandoned_plans(database: sa.Engine) -> list[Plan]:
     """The plans of the runs' trials that no process works on, oldest first. Trials of a matrix are
     left out, because `resume` continues their cells."""
-    return [
-        load_plan(database, cell.trial_id) for cell in _abandoned_cells(database) if cell.trial_id
-    ]
+    trials = filter(None, (cell.trial_id for cell in _abandoned_cells(database)))
+    return [load_plan(database, trial_id) for trial_id in trials]
 
 
 def abandoned_work(
@@ -152,10 +140,11 @@ def abandoned_work(
         elif work.plan is not None and work.id in left:
             plans.append(work.plan)
         else:
+            name = short(work.id)
             raise InvalidValue(
-                f"{short(work.id)} is run by a process that is alive",
-                advice=f"see its progress with 'diskbench status {short(work.id)}'; stop it with "
-                f"'diskbench cancel {short(work.id)}'",
+                f"{name} is run by a process that is alive",
+                advice=f"see its progress with 'diskbench status {name}'; stop it with "
+                f"'diskbench cancel {name}'",
             )
     return plans, list(matrices.values())
 
@@ -163,9 +152,8 @@ def abandoned_work(
 def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
     """Whether `diskbench resume` would continue the trial: it is unfinished, outside a matrix, and
     its process is gone."""
-    if not unfinished_runs(database, trial_id):
-        return False
-    return any(cell.trial_id == trial_id for cell in _abandoned_cells(database))
+    abandoned = (cell.trial_id for cell in _abandoned_cells(database))
+    return bool(unfinished_runs(database, trial_id)) and trial_id in abandoned
 
 
 def _abandoned_cells(database: sa.Engine) -> list[CellRow]:
@@ -181,8 +169,7 @@ def claim(session: Session, plan: Plan) -> bool:
     cell = cell_of_trial(database, trial_id)
     if cell is None:
         return False
-    won = claim_cell(database, trial_id, owner=session.executor_id, previous=cell.owner)
-    if won:
+    if won := claim_cell(database, trial_id, owner=session.executor_id, previous=cell.owner):
         prolong(session, trial_id)
     return won
 
@@ -206,18 +193,10 @@ def prolong(session: Session, trial_id: str) -> None:
         log.warning("the lease of %s keeps its end: %s", trial_id, failed.message)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One line per thing that was asked to stop; and the matrices that no process works on, whose
-    cells the caller has to end."""
-
-    lines: tuple[str, ...] = ()
-    unattended: tuple[CampaignRow, ...] = ()
-
-
-def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
+def cancel(database: sa.Engine, names: Sequence[str]) -> tuple[list[str], list[CampaignRow]]:
     """Stop the runs, trials, cells and matrices that `names` mean (engine/work.py). A cell is not
-    tried again, and the other cells of its matrix go on.
+    tried again, and the other cells of its matrix go on. Returns a line per thing that was asked to
+    stop, and the matrices that no process works on, whose cells the caller has to end.
 
     Raises UnknownName, and InvalidValue for a name that fits several, for a run whose process is
     gone, and for a matrix that has ended; in these cases nothing was asked to stop.
@@ -232,14 +211,10 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
                 advice=f"resume with 'diskbench resume {name}', or end it with "
                 f"'diskbench gc {name}'",
             )
-    lines = tuple(_asked(database, work) for work in chosen)
+    lines = [_asked(database, work) for work in chosen]
     matrices = [work.campaign for work in chosen if work.campaign is not None and work.cell is None]
-    left = (
-        campaign
-        for campaign in matrices
-        if campaign.queue is not None and not runs_now(database, campaign)
-    )
-    return Asked(lines, tuple(left))
+    foreground = [campaign for campaign in matrices if campaign.queue is not None]
+    return lines, [campaign for campaign in foreground if not runs_now(database, campaign)]
 
 
 def _asked(database: sa.Engine, work: OngoingWork) -> str:

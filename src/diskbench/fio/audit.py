@@ -1,32 +1,17 @@
 """Whether the figures of one step agree with each other, of every import and of every run; and
-whether consecutive runs of a step do.
+whether consecutive runs of a step do (docs/METHOD.md, `figures-disagree` and `runs-disagree`).
 
-check        what must hold
-bytes        bytes = I/Os x block for each job and direction: between the smallest and the largest
-             block (bssplit, bsrange), less what short and failed I/Os did not move, and after a
-             ramp_time more by the I/Os that were under way at its end, of which fio counts the
-             bytes alone (fio 3.7 to 3.42); fio before 3.2 rounds bytes down to KiB, and its text to
-             a few digits, as it does a rate that I/Os are worked out from
-rate         IOPS x runtime = I/Os and bandwidth x runtime = bytes, as fio itself writes them,
-             within 1 % (fio 2 rounds IOPS to whole ones)
-percentiles  a higher percentile is no shorter time, and completion latency no longer than the
-             whole latency that it is a part of
-end          when fio ended is known: a time in an imported document, and its last document whole
-logs         the seconds of the logs sum up to the JSON within 5 % and one second's worth: fio's
-             windows are a little late, and each counts as a whole second
+Of a ramp_time fio counts the bytes of the I/Os that were under way at its end, but not the I/Os
+(fio 3.7 to 3.42); fio before 3.2 rounds bytes down to KiB, fio 2 IOPS to whole ones, and a text to
+a few digits. The logs are a little late, and each window counts as a whole second. A check that
+cannot be made (no block size, no log) neither passes nor fails. The limits are ours.
 
-A check that cannot be made (no block size, no log) neither passes nor fails. The limits are ours.
-
-Of runs their variation counts, whatever their number:
-
-variation    the coefficient of variation of the runs' figures: of nine or fewer the standard
-             deviation over the median, else half the distance of the 10th and 90th percentile
-             over 1.28 times the median, which one odd run does not move
-at least     the lower end of its 95 % interval, as for normal figures:
-             variation · √((n - 1) / χ²(0.975; n - 1)), with χ² by Wilson and Hilferty (1931)
-
-Runs disagree where it is at least 3 %, which three runs 10 % apart are. A range would grow with the
-number of runs: with a variation of 2 % it is above 10 % in 1 % of ten runs and 82 % of 215.
+Of runs the coefficient of variation counts, whatever their number: of nine or fewer the standard
+deviation over the median, else half the distance of the 10th and 90th percentile over 1.28 times
+the median, which one odd run does not move; by the lower end of its 95 % interval, as for normal
+figures: variation · √((n - 1) / χ²(0.975; n - 1)), with χ² by Wilson and Hilferty (1931). Runs
+disagree from 3 % on, which three runs 10 % apart are. A range would grow with the number of runs:
+with a variation of 2 % it is above 10 % in 1 % of ten runs and 82 % of 215.
 """
 
 from __future__ import annotations
@@ -37,14 +22,7 @@ import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from diskbench.fio.declared import (
-    Options,
-    directions_of,
-    iodepth,
-    is_grouped,
-    numjobs,
-    options_of,
-)
+from diskbench.fio.declared import Options, directions_of, iodepth, is_grouped, numjobs, options_of
 from diskbench.fio.numbers import bytes_of, seconds_of
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.model.doubts import FIGURES_DISAGREE, RUNS_DISAGREE
@@ -82,13 +60,21 @@ def audit_output(
     """The checks that fio's JSON alone allows, in order. `end_known`: diskbench itself recorded the
     end of fio."""
     ended = not output.interim and (end_known or output.timestamp_ms is not None)
-    end = "the end of fio is known" if ended else _no_end(output)
+    end = "the document has no time: when fio ended is not known"
+    if output.interim:
+        end = "fio's last document is not complete: when it ended is not known"
+    elif ended:
+        end = "the end of fio is known"
     unsaid = output.timeless and not ended and not output.interim
     return (
         _check("bytes", _bytes(output, sections), "bytes are I/Os times block"),
         _check("rate", _rates(output), "rates times runtime are the I/Os and bytes"),
         _check("percentiles", _percentiles(output), "percentiles rise"),
-        AuditCheck(name="end", holds=None if unsaid else ended, message=end),
+        AuditCheck(
+            name="end",
+            holds=None if unsaid else ended,
+            message=end,
+        ),
     )
 
 
@@ -121,12 +107,6 @@ def _check(name: AuditName, results: Iterator[str | None], holds: str) -> AuditC
         return AuditCheck(name=name, holds=True, message=holds)
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
     return AuditCheck(name=name, holds=False, message=failures[0] + more)
-
-
-def _no_end(output: FioOutput) -> str:
-    if output.interim:
-        return "fio's last document is not complete: when it ended is not known"
-    return "the document has no time: when fio ended is not known"
 
 
 def _measured(output: FioOutput) -> Iterator[tuple[FioJob, Direction, DirectionStats]]:
@@ -251,29 +231,24 @@ def _percentiles(output: FioOutput) -> Iterator[str | None]:
             latency = getattr(stats, kind)
             if latency is None or len(latency.percentiles) < 2:
                 continue
-            yield _falling(sorted(latency.percentiles.items()), f"{kind} of {direction}", job)
-        if stats.lat is not None and stats.clat is not None:
-            yield _longer_part(stats.lat.mean_ns, stats.clat.mean_ns, direction, job)
-
-
-def _longer_part(lat_ns: float, clat_ns: float, direction: Direction, job: FioJob) -> str | None:
-    """Whether completion took longer than the whole I/O that it ends, beyond what a text rounds."""
-    if clat_ns <= lat_ns * (1 + RATE_SHARE) + _ROUNDED_NS:
-        return None
-    return (
-        f"job {job.name}: clat of {direction} is {clat_ns:,.0f} ns on average, longer than the "
-        f"{lat_ns:,.0f} ns of lat, which it is a part of"
-    )
-
-
-def _falling(pairs: Sequence[tuple[float, int]], latency: str, job: FioJob) -> str | None:
-    for (low, before), (high, after) in itertools.pairwise(pairs):
-        if after < before:
-            return (
-                f"job {job.name}, {latency}: p{high:g} is {after:,} ns, "
+            pairs = itertools.pairwise(sorted(latency.percentiles.items()))
+            falling = (
+                f"job {job.name}, {kind} of {direction}: p{high:g} is {after:,} ns, "
                 f"less than p{low:g} with {before:,} ns"
+                for (low, before), (high, after) in pairs
+                if after < before
             )
-    return None
+            yield next(falling, None)
+        if stats.lat is None or stats.clat is None:
+            continue
+        lat_ns, clat_ns = stats.lat.mean_ns, stats.clat.mean_ns
+        if clat_ns <= lat_ns * (1 + RATE_SHARE) + _ROUNDED_NS:
+            yield None
+            continue
+        yield (
+            f"job {job.name}: clat of {direction} is {clat_ns:,.0f} ns on average, longer than the "
+            f"{lat_ns:,.0f} ns of lat, which it is a part of"
+        )
 
 
 def _logs(

@@ -118,11 +118,10 @@ def _sections(words: list[str], *, follows: bool) -> list[str]:
         _check_reads(jobs)
     if follows:
         jobs[0][1].append("stonewall")
-    heading = _heading(words)
-    return [
-        "\n".join([*([heading] if not number else []), f"[{name}]", *lines]) + "\n"
-        for number, (name, lines) in enumerate(jobs)
-    ]
+    made = ["\n".join([f"[{name}]", *lines]) + "\n" for name, lines in jobs]
+    # the command as a comment, so that the evidence holds it
+    heading = f"; from: fio {shlex.join(words)}"[:1000].replace("\n", " ")
+    return [f"{heading}\n{made[0]}", *made[1:]]
 
 
 def _pairs(words: list[str]) -> list[tuple[str, str]]:
@@ -159,11 +158,6 @@ def _check_reads(jobs: list[tuple[str, list[str]]]) -> None:
                     f"[{name}] {line}: the command has --readonly, too",
                     advice="leave out one of them",
                 )
-
-
-def _heading(words: list[str]) -> str:
-    """The command as a comment, so that the evidence holds it."""
-    return f"; from: fio {shlex.join(words)}"[:1000].replace("\n", " ")
 
 
 def _shown(line: str) -> str:

@@ -2,15 +2,12 @@
 
 From fio's first to its last interim document (live.tsv) its counts are compared with those of the
 disk (samples.txt), which are interpolated linearly to the same times. What fio may have caused is
-estimated generously, and I/O whose cause cannot be determined is not judged:
+estimated generously (docs/METHOD.md, `other-io`): writes into files also write inodes, extents and
+the journal, and dm and MD copies on write and integrity. What has no known cause is not judged:
 
-    direct reads     as many bytes as fio's; I/Os: one for every 32 KiB of a block begun
-    direct writes    the same on a raw device; 1.5 times as many bytes and twice the I/Os in files,
-                     and for each sync 32 KiB and 4 I/Os more: inodes, extents and the journal
-    through dm, MD   writes twice that: copies on write, integrity
-    not judged       buffered I/O (readahead, writeback) in its own direction, and all that it may
-                     cause; writes on filesystems that write elsewhere (btrfs, zfs …); engines that
-                     move no blocks; steps of less than 2 s between two documents
+    buffered I/O (readahead, writeback) in its own direction, and all that it may cause; writes on
+    filesystems that write elsewhere (btrfs, zfs …); engines that move no blocks; steps of less than
+    2 s between two documents
 
 Where nothing was sampled (imports), direct reads are judged by what fio itself counted of the
 device over the life of its process, if it had one step, no ramp_time and no verify.
@@ -23,18 +20,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from diskbench.fio.declared import (
-    SYNCS,
-    Case,
-    Options,
-    block_bytes,
-    is_direct,
-    is_set,
-    options_of,
-)
+from diskbench.fio.declared import SYNCS, Case, Options, block_bytes, is_direct, is_set, options_of
 from diskbench.fio.device import device_counts
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import LiveTotals, disk_course, parse_live
@@ -74,10 +64,10 @@ def company_doubts(case: Case) -> Iterator[Warning]:
     yield from _counted(case)
 
 
-def counted_company(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
+def counted_company(output: FioOutput) -> Iterator[Warning]:
     """The doubt in reads beside which the device did others, by fio's own count of it."""
-    options = [options_of(job, output, sections) for job in output.jobs]
-    known = all(is_direct(job, output, sections) for job in output.jobs) and output.lists_options
+    options = [options_of(job, output, {}) for job in output.jobs]
+    known = all(is_direct(job, output, {}) for job in output.jobs) and output.lists_options
     if not known or output.beside or any(o.get(name) for o in options for name in _READ_MORE):
         return
     count = device_counts(output, options).get("read")
@@ -103,12 +93,12 @@ def _seen(data: bytes) -> Iterator[Warning]:
         values.setdefault(key, []).append(value.strip())
     if beside := values.get("beside"):
         yield DISK_SHARED.warning(
-            f"another measurement used the same disk: {'; '.join(beside[:3])}",
+            f"another measurement used the same disk: {'; '.join(beside[:3])}"
         )
     method, why = (next(iter(values.get(key, [])), "") for key in ("method", "why"))
     if method == "none":
         yield DISK_UNLOCKED.warning(
-            f"the disk was not locked against other runs of diskbench: {why}",
+            f"the disk was not locked against other runs of diskbench: {why}"
         )
     elif method == "pid":
         yield DISK_UNLOCKED.warning(
@@ -119,16 +109,14 @@ def _seen(data: bytes) -> Iterator[Warning]:
 
 def _counted(case: Case) -> Iterator[Warning]:
     output, options, files = case.output, case.options, case.files
-    if case.step.role not in ("measure", "offered") or not options:
-        return
-    if case.facts.network_filesystem:
-        return
-    if any(job_options.get("ioengine", "psync") not in _BLOCK_ENGINES for job_options in options):
-        return
-    if any("mixed" in job.directions for job in output.jobs):
-        return
-    span = _span(files.get("live.tsv", b""))
-    if span is None:
+    if (
+        case.step.role not in ("measure", "offered")
+        or not options
+        or case.facts.network_filesystem
+        or any(of_job.get("ioengine", "psync") not in _BLOCK_ENGINES for of_job in options)
+        or any("mixed" in job.directions for job in output.jobs)
+        or (span := _span(files.get("live.tsv", b""))) is None
+    ):
         return
     first, last = span
     seconds = last.unix_s - first.unix_s
@@ -147,7 +135,7 @@ def _counted(case: Case) -> Iterator[Warning]:
             f"the disk did {moved.ios / seconds:,.0f} IOPS and "
             f"{format_mb_per_s(moved.bytes / seconds)} MB/s, and fio accounts for at most "
             f"{caused.ios / seconds:,.0f} IOPS and {format_mb_per_s(caused.bytes / seconds)} MB/s: "
-            "another program used it",
+            "another program used it"
         )
 
 
@@ -167,7 +155,7 @@ def _span(data: bytes) -> tuple[LiveTotals, LiveTotals] | None:
 
 
 def _ios(totals: LiveTotals) -> float:
-    return totals.read.ios + totals.write.ios + totals.trim.ios
+    return sum(way.ios for way in totals.ways)
 
 
 def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None:
@@ -176,14 +164,11 @@ def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None
     before, after = _at(course, begin_s), _at(course, end_s)
     if before is None or after is None:
         return None
-    moved = [b - a for a, b in zip(before, after, strict=True)]
-    read_ios, read_bytes, write_ios, write_bytes = moved
+    read_ios, read_bytes, write_ios, write_bytes = map(operator.sub, after, before)
     return {"read": _Moved(read_bytes, read_ios), "write": _Moved(write_bytes, write_ios)}
 
 
-def _at(
-    course: Sequence[tuple[float, tuple[int, int, int, int]]], time_s: float
-) -> tuple[float, ...] | None:
+def _at(course: Iterable[tuple[float, tuple[int, ...]]], time_s: float) -> tuple[float, ...] | None:
     """The counters at a time, interpolated between two samples; None outside the sampled time."""
     for (t0, low), (t1, high) in itertools.pairwise(course):
         if t0 <= time_s <= t1 and t1 > t0:
@@ -200,22 +185,17 @@ def _caused(case: Case, first: LiveTotals, last: LiveTotals) -> dict[str, _Moved
     reads = _Moved(last.read.bytes - first.read.bytes, last.read.ios - first.read.ios)
     writes = _Moved(last.write.bytes - first.write.bytes, last.write.ios - first.write.ios)
     trims = last.trim.ios > first.trim.ios
-    by_direction: dict[str, _Moved | None] = {
-        "read": _Moved(reads.bytes, reads.ios * _requests(options, reads)),
-        "write": _Moved(writes.bytes, writes.ios * _requests(options, writes)),
-    }
     if buffered and writes.ios:
         return {"read": None, "write": None}
-    if buffered:
-        by_direction["read"] = None
+    read = None if buffered else _Moved(reads.bytes, reads.ios * _requests(options, reads))
+    written: _Moved | None = _Moved(writes.bytes, writes.ios * _requests(options, writes))
     if writes.ios and files:
-        by_direction["write"] = _in_files(case, by_direction["write"], writes, last)
+        written = _in_files(case, written, writes, last)
     if trims and files:
-        by_direction["write"] = None
-    if by_direction["write"] is not None and case.facts.layers:
-        stacked = by_direction["write"]
-        by_direction["write"] = _Moved(stacked.bytes * _STACKED, stacked.ios * _STACKED)
-    return by_direction
+        written = None
+    if written is not None and case.facts.layers:
+        written = _Moved(written.bytes * _STACKED, written.ios * _STACKED)
+    return {"read": read, "write": written}
 
 
 def _in_files(case: Case, plain: _Moved | None, writes: _Moved, last: LiveTotals) -> _Moved | None:

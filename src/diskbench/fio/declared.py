@@ -88,7 +88,13 @@ def common(sections: Sequence[Options]) -> Options:
     if len({rw_of(one) for one in sections}) > 1:
         return {k: v for k, v in alike.items() if k not in PATTERN}
     if len({tuple(map(one.get, _SIZES)) for one in sections}) > 1:
-        sizes = [size for one in sections for size in _sizes_of(one)]
+        # 0 for a size that cannot be read
+        texts = [
+            one.get("bssplit") or one.get("bsrange") or one.get("bs", _DEFAULT_BLOCK)
+            for one in sections
+        ]
+        pieces = [p.partition("/")[0].strip() for t in texts for p in re.split("[,:-]", t)]
+        sizes = [bytes_of(piece or _DEFAULT_BLOCK) or 0 for piece in pieces]
         alike |= {"bsrange": f"{min(sizes)}-{max(sizes)}"} if all(sizes) else {"rw": ""}
     if len({one.get("iodepth", "1") for one in sections}) > 1:
         alike["iodepth"] = ""
@@ -98,13 +104,6 @@ def common(sections: Sequence[Options]) -> Options:
 _SIZES = ("bs", "bsrange", "bssplit")
 PATTERN = frozenset({"rw", "iodepth", *_SIZES})
 """The options that say what a load is; an entry that sums up several has none of its own."""
-
-
-def _sizes_of(options: Options) -> list[int]:
-    """The block sizes that options name; 0 for one that cannot be read."""
-    text = options.get("bssplit") or options.get("bsrange") or options.get("bs", _DEFAULT_BLOCK)
-    pieces = [piece.partition("/")[0] for piece in re.split("[,:-]", text)]
-    return [bytes_of(piece.strip() or _DEFAULT_BLOCK) or 0 for piece in pieces]
 
 
 def options_known(job: FioJob, output: FioOutput) -> bool:
@@ -193,13 +192,9 @@ def is_set(options: Options, name: str) -> bool:
 
 
 _OPTION: Final[Mapping[LogKind, str]] = {
-    "bw": "write_bw_log",
-    "iops": "write_iops_log",
-    "lat": "write_lat_log",
-    "clat": "write_lat_log",
-    "slat": "write_lat_log",
-    "hist": "write_hist_log",
-}
+    "bw": "write_bw_log", "iops": "write_iops_log", "lat": "write_lat_log",
+    "clat": "write_lat_log", "slat": "write_lat_log", "hist": "write_hist_log",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,11 @@ def _count(
     of_disks = [disk.read_bytes if way == "read" else disk.write_bytes for disk in disks]
     moved_bytes = None if None in of_disks else sum(moved for moved in of_disks if moved)
     beside = [options_of(j, output, {}) for j in output.beside if _sums((j,), way)[0]]
-    gathers = size < ios * _LARGEST and not all(map(_each_is_a_request, (*options, *beside)))
+    gathers = size < ios * _LARGEST and not all(
+        # each of its I/Os becomes at least one request, if no memory answers it
+        is_set(of_job, "direct") or (rw_of(of_job) or "").startswith("rand")
+        for of_job in (*options, *beside)
+    )
     if moved_bytes is not None:
         moved, part, total, is_exact = moved_bytes, of_step[1], size, True
         words = f"{format_bytes(moved)} of {format_bytes(total)}"
@@ -128,7 +132,7 @@ def _count(
     unseen = min(_UNREAD_S / seconds, 1.0) if seconds else 0.0
     is_gathered = (
         not of_beside[0]
-        and all(_is_in_sequence(of_job) for of_job in options)
+        and all(rw_of(of_job) in ("read", "write", "rw", "readwrite") for of_job in options)
         and gathers
         and moved >= (ALL - unseen) * total
         and 0 < requests < _GATHERED * ios
@@ -162,12 +166,3 @@ def _requests(disk: DiskUse, way: Way) -> int:
     if way == "read":
         return disk.read_ios + disk.read_merges
     return disk.write_ios + disk.write_merges
-
-
-def _each_is_a_request(options: Options) -> bool:
-    """Whether each I/O of a job becomes at least one request, if no memory answers it."""
-    return is_set(options, "direct") or (rw_of(options) or "").startswith("rand")
-
-
-def _is_in_sequence(options: Options) -> bool:
-    return rw_of(options) in ("read", "write", "rw", "readwrite")

@@ -1,12 +1,6 @@
 """Whether a disk did the I/O of a step, or something else answered: the page cache, a filesystem
-for blocks that were never written, memory, or nothing at all.
-
-page-cache  buffered, or not known to be direct, and the device moved < 95 % of fio's bytes; without
-            its counters, buffered and the job's files fit into memory
-unwritten   direct reads, and the device read < 95 % of fio's bytes: blocks never written (or
-            trimmed) are answered without touching the medium
-not-a-disk  the target lies in memory: tmpfs, ramfs, zram or a RAM disk; fio's null engine did the
-            I/O; it took less time than a system call; or no bus carries its bytes
+for blocks that were never written (or trimmed), memory, or nothing at all (docs/METHOD.md:
+`page-cache`, `unwritten`, `not-a-disk`).
 
 What the device moved is known from the samples beside fio, else from what fio itself counted of it
 (fio/device.py). The thresholds are our choice.
@@ -17,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from diskbench.fio.declared import Case, Options, is_direct, is_set, rw_of
+from diskbench.fio.declared import Case, is_direct, is_set, rw_of
 from diskbench.fio.device import DeviceCount, Way, device_counts
 from diskbench.fio.numbers import bytes_of
 from diskbench.model.doubts import NOT_A_DISK, PAGE_CACHE, UNWRITTEN
@@ -58,9 +52,9 @@ def cache_doubts(case: Case) -> Iterator[Warning]:
         for way, count in counts.items():
             yield from _missing(way, count, is_direct=is_all_direct)
     elif buffered:
-        size = _declared_bytes(options)
-        memory = case.facts.memory_bytes
-        if size and memory and size < memory:
+        sizes = [bytes_of(o.get("filesize") or o.get("size", "")) or 0 for o in options]
+        size, memory = sum(sizes), case.facts.memory_bytes
+        if all(sizes) and size and memory and size < memory:
             yield PAGE_CACHE.warning(
                 f"the I/O is buffered, and its {format_bytes(size)} fit into "
                 f"{format_bytes(memory)} of memory",
@@ -78,11 +72,11 @@ def _missing_bytes(
     if buffered:
         done = "read from" if direction == "read" else "written to"
         yield PAGE_CACHE.warning(
-            f"only {share} were {done} the device: the page cache served the rest",
+            f"only {share} were {done} the device: the page cache served the rest"
         )
     else:
         yield UNWRITTEN.warning(
-            f"only {share} were read from the device although the I/O is direct",
+            f"only {share} were read from the device although the I/O is direct"
         )
 
 
@@ -118,30 +112,14 @@ def _missing(way: Way, count: DeviceCount, *, is_direct: bool | None) -> Iterato
         yield UNWRITTEN.warning(f"{words} although the I/O is direct")
 
 
-def _declared_bytes(options: Sequence[Options]) -> int | None:
-    """Bytes of the files of all jobs together; None where a job does not give them in bytes."""
-    total = 0
-    for job_options in options:
-        size = bytes_of(job_options.get("filesize") or job_options.get("size", ""))
-        if not size:
-            return None
-        total += size
-    return total
-
-
 def memory_doubts(case: Case) -> Iterator[Warning]:
     """A target that lies in memory."""
     facts = case.facts
-    kind = facts.mount.fstype if facts.mount else None
-    if kind in _MEMORY_FILESYSTEMS:
-        place = f"the target is on {kind}, which is memory"
-    elif facts.disk and _MEMORY_DISK.match(facts.disk.name):
-        place = f"the target is on {facts.disk.name}, which is memory"
-    else:
-        return
-    yield NOT_A_DISK.warning(
-        f"{place} and not a disk",
-    )
+    place = facts.mount.fstype if facts.mount else None
+    if place not in _MEMORY_FILESYSTEMS:
+        place = facts.disk.name if facts.disk and _MEMORY_DISK.match(facts.disk.name) else None
+    if place:
+        yield NOT_A_DISK.warning(f"the target is on {place}, which is memory and not a disk")
 
 
 def too_fast_doubts(case: Case) -> Iterator[Warning]:

@@ -10,18 +10,11 @@ between may use either under the old names: these are refused.
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from diskbench.fio import reported
 from diskbench.fio.histogram import bucket_middle_ns
-from diskbench.fio.reported import (
-    ALL_CLIENTS,
-    DirectionStats,
-    DiskUse,
-    FioJob,
-    ReportedLatency,
-    count_syncs,
-)
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 
@@ -33,8 +26,9 @@ _TIMED = ("read", "write", "trim", "mixed")
 _ADVICE = "measure again with fio 3, or import what fio 2.2 to 2.21 wrote"
 
 
-class UnknownUnits(Exception):  # noqa: N818 - named for what happened, as all of ours are
-    """The units of a document are not known; the message names the version that wrote it."""
+class MisshapenError(Exception):
+    """A field of the document has another type or range than fio gives it, or its units are not
+    known; says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +40,11 @@ class Units:
     latency_ns: int = 1
 
 
-NEW = Units()
-OLD = Units(size_bytes=1024, suffix="", latency_ns=1000)
+_NEW = Units()
 
 
-def units_of(root: Mapping[str, Any]) -> Units:
-    """The units of a document of fio. Raises UnknownUnits naming its version.
+def _units_of(root: Mapping[str, Any]) -> Units:
+    """The units of a document of fio. Raises MisshapenError naming its version.
 
     A version that counts no I/Os (`total_ios` came with 2.2) is refused, too: without it neither
     IOPS nor latencies of a figure can be checked.
@@ -62,34 +55,34 @@ def units_of(root: Mapping[str, Any]) -> Units:
     names_old = any(isinstance(stats.get(k), dict) for stats in directions for k in LATENCIES)
     names_kb = any("io_kbytes" in stats for stats in directions)
     if names_ns and names_old:
-        raise UnknownUnits(f"it has latencies with and without a unit in their names; {_ADVICE}")
+        raise MisshapenError(f"it has latencies with and without a unit in their names; {_ADVICE}")
     if names_ns or not directions:
-        return NEW
+        return _NEW
     number = _VERSION.fullmatch(version.strip())
     release = (int(number[1]), int(number[2])) if number else None
     if number is None or release is None:
         if names_old:
-            raise UnknownUnits(
+            raise MisshapenError(
                 f"it says no version of fio and has latencies without a unit (clat); {_ADVICE}"
             )
-        return NEW
+        return _NEW
     if release[0] > 2 and names_old:
-        raise UnknownUnits(
+        raise MisshapenError(
             f"{version} has latencies without a unit (clat), which fio 3 does not write; {_ADVICE}"
         )
     if release[0] > 2 or (names_kb and not names_old):
-        return NEW
+        return _NEW
     if release > _LAST_OF_OLD or (release == _LAST_OF_OLD and _FROM_GIT.match(number[3])):
-        raise UnknownUnits(f"{version} is between fio 2.21 and 3.0: its units are not known")
+        raise MisshapenError(f"{version} is between fio 2.21 and 3.0: its units are not known")
     if any(
         (stats.get("io_bytes") or stats.get("io_kbytes")) and "total_ios" not in stats
         for stats in directions
     ):
-        raise UnknownUnits(
+        raise MisshapenError(
             f"{version} does not say how many I/Os it did (total_ios came with fio 2.2); {_ADVICE}"
         )
     # Beside io_kbytes, io_bytes are bytes.
-    return OLD if not names_kb else replace(OLD, size_bytes=1)
+    return Units(size_bytes=1 if names_kb else 1024, suffix="", latency_ns=1000)
 
 
 def _directions(root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -110,19 +103,12 @@ _LARGEST = 1e30
 """No rate or time of a real disk is larger (1e30 ns are 10^13 years); squares stay finite."""
 
 
-class MisshapenError(Exception):
-    """A field of the document has another type or range than fio gives it; says which."""
-
-
-def read_jobs(root: Mapping[str, Any]) -> tuple[FioJob, ...]:
+def read_jobs(root: Mapping[str, Any]) -> tuple[reported.FioJob, ...]:
     """The jobs of a document, in fio's order; of `fio --client` those of each client.
 
     Raises MisshapenError, also where the units of its version are not known.
     """
-    try:
-        units = units_of(root)
-    except UnknownUnits as error:
-        raise MisshapenError(str(error)) from None
+    units = _units_of(root)
     entries = _entries(root)
     if len(entries) > JOBS:
         raise MisshapenError(f"it lists {len(entries):,} jobs; at most {JOBS:,} are read")
@@ -130,7 +116,7 @@ def read_jobs(root: Mapping[str, Any]) -> tuple[FioJob, ...]:
     return tuple(_job(entry, index, units, servers) for index, entry in enumerate(entries))
 
 
-def read_disks(root: Mapping[str, Any]) -> tuple[DiskUse, ...]:
+def read_disks(root: Mapping[str, Any]) -> tuple[reported.DiskUse, ...]:
     """The disks of a document; none where fio could not count. Raises MisshapenError."""
     return tuple(_disk(entry) for entry in _list(root.get("disk_util")))
 
@@ -171,34 +157,33 @@ def _server(entry: Mapping[str, Any]) -> tuple[str, str]:
 def _entries(root: Mapping[str, Any]) -> list[Any]:
     entries = _list(root.get("jobs")) or _list(root.get("client_stats"))
     # `fio --client` adds the sum of all clients as one more entry; alone it is the result.
-    single = [e for e in entries if not (isinstance(e, dict) and e.get("jobname") == ALL_CLIENTS)]
+    single = [
+        e for e in entries if not (isinstance(e, dict) and e.get("jobname") == reported.ALL_CLIENTS)
+    ]
     return single or entries
 
 
 def _job(
-    entry: object,
-    index: int,
-    units: Units,
-    servers: Mapping[tuple[str, str], Mapping[str, str]],
-) -> FioJob:
+    entry: object, index: int, units: Units, servers: Mapping[tuple[str, str], Mapping[str, str]]
+) -> reported.FioJob:
     job = _mapping(entry, f"jobs[{index}]")
     name = str(job.get("jobname", f"job{index}"))
-    directions: dict[Direction, DirectionStats] = {}
+    directions: dict[Direction, reported.DirectionStats] = {}
     for direction in _DIRECTIONS:
         if isinstance(job.get(direction), dict):
             directions[direction] = _direction(job[direction], f"{name}.{direction}", units)
-    directions = count_syncs(directions)
+    directions = reported.count_syncs(directions)
     if "mixed" in directions and ("read" in directions or "write" in directions):
         del directions["mixed"]  # unified_rw_reporting=both: the sum of what is there already
-    levels = job.get("iodepth_level")
-    return FioJob(
+    levels = job["iodepth_level"] if isinstance(job.get("iodepth_level"), dict) else {}
+    return reported.FioJob(
         name=name,
         index=index,
         group=_int(job, "groupid", name),
         error=_int(job, "error", name),
         options={
             # the sum names the last of its servers
-            **({} if name == ALL_CLIENTS else servers.get(_server(job), {})),
+            **({} if name == reported.ALL_CLIENTS else servers.get(_server(job), {})),
             **read_options(job.get("job options")),
         },
         directions=directions,
@@ -208,19 +193,23 @@ def _job(
         usr_cpu=_optional_float(job, "usr_cpu", name),
         sys_cpu=_optional_float(job, "sys_cpu", name),
         context_switches=_optional_int(job, "ctx", name),
-        depth_levels=_depth_levels(levels if isinstance(levels, dict) else {}, name),
+        depth_levels={
+            int(depth): _optional_float(levels, key, name) or 0.0
+            for key in levels
+            if (depth := key.removeprefix(">=")).isascii() and depth.isdigit() and len(depth) < 6
+        },
         total_errors=_int(job, "total_err", name),
         first_error=_int(job, "first_error", name),
         host=job["hostname"] if isinstance(job.get("hostname"), str) else None,
     )
 
 
-def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionStats:
+def _direction(stats: Mapping[str, Any], where: str, units: Units) -> reported.DirectionStats:
     ios = _int(stats, "total_ios", where)
     # fio 3.0 and 3.1 have io_kbytes only.
     size = _optional_int(stats, "io_bytes", where)
 
-    def latency(kind: str) -> ReportedLatency | None:
+    def latency(kind: str) -> reported.ReportedLatency | None:
         name = kind + units.suffix
         for other in (kind, f"{kind}_ns"):
             if other != name and stats.get(other):
@@ -230,7 +219,7 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
                 )
         return _latency(stats.get(name), ios, f"{where}.{name}", units.latency_ns)
 
-    return DirectionStats(
+    return reported.DirectionStats(
         ios=ios,
         bytes=_scaled(stats, "io_kbytes", where, 1024)
         if size is None
@@ -246,7 +235,7 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
     )
 
 
-def _latency(value: object, ios: int, where: str, unit_ns: int) -> ReportedLatency | None:
+def _latency(value: object, ios: int, where: str, unit_ns: int) -> reported.ReportedLatency | None:
     if value is None:
         return None
     value = _mapping(value, where)
@@ -263,7 +252,7 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> ReportedLaten
         return None
     if samples == 0 and "N" in value:
         raise MisshapenError(f"{where}.N is 0, and its mean is {mean:.4g}")
-    return ReportedLatency(
+    return reported.ReportedLatency(
         samples=samples,
         min_ns=_scaled(value, "min", where, unit_ns),
         max_ns=_scaled(value, "max", where, unit_ns),
@@ -316,22 +305,13 @@ def _percentiles(value: object) -> dict[float, int]:
     return by_percent
 
 
-def _depth_levels(levels: Mapping[str, Any], where: str) -> dict[int, float]:
-    shares: dict[int, float] = {}
-    for key in levels:
-        depth = key.removeprefix(">=")
-        if depth.isascii() and depth.isdigit() and len(depth) < 6:
-            shares[int(depth)] = _optional_float(levels, key, where) or 0.0
-    return shares
-
-
-def _disk(entry: object) -> DiskUse:
+def _disk(entry: object) -> reported.DiskUse:
     disk = _mapping(entry, "disk_util")
     name = str(disk.get("name", ""))
     read, written = (
         _optional_int(disk, key, f"disk_util {name}") for key in ("read_sectors", "write_sectors")
     )
-    return DiskUse(
+    return reported.DiskUse(
         name=name,
         read_ios=_int(disk, "read_ios", name),
         write_ios=_int(disk, "write_ios", name),

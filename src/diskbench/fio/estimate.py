@@ -1,17 +1,13 @@
 """What a job will move, from its options and without running it: seconds, bytes, and how often the
-blocks that a step reads were written before it (MR-1).
+blocks that a step reads were written before it (docs/METHOD.md, MR-1).
 
 Time-based jobs state their time. The time of the others is estimated at the rate of a modest
 network disk, which is stated here and in the plan; a real disk may be faster or slower.
 
 Reads of blocks that were never written do not reach the medium: a cloud's block store, a thin disk
-or a drive's map answers them. So everything that is read must have been written k times (once on a
-network disk, twice on a local NVMe drive), with data that no disk can compress or deduplicate.
-
-    passes = bytes written by the steps before / bytes of the files that it reads
-
-Only work bound by size counts, because the bytes that a timed step writes are not known. fio writes
-a missing file once in full before it reads it (fio 3.x, filesetup.c).
+or a drive's map answers them. Of what wrote them only work bound by size counts, because the bytes
+that a timed step writes are not known. fio writes a missing file once in full before it reads it
+(fio 3.x, filesetup.c).
 """
 
 from __future__ import annotations
@@ -19,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from diskbench.fio.declared import Case
@@ -67,12 +64,9 @@ def count(job: Job, name: str, default: int = 1) -> int:
 
 def block_sizes(job: Job) -> tuple[int, ...]:
     """The block sizes of a job in bytes; fio's default where it names none."""
-    sizes = [
-        size
-        for name in ("bs", "bsrange", "bssplit")
-        for size in blocks_of(name, job.get(name) or "") or ()
-    ]
-    return tuple(sizes) or (FIO_BLOCK_BYTES,)
+    names = ("bs", "bsrange", "bssplit")
+    sizes = (blocks_of(name, job.get(name) or "") or () for name in names)
+    return tuple(chain.from_iterable(sizes)) or (FIO_BLOCK_BYTES,)
 
 
 def request_sizes(job: Job) -> tuple[int, ...]:
@@ -164,19 +158,13 @@ def file_bytes(job: Job, capacity_bytes: int | None) -> dict[str, int]:
     return {_pattern(job): (per_clone + end * files) * (1 if shared else clones)}
 
 
-def _named_bytes(
-    name: str, part: int, per_file: int | None, end: int, capacity_bytes: int | None
-) -> int:
+def _named_bytes(name: str, part: int, per_file: int | None, end: int, capacity: int | None) -> int:
     """Bytes of a named file of which a job uses `part`, up to its end. Of a device without `size`
     fio uses `filesize` bytes, at most and without it all of it, whatever the offsets are (3.33,
     tried)."""
-    if not name.startswith("/"):
-        return (per_file or part) + end
-    if part:
-        return part + end
-    if per_file is None or capacity_bytes is None:
-        return per_file or capacity_bytes or 0
-    return min(per_file, capacity_bytes)
+    if part or not name.startswith("/"):
+        return (part if name.startswith("/") else per_file or part) + end
+    return min((size for size in (per_file, capacity) if size is not None), default=0)
 
 
 def _pattern(job: Job) -> str:
@@ -223,7 +211,7 @@ def with_filled(
         fills = [
             _filled(ranges[name], size, least_passes, files=files)
             for job in of_step
-            if _reads(job)
+            if job.pattern in _READS and job.engine not in METADATA_ENGINES
             for name, size in file_bytes(job, capacity_bytes).items()
             if size
         ]
@@ -249,12 +237,12 @@ def fill_doubts(case: Case) -> Iterator[Warning]:
         )
     elif filled.shrinks is not None:
         yield COMPRESSIBLE.warning(
-            f"the blocks that it reads hold {filled.shrinks}: a disk can compress that",
+            f"the blocks that it reads hold {filled.shrinks}: a disk can compress that"
         )
     elif filled.passes < filled.wanted * ENOUGH:
         yield FILLED_ONCE.warning(
             f"the blocks that it reads were written {filled.passes:.2g} times; a local NVMe drive "
-            f"needs {filled.wanted} times",
+            f"needs {filled.wanted} times"
         )
 
 
@@ -281,7 +269,3 @@ def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> N
         file_range.written = (file_range.written or 0.0) + amount
         file_range.kept += 0.0 if shrinks else amount
         file_range.shrinks = file_range.shrinks or shrinks
-
-
-def _reads(job: Job) -> bool:
-    return job.pattern in _READS and job.engine not in METADATA_ENGINES

@@ -12,15 +12,9 @@ from importlib.resources import files
 from typing import Final
 
 from diskbench.errors import ProfileError
-from diskbench.fio.jobfile import JobOption, Sections, jobs, may_be_secret
+from diskbench.fio.jobfile import Job, JobOption, Sections, jobs, may_be_secret
 from diskbench.fio.numbers import unreadable
-from diskbench.fio.options import (
-    ALLOWABLE,
-    ENGINE_OPTIONS,
-    OURS,
-    engine_reason,
-    option_reason,
-)
+from diskbench.fio.options import ALLOWABLE, ENGINE_OPTIONS, OURS, engine_reason, option_reason
 from diskbench.fio.target import FioTarget, check_path
 
 # fmt: off
@@ -71,7 +65,7 @@ def harmless() -> frozenset[str]:
 def settable() -> frozenset[str]:
     """The options that `--set` may put into a job file, by their first names; the guard reads
     their values like those in the file."""
-    return harmless() | _SPECIAL.keys()
+    return harmless() | _SPECIAL
 
 
 def check(jobfile: Sections, target: FioTarget) -> None:
@@ -108,24 +102,22 @@ def problems(jobfile: Sections, target: FioTarget) -> Iterator[str]:
                 continue
             if problem := _problem(option, target):
                 yield f"[{section.name}] line {option.line}: {_shown(option)}: {problem}"
-    if target.kind == "directory":
-        yield from _of_devices_alone(jobfile)
-    if target.others:
-        for job in jobs(jobfile):
-            if not job.get("filename"):
-                yield f"[{job.name}] has no device: filename= says which of the disks it is for"
-
-
-def _of_devices_alone(jobfile: Sections) -> Iterator[str]:
-    """What fio can do with a device alone: with a file it fails while it runs (3.33, tried)."""
     for job in jobs(jobfile):
-        rw, zones = job.get("rw") or "", job.get("zonemode")
-        if "trim" in rw and job.get("ioengine") not in TRIM_FILES:
-            yield f"[{job.name}] rw={rw}: {_NO_DISCARD}"
-        if (job.get("trim_percentage") or "0") != "0":
-            yield f"[{job.name}] trim_percentage={job.get('trim_percentage')}: {_NO_DISCARD}"
-        if zones == "zbd":
-            yield f"[{job.name}] zonemode=zbd: a file has no zones; {_WHOLE_DEVICE}"
+        if target.kind == "directory":
+            yield from _of_devices_alone(job)
+        if target.others and not job.get("filename"):
+            yield f"[{job.name}] has no device: filename= says which of the disks it is for"
+
+
+def _of_devices_alone(job: Job) -> Iterator[str]:
+    """What fio can do with a device alone: with a file it fails while it runs (3.33, tried)."""
+    rw, share = job.get("rw") or "", job.get("trim_percentage") or "0"
+    if "trim" in rw and job.get("ioengine") not in TRIM_FILES:
+        yield f"[{job.name}] rw={rw}: {_NO_DISCARD}"
+    if share != "0":
+        yield f"[{job.name}] trim_percentage={share}: {_NO_DISCARD}"
+    if job.get("zonemode") == "zbd":
+        yield f"[{job.name}] zonemode=zbd: a file has no zones; {_WHOLE_DEVICE}"
 
 
 def _problem(option: JobOption, target: FioTarget) -> str | None:
@@ -135,8 +127,7 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         return OURS[name]
     if name in target.allowed and name in ALLOWABLE:
         return None
-    special = _SPECIAL.get(name)
-    if special is None and name not in harmless():
+    if name not in _SPECIAL and name not in harmless():
         return option_reason(name)
     if name == "filename" and _FORMAT.search(value):
         return (
@@ -147,7 +138,10 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"
     if set(value) & _NO_QUOTES.get(name, {"'", '"'}):
         return "quotes make fio read a file or keep them in a name"
-    if problem := special(value, target) if special else None:
+    if name in _PLACED and (problem := _PLACED[name](value, target)):
+        return problem
+    applies, is_fine, problem = _PLAIN.get(name, (_any, _any, ""))
+    if applies(target) and not is_fine(value):
         return problem
     form = unreadable(name, value)
     return f"fio and diskbench must read the same number here; {form}" if form else None
@@ -198,81 +192,55 @@ def _is_inside(name: str) -> bool:
     )
 
 
-def _memory(value: str, target: FioTarget) -> str | None:
-    del target
-    return None if value in MEMORY else f"memory is one of {', '.join(sorted(MEMORY))}"
-
-
-def _one_file(value: str, target: FioTarget) -> str | None:
-    return "a device is one file" if target.kind == "device" and value != "1" else None
-
-
-def _no_unlink(value: str, target: FioTarget) -> str | None:
-    on_device = target.kind == "device" and value != "0"
-    return "it would remove the device node" if on_device else None
-
-
-def _fill_device(value: str, target: FioTarget) -> str | None:
-    full = target.kind == "directory" and value != "0"
-    return f"it would fill the whole filesystem; {_WHOLE_DEVICE}" if full else None
-
-
-def _zones(value: str, target: FioTarget) -> str | None:
-    return None if value == "0" else _beyond_size(target)
-
-
-def _pattern(value: str, target: FioTarget) -> str | None:
-    is_holed = ":" in value and not value.startswith("rand")
-    return _beyond_size(target) if is_holed else None
-
-
-def _beyond_size(target: FioTarget) -> str | None:
-    """Why it is refused where --size allows only a part of a device: fio wraps strides and holes at
-    the end of the device, whatever `size` is."""
-    limited = target.kind == "device" and target.size_bytes is not None
-    return "it goes over the whole device, and --size allows a part of it" if limited else None
-
-
-def _no_append(value: str, target: FioTarget) -> str | None:
-    del target
-    return None if value == "0" else "files would grow with every pass, beyond the space checked"
-
-
-def _job_name(value: str, target: FioTarget) -> str | None:
-    del target
-    return None if _is_job_name(value) else "this name holds what no job name may hold"
-
-
 def _is_job_name(name: str) -> bool:
     """Whether fio may make a file of this name: it makes the folder of `[a/b]`, too (3.33)."""
     return bool(_JOB_NAME.match(name)) and name[0] != "/" and ".." not in name.split("/")
 
 
-def _kb_base(value: str, target: FioTarget) -> str | None:
-    del target
-    return None if value == "1024" else "sizes are powers of 1024 in diskbench"
+def _any(_: object) -> bool:
+    return True
 
 
-def _plain(value: str, target: FioTarget) -> str | None:
-    del value, target
-    return None
+def _on(kind: str) -> Callable[[FioTarget], bool]:
+    return lambda target: target.kind == kind
 
 
-_SPECIAL: Final[dict[str, Callable[[str, FioTarget], str | None]]] = {
+def _limited(target: FioTarget) -> bool:
+    """Whether --size allows only a part of a device: fio wraps strides and holes at the end of the
+    device, whatever `size` is."""
+    return target.kind == "device" and target.size_bytes is not None
+
+
+def _in_one_piece(rw: str) -> bool:
+    return ":" not in rw or rw.startswith("rand")
+
+
+_UNLINK = (_on("device"), "0".__eq__, "it would remove the device node")
+_NAME = (_any, _is_job_name, "this name holds what no job name may hold")
+_BEYOND = "it goes over the whole device, and --size allows a part of it"
+_PLAIN: Final[dict[str, tuple[Callable[[FioTarget], bool], Callable[[str], bool], str]]] = {
+    "mem": (_any, MEMORY.__contains__, f"memory is one of {', '.join(sorted(MEMORY))}"),
+    "nrfiles": (_on("device"), "1".__eq__, "a device is one file"),
+    "unlink": _UNLINK,
+    "unlink_each_loop": _UNLINK,
+    "fill_device": (
+        _on("directory"), "0".__eq__, f"it would fill the whole filesystem; {_WHOLE_DEVICE}",
+    ),
+    "file_append": (
+        _any, "0".__eq__, "files would grow with every pass, beyond the space checked",
+    ),
+    "zoneskip": (_limited, "0".__eq__, _BEYOND),
+    "rw": (_limited, _in_one_piece, _BEYOND),
+    "name": _NAME,
+    "wait_for": _NAME,
+    "kb_base": (_any, "1024".__eq__, "sizes are powers of 1024 in diskbench"),
+    "buffer_pattern": (_any, _any, ""),
+    "verify_pattern": (_any, _any, ""),
+}  # fmt: skip
+"""Options → on which targets a value must be of a form, the form, and why."""
+_PLACED: Final[dict[str, Callable[[str, FioTarget], str | None]]] = {
     "ioengine": _engine,
     "filename": _filename,
     "filename_format": _filename_format,
-    "mem": _memory,
-    "nrfiles": _one_file,
-    "unlink": _no_unlink,
-    "unlink_each_loop": _no_unlink,
-    "fill_device": _fill_device,
-    "file_append": _no_append,
-    "zoneskip": _zones,
-    "rw": _pattern,
-    "name": _job_name,
-    "wait_for": _job_name,
-    "kb_base": _kb_base,
-    "buffer_pattern": _plain,
-    "verify_pattern": _plain,
 }
+_SPECIAL: Final = _PLAIN.keys() | _PLACED.keys()

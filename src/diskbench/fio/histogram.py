@@ -9,9 +9,10 @@ most 1/128. Counts of jobs are summed, which loses nothing; percentiles are neve
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from diskbench.fio.reported import FioOutput
+from diskbench.fio.reported import FioOutput, ReportedLatency
 from diskbench.model.result import Direction
 
 Histogram = Mapping[int, int]
@@ -23,10 +24,9 @@ _PLAT_VALUES = 1 << PLAT_BITS
 
 def merge(histograms: Iterable[Histogram]) -> dict[int, int]:
     """The histogram of all I/Os of `histograms`: counts summed per bucket, buckets ascending."""
-    total: dict[int, int] = {}
+    total: Counter[int] = Counter()
     for histogram in histograms:
-        for value, count in histogram.items():
-            total[value] = total.get(value, 0) + count
+        total.update(histogram)
     return dict(sorted(total.items()))
 
 
@@ -94,15 +94,14 @@ def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[i
     Keys are among `lat` (total), `clat` (completion) and `slat` (submission); empty ones are left
     out. Direction `sync` has `lat` alone.
     """
-    kinds: dict[str, list[Histogram]] = {"lat": [], "clat": [], "slat": []}
-    for job in output.jobs:
-        stats = job.directions.get(direction)
-        if stats is None:
-            continue
-        for kind, latency in (("lat", stats.lat), ("clat", stats.clat), ("slat", stats.slat)):
-            if latency and latency.bins:
-                kinds[kind].append(latency.bins)
-    return {kind: merge(histograms) for kind, histograms in kinds.items() if histograms}
+    of_jobs = [job.directions[direction] for job in output.jobs if direction in job.directions]
+    kinds: dict[str, list[ReportedLatency | None]] = {
+        "lat": [stats.lat for stats in of_jobs],
+        "clat": [stats.clat for stats in of_jobs],
+        "slat": [stats.slat for stats in of_jobs],
+    }
+    kept = {kind: [of.bins for of in timed if of and of.bins] for kind, timed in kinds.items()}
+    return {kind: merge(histograms) for kind, histograms in kept.items() if histograms}
 
 
 QUANTILES: dict[str, float] = {

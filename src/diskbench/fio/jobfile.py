@@ -18,7 +18,7 @@ would be the measured machine's; diskbench replaces it before, so that the evide
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -35,31 +35,16 @@ _SECTION = re.compile(r"^\[(.{1,200})\]$")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 ALIASES: Final = {
-    "readwrite": "rw",
-    "blocksize": "bs",
-    "blockalign": "ba",
-    "blocksize_range": "bsrange",
-    "blocksize_unaligned": "bs_unaligned",
-    "iodepth_batch_submit": "iodepth_batch",
-    "iodepth_batch_complete": "iodepth_batch_complete_min",
-    "io_limit": "io_size",
-    "fill_fs": "fill_device",
-    "fileoffset": "offset",
-    "nr_files": "nrfiles",
-    "timeout": "runtime",
-    "iomem": "mem",
-    "mem_align": "iomem_align",
-    "ratemin": "rate_min",
-    "ratecycle": "rate_cycle",
-    "start_delay": "startdelay",
-    "wait_for_previous": "stonewall",
-    "disable_bw": "disable_bw_measurement",
-    "ss": "steadystate",
-    "ss_dur": "steadystate_duration",
-    "ss_ramp": "steadystate_ramp_time",
-    "ss_interval": "steadystate_check_interval",
-    "log_max_value": "log_window_value",
-}
+    "readwrite": "rw", "blocksize": "bs", "blockalign": "ba", "blocksize_range": "bsrange",
+    "blocksize_unaligned": "bs_unaligned", "iodepth_batch_submit": "iodepth_batch",
+    "iodepth_batch_complete": "iodepth_batch_complete_min", "io_limit": "io_size",
+    "fill_fs": "fill_device", "fileoffset": "offset", "nr_files": "nrfiles",
+    "timeout": "runtime", "iomem": "mem", "mem_align": "iomem_align", "ratemin": "rate_min",
+    "ratecycle": "rate_cycle", "start_delay": "startdelay", "wait_for_previous": "stonewall",
+    "disable_bw": "disable_bw_measurement", "ss": "steadystate",
+    "ss_dur": "steadystate_duration", "ss_ramp": "steadystate_ramp_time",
+    "ss_interval": "steadystate_check_interval", "log_max_value": "log_window_value",
+}  # fmt: skip
 """Second names of fio options (`fio --cmdhelp=NAME`, 3.33; the last two from fio 3.42's list)."""
 
 
@@ -94,16 +79,12 @@ Sections = tuple[Section, ...]
 
 def edited(sections: Sections, edit: Callable[[Section, JobOption], JobOption | None]) -> Sections:
     """The sections with each option as `edit` makes it; None takes it out."""
-    return tuple(
-        section.model_copy(
-            update={
-                "options": tuple(
-                    new for option in section.options if (new := edit(section, option)) is not None
-                )
-            }
-        )
-        for section in sections
-    )
+    made = []
+    for section in sections:
+        options = (edit(section, option) for option in section.options)
+        kept = tuple(option for option in options if option is not None)
+        made.append(section.model_copy(update={"options": kept}))
+    return tuple(made)
 
 
 class Job(Frozen):
@@ -114,11 +95,7 @@ class Job(Frozen):
 
     def get(self, name: str) -> str | None:
         """The last value of an option; "" for a key without `=`, None without the key."""
-        value = None
-        for option in self.options:
-            if option.name == name:
-                value = option.value or ""
-        return value
+        return next((o.value or "" for o in reversed(self.options) if o.name == name), None)
 
     def flag(self, name: str) -> bool:
         """Whether a switch is on: present and neither 0 nor false."""
@@ -146,12 +123,8 @@ class Job(Frozen):
     @property
     def files(self) -> tuple[str, ...]:
         """The names of all `filename` options, which add up in fio."""
-        return tuple(
-            name
-            for option in self.options
-            if option.name == "filename" and option.value
-            for name in split_names(option.value)
-        )
+        values = (o.value for o in self.options if o.name == "filename" and o.value)
+        return tuple(name for value in values for name in split_names(value))
 
 
 _WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
@@ -207,7 +180,7 @@ def read(text: str) -> tuple[Sections, tuple[ProfileError, ...]]:
         except ProfileError as error:
             mistakes.append(error)
     parsed = tuple(Section(name=name, options=tuple(options)) for name, options in sections)
-    if not mistakes and not any(not s.is_global for s in parsed):
+    if not mistakes and all(s.is_global for s in parsed):
         mistakes.append(
             ProfileError("the job file has no job", advice="add a [section] with rw= and size=")
         )
@@ -219,7 +192,13 @@ def _add_line(raw: str, number: int, sections: list[tuple[str, list[JobOption]]]
     if not line:
         return
     if line.startswith("["):
-        sections.append((_section_name(line, number), []))
+        match = _SECTION.match(line)
+        if not match or not match[1].strip() or match[1] != match[1].strip():
+            raise ProfileError(
+                f"line {number}: {line!r} is not a section",
+                advice="write nothing but [name] on its line",
+            )
+        sections.append((match[1], []))
         return
     if line.startswith("include"):
         raise ProfileError(
@@ -231,7 +210,12 @@ def _add_line(raw: str, number: int, sections: list[tuple[str, list[JobOption]]]
             f"line {number}: option {line!r} is before the first [section]",
             advice="put it under [global]",
         )
-    sections[-1][1].append(_option(line, number))
+    key, equals, value = line.partition("=")
+    key, value = key.strip(" \t"), value.strip(" \t")
+    if not key:
+        raise ProfileError(f"line {number}: {line!r} has no option name", advice="write key=value")
+    option = JobOption(key=key, value=value if equals else None, line=number)
+    sections[-1][1].append(option)
 
 
 def jobs(sections: Sections) -> tuple[Job, ...]:
@@ -253,17 +237,24 @@ def groups(file: Sections) -> tuple[JobGroup, ...]:
     the same group, since fio clears the flag for them. `stonewall` is removed, because nothing
     precedes a group in its own process, and so is `wait_for` on a job of an earlier group.
     """
-    _refuse_exit_all(file)
     job_groups: list[JobGroup] = []
     inherited: list[Section] = []
     members: list[Section] = []
-    effective_jobs = iter(jobs(file))
+    all_jobs = jobs(file)
+    walls = any(job.flag("stonewall") for job in all_jobs[1:])
+    if walls and (ends := next((j for j in all_jobs if j.get("exit_what") == "all"), None)):
+        raise ProfileError(
+            f"[{ends.name}]: exit_what=all ends jobs behind a stonewall, but those are steps of "
+            "their own here",
+            advice="use exit_what=group, or take the stonewall out",
+        )
+    effective_jobs = iter(all_jobs)
     for section in file:
         if section.is_global:
             inherited.append(section)
             members.append(section)
             continue
-        is_first = not any(not s.is_global for s in members)
+        is_first = all(s.is_global for s in members)
         if next(effective_jobs).flag("stonewall") and not is_first:
             job_groups.append(_group(members))
             members = list(inherited)
@@ -286,25 +277,13 @@ def _group(members: list[Section]) -> JobGroup:
     while members and members[-1].is_global:
         members = members[:-1]
     names = {s.name for s in members if not s.is_global}
-    sections = edited(tuple(members), lambda _, option: _stays(option, names))
+
+    def stays(_: Section, option: JobOption) -> JobOption | None:
+        is_left = option.name == "wait_for" and option.value not in names
+        return None if is_left or option.name == "stonewall" else option
+
+    sections = edited(tuple(members), stays)
     return JobGroup(sections=sections, jobs=jobs(sections))
-
-
-def _stays(option: JobOption, names: set[str]) -> JobOption | None:
-    is_left = option.name == "wait_for" and option.value not in names
-    return None if is_left or option.name == "stonewall" else option
-
-
-def _refuse_exit_all(file: Sections) -> None:
-    all_jobs = jobs(file)
-    walls = any(job.flag("stonewall") for job in all_jobs[1:])
-    for job in all_jobs:
-        if walls and job.get("exit_what") == "all":
-            raise ProfileError(
-                f"[{job.name}]: exit_what=all ends jobs behind a stonewall, but those are steps "
-                "of their own here",
-                advice="use exit_what=group, or take the stonewall out",
-            )
 
 
 def _clean(raw: str, number: int) -> str:
@@ -320,24 +299,6 @@ def _clean(raw: str, number: int) -> str:
     return re.split(r"[;#]", raw, maxsplit=1)[0].strip(" \t")
 
 
-def _section_name(line: str, number: int) -> str:
-    match = _SECTION.match(line)
-    if not match or not match.group(1).strip() or match.group(1) != match.group(1).strip():
-        raise ProfileError(
-            f"line {number}: {line!r} is not a section",
-            advice="write nothing but [name] on its line",
-        )
-    return match.group(1)
-
-
-def _option(line: str, number: int) -> JobOption:
-    key, equals, value = line.partition("=")
-    key, value = key.strip(" \t"), value.strip(" \t")
-    if not key:
-        raise ProfileError(f"line {number}: {line!r} has no option name", advice="write key=value")
-    return JobOption(key=key, value=value if equals else None, line=number)
-
-
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _KEYWORD = re.compile(r"\$(mb_memory|ncpus)\b")
 """Of fio's reserved keywords those that a machine's facts hold;`$pagesize` is not among them."""
@@ -348,8 +309,8 @@ _SECRET = re.compile(
 
 def variables(text: str) -> tuple[str, ...]:
     """The names of the variables that a job file uses outside comments, each once, in order."""
-    names = (match[1] for line in _options(text) for match in _VARIABLE.finditer(line))
-    return tuple(dict.fromkeys(names))
+    lines = (re.split(r"[;#]", line, maxsplit=1)[0] for line in text.split("\n"))
+    return tuple(dict.fromkeys(name for line in lines for name in _VARIABLE.findall(line)))
 
 
 def may_be_secret(name: str) -> bool:
@@ -359,19 +320,17 @@ def may_be_secret(name: str) -> bool:
 
 def expand_variables(text: str, values: Mapping[str, str]) -> str:
     """The job file with its variables replaced; comments stay as they are."""
-    return "\n".join(_replaced(line, values, _VARIABLE) for line in text.split("\n"))
+    return _replaced(text, values, _VARIABLE)
 
 
 def keywords(text: str, *, cores: int, memory_mib: int) -> str:
     """The job file with fio's keywords replaced by the figures of the machine that is measured."""
-    figures = {"ncpus": str(cores), "mb_memory": str(memory_mib)}
-    return "\n".join(_replaced(line, figures, _KEYWORD) for line in text.split("\n"))
+    return _replaced(text, {"ncpus": str(cores), "mb_memory": str(memory_mib)}, _KEYWORD)
 
 
-def _options(text: str) -> Iterator[str]:
-    return (re.split(r"[;#]", line, maxsplit=1)[0] for line in text.split("\n"))
-
-
-def _replaced(line: str, values: Mapping[str, str], form: re.Pattern[str]) -> str:
-    option = re.split(r"[;#]", line, maxsplit=1)[0]
-    return form.sub(lambda match: values[match[1]], option) + line[len(option) :]
+def _replaced(text: str, values: Mapping[str, str], form: re.Pattern[str]) -> str:
+    lines = []
+    for line in text.split("\n"):
+        option = re.split(r"[;#]", line, maxsplit=1)[0]
+        lines.append(form.sub(lambda match: values[match[1]], option) + line[len(option) :])
+    return "\n".join(lines)

@@ -18,7 +18,7 @@ an iops log with larger values has windows, whatever its bs is.
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.limits import COUNTER
@@ -84,7 +84,7 @@ def log_name(name: str) -> LogName | None:
     kind = match["kind"]
     return LogName(
         prefix=match["prefix"] or "",
-        kind="hist" if kind.endswith("hist") else _kind(kind),
+        kind=cast("LogKind", "hist" if kind.endswith("hist") else kind),
         job=int(match["job"] or 0),
     )
 
@@ -140,8 +140,3 @@ def refuse_years(span_s: float) -> None:
 
 def _is_count(cell: bytes) -> bool:
     return cell.isdigit() and len(cell) <= _DIGITS and int(cell) <= COUNTER
-
-
-def _kind(text: str) -> LogKind:
-    kinds: tuple[LogKind, ...] = ("bw", "iops", "lat", "clat", "slat")
-    return next(kind for kind in kinds if kind == text)

@@ -109,15 +109,8 @@ def _is_size(name: str, value: str) -> bool:
     return bytes_of(value) is not None
 
 
-def _is_range(name: str, value: str) -> bool:
-    del name
-    bounds = range_of(value)
-    return bounds is not None and bounds[0] > 0
-
-
 def _are_blocks(name: str, value: str) -> bool:
-    sizes = blocks_of(name, value)
-    return sizes is not None and all(sizes)
+    return all(blocks_of(name, value) or (0,))
 
 
 def _is_count(name: str, value: str) -> bool:
@@ -125,12 +118,9 @@ def _is_count(name: str, value: str) -> bool:
     return number is not None and (number > 0 or name in _ZERO_IS_UNSET)
 
 
-def _are_sizes(name: str, value: str) -> bool:
-    del name
-    parts = value.split(",")
-    return any(p.strip() for p in parts) and all(
-        bytes_of(p) is not None for p in parts if p.strip()
-    )
+def _are_sizes(_: str, value: str) -> bool:
+    parts = [part for part in value.split(",") if part.strip()]
+    return bool(parts) and all(bytes_of(part) is not None for part in parts)
 
 
 def _is_time(name: str, value: str) -> bool:
@@ -149,7 +139,10 @@ _BLOCKS: Final[_Check] = (_are_blocks, "write block sizes such as 4k, or 4k,64k"
 
 _FORMS: Final[dict[str, _Check]] = {
     **dict.fromkeys(("size", "io_size", "offset", "offset_increment"), _SIZE),
-    "filesize": (_is_range, "write bytes, with k, m, g or t, or LOW-HIGH"),
+    "filesize": (
+        lambda _, value: (range_of(value) or (0, 0))[0] > 0,
+        "write bytes, with k, m, g or t, or LOW-HIGH",
+    ),
     "bs": _BLOCKS,
     "bssplit": (_are_blocks, "write block sizes with their shares: 4k/60:64k/40"),
     "bsrange": (_are_blocks, "write ranges of block sizes: 4k-64k"),

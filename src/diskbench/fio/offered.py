@@ -118,7 +118,7 @@ def saturation_doubts(case: Case) -> Iterator[Warning]:
     if achieved / requested < limit:
         yield SATURATED.warning(
             f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
-            "that of a growing queue, not of this load",
+            "that of a growing queue, not of this load"
         )
 
 
@@ -146,14 +146,9 @@ def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -
     clones = max(1, min(count(job, "numjobs"), int(total // CLONE_IOPS)))
     clone_rate = max(1, round(total / clones))
     options = tuple(o for o in section.options if o.name not in {"rate_iops", "numjobs"})
-    rate = _by_direction(job, clone_rate)
+    rate = str(clone_rate)
+    if job.pattern in MIXED:  # fio applies one number to each direction, so a mix gets two
+        reads = min(max(round(clone_rate * job.read_percent / 100), 1), max(clone_rate - 1, 1))
+        rate = f"{reads},{max(clone_rate - reads, 1)}"
     dealt = (JobOption(key="numjobs", value=str(clones)), JobOption(key="rate_iops", value=rate))
     return section.model_copy(update={"options": options + dealt})
-
-
-def _by_direction(job: Job, clone_rate: int) -> str:
-    """A clone's `rate_iops`. fio applies one number to each direction, so a mix gets two."""
-    if job.pattern not in MIXED:
-        return str(clone_rate)
-    reads = min(max(round(clone_rate * job.read_percent / 100), 1), max(clone_rate - 1, 1))
-    return f"{reads},{max(clone_rate - reads, 1)}"

@@ -81,9 +81,10 @@ def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     runs: list[tuple[FioOutput, int]] = []
     latest: dict[object, int] = {}
     for document in stream:
-        if not document.root.get("jobs") and not document.root.get("client_stats"):
+        root, start, _ = document
+        if not root.get("jobs") and not root.get("client_stats"):
             stream.left_out.append(
-                f"the document from character {document.start} on lists no job and is left out"
+                f"the document from character {start} on lists no job and is left out"
             )
             continue
         output = _read(document, where, stream)
@@ -100,35 +101,15 @@ def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
         raise stream.unreadable()
     if len(runs) > 1 and stream.broken and runs[-1][1] == 1:
         # A run of its own, of which nothing is known: no earlier document stands for it.
-        stream.left_out.append(stream.broken.words + " and is left out")
+        stream.left_out.append(stream.broken_words() + " and is left out")
         stream.broken = None
     *before, last = runs
     whole = [_ended(output, replace(stream, broken=None), count) for output, count in before]
     return (*whole, _ended(last[0], stream, last[1]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """A document, where it begins, and what was repaired to read it."""
-
-    root: Mapping[str, Any]
-    start: int
-    repaired: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Broken:
-    """A document that cannot be read to its end, and why."""
-
-    start: int
-    cause: str
-    last: bool = True
-
-    @property
-    def words(self) -> str:
-        """What is said of it."""
-        which = "last document" if self.last else "document"
-        return f"the {which}, from character {self.start} on, is not complete ({self.cause})"
+_Document = tuple[Mapping[str, Any], int, str]
+"""A document, where it begins, and what was repaired to read it."""
 
 
 @dataclass
@@ -140,7 +121,8 @@ class _Stream:
     where: str
     left_out: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
-    broken: _Broken | None = None
+    broken: tuple[int, str] | None = None
+    """Where a document begins that cannot be read to its end, and why."""
     _begin: str = ""
 
     def __iter__(self) -> Iterator[_Document]:
@@ -153,21 +135,21 @@ class _Stream:
                 root, stop, repaired = _decode(text, start)
             except (ValueError, RecursionError) as error:
                 self._note_broken()
-                self.broken, broken = _Broken(start, _cause(text, error)), broken + 1
+                self.broken, broken = (start, _cause(text, error)), broken + 1
                 if broken > _MOST_CANDIDATES:  # each is read to its end; thousands take hours
                     raise _unreadable(
-                        self.where,
-                        f"{broken} documents in it are broken; {self.broken.cause}",
+                        self.where, f"{broken} documents in it are broken; {self.broken[1]}"
                     ) from None
                 following = _NEXT.search(text, start + 1)
                 self.outside.append(text[end:start])
                 at = end = following.start() if following else len(text)
                 continue
-            if _is_fio(root):
+            lists = isinstance(root, dict) and (root.get("jobs"), root.get("client_stats"))
+            if lists and any(isinstance(listed, list) for listed in lists):
                 self._note_broken()
                 self.outside.append(text[end:start])
                 at = end = stop
-                yield _Document(root, start, repaired)
+                yield root, start, repaired
             elif '"jobs"' in text[start:stop] or '"client_stats"' in text[start:stop]:
                 at, foreign = start + 1, foreign + 1  # perhaps wrapped in a document of its own
             else:
@@ -177,8 +159,15 @@ class _Stream:
     def _note_broken(self) -> None:
         """A document that is cut, and not the last one, is left out."""
         if self.broken is not None:
-            self.left_out.append(replace(self.broken, last=False).words + " and is left out")
+            self.left_out.append(self.broken_words("document") + " and is left out")
             self.broken = None
+
+    def broken_words(self, which: str = "last document") -> str:
+        """What is said of a document that is cut; empty where none is."""
+        if self.broken is None:
+            return ""
+        start, cause = self.broken
+        return f"the {which}, from character {start} on, is not complete ({cause})"
 
     @property
     def text(self) -> str:
@@ -191,20 +180,14 @@ class _Stream:
         if not self._begin:
             return _unreadable(self.where, "the file is empty")
         if self.broken is not None:
-            return _unreadable(self.where, self.broken.cause)
+            return _unreadable(self.where, self.broken[1])
         if not _START.search(self.data.decode(errors="replace")):
             return _unreadable(self.where, f"no JSON document in it; it begins {self._begin!r}")
         return _unreadable(self.where, (*self.left_out, "no document of fio in it")[0])
 
 
-def _is_fio(root: object) -> bool:
-    return isinstance(root, dict) and any(
-        isinstance(root.get(key), list) for key in ("jobs", "client_stats")
-    )
-
-
 def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:
-    root = document.root
+    root, _, repaired = document
     if (bad := unstorable(root)) is not None:
         raise _unreadable(where, f"the text {unstorable_words(bad)}")
     try:
@@ -231,7 +214,7 @@ def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:
         begun_ms=stamp if client else None,
         timeless=client,
         disks=disks,
-        notes=(document.repaired,) if document.repaired else (),
+        notes=(repaired,) if repaired else (),
     )
 
 
@@ -268,15 +251,13 @@ def _agrees(job: FioJob, options: Options) -> bool:
 
 def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
     """The last document of a run, with what was unusual in its stream."""
-    notes = [*output.notes, *stream.left_out]
-    if stream.broken is not None:
-        notes.append(
-            f"{stream.broken.words}; an earlier document, cumulative up to its own time, is used"
-        )
+    notes, cut = [*output.notes, *stream.left_out], stream.broken_words()
+    if cut:
+        notes.append(f"{cut}; an earlier document, cumulative up to its own time, is used")
     damage = tuple(notes)
     if stream.text and not _is_of(output, stream.text):
         notes.append(f"{_AROUND} {stream.text.splitlines()[0][:120]!r}")
-    reports = "; ".join([*stream.left_out, *([stream.broken.words] if stream.broken else [])])
+    reports = "; ".join(filter(None, (*stream.left_out, cut)))
     if documents > 1:
         sure = bool(output.timestamp_ms or output.begun_ms)
         taken = f"{documents} documents (--status-interval): the last one is used"

@@ -158,9 +158,8 @@ class Profile(Frozen):
 
 def shipped_names() -> tuple[str, ...]:
     """The names of the profiles that come with diskbench, sorted."""
-    return tuple(
-        sorted(p.name.removesuffix(SUFFIX) for p in shipped_directory("jobs").glob(f"*{SUFFIX}"))
-    )
+    shipped = shipped_directory("jobs").glob(f"*{SUFFIX}")
+    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in shipped))
 
 
 @cache
@@ -168,9 +167,8 @@ def shipped_profile(name: str) -> Profile:
     """The shipped profile `name`. Raises UnknownName with the nearest names."""
     if name not in shipped_names():
         raise UnknownName("profile", name, shipped_names(), field="profile")
-    return parse_profile(
-        (shipped_directory("jobs") / f"{name}{SUFFIX}").read_text("utf-8"), name=name
-    )
+    path = shipped_directory("jobs") / f"{name}{SUFFIX}"
+    return parse_profile(path.read_text("utf-8"), name=name)
 
 
 @cache
@@ -247,9 +245,7 @@ def _front_matter(matter: str, name: str) -> FrontMatter:
     parsed = read_yaml(matter)
     if parsed.mistakes and matter.strip():
         # The front matter begins in the second line of the file.
-        listed = "; ".join(
-            f"line {mistake.line + 1}: {mistake.message}" for mistake in parsed.mistakes[:_MOST]
-        )
+        listed = "; ".join(f"line {m.line + 1}: {m.message}" for m in parsed.mistakes[:_MOST])
         raise ProfileError(
             f"profile {name!r}: the front matter cannot be read: {listed}",
             advice="see `diskbench profiles show quick` for an example",
@@ -355,11 +351,8 @@ def _check_range(parameter: Parameter, value: float, setting: str) -> None:
     low, high = parameter.minimum, parameter.maximum
     below, above = low is not None and value < low, high is not None and value > high
     if not math.isfinite(value) or below or above:
-        bounds = " and ".join(
-            f"{word} {_shown(parameter, bound)}"
-            for word, bound in (("at least", low), ("at most", high))
-            if bound is not None
-        )
+        known = (("at least", low), ("at most", high))
+        bounds = " and ".join(f"{w} {_shown(parameter, b)}" for w, b in known if b is not None)
         raise InvalidValue(
             f"{setting} is out of range",
             advice=f"it must be {bounds}" if bounds else "give a number",
@@ -369,10 +362,8 @@ def _check_range(parameter: Parameter, value: float, setting: str) -> None:
 
 def _shown(parameter: Parameter, value: float) -> str:
     """A bound in the unit in which the user types the parameter."""
-    match parameter.kind:
-        case "size":
-            return format_bytes(value)
-        case "duration":
-            return format_duration_s(value) if value == int(value) else f"{value:g} s"
-        case _:
-            return f"{_whole(value):,}"
+    if parameter.kind == "size":
+        return format_bytes(value)
+    if parameter.kind == "duration":
+        return format_duration_s(value) if value == int(value) else f"{value:g} s"
+    return f"{_whole(value):,}"

@@ -5,9 +5,7 @@ end.txt           why fio ended as it did, with its exit status and stderr; by h
                   the uptime), so no figure depends on it. Times of day do: the end of a step is its
                   start plus `seconds_in_fio`
 cache.txt         whether the page cache was dropped before the step
-canary-*.txt      the same short work before and after a trial, to see a machine that is not itself:
-                  the wall time of a fixed sha256 over zeros (8 MiB), and
-                  what fio manages with an engine that does nothing for 0.05 s (MR-13)
+canary-*.txt      the same short work before and after a trial (docs/METHOD.md, "Canary")
 """
 
 from __future__ import annotations
@@ -136,7 +134,7 @@ def clock_doubts(case: Case) -> Iterator[Warning]:
     if moved:
         yield CLOCK_MOVED.warning(
             f"the host's clock was set by {moved:+.1f} s during {case.step.name}; durations come "
-            "from a clock that only goes forward and are right",
+            "from a clock that only goes forward and are right"
         )
 
 
@@ -197,11 +195,11 @@ def kept_cache_doubts(case: Case) -> Iterator[Warning]:
     buffered = any(not is_set(options, "direct") for options in case.sections.values())
     if drop is None or drop.verified is not False or not buffered:
         return
-    state = (
-        "could not be dropped" if drop.method == "none" else "was not empty after it was dropped"
-    )
+    state = "could not be" if drop.method == "none" else "was not empty after it was"
     amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
-    yield CACHE_KEPT.warning(f"the page cache {state}{amount}; reads may have come from memory")
+    yield CACHE_KEPT.warning(
+        f"the page cache {state} dropped{amount}; reads may have come from memory"
+    )
 
 
 CHECKSUM_MIB = 8
@@ -220,7 +218,12 @@ def parse_canary(data: bytes) -> Canary:
     head, _, after_head = data.decode(errors="replace").partition("\n")
     word, _, value = head.partition(" ")
     seconds = _positive(value) if word == f"checksum_{CHECKSUM_MIB}mib_s" else None
-    return Canary(cpu_s=seconds, null_iops=_null_iops(after_head))
+    try:
+        document = json.loads(after_head[after_head.find("{") : after_head.rfind("}") + 1])
+        iops = _positive(document["jobs"][0]["read"]["iops"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        iops = None
+    return Canary(cpu_s=seconds, null_iops=iops)
 
 
 def canary_doubts(case: Case) -> Iterator[Warning]:
@@ -229,17 +232,8 @@ def canary_doubts(case: Case) -> Iterator[Warning]:
     late = [name for name, data in canaries if data.startswith(b"limit ")]
     if late:
         yield NO_CANARY.warning(
-            f"the canary beside {case.step.name} was ended because it took too long: {late[0]}",
+            f"the canary beside {case.step.name} was ended because it took too long: {late[0]}"
         )
-
-
-def _null_iops(text: str) -> float | None:
-    begin, end = text.find("{"), text.rfind("}")
-    try:
-        document = json.loads(text[begin : end + 1])
-        return _positive(document["jobs"][0]["read"]["iops"])
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None
 
 
 def _positive(value: object) -> float | None:

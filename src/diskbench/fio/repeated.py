@@ -70,8 +70,7 @@ def continues(before: FioOutput, after: FioOutput) -> bool:
 
 
 def _aged_alike(before: FioOutput, after: FioOutput) -> bool | None:
-    """Whether the process grew older by the time between two documents; None where one of them
-    does not say."""
+    """Whether the process grew older by the time between two documents; None where unknown."""
     apart_s, old, new = _apart_s(before, after), _age_s(before), _age_s(after)
     if apart_s is None or not old or not new:
         return None
@@ -168,14 +167,9 @@ def _ios_of(job: FioJob, way: Direction) -> int:
 
 
 def _grown_s(before: Sequence[FioJob], after: Sequence[FioJob]) -> float:
-    """By how much the longest run time of the jobs grew, all together where they follow each
-    other."""
-    return (
-        max(
-            (_ran_ns(new) - _ran_ns(old) for old, new in zip(before, after, strict=True)), default=0
-        )
-        / NS_PER_S
-    )
+    """By how much the longest run time of the jobs grew."""
+    grown = (_ran_ns(new) - _ran_ns(old) for old, new in zip(before, after, strict=True))
+    return max(grown, default=0) / NS_PER_S
 
 
 def _ran_ns(job: FioJob) -> int:

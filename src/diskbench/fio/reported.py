@@ -108,6 +108,11 @@ class FioJob:
         """I/Os of all directions, without syncs."""
         return sum(s.ios for d, s in self.directions.items() if d != "sync")
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of all directions."""
+        return sum(s.bytes for d, s in self.directions.items() if d != "sync")
+
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
@@ -207,41 +212,25 @@ def without_sum(jobs: Sequence[FioJob], *, where: str) -> tuple[FioJob, ...]:
     cut. Bytes stand in where I/Os are not counted.
     """
     own = tuple(job for job in jobs if job.name != ALL_CLIENTS)
-    sums = [job for job in jobs if job.name == ALL_CLIENTS]
+    sums = tuple(job for job in jobs if job.name == ALL_CLIENTS)
     if not own or not sums:
         return tuple(jobs)
-    for words, count in (("I/Os", _counted_ios), ("bytes", _bytes)):
-        parts, summed = [count(job) for job in own], [count(job) for job in sums]
-        if None in parts or None in summed:
-            continue
-        of_parts, of_sum = sum(n for n in parts if n), sum(n for n in summed if n)
-        # Terse output has whole KiB, so each job may lack almost one.
-        if abs(of_parts - of_sum) > (1024 * len(jobs) if words == "bytes" else 0):
-            raise FioOutputUnreadable(
-                f"{where}: its servers did {of_parts:,} {words}, and {ALL_CLIENTS!r} says "
-                f"{of_sum:,}",
-                advice="a server's part may be missing: import the whole output, or only that line",
-            )
-        break
+    counted = all(stats.counted for job in jobs for stats in job.directions.values())
+    of_parts, of_sum = (sum(job.ios if counted else job.bytes for job in of) for of in (own, sums))
+    # Terse output has whole KiB, so each job may lack almost one.
+    if abs(of_parts - of_sum) > (0 if counted else 1024 * len(jobs)):
+        raise FioOutputUnreadable(
+            f"{where}: its servers did {of_parts:,} {'I/Os' if counted else 'bytes'}, and "
+            f"{ALL_CLIENTS!r} says {of_sum:,}",
+            advice="a server's part may be missing: import the whole output, or only that line",
+        )
     return own
 
 
-def _counted_ios(job: FioJob) -> int | None:
-    counted = all(stats.counted for stats in job.directions.values())
-    return job.ios if counted else None
-
-
-def _bytes(job: FioJob) -> int:
-    return sum(stats.bytes for name, stats in job.directions.items() if name != "sync")
-
-
 _HIDDEN_IN: tuple[Direction, ...] = ("read", "write")
-_MISCOUNTED = ("fdatasync", "sync_file_range")
 
 
-def count_syncs(
-    directions: Mapping[Direction, DirectionStats],
-) -> dict[Direction, DirectionStats]:
+def count_syncs(directions: Mapping[Direction, DirectionStats]) -> dict[Direction, DirectionStats]:
     """The directions of one job with every sync counted as a sync and no sync as a short I/O.
 
     The syncs among `short_ios` are those that `sync.lat_ns` counts and `sync.total_ios` lacks.
@@ -272,4 +261,4 @@ def count_syncs(
 
 def miscounts(options: Mapping[str, str]) -> bool:
     """Whether a job asks for syncs that fio counts as short I/Os."""
-    return any(options.get(name, "0") not in {"0", ""} for name in _MISCOUNTED)
+    return any(options.get(name, "0") not in {"0", ""} for name in ("fdatasync", "sync_file_range"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from diskbench.errors import ProfileError
@@ -107,16 +107,15 @@ def retarget(
 def _with_options(
     file: Sections, options: Iterable[tuple[str, str]]
 ) -> tuple[Sections, tuple[JobChange, ...]]:
-    """The file with these options in every job: a value that a job has is replaced; a
-    missing option is put first."""
+    """The file with these options in every job; a missing one is put first."""
     wanted = {ALIASES.get(key, key): JobOption(key=key, value=value) for key, value in options}
     missing = {name for name in wanted for job in jobs(file) if job.get(name) is None}
     added = tuple(option for name, option in wanted.items() if name in missing)
+    begin = Section(name="global", options=added)
     changes = [
-        JobChange(section="global", line=0, before="", after=f"{option.key}={option.value}",
-                  reason="set by --set")
+        _change(begin, option, option, "set by --set").model_copy(update={"before": ""})
         for option in added
-    ]  # fmt: skip
+    ]
 
     def replaced(section: Section, option: JobOption) -> JobOption:
         value = wanted[option.name].value if option.name in wanted else option.value
@@ -126,13 +125,12 @@ def _with_options(
         changes.append(_change(section, option, new, "set by --set"))
         return new
 
-    first = (Section(name="global", options=added),) if added else ()
-    file = (*first, *edited(file, replaced))
+    file = (*((begin,) if added else ()), *edited(file, replaced))
     return file, tuple(sorted(changes, key=lambda c: c.line))
 
 
 def _fitted(
-    option: JobOption, target: FioTarget, names: Mapping[str, str], *, walled: bool
+    option: JobOption, target: FioTarget, names: dict[str, str], *, walled: bool
 ) -> tuple[JobOption | None, str]:
     """The option as it fits our target (None: taken out; the same object: unchanged), and why."""
     name, value = option.name, option.value or ""
@@ -145,7 +143,10 @@ def _fitted(
     if name == "filename":
         return _filename(option, target, names)
     if name == "filename_format":
-        return _format(option, target)
+        if target.kind == "device":
+            return None, "a device has no files"
+        bare = value.rpartition("/")[2] if value.startswith("/") else value
+        return _placed(option, bare, f"below {target.path}")
     if target.kind == "device" and name in {"unlink", "unlink_each_loop"} and value != "0":
         return None, "a device is not removed"
     if name == "threads":
@@ -154,47 +155,33 @@ def _fitted(
     return _worked_out(option)
 
 
-def _filename(
-    option: JobOption, target: FioTarget, names: Mapping[str, str]
-) -> tuple[JobOption, str]:
+def _filename(option: JobOption, target: FioTarget, names: dict[str, str]) -> tuple[JobOption, str]:
     """A device's name is the target's, or of several disks the one that `names` has for it; a
     file's is one below the target."""
     value = option.value or ""
     if target.others:
-        placed = ":".join(names.get(part, part) for part in split_names(value))
-        return (option, "") if placed == value else (_with(option, placed), "")
+        return _placed(option, ":".join(names.get(part, part) for part in split_names(value)))
     if target.kind == "device":
-        same = value == target.path or not value
-        return (option, "") if same else (_with(option, target.path), "")
+        return _placed(option, target.path if value else "")
     parts = [names.get(part, part) for part in split_names(value)]
     placed = ":".join(part.replace(":", "\\:") for part in parts)
-    return (option, "") if placed == value else (_with(option, placed), f"below {target.path}")
+    return _placed(option, placed, f"below {target.path}")
 
 
-def _format(option: JobOption, target: FioTarget) -> tuple[JobOption | None, str]:
-    value = option.value or ""
-    if target.kind == "device":
-        return None, "a device has no files"
-    bare = value.rpartition("/")[2] if value.startswith("/") else value
-    return (option, "") if bare == value else (_with(option, bare), f"below {target.path}")
+def _placed(option: JobOption, value: str, reason: str = "") -> tuple[JobOption, str]:
+    """The option with a value, and why; the same object where it has it."""
+    return (option, "") if value == (option.value or "") else (_with(option, value), reason)
 
 
 def _file_names(file: Sections) -> dict[str, str]:
     """A name below our directory for each absolute name in the file: its last part, numbered where
     two files share it. Relative names stay."""
-    names = dict.fromkeys(
-        name
-        for section in file
-        for option in section.options
-        if option.name == "filename"
-        for name in split_names(option.value or "")
-        if name
-    )
+    options = (option for section in file for option in section.options)
+    values = (option.value or "" for option in options if option.name == "filename")
+    names = dict.fromkeys(name for value in values for name in split_names(value) if name)
     taken = {name for name in names if not is_absolute(name)}
     placed: dict[str, str] = {}
-    for name in names:
-        if not is_absolute(name):
-            continue
+    for name in filter(is_absolute, names):
         last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
         plain = _KEPT.sub("-", last).strip("-. ") or "data"
         new, number = plain, 1
@@ -226,11 +213,9 @@ def _worked_out(option: JobOption) -> tuple[JobOption, str]:
     if name == "bs" and "-" in value and blocks_of("bsrange", value):
         ranged = option.model_copy(update={"key": "bsrange"})
         return ranged, "fio's bs reads only the first size of a range"
-    if name in ONE_NUMBER and is_arithmetic(value):
-        number = evaluate(value)
-        if number is not None:
-            return _with(option, str(number)), ""
-    return option, ""
+    is_worked_out = name in ONE_NUMBER and is_arithmetic(value)
+    number = evaluate(value) if is_worked_out else None
+    return (option if number is None else _with(option, str(number))), ""
 
 
 def _with(option: JobOption, value: str) -> JobOption:
@@ -264,7 +249,11 @@ def with_sizes(file: Sections, target: FioTarget) -> tuple[Sections, tuple[JobCh
     without `--size`.
     """
     file_jobs = jobs(file)
-    unsized = _unsized(file_jobs, target)
+    # the places of the jobs for which fio would take what is there
+    said = [job.get("size") or "" for job in file_jobs]
+    unsized = [at for at, size in enumerate(said) if not (bytes_of(size) or percent_of(size))]
+    if target.kind == "directory":
+        unsized = list(_of_a_directory(file_jobs))
     if target.kind == "device" and not target.size_bytes:
         return _whole_devices(file)
     if not unsized:
@@ -285,8 +274,8 @@ def with_sizes(file: Sections, target: FioTarget) -> tuple[Sections, tuple[JobCh
         if not section.is_global and (at := next(numbers)) in given:
             size = JobOption(key="size", value=str(given[at]))
             new = section.model_copy(update={"options": (*section.options, size)})
-            said = [option for option in file_jobs[at].options if option.name == "size"]
-            changes += [_change(section, option, size, "of --size") for option in said[-1:]]
+            own = [option for option in file_jobs[at].options if option.name == "size"]
+            changes += [_change(section, option, size, "of --size") for option in own[-1:]]
         sections.append(new)
     return tuple(sections), tuple(changes)
 
@@ -303,13 +292,6 @@ def _whole_devices(file: Sections) -> tuple[Sections, tuple[JobChange, ...]]:
         return new
 
     return edited(file, whole), tuple(changes)
-
-
-def _unsized(file_jobs: tuple[Job, ...], target: FioTarget) -> tuple[int, ...]:
-    """The places of the jobs for which fio would take what is there."""
-    if target.kind == "device":
-        return tuple(at for at, job in enumerate(file_jobs) if not _has(job, "size"))
-    return tuple(_of_a_directory(file_jobs))
 
 
 def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
@@ -329,16 +311,9 @@ def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
             laid |= dict.fromkeys(names, made)
 
 
-def _has(job: Job, name: str) -> bool:
-    """Whether an option says a size that is not 0, in bytes or as a share."""
-    value = job.get(name) or ""
-    return bool(bytes_of(value) or percent_of(value))
-
-
-def _shares(file_jobs: tuple[Job, ...], unsized: tuple[int, ...], allowed: int) -> dict[int, int]:
-    wanted = {
-        at: allowed * (percent_of(file_jobs[at].get("size") or "") or 100) // 100 for at in unsized
-    }
+def _shares(file_jobs: tuple[Job, ...], unsized: list[int], allowed: int) -> dict[int, int]:
+    shares = {at: percent_of(file_jobs[at].get("size") or "") or 100 for at in unsized}
+    wanted = {at: allowed * share // 100 for at, share in shares.items()}
     taken: dict[str, int] = {}
     asked: dict[str, int] = {}
     for at, job in enumerate(file_jobs):

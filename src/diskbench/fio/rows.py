@@ -1,12 +1,10 @@
-"""From fio's report of one step to its rows: one for each job and direction, and their sums.
+"""From fio's report of one step to its rows: one for each job and direction, and their sums
+(docs/METHOD.md, "Units and rows of a step").
 
-The jobs of a step run side by side (one step is one stonewall group), so the step's rates are
-
-    bytes_per_s = Σ bytes / max runtime,   iops = Σ ios / max runtime
-
-as fio computes a group. Where jobs ran for different times this is the mean over the whole step,
-including the time when only some of them ran. It is not the sum of the jobs' own rates, which would
-describe a load that never existed. Job rows have each job's own rate.
+The jobs of a step run side by side (one step is one stonewall group), so a step's rates are sums
+over the longest run time, as fio computes a group. Where jobs ran for different times this is the
+mean over the whole step, including the time when only some of them ran. The sum of the jobs' own
+rates would describe a load that never existed. Job rows have each job's own rate.
 """
 
 import math
@@ -15,17 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.declared import (
-    Options,
-    block_bytes,
-    declared,
-    directions_of,
-    iodepth,
-    is_set,
-    numjobs,
-    options_of,
-    rw_of,
-)
+from diskbench.fio import declared
 from diskbench.fio.histogram import QUANTILES, longest_ns, merge, needed, quantile, within
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.limits import COUNTER
@@ -45,6 +33,9 @@ _OFF = 0.005
 
 _Kind = Literal["lat", "clat"]
 _KINDS: tuple[_Kind, ...] = ("lat", "clat")
+_EXTREMES = ("mean_ns", "min_ns", "max_ns", "stddev_ns")
+_POOLED = {"lat": _EXTREMES, "clat": _EXTREMES, "slat": ("mean_ns", "max_ns")}
+"""What a row has of each kind of latency."""
 _ORDER: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
 
 
@@ -53,7 +44,7 @@ class _Part:
     """One direction of one job with the options of its section."""
 
     job: FioJob
-    options: Options
+    options: declared.Options
     direction: Direction
     stats: DirectionStats
     runtime_ns: int
@@ -68,7 +59,7 @@ def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measure
     none. Latencies are merged by counts: means weighted by samples, the standard
     deviation pooled with the spread between the means, quantiles from summed histograms (MR-10).
     """
-    parts = _parts(output, declared(step.job))
+    parts = _parts(output, declared.declared(step.job))
     rows = [_row([part], run_id, step, scope_is_job=True) for part in parts]
     for direction in _ORDER:
         same = [part for part in parts if part.direction == direction]
@@ -77,16 +68,14 @@ def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measure
     return tuple(rows)
 
 
-def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
+def _parts(output: FioOutput, sections: Mapping[str, declared.Options]) -> list[_Part]:
     parts: list[_Part] = []
     longest = longest_ns(output.version_numbers)
     for job in output.jobs:
-        options = options_of(job, output, sections)
-        wall_ns = (
-            max(stats.runtime_ns for stats in job.directions.values()) if job.directions else 0
-        )
+        options = declared.options_of(job, output, sections)
+        wall_ns = max((stats.runtime_ns for stats in job.directions.values()), default=0)
         wall_ns = wall_ns or (job.run_ms or 0) * 1_000_000
-        asked = directions_of(options)
+        asked = declared.directions_of(options)
         idle = job.ios == 0 and not asked
         members = _members(job, options, wall_ns)
         for direction in _ORDER:
@@ -100,18 +89,18 @@ def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
     return parts
 
 
-def _members(job: FioJob, options: Options, wall_ns: int) -> int:
+def _members(job: FioJob, options: declared.Options, wall_ns: int) -> int:
     """How many fio jobs an entry sums up: more than one only with group_reporting.
 
     fio sums job_runtime over the members of a group, so it is about members × wall time. The job
     file does not have the number where jobs of several names share a group. Without any options
     the report may be of a group.
     """
-    if set(options) - {"name"} and not is_set(options, "group_reporting"):
+    if set(options) - {"name"} and not declared.is_set(options, "group_reporting"):
         return 1
     if job.run_ms and wall_ns:
         return max(round(job.run_ms * 1_000_000 / wall_ns), 1)
-    return numjobs(options)
+    return declared.numjobs(options)
 
 
 def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool) -> Measurement:
@@ -119,11 +108,12 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
     runtime_ns = max(part.runtime_ns for part in parts)
     ios = sum(part.stats.ios for part in parts)
     size = sum(part.stats.bytes for part in parts)
-    lat, clat, slat = (_pool(_of_all(parts, kind)) for kind in ("lat", "clat", "slat"))
+    pooled = {of: _pool(_of_all(parts, of)) for of in _POOLED}
     kind, samples, quantiles = _quantiles(parts)
-    jobs = list({part.job.index: part for part in parts}.values())
-    members = sum(part.members for part in jobs)
-    total = max(ios, size, samples or 0, members, *(_switches(jobs)))
+    members = sum(part.members for part in parts)
+    short = sum(part.stats.short_ios for part in parts)
+    switches = [part.job.context_switches for part in parts]
+    total = max(ios, size, samples or 0, members, short, sum(n or 0 for n in switches))
     if total > COUNTER:
         raise FioOutputUnreadable(
             f"step {step.name!r}: its jobs together count {total:,}, more than {COUNTER:,}",
@@ -140,45 +130,31 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
         job_index=first.job.index if scope_is_job else -1,
         jobs=members,
         direction=first.direction,
-        rw=_common(rw_of(part.options) for part in parts),
+        rw=_common(declared.rw_of(part.options) for part in parts),
         block_bytes=_common(_block(part) for part in parts),
-        iodepth=_common(iodepth(part.options) for part in parts),
+        iodepth=_common(declared.iodepth(part.options) for part in parts),
         ios=ios if all(part.stats.counted for part in parts) else None,
         bytes=size,
         runtime_ns=runtime_ns,
         iops=ios * NS_PER_S / runtime_ns if runtime_ns else 0.0,
         bytes_per_s=size * NS_PER_S / runtime_ns if runtime_ns else 0.0,
-        lat_mean_ns=lat.mean_ns if lat else None,
-        lat_min_ns=lat.min_ns if lat else None,
-        lat_max_ns=lat.max_ns if lat else None,
-        lat_stddev_ns=lat.stddev_ns if lat else None,
-        clat_mean_ns=clat.mean_ns if clat else None,
-        clat_min_ns=clat.min_ns if clat else None,
-        clat_max_ns=clat.max_ns if clat else None,
-        clat_stddev_ns=clat.stddev_ns if clat else None,
         clat_samples=samples,
         quantiles_of=kind,
-        slat_mean_ns=slat.mean_ns if slat else None,
-        slat_max_ns=slat.max_ns if slat else None,
+        **{
+            f"{of}_{figure}": getattr(pooled[of], figure, None)
+            for of, figures in _POOLED.items()
+            for figure in figures
+        },
         **quantiles,
-        cpu_user=_cores([(part.job, part.job.usr_cpu) for part in jobs], runtime_ns),
-        cpu_system=_cores([(part.job, part.job.sys_cpu) for part in jobs], runtime_ns),
-        context_switches=_total(part.job.context_switches for part in jobs),
-        short_ios=sum(part.stats.short_ios for part in parts),
-        error=next((part.job.error for part in jobs if part.job.error), 0),
+        cpu_user=_cores([(part.job, part.job.usr_cpu) for part in parts], runtime_ns),
+        cpu_system=_cores([(part.job, part.job.sys_cpu) for part in parts], runtime_ns),
+        context_switches=None if None in switches else sum(n or 0 for n in switches),
+        short_ios=short,
+        error=next((part.job.error for part in parts if part.job.error), 0),
     )
 
 
-def _switches(parts: Iterable[_Part]) -> tuple[int, int]:
-    """The counts of processes that are summed or shown, at their largest."""
-    parts = list(parts)
-    return (
-        sum(part.job.context_switches or 0 for part in parts),
-        sum(part.stats.short_ios for part in parts),
-    )
-
-
-def _of_all(parts: Sequence[_Part], kind: Literal["lat", "clat", "slat"]) -> list[ReportedLatency]:
+def _of_all(parts: Sequence[_Part], kind: str) -> list[ReportedLatency]:
     """The latencies of one kind; none where they leave out more than a few of the row's I/Os.
 
     Jobs that time nothing may be the slow ones: a figure of the others would pass for one of all.
@@ -216,7 +192,7 @@ def _pool(latencies: Sequence[ReportedLatency]) -> ReportedLatency | None:
 def beyond_histogram(output: FioOutput, step: Step) -> Mapping[Direction, tuple[str, ...]]:
     """The quantiles of a step in the last bucket of fio's histogram, by direction. All that
     is known of them is that they are no shorter than where it begins (`longest_ns`)."""
-    parts = _parts(output, declared(step.job))
+    parts = _parts(output, declared.declared(step.job))
     beyond: dict[Direction, tuple[str, ...]] = {}
     for direction in _ORDER:
         same = [part for part in parts if part.direction == direction]
@@ -227,9 +203,7 @@ def beyond_histogram(output: FioOutput, step: Step) -> Mapping[Direction, tuple[
     return beyond
 
 
-def _quantiles(
-    parts: Sequence[_Part],
-) -> tuple[_Kind | None, int, dict[str, float | None]]:
+def _quantiles(parts: Sequence[_Part]) -> tuple[_Kind | None, int, dict[str, float | None]]:
     """The kind of latency, the number of I/Os that were timed, and the quantiles. One in the last
     bucket of the histogram is none: that holds all longer latencies."""
     kind, timed, quantiles = _all_quantiles(parts)
@@ -237,9 +211,7 @@ def _quantiles(
     return kind, timed, {n: ns if ns and ns < longest else None for n, ns in quantiles.items()}
 
 
-def _all_quantiles(
-    parts: Sequence[_Part],
-) -> tuple[_Kind | None, int, dict[str, float | None]]:
+def _all_quantiles(parts: Sequence[_Part]) -> tuple[_Kind | None, int, dict[str, float | None]]:
     for kind in _KINDS:
         timed = _of_all(parts, kind)
         # Where a job has no histogram the merged one would lack its I/Os, so none is used.
@@ -285,12 +257,12 @@ def _cores(jobs: Sequence[tuple[FioJob, float | None]], wall_ns: int) -> float |
 
 
 def _block(part: _Part) -> int | None:
-    stated = block_bytes(part.options, part.direction)
+    stated = declared.block_bytes(part.options, part.direction)
     if stated is not None or part.direction == "sync" or not part.stats.ios:
         return stated
     if part.options.get("rw"):
         return None
-    return whole_block(part.stats, may_be_mean=is_set(part.options, "group_reporting"))
+    return whole_block(part.stats, may_be_mean=declared.is_set(part.options, "group_reporting"))
 
 
 def whole_block(stats: DirectionStats, *, may_be_mean: bool = False) -> int | None:
@@ -317,8 +289,3 @@ def _common(values: Iterable[_T]) -> _T | None:
     """The value that all have in common; None where they differ."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
-
-
-def _total(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    return None if any(value is None for value in known) else sum(value or 0 for value in known)

@@ -30,13 +30,14 @@ _DISK_FIELDS = 14
 _DIGITS = 20
 _LATEST_S = 1e12
 """Later times are invalid: this one is 30,000 years from now."""
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
+_Cpus = dict[str, list[int]]
 
 
 @dataclass
 class _Sample:
     at_s: float
-    cpus: dict[str, list[int]] = field(default_factory=dict)
+    cpus: _Cpus = field(default_factory=dict)
     switches: int | None = None
     disks: dict[str, list[int]] = field(default_factory=dict)
     disk: list[int] | None = None
@@ -86,17 +87,9 @@ def disk_course(data: bytes) -> list[tuple[float, tuple[int, int, int, int]]]:
     """The disks' counters in each sample: Unix time (s), then read I/Os, bytes read, write I/Os and
     bytes written since the machine started. Empty where the disk was not sampled."""
     return [
-        (
-            sample.at_s,
-            (
-                sample.disk[0],
-                sample.disk[2] * _SECTOR_BYTES,
-                sample.disk[4],
-                sample.disk[6] * _SECTOR_BYTES,
-            ),
-        )
+        (sample.at_s, (disk[0], disk[2] * _SECTOR_BYTES, disk[4], disk[6] * _SECTOR_BYTES))
         for sample in _samples(data.decode(errors="replace"))
-        if sample.disk is not None
+        if (disk := sample.disk) is not None
     ]
 
 
@@ -108,7 +101,8 @@ def _samples(text: str) -> list[_Sample]:
             continue
         try:
             if words[0] == "@":
-                samples_read.append(_Sample(at_s=_finite(words[1])))
+                if abs(at_s := float(words[1])) < _LATEST_S:
+                    samples_read.append(_Sample(at_s))
             elif samples_read:
                 _read(words, samples_read[-1])
         except (ValueError, IndexError):
@@ -118,13 +112,6 @@ def _samples(text: str) -> list[_Sample]:
         if sample.disks and len(sample.disks) == every:  # the last one may be cut short
             sample.disk = [sum(counts) for counts in zip(*sample.disks.values(), strict=True)]
     return samples_read
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not abs(value) < _LATEST_S:
-        raise ValueError(text)
-    return value
 
 
 def _count(text: str) -> int:
@@ -146,17 +133,13 @@ def _read(words: Sequence[str], sample: _Sample) -> None:
         sample.disks[f"{words[0]}:{words[1]}"] = [_count(word) for word in words[3:_DISK_FIELDS]]
 
 
-def _ends(
-    samples: Sequence[_Sample], of: Callable[[_Sample], _Found | None]
-) -> tuple[_Found, _Found] | None:
+def _ends(samples: Sequence[_Sample], of: Callable[[_Sample], _T | None]) -> tuple[_T, _T] | None:
     """The first and last value of those that samples have; None with fewer than two."""
     values = [value for sample in samples if (value := of(sample)) is not None]
     return (values[0], values[-1]) if len(values) > 1 else None
 
 
-def _cpu_delta(
-    cores: tuple[dict[str, list[int]], dict[str, list[int]]] | None, name: str
-) -> list[int] | None:
+def _cpu_delta(cores: tuple[_Cpus, _Cpus] | None, name: str) -> list[int] | None:
     if cores is None or name not in cores[0] or name not in cores[1]:
         return None
     delta = [b - a for a, b in zip(cores[0][name], cores[1][name], strict=True)]
@@ -195,6 +178,11 @@ class LiveTotals:
     write: Totals = Totals()
     trim: Totals = Totals()
 
+    @property
+    def ways(self) -> tuple[Totals, Totals, Totals]:
+        """The totals of each direction."""
+        return self.read, self.write, self.trim
+
 
 def parse_live(line: bytes) -> LiveTotals | None:
     """A line of live.tsv; None for a sign of life (`#`), a torn line, or anything else."""
@@ -207,13 +195,8 @@ def parse_live(line: bytes) -> LiveTotals | None:
         return None
     if not all(0 <= n <= _LARGEST for n in numbers):
         return None
-    return LiveTotals(
-        numbers[0],
-        numbers[1],
-        Totals(*numbers[2:6]),
-        Totals(*numbers[6:10]),
-        Totals(*numbers[10:14]),
-    )
+    ways = (Totals(*numbers[at : at + 4]) for at in (2, 6, 10))
+    return LiveTotals(numbers[0], numbers[1], *ways)
 
 
 def tick(before: LiveTotals | None, now: LiveTotals) -> Tick | None:
@@ -224,7 +207,10 @@ def tick(before: LiveTotals | None, now: LiveTotals) -> Tick | None:
     fio starts its counts again when a ramp time ends; then `now` is taken from zero.
     """
     is_first = before is None
-    if before is None or _starts_again(before, now):
+    falls = before is not None and any(
+        new.ios < old.ios for old, new in zip(before.ways, now.ways, strict=True)
+    )
+    if before is None or falls or now.runtime_s < before.runtime_s:
         before = LiveTotals(now.unix_s - now.runtime_s, 0.0)
     # fio's own time only goes forward; the host's clock may be moved meanwhile.
     seconds = now.runtime_s - before.runtime_s or now.unix_s - before.unix_s
@@ -232,30 +218,13 @@ def tick(before: LiveTotals | None, now: LiveTotals) -> Tick | None:
         return Tick(elapsed_s=now.runtime_s) if is_first else None
     if seconds < _WHOLE_S and not is_first:
         return None
-    n = _latencies(now) - _latencies(before)
-    sum_ns = _latency_sum(now) - _latency_sum(before)
+    n, n_before = (sum(way.latencies for way in at.ways) for at in (now, before))
+    sum_ns, sum_before = (sum(way.latency_sum_ns for way in at.ways) for at in (now, before))
     return Tick(
         elapsed_s=now.runtime_s,
         read_iops=max(0.0, now.read.ios - before.read.ios) / seconds,
         write_iops=max(0.0, now.write.ios - before.write.ios) / seconds,
         read_bytes_per_s=max(0.0, now.read.bytes - before.read.bytes) / seconds,
         write_bytes_per_s=max(0.0, now.write.bytes - before.write.bytes) / seconds,
-        latency_ns=max(0.0, sum_ns) / n if n >= 1 else None,
+        latency_ns=max(0.0, sum_ns - sum_before) / (n - n_before) if n - n_before >= 1 else None,
     )
-
-
-def _starts_again(before: LiveTotals, now: LiveTotals) -> bool:
-    return now.runtime_s < before.runtime_s or any(
-        new.ios < old.ios
-        for old, new in (
-            (before.read, now.read), (before.write, now.write), (before.trim, now.trim),
-        )
-    )  # fmt: skip
-
-
-def _latencies(totals: LiveTotals) -> float:
-    return totals.read.latencies + totals.write.latencies + totals.trim.latencies
-
-
-def _latency_sum(totals: LiveTotals) -> float:
-    return totals.read.latency_sum_ns + totals.write.latency_sum_ns + totals.trim.latency_sum_ns

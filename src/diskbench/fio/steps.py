@@ -12,21 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from diskbench.errors import ProfileError
+from diskbench.fio import jobfile
 from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
 from diskbench.fio.guard import check, problems
-from diskbench.fio.jobfile import (
-    Job,
-    JobGroup,
-    JobOption,
-    Section,
-    Sections,
-    edited,
-    groups,
-    jobs,
-    parse,
-    read,
-    write,
-)
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile
@@ -34,18 +22,13 @@ from diskbench.fio.retarget import JobChange, retarget, with_sizes
 from diskbench.fio.target import FioTarget, disk_of_name, escape, without_devices
 from diskbench.fio.template import RenderContext, Rendered, render
 from diskbench.limits import FIO_FILES, FIO_JOBS
-from diskbench.model.spec import Loop, Role, Search, Step
+from diskbench.model.spec import Loop, Search, Step
 from diskbench.model.threshold import Threshold
 from diskbench.units import format_bytes
 
 __all__ = ["BuiltSteps", "FioTarget", "build_steps", "space_bytes"]
 
-DEFAULTS: Final = {
-    "ioengine": "libaio",
-    "direct": "1",
-    "randrepeat": "0",
-    "refill_buffers": "1",
-}
+DEFAULTS: Final = {"ioengine": "libaio", "direct": "1", "randrepeat": "0", "refill_buffers": "1"}
 """Options that a template may replace: direct I/O, and new offsets and data on each pass."""
 
 SET: Final = {
@@ -73,7 +56,7 @@ class BuiltSteps:
     """The job file on our target with what was changed in it, the steps of a run, and their loop
     where the profile has one."""
 
-    file: Sections
+    file: jobfile.Sections
     steps: tuple[Step, ...]
     loop: Loop | None
     search: Search | None
@@ -88,11 +71,11 @@ def build_steps(
     Raises ProfileError where the job file does not parse, could read or write anything but the
     target, needs a newer fio, or uses more space than the user allows.
     """
-    file, changes = retarget(parse(rendered.text), target, rendered.options)
+    file, changes = retarget(jobfile.parse(rendered.text), target, rendered.options)
     check(file, target)
     file, sized = with_sizes(file, target)
     check_version(file, fio_version, where=f"profile {profile.name!r}")
-    job_groups = groups(file)
+    job_groups = jobfile.groups(file)
     names = _names(job_groups)
     steps: list[Step] = []
     for index, (group, name) in enumerate(zip(job_groups, names, strict=True)):
@@ -103,9 +86,14 @@ def build_steps(
             Step(
                 index=index,
                 name=name,
-                role=_role(profile, group),
-                job=_heading(profile, name) + write(sections),
-                expected_s=max(0.1, round(expected_s(jobs(sections), target.capacity_bytes), 1)),
+                role="offered"
+                if references(group.sections)
+                else profile.roles.get(group.jobs[0].name, "measure"),
+                job=f"; diskbench profile {profile.name}, step {name}; the first [global] is "
+                f"diskbench's\n{jobfile.write(sections)}",
+                expected_s=max(
+                    0.1, round(expected_s(jobfile.jobs(sections), target.capacity_bytes), 1)
+                ),
                 page_cache=profile.page_cache,
                 drop_caches_every_s=profile.drop_caches_every_s,
             )
@@ -128,17 +116,13 @@ def largest_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> d
     """Bytes that the steps use of each file, or of each device by its path, as `space_bytes`."""
     largest: dict[str, int] = {}
     for step in steps:
-        for job in jobs(parse(step.job)):
+        for job in jobfile.jobs(jobfile.parse(step.job)):
             for name, size in file_bytes(job, capacity_bytes).items():
                 largest[name] = max(largest.get(name, 0), size)
     return largest
 
 
-def _heading(profile: Profile, step: str) -> str:
-    return f"; diskbench profile {profile.name}, step {step}; the first [global] is diskbench's\n"
-
-
-def _names(job_groups: Sequence[JobGroup]) -> list[str]:
+def _names(job_groups: Sequence[jobfile.JobGroup]) -> list[str]:
     """Step names: those of the groups, with a number where two are equal."""
     names: list[str] = []
     for group in job_groups:
@@ -150,13 +134,7 @@ def _names(job_groups: Sequence[JobGroup]) -> list[str]:
     return names
 
 
-def _role(profile: Profile, group: JobGroup) -> Role:
-    if references(group.sections):
-        return "offered"
-    return profile.roles.get(group.jobs[0].name, "measure")
-
-
-def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> Section:
+def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> jobfile.Section:
     """diskbench's own [global], which comes first, so that the profile may replace its defaults."""
     # A plain job file keeps fio's own defaults: it must run as its author expects.
     options = dict(DEFAULTS) if profile.is_template else {}
@@ -169,17 +147,17 @@ def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> Sec
     options |= SET
     if fio_version is None or parse_version(fio_version) >= BOTH_PERCENTILES:
         options |= {"lat_percentiles": "1", "slat_percentiles": "1"}
-    return Section(
-        name="global", options=tuple(JobOption(key=k, value=v) for k, v in options.items())
+    return jobfile.Section(
+        name="global", options=tuple(jobfile.JobOption(key=k, value=v) for k, v in options.items())
     )
 
 
-def _placed(group: JobGroup, target: FioTarget) -> Sections:
+def _placed(group: jobfile.JobGroup, target: FioTarget) -> jobfile.Sections:
     """The group's sections; for one device without file names, because fio adds up file names."""
     if target.kind == "directory":
         return group.sections
     dropped = {"allow_file_create"} if target.others else {"filename", "allow_file_create"}
-    return edited(group.sections, lambda _, o: None if o.name in dropped else o)
+    return jobfile.edited(group.sections, lambda _, o: None if o.name in dropped else o)
 
 
 def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
@@ -224,20 +202,18 @@ def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Sear
     )
 
 
-def _check_counts(jobs_of_step: Sequence[Job], step: str) -> None:
+def _check_counts(jobs_of_step: Sequence[jobfile.Job], step: str) -> None:
     """Refuse a step whose processes or files no machine could hold."""
     started = sum(count(job, "numjobs") for job in jobs_of_step)
-    if started > FIO_JOBS:
-        raise ProfileError(
-            f"step {step!r} starts {started:,} jobs (numjobs)",
-            advice=f"at most {FIO_JOBS:,} are started",
-        )
     made = sum(count(job, "numjobs") * count(job, "nrfiles") for job in jobs_of_step)
-    if made > FIO_FILES:
-        raise ProfileError(
-            f"step {step!r} makes {made:,} files (nrfiles times numjobs)",
-            advice=f"at most {FIO_FILES:,} are made",
-        )
+    for number, most, does, things, done in (
+        (started, FIO_JOBS, "starts", "jobs (numjobs)", "started"),
+        (made, FIO_FILES, "makes", "files (nrfiles times numjobs)", "made"),
+    ):
+        if number > most:
+            raise ProfileError(
+                f"step {step!r} {does} {number:,} {things}", advice=f"at most {most:,} are {done}"
+            )
 
 
 def _check_size(profile: Profile, steps: Sequence[Step], target: FioTarget) -> None:
@@ -259,21 +235,15 @@ _ANY = "1"
 
 def mistakes(
     profile: Profile, overrides: Mapping[str, str], context: RenderContext, target: FioTarget
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     """Every mistake in a plain job file, in the order in which a run would meet them. Raises
     UnknownName and InvalidValue for overrides."""
-    return tuple(_mistakes(profile, overrides, context, target))
-
-
-def _mistakes(
-    profile: Profile, overrides: Mapping[str, str], context: RenderContext, target: FioTarget
-) -> Iterator[str]:
     missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
     if missing:
         options = " ".join(f"--set {name}=VALUE" for name in missing)
         yield f"no value for {', '.join(missing)}: give {options}"
     rendered = render(profile, {**overrides, **dict.fromkeys(missing, _ANY)}, context)
-    file, unreadable = read(rendered.text)
+    file, unreadable = jobfile.read(rendered.text)
     yield from (error.message for error in unreadable)
     if all(section.is_global for section in file):
         return
@@ -285,7 +255,7 @@ def _mistakes(
     yield from problems(file, target)
     if not unreadable:  # a size may be in a line that was not read
         yield from _of(lambda: with_sizes(file, target))
-    yield from _of(lambda: groups(file))
+    yield from _of(lambda: jobfile.groups(file))
     where = f"profile {profile.name!r}"
     yield from _of(lambda: check_version(file, context.fio_version, where=where))
 

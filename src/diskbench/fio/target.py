@@ -7,19 +7,10 @@ several is measured on as many: its first device is the target's first disk, and
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
-from diskbench.fio.jobfile import (
-    JobOption,
-    Section,
-    Sections,
-    edited,
-    is_absolute,
-    jobs,
-    split_names,
-)
+from diskbench.fio import jobfile
 from diskbench.model.base import Frozen
 
 
@@ -66,36 +57,32 @@ def escape(path: str) -> str:
 _DEVICE: Final = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
 
 
-def device_names(file: Sections) -> dict[str, str]:
+def device_names(file: jobfile.Sections) -> dict[str, str]:
     """Each name in a `filename` that means a device, with the device, in the order of the file.
 
     The two differ where fio joins the name to `directory=/dev` (axboe/fio, filesetup.c). Raises
     ProfileError for a name that means two devices, by two directories.
     """
     below = _below_dev(file)
-    devices: dict[str, str] = {}
-    for section in file:
-        for option in section.options:
-            for name in split_names(option.value or "") if option.name == "filename" else ():
-                if _DEVICE.fullmatch(name):
-                    devices[name] = name
-                elif name in below:
-                    devices[name] = below[name]
-    return devices
+    options = (option for section in file for option in section.options)
+    values = (option.value or "" for option in options if option.name == "filename")
+    names = (name for value in values for name in jobfile.split_names(value))
+    meant = {n: n if _DEVICE.fullmatch(n) else below.get(n, "") for n in names}
+    return {name: device for name, device in meant.items() if device}
 
 
-def without_devices(file: Sections) -> Sections:
+def without_devices(file: jobfile.Sections) -> jobfile.Sections:
     """The file without the options that name devices."""
     known = device_names(file)
 
-    def stays(_: Section, option: JobOption) -> JobOption | None:
-        named = split_names(option.value or "") if option.name == "filename" else ()
+    def stays(_: jobfile.Section, option: jobfile.JobOption) -> jobfile.JobOption | None:
+        named = jobfile.split_names(option.value or "") if option.name == "filename" else ()
         return None if known.keys() & named else option
 
-    return edited(file, stays)
+    return jobfile.edited(file, stays)
 
 
-def disk_of_name(file: Sections, target: FioTarget) -> Mapping[str, str]:
+def disk_of_name(file: jobfile.Sections, target: FioTarget) -> dict[str, str]:
     """The target's disk for each name of a device, in order; empty for a target of one disk, whose
     every name is that disk.
 
@@ -106,14 +93,15 @@ def disk_of_name(file: Sections, target: FioTarget) -> Mapping[str, str]:
     if len(devices) > 1 and disks == 1:
         raise ProfileError(
             f"the job file names {len(devices)} devices, {', '.join(devices)}; the target is one",
-            advice=_advice(len(devices)),
+            advice=f"give the target {len(devices)} disks, which are taken in order: rent them "
+            f"with --count {len(devices)}, or name your own with --device and --destroy-data for "
+            "each. With --stripe too, rented disks are one device: name that one in the file",
         )
     if disks == 1:
         return {}
     if len(devices) != disks:
-        listed = f"{len(devices)} devices, {', '.join(devices)}" if devices else "no device"
-        if len(devices) == 1:
-            listed = f"one device, {devices[0]}"
+        number = {0: "no device", 1: "one device, "}.get(len(devices), f"{len(devices)} devices, ")
+        listed = f"{number}{', '.join(devices)}"
         raise ProfileError(
             f"the job file names {listed}; the target has {disks} disks",
             advice="measure as many disks as the file names devices (filename=); or rent the disks "
@@ -124,14 +112,14 @@ def disk_of_name(file: Sections, target: FioTarget) -> Mapping[str, str]:
     return {name: place[device] for name, device in names.items()}
 
 
-def _below_dev(file: Sections) -> dict[str, str]:
+def _below_dev(file: jobfile.Sections) -> dict[str, str]:
     """The relative names that fio joins to a directory below /dev, with the device."""
     devices: dict[str, str] = {}
-    for job in jobs(file):
+    for job in jobfile.jobs(file):
         directory = (job.get("directory") or "").rstrip("/")
         for name in job.files:
             device = f"{directory}/{name}"
-            if not name or is_absolute(name) or not _DEVICE.fullmatch(device):
+            if not name or jobfile.is_absolute(name) or not _DEVICE.fullmatch(device):
                 continue
             if devices.setdefault(name, device) != device:
                 raise ProfileError(
@@ -139,11 +127,3 @@ def _below_dev(file: Sections) -> dict[str, str]:
                     advice="write the whole path of each in filename=, without directory=",
                 )
     return devices
-
-
-def _advice(count: int) -> str:
-    return (
-        f"give the target {count} disks, which are taken in order: rent them with --count {count}, "
-        "or name your own with --device and --destroy-data for each. With --stripe too, rented "
-        "disks are one device: name that one in the file"
-    )

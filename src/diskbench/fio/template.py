@@ -15,31 +15,15 @@ from functools import lru_cache
 from typing import Any, Final
 
 from diskbench.errors import InvalidValue, ProfileError
-from diskbench.fio import template_room
+from diskbench.fio import profiles, template_room
 from diskbench.fio.jobfile import expand_variables, keywords
 from diskbench.fio.options import parse_version
-from diskbench.fio.profiles import (
-    Parameter,
-    Profile,
-    Value,
-    check_override,
-    read_value,
-    shipped_digests,
-)
 from diskbench.fio.template_room import expand
-from diskbench.limits import (
-    TEMPLATE_MEMORY_BYTES,
-    TEMPLATE_S,
-    TEMPLATE_WALL_S,
-    TEXT_BYTES,
-)
+from diskbench.limits import TEMPLATE_MEMORY_BYTES, TEMPLATE_S, TEMPLATE_WALL_S, TEXT_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.spec import TargetKind
 from diskbench.plugins import network_nvme_models
-from diskbench.units import (
-    MIB,
-    format_bytes,
-)
+from diskbench.units import MIB, format_bytes
 
 ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
 """Engines for a queue deeper than one, best first. The last is always available and has depth 1."""
@@ -48,7 +32,6 @@ OFFLOAD_WORKS: Final = (3, 42)
 """First fio whose io_submit_mode=offload does not hang as it starts (axboe/fio PR 2053, merged
 2026-02-05: start_worker() overwrote a flag of the new thread)."""
 
-_FIRST = {"message": "", "line": 1}
 _MARKS = ("{{", "{%", "{#")
 """What Jinja acts on. A text without any of them is only copied."""
 _KEPT = 32
@@ -91,22 +74,30 @@ class Rendered(Frozen):
     """
 
     text: str
-    parameters: dict[str, Value]
+    parameters: dict[str, profiles.Value]
     options: tuple[tuple[str, str], ...] = ()
 
 
-def render(profile: Profile, overrides: Mapping[str, str], context: RenderContext) -> Rendered:
+def render(
+    profile: profiles.Profile, overrides: Mapping[str, str], context: RenderContext
+) -> Rendered:
     """The job file of `profile` on this machine.
 
     Raises UnknownName for an override that is no parameter, InvalidValue for one that is missing or
     out of its kind or range, ProfileError for a template that is wrong, naming variable and line.
     """
     for key, text in overrides.items():
-        check_override(profile, key, text)
-    _check_given(profile, overrides)
+        profiles.check_override(profile, key, text)
+    missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
+    if missing:
+        raise InvalidValue(
+            f"profile {profile.name!r} needs a value for {', '.join(missing)}",
+            advice="give " + " ".join(f"--set {name}=VALUE" for name in missing),
+            field=f"parameters.{missing[0]}",
+        )
     names = _names(context)
     values = {
-        p.name: read_value(p, overrides[p.name])
+        p.name: profiles.read_value(p, overrides[p.name])
         if p.name in overrides
         else _default(profile, p, names)
         for p in profile.parameters
@@ -124,37 +115,29 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
     return Rendered(text=text, parameters=values)
 
 
-def _check_given(profile: Profile, overrides: Mapping[str, str]) -> None:
-    """Raise InvalidValue naming every parameter that has neither a value nor a default."""
-    missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
-    if missing:
-        raise InvalidValue(
-            f"profile {profile.name!r} needs a value for {', '.join(missing)}",
-            advice="give " + " ".join(f"--set {name}=VALUE" for name in missing),
-            field=f"parameters.{missing[0]}",
-        )
-
-
-def _default(profile: Profile, parameter: Parameter, names: dict[str, Any]) -> Value:
+def _default(
+    profile: profiles.Profile, parameter: profiles.Parameter, names: dict[str, Any]
+) -> profiles.Value:
     default = parameter.default
-    assert default is not None  # _check_given
+    assert default is not None  # render
     if profile.is_template and isinstance(default, str) and "{{" in default:
         default = _expand(profile, default, names, 1).strip()
     if isinstance(default, bool):
         return default
-    return read_value(parameter, str(default))
+    return profiles.read_value(parameter, str(default))
 
 
 def _names(context: RenderContext) -> dict[str, Any]:
     """The names `host`, `target` and `engine` of a template."""
-    size = context.size_bytes
+    size, version = context.size_bytes, context.fio_version
     return {
         "host": {
             "cores": context.cores,
             "memory_bytes": context.memory_bytes,
             "memory_mib": context.memory_bytes // MIB,
-            "fio_version": context.fio_version,
-            "fio_offloads": _offloads(context.fio_version),
+            "fio_version": version,
+            # False where the version is not known
+            "fio_offloads": bool(version) and parse_version(version or "") >= OFFLOAD_WORKS,
         },
         "target": {
             "kind": context.target_kind,
@@ -169,11 +152,6 @@ def _names(context: RenderContext) -> dict[str, Any]:
     }
 
 
-def _offloads(fio_version: str | None) -> bool:
-    """Whether io_submit_mode=offload can be used; False where the version is not known."""
-    return fio_version is not None and parse_version(fio_version) >= OFFLOAD_WORKS
-
-
 def _engine(available: tuple[str, ...]) -> str:
     """The best asynchronous engine of the target's fio; libaio where its engines are unknown."""
     if not available:
@@ -181,8 +159,8 @@ def _engine(available: tuple[str, ...]) -> str:
     return next((engine for engine in ASYNC_ENGINES if engine in available), ASYNC_ENGINES[-1])
 
 
-def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int) -> str:
-    trusted = profile.digest in shipped_digests()
+def _expand(profile: profiles.Profile, text: str, values: dict[str, Any], first_line: int) -> str:
+    trusted = profile.digest in profiles.shipped_digests()
     runs_nothing = not any(mark in text for mark in _MARKS)
     expanded = expand(text, values) if trusted or runs_nothing else _expand_apart(text, values)
     if "text" in expanded:
@@ -219,17 +197,11 @@ _LIMITS: Final = {
 def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
     """`expand` in a process of its own, which the kernel ends if the template does not. Signals and
     timers of this process would not reach a worker's threads."""
-    asked = {
-        "text": text,
-        "values": values,
-        "seconds": TEMPLATE_S,
-        "bytes": TEMPLATE_MEMORY_BYTES,
-        "longest": TEXT_BYTES,
-    }
+    limits = {"seconds": TEMPLATE_S, "bytes": TEMPLATE_MEMORY_BYTES, "longest": TEXT_BYTES}
     try:
-        return dict(_found_apart(json.dumps(asked)))
+        return dict(_found_apart(json.dumps({"text": text, "values": values, **limits})))
     except _StoppedError as stopped:
-        return {"kind": stopped.kind} | _FIRST
+        return {"kind": stopped.kind, "message": "", "line": 1}
 
 
 class _StoppedError(Exception):
@@ -247,11 +219,7 @@ def _found_apart(asked: str) -> Mapping[str, Any]:
     program = [sys.executable, "-P", template_room.__file__]
     try:
         done = subprocess.run(
-            program,
-            input=asked.encode(),
-            capture_output=True,
-            timeout=TEMPLATE_WALL_S,
-            check=False,
+            program, input=asked.encode(), capture_output=True, timeout=TEMPLATE_WALL_S, check=False
         )
     except subprocess.TimeoutExpired:
         raise _StoppedError("time") from None

@@ -69,7 +69,7 @@ def parse_terse(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     for number, line in enumerate(text.replace("\n;", ";").splitlines(), 1):
         match = _LINE.match(line)
         if match is None:
-            apart = apart or (bool(line.strip()) and not with_text)
+            apart |= bool(line.strip()) and not with_text
             continue
         at = f"{where}: line {number}"
         if sum(len(report.jobs) for report in reports[-1:]) >= JOBS or len(reports) > _MOST_REPORTS:
@@ -110,12 +110,7 @@ class _Report:
 
 
 def _is_next(
-    before: _Report,
-    job: FioJob,
-    version: str,
-    disks: tuple[str, ...],
-    apart: bool,
-    summed: bool,
+    before: _Report, job: FioJob, version: str, disks: tuple[str, ...], apart: bool, summed: bool
 ) -> bool:
     """Whether a line begins another report. `apart`: other text stands before it. `summed`: the
     lines are of several servers, and each report ends with their sum."""
@@ -200,9 +195,7 @@ def _direction(fields: Sequence[str], where: str) -> DirectionStats:
             percentiles[_real(percent, where)] = _count(value, where) * 1000
     clat = _latency(fields[8:12], ios, where)
     if clat is not None and percentiles:
-        clat = ReportedLatency(
-            clat.samples, clat.min_ns, clat.max_ns, clat.mean_ns, clat.stddev_ns, percentiles
-        )
+        clat = replace(clat, percentiles=percentiles)
     return DirectionStats(
         ios=ios,
         bytes=size,

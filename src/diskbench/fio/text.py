@@ -145,8 +145,7 @@ def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
-    """What the process of these lines reports; the results of several where their heads were left
-    out."""
+    """What the process of these lines reports; several where their heads were left out."""
     head, reports = TextHead(), TextReports()
     local: dict[str, str] = {}
     for line in lines:
@@ -350,24 +349,17 @@ def _job(block: TextBlock) -> FioJob:
     """The job with the bytes that its I/Os make, where that is what is printed. Syncs that are not
     counted are taken to be as many as the writes, which weighs them and is not shown."""
     sizes = block.job.options.get("bs", "").split(",")
-    sync = block.stats.get("sync")
-    if sync is not None and sync.lat is None:
-        del block.stats["sync"]
-    elif sync is not None and sync.lat is not None:
+    sync = block.stats.pop("sync", None)
+    if sync is not None and sync.lat is not None:
         ios = sync.ios or max(sum(s.ios for s in block.stats.values()), 1)
         block.stats["sync"] = replace(sync, ios=ios, lat=replace(sync.lat, samples=ios))
     for place, direction in enumerate(_POSITIONS):
         stats = block.stats.get(direction)
         if stats is None:
             continue
-        latencies = {
-            kind: replace(latency, samples=stats.ios)
-            for kind in ("lat", "clat", "slat")
-            if (latency := getattr(stats, kind)) is not None
-        }
-        stats = replace(
-            stats, lat=latencies.get("lat"), clat=latencies.get("clat"), slat=latencies.get("slat")
-        )
+        for kind in ("lat", "clat", "slat"):
+            if (latency := getattr(stats, kind)) is not None:
+                stats = _with(stats, kind, replace(latency, samples=stats.ios))
         size = sizes[place] if place < len(sizes) else sizes[-1]
         exact = stats.ios * int(size) if size.isdigit() and stats.counted else None
         if exact and not stats.short_ios and abs(exact - stats.bytes) <= stats.rounding:

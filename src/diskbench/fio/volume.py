@@ -11,7 +11,6 @@ the time that fio took, a read of the page before and after it adds some millise
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
 from diskbench.model.expectation import LimitName
 from diskbench.model.metrics import Exceeded
@@ -31,7 +30,8 @@ def parse_exceeded(data: bytes) -> Exceeded | None:
     it the longest; None where any page is missing, damaged, or counts backwards. Never raises,
     whatever the host wrote there."""
     pages: dict[bytes, dict[bytes, tuple[int, ...]]] = {b"before": {}, b"after": {}}
-    for when, number, page in _lines(data):
+    for line in data.splitlines():
+        when, number, page = (*line.split(b" ", 2), b"", b"")[:3]
         times = _times(page)
         if when not in pages or times is None:
             return None
@@ -47,13 +47,6 @@ def parse_exceeded(data: bytes) -> Exceeded | None:
         return None
     longest = (max(values) / _US_PER_S for values in zip(*grown, strict=True))
     return Exceeded(dict(zip(_TIMES, longest, strict=True)))
-
-
-def _lines(data: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    for line in data.splitlines():
-        when, _, rest = line.partition(b" ")
-        number, _, page = rest.partition(b" ")
-        yield when, number, page
 
 
 def _times(page: bytes) -> tuple[int, ...] | None:

@@ -1,41 +1,8 @@
 """The checks of a step and its files: each raises a doubt (model/doubts.py) and states its figures.
-They stand in CHECKS.
-
-page-cache, unwritten and not-a-disk are in fio/disk_doubts.py.
+They stand in CHECKS; docs/METHOD.md, "Reasons to doubt", lists when each is raised.
 
 The thresholds are our choice unless a source is named. A warning never changes or drops a number.
-
-code                 when
-client-bound         one fio job used ≥ 90 % of a core by fio's own account, or fio filled a core
-machine-busy         another process did
-interrupts           interrupts did (irq and softirq)
-steal                the hypervisor did, or took ≥ 2 % of all processor time (model/processor.py)
-queue-not-filled     under half of the I/Os were issued at the depth asked for
-network-filesystem   the target lies on one
-too-short            a measured step ran < 2 s, or did < 100 I/Os
-unlike-times         some jobs or directions ended so early that the mean over the whole time is
-                     more than 5 % below the sum of their rates
-no-io                a job did no I/O at all
-fio-error            fio reported an error of a job
-short-ios            some I/Os moved fewer bytes than asked
-figures-disagree     figures of one step contradict each other (fio/audit.py)
-histogram-end        percentiles lie in the last bucket of fio's histogram: at least 17 s
-degraded-output      fio's output needed repair, or an earlier document of it
-saturated            an offered load was not served (MR-11; fio/offered.py)
-disk-shared          another measurement used the disk meanwhile (fio/company.py)
-other-io             the disk did more than fio may have caused, by > 10 % (fio/company.py)
-disk-unlocked        nothing, or too little, kept other runs from the disk (fio/company.py)
-cache-kept           the page cache was to be dropped and was still there (fio/recorded.py)
-clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/recorded.py)
-no-canary            a canary took too long and was ended (fio/recorded.py)
-left-out             files of the host were not kept (fio/recorded.py)
-filled-once          what was read had not been written as often as is due (fio/estimate.py)
-compressible         what was read holds data that a disk can shrink (fio/estimate.py)
-clock                host and controller disagree by ≥ 1 s
-
-How busy the processor was while a step ran (MR-12), from fio's own figures and the machine's.
-
-This file reads both; the rules that judge them are in model/processor.py.
+How busy the processor was while a step ran (MR-12) is read here; model/processor.py has the rules.
 """
 
 import os
@@ -49,12 +16,7 @@ from diskbench.fio.disk_doubts import cache_doubts, memory_doubts, too_fast_doub
 from diskbench.fio.estimate import fill_doubts
 from diskbench.fio.histogram import longest_ns
 from diskbench.fio.offered import saturation_doubts
-from diskbench.fio.recorded import (
-    canary_doubts,
-    clock_doubts,
-    kept_cache_doubts,
-    left_out_doubts,
-)
+from diskbench.fio.recorded import canary_doubts, clock_doubts, kept_cache_doubts, left_out_doubts
 from diskbench.fio.reported import FioJob, FioOutput, miscounts
 from diskbench.fio.rows import beyond_histogram
 from diskbench.model.doubts import (
@@ -111,28 +73,19 @@ def _errors(case: Case) -> Iterator[Warning]:
         if code:
             counted = f" ({job.total_errors:,} errors in all)" if job.total_errors else ""
             yield FIO_ERROR.warning(
-                f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}",
+                f"job {job.name} ended with error {code}: "
+                f"{os.strerror(code) if code < 4096 else 'not an error number of Linux'}{counted}"
             )
         # With unified_rw_reporting syncs that fio counted as short I/Os cannot be separated.
         unified = "mixed" in job.directions and miscounts(options)
         short = 0 if unified else sum(stats.short_ios for stats in job.directions.values())
         if short:
             yield SHORT_IOS.warning(
-                f"job {job.name}: {short:,} of {job.ios:,} I/Os moved fewer bytes than asked",
+                f"job {job.name}: {short:,} of {job.ios:,} I/Os moved fewer bytes than asked"
             )
-        if not code and job.ios == 0 and not _only_syncs(job):
-            yield NO_IO.warning(
-                f"job {job.name} did no I/O",
-            )
-
-
-def _errno_text(code: int) -> str:
-    return os.strerror(code) if code < 4096 else "not an error number of Linux"
-
-
-def _only_syncs(job: FioJob) -> bool:
-    sync = job.directions.get("sync")
-    return bool(sync and sync.ios)
+        sync = job.directions.get("sync")
+        if not code and job.ios == 0 and not (sync and sync.ios):
+            yield NO_IO.warning(f"job {job.name} did no I/O")
 
 
 def _notes(case: Case) -> Iterator[Warning]:
@@ -174,9 +127,7 @@ def _queue(case: Case) -> Iterator[Warning]:
 def _target(case: Case) -> Iterator[Warning]:
     if case.facts.network_filesystem:
         kind = case.facts.mount.fstype if case.facts.mount else "network"
-        yield NETWORK_FILESYSTEM.warning(
-            f"the target is on a network filesystem ({kind})",
-        )
+        yield NETWORK_FILESYSTEM.warning(f"the target is on a network filesystem ({kind})")
 
 
 def _short(case: Case) -> Iterator[Warning]:
@@ -240,7 +191,7 @@ def _clock(case: Case) -> Iterator[Warning]:
     if offset is not None and abs(offset) >= CLOCK_S:
         yield CLOCK.warning(
             f"the host's clock is {abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}"
-            " of this machine's",
+            " of this machine's"
         )
 
 
@@ -253,6 +204,7 @@ def processor_of(
     jobs = output.jobs if output is not None else ()
     busiest = max(jobs, key=lambda job: _share(job) or 0.0, default=None)
     user = busiest.usr_cpu if busiest is not None else None
+    shares = [(_share(job), members.get(job.index, 1)) for job in jobs]
     return Processor(
         busiest_core=samples.busiest_core if samples else None,
         core_steal=samples.busiest_core_steal if samples else None,
@@ -262,7 +214,10 @@ def processor_of(
         busiest_job=_share(busiest) if busiest is not None else None,
         job=busiest.name if busiest is not None else "",
         job_user=None if user is None else user / 100,
-        all_jobs=_all_jobs(jobs, members),
+        # None where fio lacks the figure of one of them
+        all_jobs=sum((share or 0.0) * count for share, count in shares)
+        if shares and all(share is not None for share, _ in shares)
+        else None,
     )
 
 
@@ -274,14 +229,6 @@ def _processor(case: Case) -> Iterator[Warning]:
         yield DOUBT_OF[busy.worker].warning("; ".join(busy.words))
 
 
-def _all_jobs(jobs: Sequence[FioJob], members: Mapping[int, int]) -> float | None:
-    """Processor time of all jobs, in cores; None where fio lacks the figure of one of them."""
-    shares = [(_share(job), members.get(job.index, 1)) for job in jobs]
-    if not shares or any(share is None for share, _ in shares):
-        return None
-    return sum((share or 0.0) * count for share, count in shares)
-
-
 def _share(job: FioJob) -> float | None:
     if job.usr_cpu is None or job.sys_cpu is None:
         return None
@@ -289,25 +236,8 @@ def _share(job: FioJob) -> float | None:
 
 
 CHECKS: Final[tuple[Callable[[Case], Iterable[Warning]], ...]] = (
-    _errors,
-    _notes,
-    _audit,
-    _processor,
-    cache_doubts,
-    memory_doubts,
-    too_fast_doubts,
-    _queue,
-    _target,
-    _short,
-    _unlike_times,
-    _beyond,
-    _clock,
-    saturation_doubts,
-    kept_cache_doubts,
-    fill_doubts,
-    clock_doubts,
-    canary_doubts,
-    left_out_doubts,
-    company_doubts,
-)
+    _errors, _notes, _audit, _processor, cache_doubts, memory_doubts, too_fast_doubts, _queue,
+    _target, _short, _unlike_times, _beyond, _clock, saturation_doubts, kept_cache_doubts,
+    fill_doubts, clock_doubts, canary_doubts, left_out_doubts, company_doubts,
+)  # fmt: skip
 """The checks in the order in which their doubts are listed."""

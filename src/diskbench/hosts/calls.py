@@ -1,15 +1,18 @@
-"""Requests to the program that works on a measured host (agent.py), which is sent with each.
+"""Requests to the program that works on a measured host (agent.py).
 
-The answer is lines of text; what may stand in them is not trusted. Where the request failed, the
-last one is `! WHY`.
+It is sent with a request, and kept in the trial's directory when the first step starts: from then
+on requests name it by its digest, and are repeated with it where it is gone. The answer is lines of
+text; what may stand in them is not trusted. Where the request failed, the last one is `! WHY`.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import shlex
 import zlib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
@@ -18,6 +21,8 @@ from diskbench.ports import Host
 
 NEEDED = "Python 3.6 or newer, which diskbench needs there"
 HOW = "install it there: apt-get install python3, or dnf install python3"
+GONE = "the program is not there any more"
+"""What a host says that has not kept it."""
 NO_PYTHON_EXIT = 96
 """Exit status without such a Python; no tool that diskbench calls uses it."""
 
@@ -31,9 +36,26 @@ if sys.version_info < (3, 6):
     if os.path.exists(other) and os.path.realpath(sys.executable) != os.path.realpath(other):
         os.execv(other, [other] + open("/proc/self/cmdline").read().split("\\0")[1:-1])
     print("! there is no {NEEDED}"); sys.exit(96)
-import base64, zlib
-text = zlib.decompress(base64.b64decode(sys.argv.pop(1))).decode()
-exec(compile(text, "agent.py", "exec"), {{"__name__": "__main__", "SOURCE": text}})
+import hashlib, marshal
+digest, _, kept = sys.argv.pop(1).partition(" ")
+text, code = "", b""
+if kept:
+    try:
+        name = "%s-%x" % (kept, sys.hexversion)
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        found = os.fstat(file)
+        if found.st_uid == os.geteuid() and not found.st_mode & 0o077:
+            with os.fdopen(file, "rb") as stream:
+                code = stream.read()
+    except OSError:
+        pass
+    if hashlib.sha256(code).hexdigest() != digest:
+        print("! {GONE}"); sys.exit(95)
+else:
+    import base64, zlib
+    text = zlib.decompress(base64.b64decode(digest)).decode()
+    code = marshal.dumps(compile(text, "agent.py", "exec"))
+exec(marshal.loads(code), {{"__name__": "__main__", "SOURCE": text, "CODE": code}})
 """
 _SCRIPT = """\
 for python in python3 /usr/libexec/platform-python; do
@@ -52,14 +74,33 @@ def _agent() -> str:
     return base64.b64encode(zlib.compress(text, 9)).decode()
 
 
-def request(do: str, **given: object) -> str:
-    """The script that has the host do something; agent.py says what each request is given."""
+_KEPT: dict[str, str] = {}
+"""The digest of the program that a host keeps compiled in a trial's directory, by that."""
+
+
+def is_kept(state_dir: str, digest: str) -> None:
+    """Let requests of the trial in `state_dir` name the program by its digest, which its host gave;
+    anything else: let them bring it again."""
+    _KEPT.pop(state_dir, None)
+    if re.fullmatch("[0-9a-f]{64}", digest):
+        _KEPT[state_dir] = digest
+
+
+def request(do: str, *, kept_in: str = "", **given: object) -> str:
+    """The script that has the host do something; agent.py says what each request is given.
+    `kept_in` is the directory of a trial whose host may have kept the program."""
+    digest = _KEPT.get(kept_in)
     return _SCRIPT.format(
         boot=shlex.quote(_BOOT),
-        agent=_agent(),
-        request=shlex.quote(json.dumps({"do": do, **given})),
+        agent=shlex.quote(f"{digest} {kept_in}/.agent") if digest else _agent(),
+        request=shlex.quote(json.dumps({"do": do, **given}, ensure_ascii=False)),
         missing=shlex.quote(f"! there is no {NEEDED}"),
     )
+
+
+def files(texts: Mapping[str, str]) -> bytes:
+    """Files by their names, as the standard input of a request; names of files may be any bytes."""
+    return json.dumps(texts, ensure_ascii=False).encode(errors="surrogateescape")
 
 
 def ask(
@@ -73,7 +114,7 @@ def ask(
 ) -> list[str]:
     """The lines of the host's answer. Raises AgentError with its reason where it failed, and
     HostUnavailable where there is no Python."""
-    done = host.run(request(do, **given), stdin=stdin, timeout_s=timeout_s, root=root)
+    done = host.run(request(do, kept_in="", **given), stdin=stdin, timeout_s=timeout_s, root=root)
     lines = done.text.removesuffix("\n").split("\n") if done.text else []
     if done.exit == 0:
         return lines

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
-from diskbench.hosts.calls import request
+from diskbench.hosts.calls import is_kept, request
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.parts import Parts, Unpacked
 from diskbench.hosts.shell import whole
@@ -69,17 +69,25 @@ def collect(
     import tenacity  # at use: commands that only look at hosts do without it
 
     directory.mkdir(parents=True, exist_ok=True)
-    parts = Parts(directory, STEP_BYTES)
+    parts = Parts(
+        directory,
+        STEP_BYTES,
+        f"what step {unit.name} left on {host.name}",
+        f"look at {unit.directory} there; where fio's logs are so large, use a shorter runtime, "
+        "fewer jobs or a larger log_avg_msec",
+    )
+
+    def pause(state: tenacity.RetryCallState) -> float:
+        return tenacity.wait_random(0, min(0.2 * 2**parts.fruitless, _LONGEST_WAIT_S))(state)
+
     attempts = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type((ConnectionLost, EvidenceDamaged)),
-        wait=lambda state: tenacity.wait_random(0, min(0.2 * 2**parts.fruitless, _LONGEST_WAIT_S))(
-            state
-        ),
+        wait=pause,
         stop=lambda _: parts.fruitless + parts.restarts >= ATTEMPTS,
         reraise=True,
     )
     try:
-        collected = attempts(_collect_once, host, unit, directory, parts)
+        collected = attempts(_collect_once, host, unit, parts)
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}:
             raise StoreUnavailable(
@@ -88,114 +96,147 @@ def collect(
                 "diskbench resume",
             ) from error
         raise
-    _note_skipped(directory, collected)
-    if collected.left_out:
-        (directory / LEFT_OUT).write_text(collected.text())
-        collected.kept.append(LEFT_OUT)
-        first = next(iter(collected.left_out.items()))
+    names, left_out = set(collected.digests), collected.left_out
+    if left_out:
+        lines = [f"{name}: {why}\n" for name, why in left_out.items()]
+        rest = [f"and {len(lines) - _MOST_NAMED} more\n"] if len(lines) > _MOST_NAMED else []
+        (directory / LEFT_OUT).write_text("".join(lines[:_MOST_NAMED] + rest))
+        names.add(LEFT_OUT)
+        name, why = next(iter(left_out.items()))
         on_note(
-            f"{len(collected.left_out)} files of step {unit.name} from {host.name} are left out: "
-            f"{first[0]} {first[1]}; all are in {LEFT_OUT} of its evidence"
+            f"{len(left_out)} files of step {unit.name} from {host.name} are left out: "
+            f"{name} {why}; all are in {LEFT_OUT} of its evidence"
         )
-    return tuple(sorted(directory / name for name in collected.kept))
+    return tuple(sorted(directory / name for name in names))
+
+
+def _collect_once(host: Host, unit: Unit, parts: Parts) -> _Collected:
+    collected = _Collected(host, unit, parts)
+    try:
+        collected.fetch()
+        collected.unpack()
+        collected.verify()
+    except (EvidenceDamaged, LimitExceeded):
+        parts.discard()
+        parts.restarts += 1
+        raise
+    parts.discard()
+    collected.note_skipped()
+    return collected
 
 
 @dataclass
 class _Collected:
-    """The names of the files that were unpacked, and why others were left out."""
+    """The files of a step from one archive: those that are kept with their SHA-256 as they arrived,
+    and why others were left out."""
 
-    kept: list[str] = field(default_factory=list)
+    host: Host
+    unit: Unit
+    parts: Parts
     digests: dict[str, str] = field(default_factory=dict)
-    """The SHA-256 of each file that is kept, as it arrived."""
     left_out: dict[str, str] = field(default_factory=dict)
-
-    def text(self) -> str:
-        """The text of LEFT_OUT."""
-        lines = [f"{name}: {why}\n" for name, why in self.left_out.items()]
-        rest = len(lines) - _MOST_NAMED
-        return "".join(lines[:_MOST_NAMED]) + (f"and {rest} more\n" if rest > 0 else "")
 
     def leave_out(self, name: str, why: str) -> None:
         """Record why the file `name` is not kept."""
         shown = repr(name)[1:-1]
         self.left_out[shown if len(shown) <= NAME_CHARS else f"{shown[:NAME_CHARS]}…"] = why
 
-
-def _collect_once(host: Host, unit: Unit, directory: Path, parts: Parts) -> _Collected:
-    try:
-        _fetch(host, unit, parts)
-        collected = _unpack(parts, directory, unit, host)
-        _verify(directory, collected, unit, host)
-    except (EvidenceDamaged, LimitExceeded):
-        parts.discard()
-        parts.restarts += 1
-        raise
-    parts.discard()
-    return collected
-
-
-def _fetch(host: Host, unit: Unit, parts: Parts) -> None:
-    """Let `parts` hold the whole archive. Raises EvidenceDamaged where it cannot be packed."""
-    text = request(
-        "pack",
-        dir=unit.directory,
-        skip=parts.arrived,
-        packed_by="cat" if isinstance(host, LocalHost) else parts.packed_by,
-    )
-    status = parts.fetch(
-        lambda sink: host.fetch(text, sink, timeout_s=SILENCE_S, root=unit.root),
-        _all_of(unit, host),
-        _too_much(unit),
-    )
-    if status:
-        raise EvidenceDamaged(
-            f"the files of step {unit.name} cannot be packed on {host.name} (exit {status})",
-            advice=f"look at {unit.directory} there",
+    def fetch(self) -> None:
+        """Let `parts` hold the whole archive. Raises EvidenceDamaged where it cannot be packed."""
+        unit, host, parts = self.unit, self.host, self.parts
+        packed_by = "cat" if isinstance(host, LocalHost) else parts.packed_by
+        given = {"dir": unit.directory, "skip": parts.arrived, "packed_by": packed_by}
+        text = request("pack", kept_in=unit.state_dir, **given)
+        status = parts.fetch(
+            lambda sink: host.fetch(text, sink, timeout_s=SILENCE_S, root=unit.root)
         )
+        if status:
+            is_kept(unit.state_dir, "")
+            raise EvidenceDamaged(
+                f"the files of step {unit.name} cannot be packed on {host.name} (exit {status})",
+                advice=f"look at {unit.directory} there",
+            )
 
+    def unpack(self) -> None:
+        """Write the plain files of the archive into the directory. Raises EvidenceDamaged where it
+        is not whole."""
+        unit, taken = self.unit, set[str]()
+        # Under tarfile, which would read as much as a header says.
+        stream = cast("IO[bytes]", Unpacked(self.parts))
+        try:
+            with tarfile.open(fileobj=stream, mode="r:") as tar:
+                for number, member in enumerate(tar):
+                    if number >= STEP_FILES:
+                        raise LimitExceeded(
+                            f"step {unit.name} left more than {STEP_FILES:,} files on "
+                            f"{self.host.name}",
+                            advice=self.parts.advice,
+                        )
+                    if why := _why_not(member, taken):
+                        self.leave_out(member.name, why)
+                    else:
+                        taken.add(member.name.casefold())
+                        self._write(tar, member)
+                        # tarfile would keep every header, and headers may be large.
+                        tar.members = []  # type: ignore[attr-defined]
+        except (tarfile.TarError, EOFError, ValueError, RecursionError) as error:
+            raise EvidenceDamaged(
+                f"the archive of step {unit.name} from {self.host.name} is damaged: {error}"
+            ) from error
 
-def _unpack(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Collected:
-    """Write the plain files of the archive into `directory`. Raises EvidenceDamaged where it is not
-    whole."""
-    try:
-        return _unpacked(parts, directory, unit, host)
-    except (tarfile.TarError, EOFError, ValueError, RecursionError) as error:
-        raise EvidenceDamaged(
-            f"the archive of step {unit.name} from {host.name} is damaged: {error}"
-        ) from error
+    def _write(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        source, digest, size = tar.extractfile(member), hashlib.sha256(), 0
+        assert source is not None
+        with (self.parts.directory / member.name).open("wb") as file:
+            while block := source.read(TAR_READ_BYTES):
+                digest.update(block)
+                file.write(block)
+                size += len(block)
+        if size != member.size:
+            raise EvidenceDamaged(f"{member.name} of step {self.unit.name} arrived incomplete")
+        self.digests[member.name] = digest.hexdigest()
 
-
-def _unpacked(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Collected:
-    collected, taken = _Collected(), set[str]()
-    # Under tarfile, which would read as much as a header says.
-    stream = cast("IO[bytes]", _Bounded(Unpacked(parts), unit, host))
-    with tarfile.open(fileobj=stream, mode="r:") as tar:
-        for number, member in enumerate(tar):
-            if number >= STEP_FILES:
-                raise LimitExceeded(
-                    f"step {unit.name} left more than {STEP_FILES:,} files on {host.name}",
-                    advice=_too_much(unit),
+    def verify(self) -> None:
+        """Raise EvidenceDamaged unless every file has the checksum taken on the host."""
+        sums, step = self.parts.directory / _SUMS, f"step {self.unit.name}"
+        if _SUMS not in self.digests:
+            raise EvidenceDamaged(f"{step} arrived from {self.host.name} without checksums")
+        if sums.stat().st_size > RECORD_BYTES:
+            raise LimitExceeded(
+                f"{_SUMS} of {step} from {self.host.name} takes more than "
+                f"{format_bytes(RECORD_BYTES)}",
+                advice=self.parts.advice,
+            )
+        pairs = (line.partition(" ") for line in sums.read_text(errors="replace").splitlines())
+        expected = {name.lstrip(" *"): digest for digest, _, name in pairs}
+        for name in expected.keys() - self.digests.keys() - self.left_out.keys():
+            if not _PLAIN.fullmatch(name):
+                self.leave_out(name, "is not a plain file name")
+        for name, digest in expected.items():
+            arrived = self.digests.get(name, digest if name in self.left_out else "")
+            if arrived != digest and name != _SUMS:
+                raise EvidenceDamaged(
+                    f"{name} of {step} does not match its checksum from {self.host.name}",
+                    advice=f"the original is {self.unit.directory}/{name} there",
                 )
-            why = _why_not(member, taken)
-            if why:
-                collected.leave_out(member.name, why)
-                continue
-            taken.add(member.name.casefold())
-            source = tar.extractfile(member)
-            assert source is not None
-            digest, size = hashlib.sha256(), 0
-            with (directory / member.name).open("wb") as file:
-                while block := source.read(TAR_READ_BYTES):
-                    digest.update(block)
-                    file.write(block)
-                    size += len(block)
-            if size != member.size:
-                raise EvidenceDamaged(f"{member.name} of step {unit.name} arrived incomplete")
-            collected.digests[member.name] = digest.hexdigest()
-            collected.kept.append(member.name)
-            # tarfile would keep every header, and headers may be large.
-            tar.members = []  # type: ignore[attr-defined]
-    return collected
+        for name in self.digests.keys() - expected.keys() - {_SUMS}:
+            self.leave_out(name, "has no checksum from the host")
+            del self.digests[name]
+            (self.parts.directory / name).unlink()
+
+    def note_skipped(self) -> None:
+        """List the files that the host left out, because they are nearly all holes."""
+        if _SKIPPED not in self.digests:
+            return
+        with (self.parts.directory / _SKIPPED).open(errors="replace") as file:
+            rows = [[*line.split(" ", 2), "", ""] for line in file.read(RECORD_BYTES).splitlines()]
+        for size, written, name, *_ in rows:
+            if (size_bytes := whole(size)) is not None and (kept := whole(written)) is not None:
+                self.leave_out(
+                    name,
+                    f"has {format_bytes(size_bytes)}, of which {format_bytes(kept)} were ever "
+                    "written: the rest are holes",
+                )
 
 
 def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
@@ -213,90 +254,3 @@ def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
     if member.size > FILE_BYTES:
         return f"has {format_bytes(member.size)}; at most {format_bytes(FILE_BYTES)} are kept"
     return ""
-
-
-class _Bounded:
-    """The unpacked archive for tarfile, which may read up to STEP_BYTES, and little at once."""
-
-    def __init__(self, stream: Unpacked, unit: Unit, host: Host) -> None:
-        self._stream, self._unit, self._host = stream, unit, host
-
-    def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= TAR_READ_BYTES:
-            raise ValueError(f"a header of {size:,} bytes")
-        self._check(self._stream.tell() + size)
-        return self._stream.read(size)
-
-    def seek(self, position: int) -> int:
-        self._check(position)
-        return self._stream.seek(position)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def _check(self, position: int) -> None:
-        if position > STEP_BYTES:
-            raise LimitExceeded(
-                f"{_all_of(self._unit, self._host)} takes more than {format_bytes(STEP_BYTES)}",
-                advice=_too_much(self._unit),
-            )
-
-
-def _note_skipped(directory: Path, collected: _Collected) -> None:
-    """List the files that the host left out, because they are nearly all holes."""
-    if _SKIPPED not in collected.kept:
-        return
-    with (directory / _SKIPPED).open(errors="replace") as file:
-        for line in file.read(RECORD_BYTES).splitlines():
-            size, written, name = [*line.split(" ", 2), "", "", ""][:3]
-            if (size_bytes := whole(size)) is not None and (kept := whole(written)) is not None:
-                collected.leave_out(
-                    name,
-                    f"has {format_bytes(size_bytes)}, of which {format_bytes(kept)} were ever "
-                    "written: the rest are holes",
-                )
-
-
-def _all_of(unit: Unit, host: Host) -> str:
-    return f"what step {unit.name} left on {host.name}"
-
-
-def _too_much(unit: Unit) -> str:
-    return (
-        f"look at {unit.directory} there; where fio's logs are so large, use a shorter runtime, "
-        "fewer jobs or a larger log_avg_msec"
-    )
-
-
-def _verify(directory: Path, collected: _Collected, unit: Unit, host: Host) -> None:
-    """Raise EvidenceDamaged unless every file has the checksum taken on the host."""
-    if _SUMS not in collected.kept:
-        raise EvidenceDamaged(f"step {unit.name} arrived from {host.name} without checksums")
-    if (directory / _SUMS).stat().st_size > RECORD_BYTES:
-        raise LimitExceeded(
-            f"{_SUMS} of step {unit.name} from {host.name} takes more than "
-            f"{format_bytes(RECORD_BYTES)}",
-            advice=_too_much(unit),
-        )
-    expected: dict[str, str] = {}
-    for line in (directory / _SUMS).read_text(errors="replace").splitlines():
-        digest, _, name = line.partition(" ")
-        expected[name.lstrip(" *")] = digest
-    for name in expected.keys() - set(collected.kept) - collected.left_out.keys():
-        if _PLAIN.fullmatch(name):
-            raise _mismatch(name, unit, host)
-        collected.leave_out(name, "is not a plain file name")
-    for name in [name for name in collected.kept if name != _SUMS]:
-        if name not in expected:
-            collected.leave_out(name, "has no checksum from the host")
-            collected.kept.remove(name)
-            (directory / name).unlink()
-        elif collected.digests[name] != expected[name]:
-            raise _mismatch(name, unit, host)
-
-
-def _mismatch(name: str, unit: Unit, host: Host) -> EvidenceDamaged:
-    return EvidenceDamaged(
-        f"{name} of step {unit.name} does not match its checksum from {host.name}",
-        advice=f"the original is {unit.directory}/{name} there",
-    )

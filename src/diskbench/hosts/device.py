@@ -50,6 +50,16 @@ class DeviceProof(Frozen):
     identity: str
     size_bytes: int
 
+    @property
+    def allowed(self) -> dict[str, object]:
+        """What the program on the host is told of a disk that may be written to."""
+        return {
+            "path": self.path,
+            "number": self.number,
+            "identity": self.identity,
+            "size": self.size_bytes,
+        }
+
 
 def refusals(
     state: DeviceState,
@@ -190,14 +200,9 @@ def inspect(host: Host, path: str | None) -> Inspection:
 
 
 def judge(
-    inspection: Inspection,
-    path: str,
-    typed: str,
-    size_bytes: int | None,
-    *,
-    host_name: str,
+    inspection: Inspection, path: str, typed: str, size_bytes: int | None, *, host_name: str,
     holds_data: bool = False,
-) -> DeviceProof:
+) -> DeviceProof:  # fmt: skip
     """The proof that `path` may be written to, or TargetRefused with every reason: pure."""
     where = f"{path} on {host_name}"
     if inspection.asked == "missing":
@@ -228,12 +233,7 @@ def judge(
 
 
 def check_device(
-    host: Host,
-    path: str,
-    destroy_data: str,
-    size_bytes: int | None = None,
-    *,
-    holds_data: bool = False,
+    host: Host, path: str, typed: str, size_bytes: int | None = None, *, holds_data: bool = False
 ) -> DeviceProof:
     """Inspect `path`; returns the proof that it may be written to. Raises TargetRefused with every
     reason; `holds_data` as `refusals` has it.
@@ -241,16 +241,17 @@ def check_device(
     A device whose only fault is that a process holds it open is inspected up to LOOKS times: udev,
     blkid and losetup open every device for a moment, but a real user keeps it open.
     """
-    inspection = inspect(host, path)
-    for _ in range(LOOKS - 1):
-        if not _is_only_open(inspection, destroy_data, size_bytes, holds_data=holds_data):
-            break
-        time.sleep(PAUSE_S)
+    for look in range(LOOKS):
+        if look:
+            time.sleep(PAUSE_S)
         inspection = inspect(host, path)
-    proof = judge(
-        inspection, path, destroy_data, size_bytes, host_name=host.name, holds_data=holds_data
-    )
-    state = inspection.find(proof.number)
+        state = inspection.find(inspection.asked or "")
+        reasons = state and refusals(
+            state, inspection.devices, typed, size_bytes=size_bytes, holds_data=holds_data
+        )
+        if not reasons or not all(reason.startswith(_HELD_OPEN) for reason in reasons):
+            break
+    proof = judge(inspection, path, typed, size_bytes, host_name=host.name, holds_data=holds_data)
     if state is not None and state.unseen:
         _LOG.warning(
             "whether a process outside of the PID namespace of %s has %s open cannot be seen; none "
@@ -283,18 +284,6 @@ def check_devices(
             )
         proofs.append(proof)
     return tuple(proofs)
-
-
-def _is_only_open(
-    inspection: Inspection, typed: str, size_bytes: int | None, *, holds_data: bool
-) -> bool:
-    state = inspection.find(inspection.asked or "")
-    if state is None:
-        return False
-    reasons = refusals(
-        state, inspection.devices, typed, size_bytes=size_bytes, holds_data=holds_data
-    )
-    return bool(reasons) and all(reason.startswith(_HELD_OPEN) for reason in reasons)
 
 
 def list_devices(host: Host) -> tuple[tuple[DeviceState, tuple[str, ...]], ...]:

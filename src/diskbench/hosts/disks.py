@@ -34,23 +34,27 @@ def disk_facts(lines: list[str]) -> DiskFacts | None:
     if not name:
         return None
     sectors = whole(values.get("sectors"))
-    driver = _driver(values.get("driver")) or _driver(values.get("parent_driver"))
-    backing = values.get("backing_file") or None
+    # A link that leads nowhere keeps its own name.
+    drivers = [values.get("driver", ""), values.get("parent_driver", "")]
+    drivers = [driver for driver in drivers if driver not in {"", "driver"}]
+    scheduler = values.get("queue_scheduler") or None
+    if scheduler and (selected := re.search(r"\[([^\]]+)\]", scheduler)):  # [mq-deadline] none
+        scheduler = selected[1]
     return DiskFacts(
         name=name,
         path=f"/dev/{name}",
         number=values.get("number", ""),
         size_bytes=sectors * SECTOR_BYTES if sectors is not None else None,
         transport=transport(name, values.get("path", ""), values.get("udev_bus")),
-        driver=driver or ("loop" if name.startswith("loop") else None),
+        driver=next(iter(drivers), "loop" if name.startswith("loop") else None),
         model=values.get("model") or values.get("udev_model") or None,
         vendor=values.get("vendor") or None,
         serial=values.get("serial") or values.get("device_serial") or None,
         wwn=values.get("wwid") or values.get("device_wwid") or values.get("udev_wwn") or None,
-        backing_file=backing,
+        backing_file=values.get("backing_file") or None,
         backing_inode=whole(values.get("backing_inode")),
-        rotational=_flag(values.get("queue_rotational")),
-        scheduler=_selected(values.get("queue_scheduler")),
+        rotational={"0": False, "1": True}.get(values.get("queue_rotational", "")),
+        scheduler=scheduler,
         nr_requests=whole(values.get("queue_nr_requests")),
         max_sectors_kb=whole(values.get("queue_max_sectors_kb")),
         read_ahead_kb=whole(values.get("queue_read_ahead_kb")),
@@ -60,78 +64,35 @@ def disk_facts(lines: list[str]) -> DiskFacts | None:
     )
 
 
+_TRANSPORTS = {
+    r"^loop": "loop",
+    r"^nvme": "nvme",
+    r"^xvd": "xen",
+    r"^vd": "virtio",
+    r"^mmcblk": "mmc",
+    r"^(md|dm-)": "stacked",
+    r"^(zram|ram)": "memory",
+    r"^(nbd|rbd)": "network",
+    r" .*/virtio\d+/host": "virtio-scsi",
+    r" .*(/VMBUS:|/vmbus)": "hyperv",
+    r" .*/usb\d+/": "usb",
+    r" .*/ata\d+/": "ata",
+    r" .*/session\d+/target": "iscsi",
+    r" .*/host\d+/": "scsi",
+}
+"""By the name of a disk, a blank, and its place in sysfs: how it is attached."""
+
+
 def transport(name: str, sysfs: str, bus: str | None) -> str | None:
     """How the disk is attached, from its name and its place in sysfs."""
-    for pattern, kind in (
-        (r"^loop", "loop"),
-        (r"^nvme", "nvme"),
-        (r"^xvd", "xen"),
-        (r"^vd", "virtio"),
-        (r"^mmcblk", "mmc"),
-        (r"^(md|dm-)", "stacked"),
-        (r"^(zram|ram)", "memory"),
-        (r"^nbd|^rbd", "network"),
-    ):
-        if re.match(pattern, name):
-            return kind
-    for part, kind in (
-        (r"/virtio\d+/host", "virtio-scsi"),
-        (r"/VMBUS:|/vmbus", "hyperv"),
-        (r"/usb\d+/", "usb"),
-        (r"/ata\d+/", "ata"),
-        (r"/session\d+/target", "iscsi"),
-        (r"/host\d+/", "scsi"),
-    ):
-        if re.search(part, sysfs):
-            return kind
-    return bus or None
+    known = (kind for what, kind in _TRANSPORTS.items() if re.search(what, f"{name} {sysfs}"))
+    return next(known, bus or None)
 
 
-def _driver(text: str | None) -> str | None:
-    return text if text and text != "driver" else None
-
-
-def _flag(text: str | None) -> bool | None:
-    return {"0": False, "1": True}.get(text or "")
-
-
-def _selected(text: str | None) -> str | None:
-    """The scheduler in use, which the kernel writes in brackets: `[mq-deadline] none`."""
-    if not text:
-        return None
-    selected = re.search(r"\[([^\]]+)\]", text)
-    return selected[1] if selected else text
-
-
-_NETWORK = frozenset(
-    {
-        "9p",
-        "afs",
-        "beegfs",
-        "ceph",
-        "cifs",
-        "coda",
-        "davfs",
-        "gfs2",
-        "glusterfs",
-        "gpfs",
-        "lustre",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "ocfs2",
-        "orangefs",
-        "panfs",
-        "pvfs2",
-        "smb3",
-        "smbfs",
-        "sshfs",
-        "virtiofs",
-        "wekafs",
-    }
-)
-_NETWORK_FUSE = re.compile(
-    r"^fuse\.(sshfs|ceph|ceph-fuse|glusterfs|s3fs|gcsfuse|rclone|blobfuse2?|goofys|juicefs|"
+_NETWORK = re.compile(
+    r"(9p|afs|beegfs|ceph|cifs|coda|davfs|gfs2|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs|"
+    r"panfs|pvfs2|smb3|smbfs|sshfs|virtiofs|wekafs)\Z|"
+    r"fuse\.(sshfs|ceph|ceph-fuse|glusterfs|s3fs|gcsfuse|rclone|blobfuse2?|goofys|juicefs|"
     r"mount-s3|curlftpfs|davfs|weed|seaweedfs|moosefs|mfs|bindfs\.nfs)"
 )
 
@@ -154,19 +115,10 @@ def parse_mountinfo(lines: list[str]) -> list[Mount]:
     for line in lines:
         before, dash, after = line.partition(" - ")
         left, right = before.split(" "), after.split(" ")
-        if not dash or len(left) < 6 or len(right) < 2:
-            continue
-        options = left[5] if len(right) < 3 else f"{left[5]},{right[2]}"
-        mounts.append(
-            Mount(
-                mount_id=left[0],
-                number=left[2],
-                mount_point=unescape(left[4]),
-                options=",".join(dict.fromkeys(options.split(","))),
-                fstype=right[0],
-                source=unescape(right[1]),
-            )
-        )
+        if dash and len(left) >= 6 and len(right) >= 2:
+            options = ",".join(dict.fromkeys(",".join((left[5], *right[2:3])).split(",")))
+            where, source = unescape(left[4]), unescape(right[1])
+            mounts.append(Mount(left[0], left[2], where, options, right[0], source))
     return mounts
 
 
@@ -177,7 +129,7 @@ def unescape(text: str) -> str:
 
 def is_network(fstype: str) -> bool:
     """Whether the filesystem's data lie on another machine."""
-    return fstype in _NETWORK or bool(_NETWORK_FUSE.match(fstype))
+    return bool(_NETWORK.match(fstype))
 
 
 def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
@@ -188,7 +140,7 @@ def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
     mount = next((m for m in mounts if m.mount_id == mount_id), None)
     directory = next(iter(by_section.get("directory", [])), "")
     if mount is None and directory:
-        above = [m for m in mounts if _holds(m.mount_point, directory)]
+        above = [m for m in mounts if f"{directory}/".startswith(f"{m.mount_point.rstrip('/')}/")]
         longest = max((len(m.mount_point) for m in above), default=0)
         mount = next((m for m in reversed(above) if len(m.mount_point) == longest), None)
     if mount is None:
@@ -204,10 +156,6 @@ def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
     )
 
 
-def _holds(mount_point: str, directory: str) -> bool:
-    return mount_point == "/" or f"{directory}/".startswith(f"{mount_point}/")
-
-
 def _sizes(lines: list[str]) -> tuple[int | None, int | None]:
     """Total and available bytes from `stat -f -c '%S %b %a'`."""
     fields = lines[0].split() if lines else []
@@ -215,9 +163,8 @@ def _sizes(lines: list[str]) -> tuple[int | None, int | None]:
     if len(numbers) != 3 or None in numbers:
         return None, None
     block, total, available = (number or 0 for number in numbers)
-    if block * max(total, available) > COUNTER:
-        return None, None
-    return block * total, block * available
+    too_large = block * max(total, available) > COUNTER
+    return (None, None) if too_large else (block * total, block * available)
 
 
 _F2FS_COPY = 5120

@@ -86,8 +86,7 @@ def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
     `path` is a directory, which may not exist yet, or with `device` a block device. Raises
     HostUnavailable where the host is unreachable or no Linux machine, and ConnectionLost.
     """
-    facts, _ = gather_and_look(host, path, device=device, look=False)
-    return facts
+    return gather_and_look(host, path, device=device, look=False)[0]
 
 
 def gather_and_look(
@@ -95,16 +94,10 @@ def gather_and_look(
 ) -> tuple[HostFacts, list[str]]:
     """As `gather`; and with `look` what a look at the directory says (directory.py)."""
     host.connect()
+    given: dict[str, Any] = {"path": path or "", "is_device": device, "look": look}
     sent = time.time()
     try:
-        lines = ask(
-            host,
-            "facts",
-            path=path or "",
-            is_device=device,
-            look=look,
-            known_fio=_KNOWN_FIO.identity(host.name),
-        )
+        lines = ask(host, "facts", known_fio=_KNOWN_FIO.identity(host.name), **given)
         why = "" if "== end" in lines else "no answer"
     except AgentError as error:
         lines, why = [], error.message
@@ -137,36 +130,43 @@ def parse_facts(
     """The script's output as facts. The two times are of our clock, before and after the script."""
     by_section = sections(text)
     user_id, user, hostname, *_ = [*by_section.get("id", []), "", "", ""]
-    sudo = _first(by_section, "sudo")
     kernel, machine, *_ = [*by_section.get("uname", []), "", ""]
     cpuinfo = by_section.get("cpuinfo", [])
-    disk = disk_facts(by_section.get("disk", []))
     mount = mount_facts(by_section)
-    tools = tuple(by_section.get("tools", []))
+    engines = (line for line in by_section.get("engines", []) if line[:1].isspace())
+    # The hypervisor's name where systemd-detect-virt says nothing, else only that there is one.
+    virtual = _first(by_section, "virt") or _first(by_section, "hypervisor")
+    if not virtual and _colon_values(cpuinfo, "hypervisor"):
+        virtual = "unknown hypervisor"
+    load = _first(by_section, "loadavg").split()
+    online = whole(_first(by_section, "online"), _MOST_CPUS)
     return HostFacts(
         hostname=hostname,
         user=user,
         is_root=user_id == "0",
-        can_sudo=sudo in {"yes", "root"},
+        can_sudo=_first(by_section, "sudo") == "yes",
         cpu=CpuFacts(
-            model=_cpu_model(cpuinfo), count=_cpu_count(by_section, cpuinfo), architecture=machine
+            model=_cpu_model(cpuinfo),
+            count=max(1, online or len(_colon_values(cpuinfo, "processor"))),
+            architecture=machine,
         ),
         memory_bytes=_memory(by_section, "MemTotal"),
         memory_available_bytes=_memory(by_section, "MemAvailable"),
         kernel=kernel,
         distribution=key_values(by_section.get("os", [])).get("PRETTY_NAME", "").strip("\"'"),
-        virtualisation=_virtualisation(by_section, cpuinfo),
+        virtualisation=virtual or None,
         has_systemd=_first(by_section, "systemd") == "yes",
         fio_version=_first(by_section, "fio") or None,
-        fio_engines=_engines(by_section.get("engines", [])),
-        load_1m=_load(by_section),
+        # `fio --enghelp`: one indented word a line below a heading
+        fio_engines=tuple(sorted({line.strip() for line in engines if len(line.split()) == 1})),
+        load_1m=_number(load[0]) if load else None,
         cloud=cloud_facts(by_section),
-        disk=disk,
+        disk=disk_facts(by_section.get("disk", [])),
         mount=mount,
         layers=tuple(layer_words(line) for line in by_section.get("through", []) if line.strip()),
         network_filesystem=mount is not None and is_network(mount.fstype),
         clock_offset_s=_clock_offset(by_section, sent_unix_s, received_unix_s),
-        extra=_extra(by_section, tools),
+        extra=_extra(by_section),
     )
 
 
@@ -224,34 +224,6 @@ def _cpu_model(cpuinfo: list[str]) -> str:
     return _ARM_PARTS.get(part[0].lower(), f"Arm part {part[0]}") if part else ""
 
 
-def _cpu_count(by_section: dict[str, list[str]], cpuinfo: list[str]) -> int:
-    online = _first(by_section, "online")
-    listed = len(_colon_values(cpuinfo, "processor"))
-    return max(1, whole(online, _MOST_CPUS) or listed)
-
-
-def _virtualisation(by_section: dict[str, list[str]], cpuinfo: list[str]) -> str | None:
-    """What systemd-detect-virt says; else the hypervisor's name, else only that there is one."""
-    reported = _first(by_section, "virt")
-    if reported:
-        return reported
-    if named := _first(by_section, "hypervisor"):
-        return named
-    return "unknown hypervisor" if _colon_values(cpuinfo, "hypervisor") else None
-
-
-def _engines(lines: list[str]) -> tuple[str, ...]:
-    """Names from `fio --enghelp`: one indented word a line below a heading."""
-    return tuple(
-        sorted({line.strip() for line in lines if line[:1].isspace() and len(line.split()) == 1})
-    )
-
-
-def _load(by_section: dict[str, list[str]]) -> float | None:
-    fields = _first(by_section, "loadavg").split()
-    return _number(fields[0]) if fields else None
-
-
 def _clock_offset(
     by_section: dict[str, list[str]], sent: float | None, received: float | None
 ) -> float | None:
@@ -264,11 +236,13 @@ def _clock_offset(
     return round(((begin - sent) + (end - received)) / 2, 6)
 
 
-def _extra(by_section: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str, object]:
+def _extra(by_section: dict[str, list[str]]) -> dict[str, object]:
     system = key_values(by_section.get("os", []))
-    disk = key_values(by_section.get("disk", []))
+    disk_lines = by_section.get("disk", [])
+    disk = key_values(disk_lines)
+    identities = [line[9:] for line in disk_lines if line.startswith("identity=")]
     extra: dict[str, object] = {
-        "tools": list(tools),
+        "tools": by_section.get("tools", []),
         "dmi": key_values(by_section.get("dmi", [])),
         "distribution_id": system.get("ID", "").strip("\"'"),
         "directory": _first(by_section, "directory"),
@@ -277,7 +251,7 @@ def _extra(by_section: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str
         "machine_id": _first(by_section, "machine")[:_MACHINE_ID_DIGITS],
         "disks": _first(by_section, "disks").split(),
         "busy": [line for line in by_section.get("busy", []) if line.strip()],
-        "disk_identities": list(dict.fromkeys(_all_values(by_section.get("disk", []), "identity"))),
+        "disk_identities": list(dict.fromkeys(identities)),
         "disk_discard_max_bytes": disk.get("queue_discard_max_bytes", ""),
         "disk_firmware": disk.get("firmware", ""),
         "disk_sysfs": disk.get("path", ""),
@@ -285,16 +259,12 @@ def _extra(by_section: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str
     return {key: value for key, value in extra.items() if value}
 
 
-def _all_values(lines: list[str], name: str) -> list[str]:
-    return [line.partition("=")[2] for line in lines if line.startswith(f"{name}=")]
-
-
-_OTHERS = (
-    ("DigitalOcean", "digitalocean"),
-    ("Hetzner", "hetzner"),
-    ("OpenStack", "openstack"),
-    ("Alibaba", "alibaba"),
-)
+_OTHERS = {
+    "DigitalOcean": "digitalocean",
+    "Hetzner": "hetzner",
+    "OpenStack": "openstack",
+    "Alibaba": "alibaba",
+}
 """Firmware strings of clouds for which there is no provider here, and the names of the clouds."""
 
 
@@ -304,7 +274,9 @@ def cloud_facts(by_section: dict[str, list[str]]) -> CloudFacts:
     `verified` stays False, because any hypervisor can write these strings.
     """
     dmi = key_values(by_section.get("dmi", []))
-    meta = _cloud_init(by_section.get("cloudinit", []))
+    meta: dict[str, Any] = {}
+    with contextlib.suppress(ValueError, RecursionError):
+        meta = _mapping(json.loads("\n".join(by_section.get("cloudinit", []))))
     v1 = _mapping(meta.get("v1"))
     data = _mapping(_mapping(meta.get("ds")).get("meta_data"))
     return CloudFacts(
@@ -323,12 +295,9 @@ def cloud_vendor(dmi: Mapping[str, str]) -> str | None:
         if plugin.guest is not None and _is_named(plugin.guest, dmi):
             return plugin.name
     strings = dmi.get("sys_vendor", ""), dmi.get("product_name", "")
-    for word, name in _OTHERS:
-        if any(word in text for text in strings):
-            return name
-    if "OracleCloud" in dmi.get("chassis_asset_tag", ""):
-        return "oracle"
-    return None
+    others = (name for word, name in _OTHERS.items() if any(word in text for text in strings))
+    is_oracle = "OracleCloud" in dmi.get("chassis_asset_tag", "")
+    return next(others, "oracle" if is_oracle else None)
 
 
 def _is_named(guest: GuestIdentity, dmi: Mapping[str, str]) -> bool:
@@ -341,18 +310,19 @@ def _is_named(guest: GuestIdentity, dmi: Mapping[str, str]) -> bool:
 
 def _instance_type(dmi: Mapping[str, str], data: dict[str, Any]) -> str | None:
     """The instance type from cloud-init, else the product name where the provider writes it so."""
-    named = _text(data.get("instance-type")) or _text(data.get("instance_type"))
     compute = _mapping(_mapping(data.get("imds")).get("compute"))
-    named = named or _text(compute.get("vmSize"))
+    said = (data.get("instance-type"), data.get("instance_type"), compute.get("vmSize"))
+    if named := next(filter(None, map(_text, said)), None):
+        return named.rpartition("/")[2]
     product = dmi.get("product_name", "")
-    if named is None and "." in product and _type_is_product(dmi):
-        return product
-    return named.rpartition("/")[2] if named else None
-
-
-def _type_is_product(dmi: Mapping[str, str]) -> bool:
     guests = (plugin.guest for plugin in plugins() if plugin.guest is not None)
-    return any(guest.type_in_product and _is_named(guest, dmi) for guest in guests)
+    is_type = any(guest.type_in_product and _is_named(guest, dmi) for guest in guests)
+    return product if "." in product and is_type else None
+
+
+def _guest(provider: str) -> GuestIdentity | None:
+    plugin = known_plugin(provider)
+    return plugin.guest if plugin else None
 
 
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -362,8 +332,7 @@ def with_machine_type(host: Host, facts: HostFacts) -> HostFacts:
     """The facts with the machine type that the cloud's metadata service names, where neither
     firmware nor cloud-init did. The guest asks, without credentials, the cloud that its firmware
     names; an answer that is no name is none. Raises ConnectionLost."""
-    plugin = known_plugin(facts.cloud.vendor or "")
-    guest = plugin.guest if plugin else None
+    guest = _guest(facts.cloud.vendor or "")
     if facts.cloud.instance_type is not None or guest is None or not guest.machine_type:
         return facts
     printed = host.run(guest.machine_type, timeout_s=_PROOF_S, root=False).text.strip()
@@ -372,12 +341,6 @@ def with_machine_type(host: Host, facts: HostFacts) -> HostFacts:
         return facts
     cloud = facts.cloud.model_copy(update={"instance_type": named})
     return facts.model_copy(update={"cloud": cloud})
-
-
-def _cloud_init(lines: list[str]) -> dict[str, Any]:
-    with contextlib.suppress(ValueError, RecursionError):
-        return _mapping(json.loads("\n".join(lines)))
-    return {}
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -399,8 +362,7 @@ def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | Non
     """
     if instance_id is None or cloud.vendor != provider:
         return False
-    plugin = known_plugin(provider)
-    guest = plugin.guest if plugin else None
+    guest = _guest(provider)
     if guest is None or guest.is_instance is None:
         return False
     printed = host.run(guest.proof, timeout_s=_PROOF_S, root=guest.needs_root).text

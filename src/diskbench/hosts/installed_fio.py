@@ -4,12 +4,11 @@ before anything is written.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 
 from diskbench.errors import AgentError, ConnectionLost, HostUnavailable, ProfileError
-from diskbench.hosts.calls import ask
+from diskbench.hosts.calls import ask, files
 from diskbench.hosts.shell import whole
 from diskbench.ports import Host
 
@@ -51,8 +50,8 @@ def parse_only(host: Host, jobs: Sequence[tuple[str, str]]) -> None:
     """Have fio parse each (step name, job text). Raises ProfileError with fio's own message, and
     ConnectionLost where fio could not be run."""
     try:
-        files = {f"{at:05d}.fio": text for at, (_, text) in enumerate(jobs)}
-        said = ask(host, "parse", stdin=json.dumps(files).encode())
+        texts = {f"{at:05d}.fio": text for at, (_, text) in enumerate(jobs)}
+        said = ask(host, "parse", stdin=files(texts))
     except AgentError as error:
         raise ConnectionLost(
             f"fio could not check the job files on {host.name}: {error.message}"

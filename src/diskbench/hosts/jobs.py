@@ -15,17 +15,17 @@ import tenacity
 
 from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.fio.samples import LiveTotals, parse_live, tick
+from diskbench.hosts.calls import GONE, is_kept
 from diskbench.hosts.shell import whole
 from diskbench.hosts.unit import (
     NOT_STARTED,
-    LastWord,
     Unit,
+    UnitExit,
     go_script,
     payload,
     start_script,
     stop_script,
 )
-from diskbench.model.base import Frozen
 from diskbench.model.result import Tick
 from diskbench.ports import Host
 
@@ -91,41 +91,14 @@ SILENCE_S = 20.0
 """A unit gives a sign of life each second. After this many seconds without one the connection is
 closed and made again; longer than the usual stalls of a disk. Our choice."""
 
-_BUSY = "busy: "
-"""How a unit's reason begins where another trial holds the disk (agent.py)."""
-_CHANGED = "changed: "
-"""How a unit's reason begins where the target changed while fio ran (agent.py)."""
-
-_BROKEN = "broken: "
-"""How a unit's reason begins that could not go on by itself (agent.py)."""
+_LOOK_AT_DISK = "nothing was written; look at what happened to the disk"
+_LOOK_AT_LOG = "look at the machine's log (journalctl -b -1, dmesg)"
+_REPEAT = "nothing was written; repeat it when that has ended, or with --if-busy wait"
 _ROOM = "make room there, and see to it that it can be written to; then run again"
 
 _ASKED_BEFORE_S = 2
 """Requests for permission that are older than this when a connection begins to follow are ignored,
 because the unit asks again within a second; our choice."""
-
-
-class UnitExit(Frozen):
-    """How a unit ended. `started_unix_s` is the host's clock when fio began; `ended_unix_s` is that
-    plus `seconds_in_fio`, measured by the uptime, so that a change of the clock does not matter.
-
-    `stopped` is True only where diskbench stopped it. `signal` came from elsewhere. `limit` names
-    the stage that took too long. `began` is False where the stop came before the unit was started:
-    then there are no files.
-    """
-
-    fio_exit: int
-    stopped: bool = False
-    started_unix_s: float = 0.0
-    ended_unix_s: float = 0.0
-    seconds_in_fio: float = 0.0
-    signal: int | None = None
-    limit: str | None = None
-    rebooted: bool = False
-    began: bool = True
-
-
-_NEVER_BEGAN = UnitExit(fio_exit=126, stopped=True, began=False)
 
 
 class _Follower:
@@ -224,7 +197,9 @@ def start_and_watch(
         )
     except ConnectionLost as error:
         raise undelivered(error) from error
-    return _NEVER_BEGAN if last is None else _ended(last, unit, host)
+    if last is None:
+        return UnitExit(stopped=True, began=False)
+    return _ended(last, unit, host)
 
 
 def start(host: Host, unit: Unit) -> None:
@@ -259,7 +234,12 @@ def _follow(
         root=unit.root,
     )
     for line in lines:
-        if (last := follower.line(line)) is not None:
+        if line.startswith(b"@ "):
+            is_kept(unit.state_dir, line.rpartition(b" ")[2].decode(errors="replace"))
+        if (last := follower.line(line)) == f"! {GONE}":
+            is_kept(unit.state_dir, "")
+            raise ConnectionLost(f"{host.name} has not kept the program of diskbench")
+        if last is not None:
             return last
         if not asked and should_stop():
             asked = True
@@ -275,51 +255,31 @@ def _follow(
 
 def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
     """The unit's last line as a UnitExit; raises MeasurementFailed where it reports no result."""
-    if last.startswith("! "):
-        raise MeasurementFailed(
-            f"step {unit.name} could not be started on {host.name}: {last[2:]}",
-            advice=_ROOM,
-        )
-    word = LastWord.of(last)
-    if word.reason.startswith(_BROKEN):
-        raise MeasurementFailed(
-            f"step {unit.name} was ended on {host.name}: {word.reason.removeprefix(_BROKEN)}",
-            advice=f"what it left is kept; {_ROOM}",
-        )
-    if word.is_lost:
-        raise MeasurementFailed(
-            f"step {unit.name} died on {host.name} without a result{word.why_lost}",
-            advice="what it left is kept; look at the machine's log (journalctl -b -1, dmesg)",
-        )
-    if word.reason.startswith(_BUSY):
-        raise MeasurementFailed(
-            f"step {unit.name} was not started on {host.name}: {word.reason.removeprefix(_BUSY)}",
-            advice="nothing was written; repeat it when that has ended, or with --if-busy wait",
-        )
-    if word.reason.startswith(_CHANGED):
-        raise MeasurementFailed(
-            f"step {unit.name} is not trusted: its target changed while fio ran on {host.name}: "
-            + word.reason.removeprefix(_CHANGED),
-            advice="its files are kept as evidence; find out who changed it, then run again",
-        )
-    if word.reason or word.limit in NOT_STARTED:
-        raise MeasurementFailed(
-            f"step {unit.name} was not started on {host.name}, {word.why_not_started}",
-            advice=word.advice,
-        )
-    if word.is_garbled:
-        raise MeasurementFailed(
-            f"step {unit.name} ended on {host.name} with text that diskbench never writes: "
-            f"{last[:80]!r}",
-            advice=f"look at {unit.directory}/exit there",
-        )
-    return UnitExit(
-        fio_exit=word.fio_exit,
-        stopped=word.stopped,
-        started_unix_s=word.started_unix_s,
-        ended_unix_s=word.ended_unix_s,
-        seconds_in_fio=word.seconds,
-        signal=word.signal,
-        limit=word.limit,
-        rebooted=word.rebooted,
-    )
+    end = UnitExit.of(last)
+    step, where, kept = f"step {unit.name}", f"on {host.name}", "what it left is kept; "
+    kind, _, why = end.reason.partition(": ")
+    late, advice = NOT_STARTED.get(end.limit or "", (end.reason, _LOOK_AT_DISK))
+    for failed, message, what_to_do in (
+        (last.startswith("! "), f"could not be started {where}: {last[2:]}", _ROOM),
+        (kind == "broken", f"was ended {where}: {why}", kept + _ROOM),
+        (end.is_lost, f"died {where} without a result{end.why_lost}", kept + _LOOK_AT_LOG),
+        (kind == "busy", f"was not started {where}: {why}", _REPEAT),
+        (
+            kind == "changed",
+            f"is not trusted: its target changed while fio ran {where}: {why}",
+            "its files are kept as evidence; find out who changed it, then run again",
+        ),
+        (
+            end.reason or end.limit in NOT_STARTED,
+            f"was not started {where}, {late}",
+            advice,
+        ),
+        (
+            end.is_garbled,
+            f"ended {where} with text that diskbench never writes: {last[:80]!r}",
+            f"look at {unit.directory}/exit there",
+        ),
+    ):
+        if failed:
+            raise MeasurementFailed(f"{step} {message}", advice=what_to_do)
+    return end

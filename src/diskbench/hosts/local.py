@@ -12,14 +12,7 @@ import time
 from collections.abc import Iterator
 
 from diskbench.errors import ConnectionLost
-from diskbench.hosts.shell import (
-    OutputLimit,
-    argv,
-    put_script,
-    require_put,
-    root_refused,
-    whole_lines,
-)
+from diskbench.hosts.shell import OutputLimit, argv, root_refused, whole_lines
 from diskbench.ports import ByteSink, Completed
 
 _CHUNK = 65536
@@ -58,9 +51,6 @@ class LocalHost:
             _child(script, root=root, stdin=read_end, stderr=subprocess.DEVNULL) as process,
         ):
             yield from whole_lines(_chunks(process, timeout_s), self.name)
-
-    def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        require_put(self.run(put_script(path, mode), stdin=data, root=root), path, self.name)
 
     def fetch(
         self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False

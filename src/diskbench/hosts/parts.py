@@ -20,7 +20,7 @@ from typing import IO
 import zstandard
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
-from diskbench.hosts.shell import CappedSink
+from diskbench.limits import TAR_READ_BYTES
 from diskbench.ports import ByteSink
 from diskbench.units import format_bytes
 
@@ -34,14 +34,17 @@ _PATTERN = ".part-*"
 
 @dataclass
 class Parts:
-    """The parts of one archive in `directory`, of at most `limit` bytes, packed and unpacked.
+    """The parts of one archive in `directory`, of at most `limit` bytes, packed and unpacked. More
+    raises LimitExceeded, which says that `what` takes more, and gives `advice`.
 
-    `fruitless` is how many connections in a row
-    brought none, `restarts` how often what had arrived was damaged.
+    `fruitless` is how many connections in a row brought none, `restarts` how often what had arrived
+    was damaged.
     """
 
     directory: Path
     limit: int
+    what: str = "an archive"
+    advice: str = ""
     fruitless: int = 0
     restarts: int = 0
     files: list[Path] = field(default_factory=list)
@@ -59,32 +62,35 @@ class Parts:
         """`zstd`, `gzip`, or `cat`; nothing before the first part is here."""
         return _packed_by(self.files[0]) if self.files else ""
 
-    def fetch(self, get: Callable[[ByteSink], int], what: str, advice: str) -> int:
+    def check(self, size: int) -> None:
+        """Raise LimitExceeded where `size` bytes are more than the limit."""
+        if size > self.limit:
+            raise LimitExceeded(
+                f"{self.what} takes more than {format_bytes(self.limit)}", advice=self.advice
+            )
+
+    def fetch(self, get: Callable[[ByteSink], int]) -> int:
         """Let `get` write the next part; returns its exit status. Raises ConnectionLost where it
         broke, with what came through kept, EvidenceDamaged where that does not unpack, and
-        LimitExceeded beyond `limit`, which `what` and `advice` explain."""
-        left = self.limit - sum(path.stat().st_size for path in self.files)
+        LimitExceeded beyond `limit`."""
         new = self.directory / ".last-part"
         with new.open("wb") as file:
             try:
-                status = get(CappedSink(file, left, what, advice))
+                status = get(_Sink(self, file, sum(path.stat().st_size for path in self.files)))
             except ConnectionLost:
                 file.flush()
-                brought = self._keep(new, what, advice)
+                brought = self._keep(new)
                 self.fruitless = 0 if brought else self.fruitless + 1
                 raise
         self.files.append(new)
         return status
 
-    def _keep(self, new: Path, what: str, advice: str) -> int:
+    def _keep(self, new: Path) -> int:
         """Name what came of a part by its unpacked bytes, and return these."""
-        size, room = 0, self.limit - self.arrived
+        size, before = 0, self.arrived
         for block in _unpacked(new, self.packed_by or _packed_by(new)):
             size += len(block)
-            if size > room:
-                raise LimitExceeded(
-                    f"{what} takes more than {format_bytes(self.limit)}", advice=advice
-                )
+            self.check(before + size)
         if size:
             name = f".part-{len(self.files):06}-{size}"
             self.files.append(new.rename(self.directory / name))
@@ -103,18 +109,36 @@ class Parts:
             yield from _unpacked(path, packed_by)
 
 
+@dataclass
+class _Sink:
+    """Where the bytes of a part go; no more than the limit of all."""
+
+    parts: Parts
+    file: IO[bytes]
+    size: int
+
+    def write(self, data: bytes, /) -> object:
+        self.size += len(data)
+        self.parts.check(self.size)
+        return self.file.write(data)
+
+
 class Unpacked:
     """The archive of `parts` for tarfile, which reads it from the front and steps back by one byte
-    at most."""
+    at most, and is given little at once: it would read as much as a header says."""
 
     def __init__(self, parts: Parts) -> None:
-        self._blocks = parts.blocks()
+        self._parts, self._blocks = parts, parts.blocks()
         self._held = b""
         self._last = b""
         self._at = 0
 
-    def read(self, size: int) -> bytes:
-        """Up to `size` bytes; fewer at the end only."""
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes; fewer at the end only. Raises ValueError for more than a header
+        takes, and LimitExceeded beyond the limit."""
+        if not 0 <= size <= TAR_READ_BYTES:
+            raise ValueError(f"a header of {size:,} bytes")
+        self._parts.check(self._at + size)
         while len(self._held) < size and (block := next(self._blocks, b"")):
             self._held += block
         data, self._held = self._held[:size], self._held[size:]
@@ -124,12 +148,13 @@ class Unpacked:
 
     def seek(self, position: int) -> int:
         """Go on to `position`, or back by a byte. Raises ValueError for a longer way back."""
+        self._parts.check(position)
         if position == self._at - 1 and self._last:
             self._held, self._last = self._last + self._held, b""
             self._at = position
         if position < self._at:
             raise ValueError("an archive that refers back")
-        while self._at < position and self.read(min(position - self._at, _BLOCK)):
+        while self._at < position and self.read(min(position - self._at, TAR_READ_BYTES)):
             pass
         return self._at
 
@@ -149,32 +174,21 @@ def _packed_by(path: Path) -> str:
 def _unpacked(path: Path, packed_by: str) -> Iterator[bytes]:
     """A part unpacked as far as it goes: one that was cut ends early."""
     with path.open("rb") as file:
-        if packed_by == "zstd":
-            yield from _unpacked_zstd(file)
-        elif packed_by == "gzip":
-            yield from _unpacked_gzip(file)
-        else:
-            while block := file.read(_BLOCK):
-                yield block
-
-
-def _unpacked_gzip(file: IO[bytes]) -> Iterator[bytes]:
-    decoder = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    try:
-        while not decoder.eof and (data := file.read(_BLOCK)):
-            # An empty answer means that the decoder has given all that it can of this data.
-            while block := decoder.decompress(data, _BLOCK):
-                yield block
-                data = decoder.unconsumed_tail
-    except zlib.error as error:
-        raise EvidenceDamaged(f"an archive does not unpack: {error}") from error
-
-
-def _unpacked_zstd(file: IO[bytes]) -> Iterator[bytes]:
-    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-    try:
-        with decoder.stream_reader(file, closefd=False) as reader:
-            while block := reader.read(_BLOCK):
-                yield block
-    except zstandard.ZstdError as error:
-        raise EvidenceDamaged(f"an archive does not unpack: {error}") from error
+        try:
+            if packed_by == "zstd":
+                decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+                with decoder.stream_reader(file, closefd=False) as reader:
+                    while block := reader.read(_BLOCK):
+                        yield block
+            elif packed_by == "gzip":
+                inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+                while not inflate.eof and (data := file.read(_BLOCK)):
+                    # An empty answer means that all is given that can be of this data.
+                    while block := inflate.decompress(data, _BLOCK):
+                        yield block
+                        data = inflate.unconsumed_tail
+            else:
+                while block := file.read(_BLOCK):
+                    yield block
+        except (zlib.error, zstandard.ZstdError) as error:
+            raise EvidenceDamaged(f"an archive does not unpack: {error}") from error

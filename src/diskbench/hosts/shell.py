@@ -17,9 +17,9 @@ import secrets
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
-from diskbench.errors import HostUnavailable, LimitExceeded, MeasurementFailed
+from diskbench.errors import HostUnavailable, LimitExceeded
 from diskbench.limits import COMMAND_BYTES, COUNTER, FOLLOWED_BYTES, LINE_BYTES, NOISE_BYTES
-from diskbench.ports import ByteSink, Completed
+from diskbench.ports import Completed
 from diskbench.units import format_bytes
 from diskbench.visible import one_line
 
@@ -53,34 +53,11 @@ def assignments(values: Mapping[str, object]) -> str:
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
 
 
-def put_script(path: str, mode: int) -> str:
-    """A script that writes standard input to `path` atomically, by a temporary file beside it."""
-    target = shlex.quote(path)
-    return (
-        f"umask 077; new={target}.$$.new\n"
-        f'if cat >"$new" && chmod {mode:o} "$new" && mv -f "$new" {target}; then exit 0; fi\n'
-        'rm -f "$new"; exit 1'
-    )
-
-
-def require_put(done: Completed, path: str, host_name: str) -> None:
-    """Raise MeasurementFailed where a file could not be written."""
-    if done.exit:
-        raise MeasurementFailed(
-            f"cannot write {path} on {host_name}: {done.stderr.decode(errors='replace').strip()}",
-            advice="look at the free space and the permissions there",
-        )
-
-
-_DIGITS = 19
-
-
 def whole(text: str | None, most: int = COUNTER) -> int | None:
     """A number from 0 to `most` in a host's output, which is not trusted; None for anything
     else."""
-    if not (text and text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        return None
-    return value if (value := int(text)) <= most else None
+    is_number = text and re.fullmatch("[0-9]{1,19}", text)
+    return int(text) if text and is_number and int(text) <= most else None
 
 
 _SHOWN = 60
@@ -134,23 +111,6 @@ def _check_line(line: bytearray, host: str) -> None:
             f"{bytes(line[:_SHOWN])!r}",
             advice="a line of a step has 350 bytes: look at live.tsv in the step's directory",
         )
-
-
-class CappedSink:
-    """A sink that passes on up to `limit` bytes. Raises LimitExceeded for more, naming `what`."""
-
-    def __init__(self, sink: ByteSink, limit: int, what: str, advice: str) -> None:
-        self._sink, self._limit, self._left = sink, limit, limit
-        self._what, self._advice = what, advice
-
-    def write(self, data: bytes, /) -> object:
-        """Pass on `data`. Raises LimitExceeded past the limit."""
-        self._left -= len(data)
-        if self._left < 0:
-            raise LimitExceeded(
-                f"{self._what} takes more than {format_bytes(self._limit)}", advice=self._advice
-            )
-        return self._sink.write(data)
 
 
 def shown_script(script: str) -> str:

@@ -23,8 +23,6 @@ from diskbench.hosts.shell import (
     Frame,
     FramedStream,
     OutputLimit,
-    put_script,
-    require_put,
     root_refused,
     shown_noise,
     whole_lines,
@@ -114,9 +112,6 @@ class SshHost:
             yield from whole_lines(chunks, self.name)
             self._exit(channel, framed)
 
-    def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        require_put(self.run(put_script(path, mode), stdin=data, root=root), path, self.name)
-
     def fetch(
         self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
     ) -> int:
@@ -140,7 +135,11 @@ class SshHost:
             channel = transport.open_session(timeout=min(timeout_s, 30.0))
             channel.settimeout(timeout_s)
             channel.exec_command(frame.line)
-            _feed(channel, frame.before_input + stdin)
+            data = frame.before_input + stdin
+            if len(data) <= _CHUNK:
+                _send(channel, data)
+            else:  # beside the reader, since it may exceed the window
+                threading.Thread(target=_send, args=(channel, data), daemon=True).start()
             yield channel
         except TimeoutError:
             self.close()
@@ -149,7 +148,8 @@ class SshHost:
             self.close()
             raise
         except (EOFError, OSError, paramiko.SSHException) as error:
-            if _is_ours(error):
+            # It came from a sink's disk rather than from the network.
+            if getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT, errno.EROFS}:
                 raise
             self.close()
             raise self._lost(str(error) or type(error).__name__) from error
@@ -235,14 +235,6 @@ class SshHost:
         )
 
 
-def _feed(channel: paramiko.Channel, data: bytes) -> None:
-    """Send standard input; in a thread beside the reader where it may exceed the window."""
-    if len(data) <= _CHUNK:
-        _send(channel, data)
-    else:
-        threading.Thread(target=_send, args=(channel, data), daemon=True).start()
-
-
 def _send(channel: paramiko.Channel, data: bytes) -> None:
     import paramiko
 
@@ -252,11 +244,6 @@ def _send(channel: paramiko.Channel, data: bytes) -> None:
         if data:
             channel.sendall(data)
         channel.shutdown_write()
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether an OSError came from a sink's disk rather than from the network."""
-    return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
 def host_at(address: str, config: str | None = None) -> Host:

@@ -188,7 +188,9 @@ def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
         port=port,
         user=user,
         identity_files=tuple(
-            Path(_unquoted(v)).expanduser() for v in values.get("identityfile", []) if v != "none"
+            Path(re.sub(r'^"(.*)"$', r"\1", v)).expanduser()
+            for v in values.get("identityfile", [])
+            if v != "none"
         ),
         identities_only=first("identitiesonly") == "yes",
         identity_agent=values.get("identityagent", ["SSH_AUTH_SOCK"])[0],
@@ -198,10 +200,6 @@ def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
         timeout_s=float(timeout) if timeout and timeout.isdigit() else None,
         config=_named(config),
     )
-
-
-def _unquoted(value: str) -> str:
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
 
 
 def _jump_command(jumps: str, config: str | None) -> str:

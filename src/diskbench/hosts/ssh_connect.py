@@ -155,15 +155,9 @@ def known_keys(route: Route) -> tuple[KnownKey, ...]:
     `ssh-keygen -F` looks them up, so that hashed names, patterns and markers work as in ssh.
     """
     keys: list[KnownKey] = []
-    for file in route.known_hosts:
-        if not file.is_file():
-            continue
-        done = subprocess.run(
-            ["ssh-keygen", "-F", route.key_name, "-f", str(file)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    for file in filter(Path.is_file, route.known_hosts):
+        find = ["ssh-keygen", "-F", route.key_name, "-f", str(file)]
+        done = subprocess.run(find, capture_output=True, text=True, check=False)
         keys += parse_found(file, done.stdout)
     return tuple(keys)
 
@@ -210,26 +204,21 @@ def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes)
     plain = [line for line in known if not line.marker]
     if any(line.key == key for line in plain):
         return
-    same_type = [line for line in plain if line.key_type == key_type]
-    if same_type or plain:
-        line = (same_type or plain)[0]
+    if plain:
+        line = next((line for line in plain if line.key_type == key_type), plain[0])
         raise HostUnavailable(
             f"THE HOST KEY OF {route.typed} HAS CHANGED: it shows the {key_type} key "
             f"{fingerprint}, but {line.file} line {line.line} holds {line.key_type} "
-            f"{fingerprint_of(line.key)}. "
-            "Another machine may intercept the connection",
+            f"{fingerprint_of(line.key)}. Another machine may intercept the connection",
             advice="ask who runs the host whether its key was changed; only then remove the old "
             f"one: ssh-keygen -R {shlex.quote(route.key_name)} -f {shlex.quote(str(line.file))}",
         )
+    why = f"the host key of {route.typed} is not known: {key_type} {fingerprint}"
     if any(line.marker == "@cert-authority" for line in known):
-        raise HostUnavailable(
-            f"{route.typed} is known by a certificate authority only, which diskbench cannot check",
-            advice=_how_to_add(route, fingerprint),
+        why = (
+            f"{route.typed} is known by a certificate authority only, which diskbench cannot check"
         )
-    raise HostUnavailable(
-        f"the host key of {route.typed} is not known: {key_type} {fingerprint}",
-        advice=_how_to_add(route, fingerprint),
-    )
+    raise HostUnavailable(why, advice=_how_to_add(route, fingerprint))
 
 
 def fingerprint_of(key: bytes) -> str:
@@ -263,8 +252,7 @@ def login(transport: paramiko.Transport, route: Route) -> None:
     raise HostUnavailable(
         f"{route.typed} refuses the login of {route.user} ({listed})",
         advice=f"`{route.by_hand('true', options=('-o', 'BatchMode=yes'))}` must work; keys with a "
-        "passphrase "
-        "belong in the agent (ssh-add)",
+        "passphrase belong in the agent (ssh-add)",
     )
 
 
@@ -305,38 +293,30 @@ def _own_keys(
             continue
         seen.add(key.asbytes())
         yield f"agent key {key.comment or key.get_name()}", key
-    for file in route.identity_files:
-        if not file.is_file():
-            continue
+    for file in filter(Path.is_file, route.identity_files):
         try:
             loaded = paramiko.PKey.from_path(file)
-        except paramiko.PasswordRequiredException:
-            tried.append(f"{file}: has a passphrase")
-            continue
         except (TypeError, ValueError, OSError, paramiko.SSHException) as error:
-            needs_passphrase = isinstance(error, TypeError)
-            tried.append(f"{file}: {'has a passphrase' if needs_passphrase else error}")
-            continue
-        if loaded.asbytes() not in seen:
-            yield str(file), loaded
+            is_locked = isinstance(error, (TypeError, paramiko.PasswordRequiredException))
+            tried.append(f"{file}: {'has a passphrase' if is_locked else error}")
+        else:
+            if loaded.asbytes() not in seen:
+                yield str(file), loaded
 
 
 @contextlib.contextmanager
 def _agent_keys(route: Route) -> Iterator[tuple[paramiko.AgentKey, ...]]:
     """The agent's keys, usable within the block. Of IdentityAgent only `none` is followed; other
     values mean the agent of SSH_AUTH_SOCK."""
-    if route.identity_agent == "none":
-        yield ()
-        return
+    agent = None
+    if route.identity_agent != "none":
+        with contextlib.suppress(OSError, paramiko.SSHException):
+            agent = paramiko.Agent()
     try:
-        agent = paramiko.Agent()
-    except (OSError, paramiko.SSHException):
-        yield ()
-        return
-    try:
-        yield agent.get_keys()
+        yield agent.get_keys() if agent else ()
     finally:
-        agent.close()
+        if agent:
+            agent.close()
 
 
 def _public_blob(file: Path) -> bytes | None:

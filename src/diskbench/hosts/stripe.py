@@ -27,15 +27,12 @@ CHUNK_KIB = 512
 """mdadm's default (mdadm(8), --chunk), passed explicitly so that it cannot change."""
 MDADM_TIMEOUT_S = 120.0
 _NAMESPACE = uuid.UUID("5c1a3b0e-3c5f-5d37-8f0e-6a2d7e1b9c44")
-_ANY_NUMBER = "-"
 
 
-class Member(Frozen):
-    """A disk of the lease, by path, identity and size."""
+class Member(DeviceProof):
+    """A disk of the lease, by path, identity and size; its number is as it is then."""
 
-    path: str
-    identity: str
-    size_bytes: int
+    number: str = "-"
 
 
 class Stripe(Frozen):
@@ -70,12 +67,17 @@ def stripe(host: Host, trial_id: str, members: Sequence[Member]) -> Stripe:
             + " and ".join(f"{size:,}" for size in sorted(sizes))
             + " bytes: its end would be slower than its start"
         )
-    path = _run(host, trial_id, "find", [(m, _ANY_NUMBER) for m in members])
+    path = _run(host, trial_id, "find", members)
     if path is None:
-        proofs = [check_device(host, m.path, m.identity, m.size_bytes) for m in members]
-        for member, proof in zip(members, proofs, strict=True):
-            _require_size(member, proof, host.name)
-        numbered = [(m, proof.number) for m, proof in zip(members, proofs, strict=True)]
+        numbered = []
+        for member in members:
+            proof = check_device(host, member.path, member.identity, member.size_bytes)
+            if proof.size_bytes != member.size_bytes:
+                raise TargetRefused(
+                    f"{member.path} on {host.name} has {proof.size_bytes:,} bytes, not the "
+                    f"{member.size_bytes:,} of the disk that was made for this trial"
+                )
+            numbered.append(member.model_copy(update={"number": proof.number}))
         path = _run(host, trial_id, "create", numbered)
     assert path is not None
     return Stripe(path=path, identity=stripe_uuid(trial_id), chunk_bytes=CHUNK_KIB * 1024)
@@ -88,7 +90,7 @@ def unstripe(host: Host, trial_id: str, members: Sequence[Member]) -> None:
     where the array is in use or a member cannot be cleared.
     """
     try:
-        _run(host, trial_id, "remove", [(m, _ANY_NUMBER) for m in members])
+        _run(host, trial_id, "remove", members)
     except MeasurementFailed as error:
         raise ReleaseFailed(
             f"the stripe of trial {trial_id} on {host.name} could not be removed: {error.message}",
@@ -96,19 +98,9 @@ def unstripe(host: Host, trial_id: str, members: Sequence[Member]) -> None:
         ) from error
 
 
-def _require_size(member: Member, proof: DeviceProof, host_name: str) -> None:
-    if proof.size_bytes != member.size_bytes:
-        raise TargetRefused(
-            f"{member.path} on {host_name} has {proof.size_bytes:,} bytes, not the "
-            f"{member.size_bytes:,} of the disk that was made for this trial"
-        )
-
-
-def _run(
-    host: Host, trial_id: str, action: str, members: Sequence[tuple[Member, str]]
-) -> str | None:
+def _run(host: Host, trial_id: str, action: str, members: Sequence[Member]) -> str | None:
     """The path of the array, or None where there is none."""
-    for member, _ in members:
+    for member in members:
         if re.search(r"[\t\n]", member.path + member.identity) or re.search(r"\s", member.path):
             raise InvalidValue(f"{member.path!r} ({member.identity!r}) is not the name of a disk")
     try:
@@ -121,15 +113,11 @@ def _run(
             uuid=stripe_uuid(trial_id),
             name=trial_id,  # mdadm takes 32 bytes, of which `any:` are four
             chunk_kib=CHUNK_KIB,
-            disks=[
-                {"path": m.path, "number": number, "identity": m.identity, "size": m.size_bytes}
-                for m, number in members
-            ],
+            disks=[member.allowed for member in members],
         )
     except AgentError as error:
         raise MeasurementFailed(
-            f"the stripe of {', '.join(m.path for m, _ in members)} on {host.name}: "
-            f"{error.message}",
+            f"the stripe of {', '.join(m.path for m in members)} on {host.name}: {error.message}",
             advice="no other disks were changed; look at them with diskbench devices",
         ) from error
     return None if last == "none" else last.removeprefix("= ")

@@ -16,7 +16,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from diskbench.hosts.calls import request
+from diskbench.hosts.calls import files, request
+from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.shell import assignments, whole
 from diskbench.model.base import Frozen
 
@@ -42,7 +43,7 @@ BEGIN_LIMIT_S = 120
 busiest machine takes to start a shell."""
 
 
-class DeviceGuard(Frozen):
+class DeviceGuard(DeviceProof):
     """The allowed disk, whose facts must be the same before fio starts and after it has ended.
 
     `mount_point` is set where a filesystem was made on it: then it must be mounted there. Otherwise
@@ -50,10 +51,6 @@ class DeviceGuard(Frozen):
     this lease: it alone may have partitions and signatures.
     """
 
-    path: str
-    number: str
-    identity: str
-    size_bytes: int
     mount_point: str | None = None
     holds_data: bool = False
 
@@ -113,10 +110,7 @@ def specification(unit: Unit) -> dict[str, object]:
         "user": "root" if unit.root else unit.user,
         "state": unit.state_dir,
         "work": unit.work_dir or "",
-        "disks": [
-            {"path": d.path, "number": d.number, "identity": d.identity, "size": d.size_bytes}
-            for d in guards
-        ],
+        "disks": [disk.allowed for disk in guards],
         "mount": (guard.mount_point or "") if guard else "",
         "holds_data": bool(guards) and all(disk.holds_data for disk in guards),
         "sampled": unit.sampled.split() if unit.sampled else [disk.number for disk in guards],
@@ -137,16 +131,12 @@ def specification(unit: Unit) -> dict[str, object]:
 
 def payload(unit: Unit) -> bytes:
     """The unit's files, by name."""
-    spec = json.dumps(specification(unit), indent=1)
-    return json.dumps({"job.fio": unit.job, "unit.json": f"{spec}\n"}).encode()
+    spec = json.dumps(specification(unit), indent=1, ensure_ascii=False)
+    return files({"job.fio": unit.job, "unit.json": f"{spec}\n"})
 
 
 def start_script(
-    unit: Unit,
-    first_line: int | None,
-    *,
-    go: bool = False,
-    first: Mapping[str, str] | None = None,
+    unit: Unit, first_line: int | None, *, go: bool = False, first: Mapping[str, str] | None = None
 ) -> str:
     """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on;
     None starts it without following. With `go`, fio may start if the unit has asked by now. `first`
@@ -154,6 +144,7 @@ def start_script(
     """
     return request(
         "start",
+        kept_in=unit.state_dir,
         state=unit.state_dir,
         dir=unit.directory,
         unit=unit.system_name,
@@ -200,23 +191,41 @@ def go_script(unit: Unit, asked: int) -> str:
     return assignments({"dir": unit.directory, "asked": asked}) + _GO
 
 
-NOT_STARTED = frozenset({"sync", "cache-drop", "go"})
-"""Stages before fio; fio is not started where one of them takes too long."""
+_STILL_WRITING = (
+    "fio would share the disk with what is still written; wait until Dirty and Writeback in "
+    "/proc/meminfo there are small, then run again"
+)
+NOT_STARTED = {
+    "sync": (f"writing out older data (sync) did not end within {SYNC_LIMIT_S} s", _STILL_WRITING),
+    "cache-drop": (
+        f"dropping the page cache did not end within {SYNC_LIMIT_S} s",
+        _STILL_WRITING,
+    ),
+    "go": ("no diskbench watched it, and fio starts only while one does", "run it again"),
+}
+"""Stages before fio, which is not started where one of them takes too long: why, as the end of a
+sentence, and what to do."""
 _LATEST_UNIX_S = 253_402_300_799.0
 """The end of the year 9999, the last that a date can hold."""
-_MOST_STATUS = 255
 _KEY = re.compile(r"(seconds|moved|limit|signal|boot|oom_kills)=(\S*)")
 
 
 @dataclass(frozen=True)
-class LastWord:
-    """The last line of a unit, parsed. `reason` says why fio was not started, where it was not."""
+class UnitExit:
+    """How a unit ended, by its last line. `started_unix_s` is the host's clock when fio began;
+    `ended_unix_s` is that plus `seconds_in_fio`, measured by the uptime, so that a change of the
+    clock does not matter.
+
+    `stopped` is True only where diskbench stopped it. `signal` came from elsewhere. `limit` names
+    the stage that took too long. `began` is False where the stop came before the unit was started:
+    then there are no files. `reason` says why fio was not started, where it was not.
+    """
 
     fio_exit: int = 126
     stopped: bool = False
     started_unix_s: float = 0.0
     ended_unix_s: float = 0.0
-    seconds: float = 0.0
+    seconds_in_fio: float = 0.0
     signal: int | None = None
     limit: str | None = None
     rebooted: bool = False
@@ -225,35 +234,38 @@ class LastWord:
     is_lost: bool = False
     is_garbled: bool = False
     """Whether the line is of a form that no unit writes, so that something else wrote it."""
+    began: bool = True
 
     @staticmethod
-    def of(line: str) -> LastWord:
+    def of(line: str) -> UnitExit:
         """The contents of a last line; never raises."""
-        words = line.removeprefix("= ").split()
-        if not words or words[0] == "lost":
-            keys, rest = _keys(words[1:] if words else [])
-            return LastWord(
-                is_lost=True,
-                rebooted=keys.get("boot") == "changed",
-                oom_kills=whole(keys.get("oom_kills")) or 0,
-                reason=" ".join(rest),
-            )
-        keys, rest = _keys(words[4:])
+        words = line.removeprefix("= ").split() or ["lost"]
+        at = 1 if words[0] == "lost" else 4
+        keys: dict[str, str] = {}
+        while at < len(words) and (match := _KEY.fullmatch(words[at])):
+            keys[match[1]], at = match[2], at + 1
+        rebooted, reason = keys.get("boot") == "changed", " ".join(words[at:])
+        if words[0] == "lost":
+            killed = whole(keys.get("oom_kills")) or 0
+            return UnitExit(is_lost=True, rebooted=rebooted, oom_kills=killed, reason=reason)
+        status = whole(words[0], 255)
         try:
-            status, started, ended = _status(words[0]), _moment(words[2]), _moment(words[3])
+            started, ended = _moment(words[2]), _moment(words[3])
             seconds = _moment(keys.get("seconds") or str(max(0.0, ended - started)))
         except (IndexError, ValueError):
-            return LastWord(is_garbled=True)
-        return LastWord(
+            status = None
+        if status is None:
+            return UnitExit(is_garbled=True)
+        return UnitExit(
             fio_exit=status,
             stopped=words[1] == "1",
             started_unix_s=started,
             ended_unix_s=started + seconds,
-            seconds=seconds,
+            seconds_in_fio=seconds,
             signal=whole(keys.get("signal")),
             limit=keys.get("limit"),
-            rebooted=keys.get("boot") == "changed",
-            reason=" ".join(rest),
+            rebooted=rebooted,
+            reason=reason,
         )
 
     @property
@@ -265,37 +277,6 @@ class LastWord:
             return f": out of memory; the kernel killed {self.oom_kills} processes meanwhile"
         return ": something killed it (the machine was not restarted, and not short of memory)"
 
-    @property
-    def why_not_started(self) -> str:
-        """Why fio was not started, as the end of a sentence."""
-        match self.limit:
-            case "sync":
-                return f"writing out older data (sync) did not end within {SYNC_LIMIT_S} s"
-            case "cache-drop":
-                return f"dropping the page cache did not end within {SYNC_LIMIT_S} s"
-            case "go":
-                return "no diskbench watched it, and fio starts only while one does"
-        return self.reason
-
-    @property
-    def advice(self) -> str:
-        """What to do where fio was not started."""
-        if self.limit in {"sync", "cache-drop"}:
-            return (
-                "fio would share the disk with what is still written; wait until Dirty and "
-                "Writeback in /proc/meminfo there are small, then run again"
-            )
-        if self.limit == "go":
-            return "run it again"
-        return "nothing was written; look at what happened to the disk"
-
-
-def _status(text: str) -> int:
-    """An exit status; ValueError for any other text."""
-    if (status := whole(text, _MOST_STATUS)) is None:
-        raise ValueError(text)
-    return status
-
 
 def _moment(text: str) -> float:
     """Unix time or a duration in seconds; ValueError for a number out of range."""
@@ -303,14 +284,3 @@ def _moment(text: str) -> float:
     if not 0 <= value <= _LATEST_UNIX_S:
         raise ValueError(text)
     return value
-
-
-def _keys(words: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The leading KEY=VALUE words, and what follows them."""
-    values: dict[str, str] = {}
-    for number, word in enumerate(words):
-        match = _KEY.fullmatch(word)
-        if match is None:
-            return values, words[number:]
-        values[match[1]] = match[2]
-    return values, []

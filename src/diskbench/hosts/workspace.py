@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import uuid
 from collections.abc import Callable
+from uuid import UUID, uuid5
 
 from diskbench.errors import AgentError, Interrupted, MeasurementFailed, ReleaseFailed
 from diskbench.hosts.calls import ask, request
+from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.shell import assignments
 from diskbench.model.spec import ResolvedTarget
 from diskbench.ports import Host
@@ -66,12 +67,12 @@ def _no_directory(host: Host, why: str) -> MeasurementFailed:
 SILENCE_S = 30.0
 """mkfs without lazy initialisation writes the inode tables, which takes long on a slow, large disk.
 The script gives a sign of life each second."""
-_NAMESPACE = uuid.UUID("1d1f6a6c-6f0b-5d0e-9c54-0b1f6f3b7a52")
+_NAMESPACE = UUID("1d1f6a6c-6f0b-5d0e-9c54-0b1f6f3b7a52")
 
 
 def filesystem_uuid(target: ResolvedTarget) -> str:
     """The UUID of a trial's filesystem."""
-    return str(uuid.uuid5(_NAMESPACE, target.state_dir))
+    return str(uuid5(_NAMESPACE, target.state_dir))
 
 
 def make_filesystem(
@@ -83,7 +84,13 @@ def make_filesystem(
     MeasurementFailed where the device is not the allowed one, holds other data, or a command fails,
     and Interrupted where `should_stop` returned True before the filesystem was made.
     """
-    text = request("filesystem", kind=target.filesystem, mount=mount, **_disk(target))
+    text = request(
+        "filesystem",
+        kind=target.filesystem,
+        mount=mount,
+        disk=_disk(target),
+        uuid=filesystem_uuid(target),
+    )
     stop = f": >{shlex.quote(f'{target.state_dir}/stop')}"
     printed, asked = [""], False
     for line in host.stream(text, timeout_s=SILENCE_S, root=True):
@@ -95,7 +102,10 @@ def make_filesystem(
     if last == "! stopped":
         raise Interrupted(f"stopped while {target.filesystem} was made on {target.device}")
     if last.startswith("! ") or not last:
-        why = last.removeprefix("! ") or _why_nothing(host)
+        why = last.removeprefix("! ")
+        if not why:  # where there is no root, this raises HostUnavailable
+            said = host.run("id -u", root=True).stderr.decode(errors="replace").strip()
+            why = said or "it ended without a message"
         raise MeasurementFailed(
             f"no {target.filesystem} could be made on {target.device} of {host.name}: {why}",
             advice="no other device was changed; look at it with diskbench devices",
@@ -106,8 +116,8 @@ def make_filesystem(
 def wipe_ours(host: Host, target: ResolvedTarget) -> None:
     """Remove the filesystem that this trial made, if it still exists. Raises ReleaseFailed."""
     try:
-        disk = _disk(target)
-        ask(host, "wipe", root=True, timeout_s=120.0, disk=disk["disk"], uuid=disk["uuid"])
+        uuid = filesystem_uuid(target)
+        ask(host, "wipe", root=True, timeout_s=120.0, disk=_disk(target), uuid=uuid)
     except AgentError as error:
         raise ReleaseFailed(
             f"the {target.filesystem} that diskbench made on {target.device} of {host.name} could "
@@ -115,26 +125,16 @@ def wipe_ours(host: Host, target: ResolvedTarget) -> None:
         ) from error
 
 
-def _why_nothing(host: Host) -> str:
-    """Why a script for root printed nothing. Raises HostUnavailable where there is no root."""
-    done = host.run("id -u", root=True)
-    return done.stderr.decode(errors="replace").strip() or "it ended without a message"
-
-
 def _disk(target: ResolvedTarget) -> dict[str, object]:
-    return {
-        "disk": {
-            "path": target.device or target.path,
-            "number": target.device_number or "",
-            "identity": target.identity or "",
-            "size": target.device_size_bytes or 0,
-        },
-        "uuid": filesystem_uuid(target),
-    }
+    return DeviceProof(
+        path=target.device or target.path,
+        number=target.device_number or "",
+        identity=target.identity or "",
+        size_bytes=target.device_size_bytes or 0,
+    ).allowed
 
 
 _OURS = re.compile(r"/(?:[^/]+/)*diskbench-[0-9A-Za-z]{4,}")
-_CLEANUP_S = 120.0
 
 
 def cleanup(host: Host, target: ResolvedTarget) -> None:
@@ -149,14 +149,8 @@ def cleanup(host: Host, target: ResolvedTarget) -> None:
                 advice="remove it by hand if it is diskbench's",
             )
     try:
-        ask(
-            host,
-            "cleanup",
-            timeout_s=_CLEANUP_S,
-            state=target.state_dir,
-            work=target.work_dir or "",
-            mount=mount_point(target) or "",
-        )
+        work, mount = target.work_dir or "", mount_point(target) or ""
+        ask(host, "cleanup", timeout_s=120.0, state=target.state_dir, work=work, mount=mount)
     except AgentError as error:
         raise ReleaseFailed(f"left on {host.name}: {error.message}") from error
     if target.filesystem != "none":

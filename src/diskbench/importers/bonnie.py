@@ -18,18 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.form import (
-    Format,
-    Imported,
-    ImportedRun,
-    ImportedStep,
-    head_of,
-    number,
-    row,
-    some,
-    step_of,
-    text_of,
-)
+from diskbench.importers import form
 from diskbench.model.result import Direction
 from diskbench.units import GIB, KIB, MIB
 
@@ -76,23 +65,19 @@ class _Result:
     latencies: tuple[str, ...] = ()
 
 
-def read_bonnie(data: bytes, name: str) -> Imported:
+def read_bonnie(data: bytes, name: str) -> form.Imported:
     """Each CSV line, or where there is none each table, as a run. Raises InvalidValue."""
-    text = text_of(data, name)
+    text = form.text_of(data, name)
     found = list(_csv(text, name)) or _tables(text, name)
-    results = some(found, name, "line of bonnie++ figures", _MOST_RUNS)
+    results = form.some(found, name, "line of bonnie++ figures", _MOST_RUNS)
     runs = (_run(result, name) for result in results)
-    measured = some((run for run in runs if run.steps), name, "phase of half a second (+++++)")
+    measured = form.some((run for run in runs if run.steps), name, "phase of half a second (+++++)")
     rates_alone = (
         "bonnie++ prints no amount of its phases one byte at a time and of its seeks: their counts "
         "and run times are empty"
     )
-    return Imported(
-        "bonnie",
-        results[0].version,
-        measured,
-        {"hosts": results[0].name},
-        (rates_alone,),
+    return form.Imported(
+        "bonnie", results[0].version, measured, {"hosts": results[0].name}, (rates_alone,)
     )
 
 
@@ -110,7 +95,7 @@ def _csv(text: str, where: str) -> Iterator[_Result]:
             name=fields[0][:80],
             size=_size(fields[3], where),
             chunk=_chunk(fields[4], where),
-            jobs=max(int(number(fields[1] or "1", where)), 1),
+            jobs=max(int(form.number(fields[1] or "1", where)), 1),
             rates=tuple(fields[first : first + _FIGURES : 2]),
             latencies=tuple(fields[-12:-6]) if len(fields) >= first + _FIGURES + 29 else (),
         )
@@ -155,8 +140,7 @@ def _tables(text: str, where: str) -> Iterator[_Result]:
 
 
 def _table_cells(line: str) -> list[str]:
-    """The cells of a line of figures: a name, a size, and a rate and a share for each phase. Empty
-    for any other line."""
+    """The name, the size, and the rate and share of each phase in a line; empty for any other."""
     cells = line.split()
     at = next((i for i in range(1, min(len(cells), 5)) if _SIZE.fullmatch(cells[i])), 0)
     if not at or not all(_FIGURE.fullmatch(cell) for cell in cells[at + 1 :]):
@@ -183,32 +167,27 @@ def _from_table(cells: Sequence[str], version: str, jobs: int, where: str) -> _R
     )
 
 
-def _run(result: _Result, where: str) -> ImportedRun:
-    steps: list[ImportedStep] = []
+def _run(result: _Result, where: str) -> form.ImportedRun:
+    steps: list[form.ImportedStep] = []
     for place, (phase, direction, rw, moves_all) in enumerate(_PHASES):
         text = result.rates[place].strip() if place < len(result.rates) else ""
         if not text.strip("+"):
             continue
-        step, seeks, at = step_of(len(steps), phase), phase == "seeks", f"{where}: {phase}"
+        step, seeks, at = form.step_of(len(steps), phase), phase == "seeks", f"{where}: {phase}"
         rate = _rate(text, at, per_second=seeks)
         if not rate:
             continue
-        made = row(
-            step=step,
-            direction=direction,
+        made = form.row(
+            step=step, direction=direction, where=at, rw=rw,
             ios=-(-result.size // result.chunk) if moves_all else None,
             size=result.size if moves_all else None,
             seconds=result.size / rate if moves_all else None,
-            iops=rate if seeks else None,
-            bytes_per_s=None if seeks else rate,
-            where=at,
-            rw=rw,
+            iops=rate if seeks else None, bytes_per_s=None if seeks else rate,
             block=result.chunk if moves_all or seeks else None,
-            jobs=result.jobs if not seeks else 1,
-            latency=_longest(result, place),
-        )
-        steps.append(ImportedStep(step, (made,)))
-    return ImportedRun(tuple(steps))
+            jobs=result.jobs if not seeks else 1, latency=_longest(result, place),
+        )  # fmt: skip
+        steps.append(form.ImportedStep(step, (made,)))
+    return form.ImportedRun(tuple(steps))
 
 
 def _longest(result: _Result, place: int) -> dict[str, float]:
@@ -223,18 +202,14 @@ def _rate(text: str, where: str, *, per_second: bool) -> float:
     """Bytes per second; for seeks, seeks per second."""
     scale: float = 1 if per_second else KIB
     if text[-1:].lower() in _SCALES:  # only version 2's table has these
-        scale = (
-            _SCALES[text[-1].lower()]
-            if not per_second
-            else 1000 ** (1 + "kmg".index(text[-1].lower()))
-        )
-        text = text[:-1]
-    return number(text, where) * scale
+        text, letter = text[:-1], text[-1].lower()
+        scale = 1000 ** (1 + "kmg".index(letter)) if per_second else _SCALES[letter]
+    return form.number(text, where) * scale
 
 
 def _size(text: str, where: str) -> int:
     unit = {"G": GIB, "M": MIB}.get(text[-1:], MIB)
-    size = round(number(text.rstrip("GMk"), where) * unit)
+    size = round(form.number(text.rstrip("GMk"), where) * unit)
     if not 0 < size < 2**60:
         raise InvalidValue(f"{where}: {text[:40]!r} is not a size of a file")
     return size
@@ -243,7 +218,7 @@ def _size(text: str, where: str) -> int:
 def _chunk(text: str | None, where: str) -> int:
     if not text:
         return _CHUNK
-    chunk = round(number(text.rstrip("k"), where) * (1024 if text.endswith("k") else 1))
+    chunk = round(form.number(text.rstrip("k"), where) * (1024 if text.endswith("k") else 1))
     if not 256 <= chunk <= MIB:
         raise InvalidValue(f"{where}: {text[:40]!r} is not a chunk of bonnie++ (256 B to 1 MiB)")
     return chunk
@@ -252,7 +227,7 @@ def _chunk(text: str | None, where: str) -> int:
 def _recognises(data: bytes, _: str) -> bool:
     if b"Sequential Output-" not in data and b"," not in data:
         return False
-    text = head_of(data)
+    text = form.head_of(data)
     if _HEAD.search(text) and any(_table_cells(line[:512]) for line in text.splitlines()):
         return True
     return _NEW_CSV.search(text) is not None or any(
@@ -266,4 +241,4 @@ def _is_old(match: re.Match[str]) -> bool:
     return _FIGURES <= len(fields) <= _OLD_FIELDS and match["size"][-1] in "MG"
 
 
-BONNIE = Format("bonnie", "bonnie++'s table or CSV (1.03 to 2.x)", _recognises, read_bonnie)
+BONNIE = form.Format("bonnie", "bonnie++'s table or CSV (1.03 to 2.x)", _recognises, read_bonnie)

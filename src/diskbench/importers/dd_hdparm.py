@@ -26,18 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.numbers import bytes_of
-from diskbench.importers.form import (
-    Format,
-    Imported,
-    ImportedRun,
-    ImportedStep,
-    head_of,
-    number,
-    row,
-    some,
-    step_of,
-    text_of,
-)
+from diskbench.importers import form
 from diskbench.model.doubts import MAYBE_MEMORY, NOT_A_DISK
 from diskbench.model.result import Direction, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
@@ -65,17 +54,17 @@ _IN_MEMORY = (
 )
 
 
-def read_dd(data: bytes, name: str) -> Imported:
+def read_dd(data: bytes, name: str) -> form.Imported:
     """Each dd in the text as a step of one run. Raises InvalidValue."""
-    text = _with_lines(text_of(data, name))
-    steps = some(_dd_steps(text, name), name, "line of dd with bytes and seconds")
+    text = _with_lines(form.text_of(data, name))
+    steps = form.some(_dd_steps(text, name), name, "line of dd with bytes and seconds")
     notes = () if all(step.measurements[0].ios is not None for step in steps) else (
         "dd's records are not in the text: its I/Os are empty",
     )  # fmt: skip
-    return Imported("dd", "", (ImportedRun(steps),), {}, notes)
+    return form.Imported("dd", "", (form.ImportedRun(steps),), {}, notes)
 
 
-def _dd_steps(text: str, where: str) -> Iterator[ImportedStep]:
+def _dd_steps(text: str, where: str) -> Iterator[form.ImportedStep]:
     index = before = 0
     results = list(itertools.islice(_LAST.finditer(text), _MOST_LINES + 1))
     if len(results) > _MOST_LINES:
@@ -87,7 +76,7 @@ def _dd_steps(text: str, where: str) -> Iterator[ImportedStep]:
         if not records and _is_progress(match, following, text):
             continue
         commands = _COMMAND.findall(above)
-        step = step_of(index, "dd" if index == 0 else f"dd-{index + 1}")
+        step = form.step_of(index, "dd" if index == 0 else f"dd-{index + 1}")
         at = f"{where}: dd line {index + 1}"
         asked = _asked(commands[-1]) if commands else {}
         yield _dd_step(match, records, asked, step, at)
@@ -99,19 +88,16 @@ def _is_progress(match: re.Match[str], following: re.Match[str] | None, text: st
     if following is None or _COMMAND.search(text, match.end(), following.start()):
         return False
     size, seconds = (
-        [number(found[key].replace(",", "."), "") for found in (match, following)]
+        [form.number(found[key].replace(",", "."), "") for found in (match, following)]
         for key in ("size", "seconds")
     )
     return match["seconds"].isdigit() and size[0] <= size[1] and seconds[0] <= seconds[1]
 
 
 def _dd_step(
-    match: re.Match[str],
-    records: Sequence[tuple[str, str]],
-    asked: Mapping[str, str],
-    step: Step,
-    where: str,
-) -> ImportedStep:
+    match: re.Match[str], records: Sequence[tuple[str, str]], asked: Mapping[str, str],
+    step: Step, where: str,
+) -> form.ImportedStep:  # fmt: skip
     size = int(match["size"])
     full, partial = (int(n) for n in records[-1]) if records else (0, 0)
     ios = full + partial
@@ -122,18 +108,13 @@ def _dd_step(
         own = "ibs" if direction == "read" else "obs"
         block = block or _dd_bytes(asked.get("bs") or asked.get(own) or "") or _DD_BLOCK
         ios = ios or -(-size // block)
-    made = row(
-        step=step,
-        direction=direction,
-        ios=ios or None,
-        size=size,
-        seconds=number(match["seconds"].replace(",", "."), where),
-        where=where,
+    made = form.row(
+        step=step, direction=direction, where=where, ios=ios or None, size=size, block=block,
+        seconds=form.number(match["seconds"].replace(",", "."), where),
         rw=direction if direction != "mixed" else None,
-        block=block,
         depth=1 if _flags(asked, direction) & {"direct", "sync", "dsync"} else None,
-    )
-    return ImportedStep(step, (made,), warnings=tuple(_doubts(asked, direction)))
+    )  # fmt: skip
+    return form.ImportedStep(step, (made,), warnings=tuple(_doubts(asked, direction)))
 
 
 def _asked(command: str) -> Mapping[str, str]:
@@ -170,16 +151,17 @@ def _doubts(asked: Mapping[str, str], direction: Direction) -> Iterator[Warning]
         yield MAYBE_MEMORY.warning(_UNREAD)
 
 
-def _is_dd(data: bytes, _: str) -> bool:
-    return _LAST.search(_with_lines(head_of(data))) is not None
-
-
 def _with_lines(text: str) -> str:
     """The text with a line for each that a terminal wrote over another."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-DD = Format("dd", "dd's last line", _is_dd, read_dd)
+DD = form.Format(
+    "dd",
+    "dd's last line",
+    lambda data, _: _LAST.search(_with_lines(form.head_of(data))) is not None,
+    read_dd,
+)
 
 
 _TIMING = re.compile(
@@ -206,42 +188,36 @@ _ROUNDED = 0.03
 the seconds: both are rounded."""
 
 
-def read_hdparm(data: bytes, name: str) -> Imported:
+def read_hdparm(data: bytes, name: str) -> form.Imported:
     """Each timing in the text as a step of one run. Raises InvalidValue."""
-    steps = some(_hdparm_steps(text_of(data, name), name), name, "timing of hdparm")
-    return Imported("hdparm", "", (ImportedRun(steps),))
+    steps = form.some(_hdparm_steps(form.text_of(data, name), name), name, "timing of hdparm")
+    return form.Imported("hdparm", "", (form.ImportedRun(steps),))
 
 
-def _hdparm_steps(text: str, where: str) -> Iterator[ImportedStep]:
+def _hdparm_steps(text: str, where: str) -> Iterator[form.ImportedStep]:
     used: dict[str, int] = {}
     for index, match in enumerate(_TIMING.finditer(text)):
         base = _STEP_NAMES[match["what"]]
         used[base] = used.get(base, 0) + 1
-        step = step_of(index, base if used[base] == 1 else f"{base}-{used[base]}")
+        step = form.step_of(index, base if used[base] == 1 else f"{base}-{used[base]}")
         size = int(match["mb"]) * MIB
         at = f"{where}: {match['what']} reads"
-        rate = number(match["rate"], at) * _UNITS[match["unit"]]
-        seconds = number(match["seconds"], at)
+        rate = form.number(match["rate"], at) * _UNITS[match["unit"]]
+        seconds = form.number(match["seconds"], at)
         off = _ROUNDED + 10.0 ** -len(match["seconds"].partition(".")[2]) / 2 / (seconds or 1.0)
         if not rate or not seconds or abs(size / seconds / rate - 1) > off:
             raise InvalidValue(f"{at}: {match[0][-60:]!r}: amount, seconds and rate disagree")
-        made = row(
-            step=step,
-            direction="read",
-            ios=-(-size // _BUFFER),
-            size=size,
-            seconds=size / rate,
-            where=at,
-            rw="read",
-            block=_BUFFER,
-        )
+        made = form.row(
+            step=step, direction="read", where=at, ios=-(-size // _BUFFER), size=size,
+            seconds=size / rate, rw="read", block=_BUFFER,
+        )  # fmt: skip
         doubt = _CACHED.get(match["what"])
-        yield ImportedStep(step, (made,), warnings=(doubt,) if doubt else ())
+        yield form.ImportedStep(step, (made,), warnings=(doubt,) if doubt else ())
 
 
-HDPARM = Format(
+HDPARM = form.Format(
     "hdparm",
     "hdparm -tT",
-    lambda data, _: b"reads:" in data and _TIMING.search(head_of(data)) is not None,
+    lambda data, _: b"reads:" in data and _TIMING.search(form.head_of(data)) is not None,
     read_hdparm,
 )

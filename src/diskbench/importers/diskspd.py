@@ -15,18 +15,7 @@ from typing import Any, Final
 from xml.parsers import expat
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.form import (
-    Format,
-    Imported,
-    ImportedRun,
-    ImportedStep,
-    head_of,
-    number,
-    row,
-    some,
-    step_of,
-    text_of,
-)
+from diskbench.importers import form
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction, Measurement
 from diskbench.units import KIB, MIB
@@ -46,26 +35,26 @@ _STARTED = re.compile(
 )
 
 
-def read_diskspd(data: bytes, name: str) -> Imported:
+def read_diskspd(data: bytes, name: str) -> form.Imported:
     """One run of a step for each timespan. Raises InvalidValue."""
-    text = text_of(data, name)
+    text = form.text_of(data, name)
     xml = "<Results" in text
     spans, system = from_xml(text, name) if xml else _from_text(text, name)
     steps = []
-    for index, span in enumerate(some(spans, name, "timespan of diskspd with results")):
+    for index, span in enumerate(form.some(spans, name, "timespan of diskspd with results")):
         at = f"{name}: timespan {index + 1}"
         rows = tuple(_rows(span, index, at))
         if not rows:
             raise InvalidValue(f"{at}: diskspd counts no I/O")
-        step = step_of(index, f"timespan-{index + 1}")
-        steps.append(ImportedStep(step, rows, compared=rows[0].block_bytes is not None))
+        step = form.step_of(index, f"timespan-{index + 1}")
+        steps.append(form.ImportedStep(step, rows, compared=rows[0].block_bytes is not None))
     facts = {"hosts": system["host"]} if system.get("host") else {}
-    run = ImportedRun(tuple(steps), started_at=_utc(system.get("time", "")))
-    return Imported("diskspd", system.get("version", ""), (run,), facts)
+    run = form.ImportedRun(tuple(steps), started_at=_utc(system.get("time", "")))
+    return form.Imported("diskspd", system.get("version", ""), (run,), facts)
 
 
 def _rows(span: Timespan, index: int, where: str) -> Iterator[Measurement]:
-    seconds = number(span.seconds, where)
+    seconds = form.number(span.seconds, where)
     block = _block(span.profile.get("block", ""))
     for kind, direction in _DIRECTIONS:
         ios, size = span.counts.get(f"{kind}Count", 0), span.counts.get(f"{kind}Bytes", 0)
@@ -76,20 +65,14 @@ def _rows(span: Timespan, index: int, where: str) -> Iterator[Measurement]:
                 f"{where}: {size:,} bytes of {direction} are not {ios:,} I/Os of {block:,} bytes"
             )
         prefix = "rand" if span.profile.get("random") else ""
-        yield row(
-            step=step_of(index, f"timespan-{index + 1}"),
-            direction=direction,
-            ios=ios,
-            size=size,
-            seconds=seconds,
-            where=where,
+        yield form.row(
+            step=form.step_of(index, f"timespan-{index + 1}"), direction=direction, where=where,
+            ios=ios, size=size, seconds=seconds, block=block,
             rw=f"{prefix}{direction}" if span.profile else None,
-            block=block,
             jobs=_named(span.profile.get("threads", "")) or 1,
             depth=_named(span.profile.get("depth", "")),
-            latency=span.latency.get(kind),
-            percentiles=span.percentiles.get(kind),
-        )
+            latency=span.latency.get(kind), percentiles=span.percentiles.get(kind),
+        )  # fmt: skip
 
 
 def _named(text: str) -> int | None:
@@ -126,16 +109,13 @@ def _text_profile(text: str) -> dict[str, str]:
     """What the parameters say where the timespan has one target, for several may differ."""
     if len(re.findall(r"^[ \t]*path: ", text, re.MULTILINE)) != 1:
         return {}
-    profile = {}
-    for key, sign in (
-        ("block", r"block size: (\S+)"),
-        ("depth", r"number of outstanding I/O operations(?: per thread)?: (\d+)"),
-        ("threads", r"threads per file: (\d+)"),
-        ("random", r"using (random) I/O"),
-    ):
-        if match := re.search(sign, text):
-            profile[key] = match[1]
-    return profile
+    signs = {
+        "block": r"block size: (\S+)",
+        "depth": r"number of outstanding I/O operations(?: per thread)?: (\d+)",
+        "threads": r"threads per file: (\d+)",
+        "random": r"using (random) I/O",
+    }
+    return {key: match[1] for key, sign in signs.items() if (match := re.search(sign, text))}
 
 
 def _text_span(text: str, where: str, profile: dict[str, str]) -> Timespan:
@@ -148,14 +128,20 @@ def _text_span(text: str, where: str, profile: dict[str, str]) -> Timespan:
         span.counts[f"{kind}Bytes"] = whole_count(values.get("bytes", ""), where)
         span.counts[f"{kind}Count"] = whole_count(values.get("I/Os", ""), where)
         if "AvgLat" in values and span.counts[f"{kind}Count"]:
-            latency = {"lat_mean_ns": number(values["AvgLat"], where) * MS_NS}
+            latency = {"lat_mean_ns": form.number(values["AvgLat"], where) * MS_NS}
             if values.get("LatStdDev", "N/A") != "N/A":
-                latency["lat_stddev_ns"] = number(values["LatStdDev"], where) * MS_NS
+                latency["lat_stddev_ns"] = form.number(values["LatStdDev"], where) * MS_NS
             span.latency.setdefault(kind, {}).update(latency)
     for match in _PERCENTILE.finditer(_table_of_all(text)):
         for kind, cell in (("Read", match["read"]), ("Write", match["write"])):
             if cell != "N/A":
-                _percentile(span, kind, match["which"], number(cell, where) * MS_NS)
+                which, ns = match["which"], form.number(cell, where) * MS_NS
+                if which in ("min", "max"):
+                    span.latency.setdefault(kind, {})[f"lat_{which}_ns"] = ns
+                    continue
+                percent = int(which[0]) if which.endswith("-nines") else int(which[:-2])
+                fraction = 1 - 10.0**-percent if which.endswith("-nines") else percent / 100
+                span.percentiles.setdefault(kind, {})[fraction] = ns
     return span
 
 
@@ -188,15 +174,6 @@ def _totals(text: str) -> Iterator[tuple[str, dict[str, str]]]:
             names = []
 
 
-def _percentile(span: Timespan, kind: str, which: str, ns: float) -> None:
-    if which in ("min", "max"):
-        span.latency.setdefault(kind, {})[f"lat_{which}_ns"] = ns
-    else:
-        nines = which.endswith("-nines")
-        fraction = 1 - 10.0 ** -int(which[0]) if nines else int(which.removesuffix("th")) / 100
-        span.percentiles.setdefault(kind, {})[fraction] = ns
-
-
 def _utc(text: str) -> str | None:
     try:
         moment = datetime.strptime(text.strip(), "%Y/%m/%d %H:%M:%S").replace(tzinfo=UTC)
@@ -206,11 +183,11 @@ def _utc(text: str) -> str | None:
 
 
 def _recognises(data: bytes, _: str) -> bool:
-    text = head_of(data)
+    text = form.head_of(data)
     return _SPAN.search(text) is not None or ("<Results>" in text and "<TestTimeSeconds>" in text)
 
 
-DISKSPD = Format("diskspd", "diskspd's text or XML", _recognises, read_diskspd)
+DISKSPD = form.Format("diskspd", "diskspd's text or XML", _recognises, read_diskspd)
 
 
 _XML_BYTES: Final = 16 * MIB
@@ -250,8 +227,12 @@ def from_xml(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:
     targets: list[dict[str, str]] = []
     for path, content in _elements(text, where):
         match path:
-            case ("Results", "System", *_):
-                _system(system, path, content)
+            case ("Results", "System", *_, "ComputerName"):
+                system["host"] = content[:80]
+            case ("Results", "System", *_, "RunTime") if content.endswith(" UTC"):
+                system["time"] = content.removesuffix(" UTC")
+            case ("Results", "System", *_, "Tool", "Version"):
+                system["version"] = content[:40]
             case ("Results", "Profile", *_, "Targets", "Target", _):
                 if path[-1] == "Path" or not targets:
                     targets.append({})
@@ -266,17 +247,8 @@ def from_xml(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:
             case ("Results", "TimeSpan", *_):
                 _figure(spans[-1], path[2:], content, where)
     if len(spans) == 1 and len(targets) == 1:
-        spans[0].profile = _xml_profile(targets[0])
+        spans[0].profile = {key: targets[0].get(tag, "") for key, tag in _TAGS.items()}
     return spans, system
-
-
-def _system(system: dict[str, str], path: tuple[str, ...], content: str) -> None:
-    if path[-1] == "ComputerName":
-        system["host"] = content[:80]
-    elif path[-1] == "RunTime" and content.endswith(" UTC"):
-        system["time"] = content.removesuffix(" UTC")
-    elif path[-2:] == ("Tool", "Version"):
-        system["version"] = content[:40]
 
 
 def _figure(span: Timespan, path: tuple[str, ...], content: str, where: str) -> None:
@@ -287,9 +259,13 @@ def _figure(span: Timespan, path: tuple[str, ...], content: str, where: str) -> 
         span.counts[path[-1]] = span.counts.get(path[-1], 0) + whole_count(content, where)
     elif path[:1] == ("Latency",) and path[-1] in _LATENCIES and len(path) == 2:
         kind, name = _LATENCIES[path[-1]]
-        span.latency.setdefault(kind, {})[name] = number(content, where) * MS_NS
+        span.latency.setdefault(kind, {})[name] = form.number(content, where) * MS_NS
 
 
+_TAGS: Final = {
+    "block": "BlockSize", "depth": "RequestCount", "threads": "ThreadsPerFile", "random": "Random",
+}  # fmt: skip
+"""What a profile says → its tag; the last one has the distance of what is at random."""
 _COUNTS: Final = (("ReadBytes",), ("ReadCount",), ("WriteBytes",), ("WriteCount",))
 _LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
     "AverageReadMilliseconds": ("Read", "lat_mean_ns"),
@@ -301,28 +277,17 @@ _LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
 
 def _bucket(span: Timespan, bucket: Mapping[str, str], where: str) -> None:
     """One row of the table of percentiles: 0 is the shortest latency, 100 the longest."""
-    percent = number(bucket.get("Percentile", "nan"), where)
+    percent = form.number(bucket.get("Percentile", "nan"), where)
     for kind in ("Read", "Write"):
         content = bucket.get(f"{kind}Milliseconds")
         if content is None or percent > 100:
             continue
-        ns = number(content, where) * MS_NS
+        ns = form.number(content, where) * MS_NS
         if percent in (0.0, 100.0):
             which = "min" if percent == 0 else "max"
             span.latency.setdefault(kind, {})[f"lat_{which}_ns"] = ns
         else:
             span.percentiles.setdefault(kind, {})[percent / 100] = ns
-
-
-def _xml_profile(target: Mapping[str, str]) -> dict[str, str]:
-    profile = {
-        "block": target.get("BlockSize", ""),
-        "depth": target.get("RequestCount", ""),
-        "threads": target.get("ThreadsPerFile", ""),
-    }
-    if target.get("Random"):
-        profile["random"] = "random"
-    return profile
 
 
 def _elements(text: str, where: str) -> list[tuple[tuple[str, ...], str]]:

@@ -20,34 +20,16 @@ from diskbench.fio.rows import measurements
 from diskbench.fio.terse import TERSE, parse_terse
 from diskbench.fio.text import RESULT, parse_text
 from diskbench.fio.warnings import step_warnings
+from diskbench.importers import form
 from diskbench.importers.fio_runs import split_runs
-from diskbench.importers.fio_told import (
-    NO_JOB_FILE,
-    JobFile,
-    commands_in,
-    with_job_file,
-    with_told,
-)
-from diskbench.importers.form import (
-    Format,
-    Imported,
-    ImportedRun,
-    ImportedStep,
-    ImportKind,
-    as_utf8,
-    check_json,
-    head_of,
-    step_of,
-    text_of,
-    utc,
-)
+from diskbench.importers.fio_told import NO_JOB_FILE, JobFile, commands_in, with_job_file, with_told
 from diskbench.limits import FASTEST
 from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
 
 _EACH = 0.9
-FIO_REPORTS: Final[tuple[ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
+FIO_REPORTS: Final[tuple[form.ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
 """Kinds whose files hold what fio itself counted."""
 
 
@@ -56,10 +38,10 @@ def read_reports(
 ) -> tuple[FioOutput, ...]:
     """What each fio in a file of one of FIO_REPORTS reports, one for each run; `beside` says what a
     report leaves out. Raises FioOutputUnreadable."""
-    data = as_utf8(data)
+    data = form.as_utf8(data)
     if kind == "fio-json":
         return with_job_file(parse_runs(data, where=where), beside)
-    text = text_of(data, where)
+    text = form.text_of(data, where)
     outputs = (parse_terse if kind == "fio-terse" else parse_text)(text.encode(), where=where)
     return with_job_file(with_told(outputs, commands_in(text)), beside)
 
@@ -106,21 +88,18 @@ def _waits(job: FioJob) -> bool:
 
 
 def read_report(
-    kind: ImportKind,
-    data: bytes,
-    name: str,
-    beside: JobFile = NO_JOB_FILE,
-) -> Imported:
+    kind: form.ImportKind, data: bytes, name: str, beside: JobFile = NO_JOB_FILE
+) -> form.Imported:
     """The runs in a report of fio, with what a job file beside it says. Raises InvalidValue,
     FioOutputUnreadable."""
     if kind == "fio-json":
-        check_json(data, name)
+        form.check_json(data, name)
     outputs = read_reports(kind, data, where=name, beside=beside)
-    runs = tuple(_run(parts) for at, parts in enumerate(split_runs(outputs)))
-    return Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
+    runs = tuple(map(_run, split_runs(outputs)))
+    return form.Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
 
 
-def _run(parts: Sequence[tuple[Step, FioOutput]]) -> ImportedRun:
+def _run(parts: Sequence[tuple[Step, FioOutput]]) -> form.ImportedRun:
     steps = tuple(_step(step, part) for step, part in parts)
     outputs = [part for _, part in parts]
     for row in (row for step in steps for row in step.measurements):
@@ -133,62 +112,58 @@ def _run(parts: Sequence[tuple[Step, FioOutput]]) -> ImportedRun:
     if not starts:
         starts = [output.begun_ms for output in outputs if output.begun_ms]
     ends = [output.timestamp_ms for output in outputs if output.timestamp_ms]
-    return ImportedRun(
+    return form.ImportedRun(
         steps,
-        started_at=utc(min(starts) / 1000) if starts else None,
-        finished_at=utc(max(ends) / 1000) if ends else None,
+        started_at=form.utc(min(starts) / 1000) if starts else None,
+        finished_at=form.utc(max(ends) / 1000) if ends else None,
         local_time=outputs[0].local_time,
         notes=tuple(dict.fromkeys(note for output in outputs for note in output.notes)),
         reports="; ".join(dict.fromkeys(o.reports for o in outputs if o.reports)),
     )
 
 
-def _step(step: Step, part: FioOutput) -> ImportedStep:
+def _step(step: Step, part: FioOutput) -> form.ImportedStep:
     rows = measurements(part, run_id="", step=step)
     told = step.model_copy(update={"job": job_text(part)})
-    company = (doubt.model_copy(update={"step": step.name}) for doubt in counted_company(part, {}))
+    company = (doubt.model_copy(update={"step": step.name}) for doubt in counted_company(part))
     doubts = (*step_warnings(told, rows, part, HostFacts(), None), *company)
     # Its audit goes by the report alone (store/audits.py): the options are not all there.
     others = tuple(doubt for doubt in doubts if doubt.code != FIGURES_DISAGREE.code)
-    return ImportedStep(step, rows, warnings=others)
+    return form.ImportedStep(step, rows, warnings=others)
 
 
 def _facts(output: FioOutput) -> dict[str, str | int | float]:
-    hosts = sorted({job.host for job in output.jobs if job.host})
-    disks = sorted({disk.name for disk in output.disks if disk.name})
-    facts: dict[str, str | int | float] = {"fio_version": output.version}
-    if hosts:
-        facts["hosts"] = ", ".join(hosts)
-    if disks:
-        facts["disks"] = ", ".join(disks)
-    return facts
-
-
-def _is_json(data: bytes, _: str) -> bool:
-    return b'"fio version"' in data or b'"client_stats"' in data or b'"jobname"' in data
+    hosts = {job.host for job in output.jobs if job.host}
+    disks = {disk.name for disk in output.disks if disk.name}
+    named = {"hosts": ", ".join(sorted(hosts)), "disks": ", ".join(sorted(disks))}
+    return {"fio_version": output.version, **{key: text for key, text in named.items() if text}}
 
 
 def _is_terse(data: bytes, _: str) -> bool:
-    match = TERSE.search(head_of(data))
+    match = TERSE.search(form.head_of(data))
     return (
         match is not None and match["version"] != "2" and ";fio-" in match.string[match.start() :]
     )
 
 
-def _is_text(data: bytes, _: str) -> bool:
-    return RESULT.search(head_of(data)) is not None
-
-
-FIO_JSON = Format(
-    "fio-json", "fio's --output-format=json or json+", _is_json, partial(read_report, "fio-json")
+FIO_JSON = form.Format(
+    "fio-json",
+    "fio's --output-format=json or json+",
+    lambda data, _: any(s in data for s in (b'"fio version"', b'"client_stats"', b'"jobname"')),
+    partial(read_report, "fio-json"),
 )
-FIO_TERSE = Format(
+FIO_TERSE = form.Format(
     "fio-terse",
     "fio's terse output (versions 3, 4, 5)",
     _is_terse,
     partial(read_report, "fio-terse"),
 )
-FIO_TEXT = Format("fio-text", "fio's normal text", _is_text, partial(read_report, "fio-text"))
+FIO_TEXT = form.Format(
+    "fio-text",
+    "fio's normal text",
+    lambda data, _: RESULT.search(form.head_of(data)) is not None,
+    partial(read_report, "fio-text"),
+)
 
 
 _FIRST_LINE = 1024
@@ -220,13 +195,13 @@ def check_log(data: bytes, *, name: str) -> None:
     )
 
 
-def read_log(data: bytes, name: str) -> Imported:
+def read_log(data: bytes, name: str) -> form.Imported:
     """A log as a run of one step without rows: fio's logs hold no totals."""
     log = log_name(name.rpartition("/")[2])
     assert log is not None
-    step = step_of(0, log.prefix or "fio")
-    run = ImportedRun((ImportedStep(step, ()),), started_at=_unix_start(data, name))
-    return Imported("fio-log", "", (run,))
+    step = form.step_of(0, log.prefix or "fio")
+    run = form.ImportedRun((form.ImportedStep(step, ()),), started_at=_unix_start(data, name))
+    return form.Imported("fio-log", "", (run,))
 
 
 def _unix_start(data: bytes, name: str) -> str | None:
@@ -236,11 +211,12 @@ def _unix_start(data: bytes, name: str) -> str | None:
         columns = layout(first + b"\n", where=name)
     except FioOutputUnreadable:
         return None
-    return utc(int(first.partition(b",")[0]) / 1000) if columns and columns.epoch else None
+    return form.utc(int(first.partition(b",")[0]) / 1000) if columns and columns.epoch else None
 
 
-def _is_log(_: bytes, name: str) -> bool:
-    return log_name(name.rpartition("/")[2]) is not None
-
-
-FIO_LOG = Format("fio-log", "fio's log files", _is_log, read_log)
+FIO_LOG = form.Format(
+    "fio-log",
+    "fio's log files",
+    lambda _, name: log_name(name.rpartition("/")[2]) is not None,
+    read_log,
+)

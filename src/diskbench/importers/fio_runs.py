@@ -45,16 +45,17 @@ class _Group:
     loads: _Loads
 
 
-def split_runs(
-    outputs: Sequence[FioOutput],
-) -> tuple[tuple[tuple[Step, FioOutput], ...], ...]:
+def split_runs(outputs: Sequence[FioOutput]) -> tuple[tuple[tuple[Step, FioOutput], ...], ...]:
     """The runs in the reports of a file, in order: the steps of each with their part of a
     report."""
     groups = _comparable([_groups(output) for output in outputs])
     names = _names(group for of_output in groups for group in of_output)
     runs: list[list[_Group]] = []
     for of_output in groups:
-        if runs and _continues(runs[-1], of_output):
+        # a report of other loads of the same jobs is of the same run
+        done = {(group.name, group.loads) for group in runs[-1]} if runs else set()
+        same_name = {name for name, _ in done} & {group.name for group in of_output}
+        if same_name and not any((group.name, group.loads) in done for group in of_output):
             runs[-1] += of_output
         else:
             runs.append(list(of_output))
@@ -71,10 +72,12 @@ def _groups(output: FioOutput) -> tuple[_Group, ...]:
     by_number: dict[int, list[FioJob]] = {}
     for job in output.jobs:
         by_number.setdefault(job.group, []).append(job)
-    return tuple(
-        _Group(output, tuple(jobs), _step_name(jobs), _loads(jobs, output))
-        for _, jobs in sorted(by_number.items())
-    )
+    made = []
+    for _, jobs in sorted(by_number.items()):
+        entries = Counter((job.name, job.host) for job in jobs)
+        loads = frozenset(_load(job, output, entries[job.name, job.host]) for job in jobs)
+        made.append(_Group(output, tuple(jobs), _step_name(jobs), loads))
+    return tuple(made)
 
 
 def _comparable(of_outputs: Sequence[tuple[_Group, ...]]) -> list[tuple[_Group, ...]]:
@@ -97,18 +100,6 @@ def _part(group: _Group) -> FioOutput:
     number = group.jobs[0].group
     beside = tuple(job for job in group.output.jobs if job.group != number)
     return replace(group.output, jobs=group.jobs, beside=beside)
-
-
-def _continues(run: Sequence[_Group], groups: Sequence[_Group]) -> bool:
-    """Whether a report has other loads of the same jobs."""
-    done = {(group.name, group.loads) for group in run}
-    same_names = {group.name for group in run} & {group.name for group in groups}
-    return bool(same_names) and not any((group.name, group.loads) in done for group in groups)
-
-
-def _loads(jobs: Sequence[FioJob], output: FioOutput) -> _Loads:
-    entries = Counter((job.name, job.host) for job in jobs)
-    return frozenset(_load(job, output, entries[job.name, job.host]) for job in jobs)
 
 
 def _load(job: FioJob, output: FioOutput, entries: int) -> _Load:
@@ -143,11 +134,11 @@ def _names(groups: Iterable[_Group]) -> Mapping[tuple[str, _Loads], str]:
         known = of_name.setdefault(group.name, [])
         if group.loads not in known:
             known.append(group.loads)
-    names: dict[tuple[str, _Loads], str] = {}
-    for name, several in of_name.items():
-        for number, loads in enumerate(several, 1):
-            names[name, loads] = _named(name, several, number)
-    return names
+    return {
+        (name, loads): _named(name, several, number)
+        for name, several in of_name.items()
+        for number, loads in enumerate(several, 1)
+    }
 
 
 def _named(name: str, several: Sequence[_Loads], number: int) -> str:

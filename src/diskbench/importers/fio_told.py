@@ -14,19 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from diskbench.errors import ProfileError
+from diskbench.fio import declared
 from diskbench.fio.command_line import job_file
-from diskbench.fio.declared import (
-    Options,
-    block_bytes,
-    declared,
-    directions_of,
-    first_names,
-    iodepth,
-    is_direct,
-    options_known,
-    options_of,
-    rw_of,
-)
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.rows import whole_block
 
@@ -39,7 +28,7 @@ _CONTINUED: Final = re.compile(r"\\[ \t]*\r?\n[ \t]*>?")
 _SHELL: Final = re.compile(r"[ \t](?:\||\d?>|&|;).*$")
 _MOST: Final = 2_000
 
-Sections = Mapping[str, Options]
+Sections = Mapping[str, declared.Options]
 
 
 def commands_in(text: str) -> list[Sections]:
@@ -49,7 +38,7 @@ def commands_in(text: str) -> list[Sections]:
     found: list[Sections] = []
     for match in _COMMAND.finditer(_CONTINUED.sub(" ", text)):
         try:
-            sections = declared(job_file("fio " + _SHELL.sub("", match["options"])))
+            sections = declared.declared(job_file("fio " + _SHELL.sub("", match["options"])))
         except ProfileError:
             continue
         if sections:
@@ -82,7 +71,7 @@ def with_told(outputs: Sequence[FioOutput], told: Sequence[Sections]) -> tuple[F
 def with_job_file(outputs: Sequence[FioOutput], job_file: JobFile) -> tuple[FioOutput, ...]:
     """The reports with what a job file beside them says of their jobs, where a report does not say
     it. Where both say something else, the report counts, and a note says so."""
-    sections = declared(job_file.text)
+    sections = declared.declared(job_file.text)
     if not sections:
         return tuple(outputs)
     return tuple(_beside(output, sections, job_file.name) for output in outputs)
@@ -90,7 +79,7 @@ def with_job_file(outputs: Sequence[FioOutput], job_file: JobFile) -> tuple[FioO
 
 def _beside(output: FioOutput, sections: Sections, name: str) -> FioOutput:
     ours = [job for job in output.jobs if job.name in sections]
-    given = {job.name: options_of(job, output, sections) for job in ours}
+    given = {job.name: declared.options_of(job, output, sections) for job in ours}
     unlike = [job.name for job in ours if not _agrees(job, output, given[job.name])]
     if unlike:
         words = f"{name} beside it has other options of job {unlike[0]}: the report counts"
@@ -98,7 +87,7 @@ def _beside(output: FioOutput, sections: Sections, name: str) -> FioOutput:
         return replace(output, notes=(*output.notes, words), reports=reports)
     if len(ours) < len(output.jobs) or not ours:
         return output
-    if output.lists_options and all(options_known(job, output) for job in output.jobs):
+    if output.lists_options and all(declared.options_known(job, output) for job in output.jobs):
         return output
     reports = "; ".join(filter(None, (output.reports, f"options are from {name} beside it")))
     return replace(_with(output, [given[job.name] for job in output.jobs]), reports=reports)
@@ -106,14 +95,18 @@ def _beside(output: FioOutput, sections: Sections, name: str) -> FioOutput:
 
 def _for(
     output: FioOutput, at: int, outputs: Sequence[FioOutput], told: Sequence[Sections]
-) -> Iterator[Options | None]:
+) -> Iterator[declared.Options | None]:
     """The options that were given to each job of a report; None where that is not known."""
     for job in output.jobs:
-        if is_direct(job, output, {}) is not None:
+        if declared.is_direct(job, output, {}) is not None:
             yield None
             continue
         of_name = [sections[job.name] for sections in told if job.name in sections]
-        reports = [place for place, other in enumerate(outputs) if _names(other, job.name)]
+        reports = [
+            place
+            for place, other in enumerate(outputs)
+            if any(theirs.name == job.name for theirs in other.jobs)
+        ]
         if len(of_name) == len(reports) and len(reports) > 1:
             of_name = [of_name[reports.index(at)]]
         fitting = [options for options in of_name if _agrees(job, output, options)]
@@ -121,11 +114,7 @@ def _for(
         yield fitting[0] if fitting and alike else None
 
 
-def _names(output: FioOutput, name: str) -> bool:
-    return any(job.name == name for job in output.jobs)
-
-
-def _with(output: FioOutput, given: Sequence[Options | None]) -> FioOutput:
+def _with(output: FioOutput, given: Sequence[declared.Options | None]) -> FioOutput:
     jobs = tuple(
         job if options is None else replace(job, options={**options, **job.options})
         for job, options in zip(output.jobs, given, strict=True)
@@ -134,25 +123,22 @@ def _with(output: FioOutput, given: Sequence[Options | None]) -> FioOutput:
     return replace(output, jobs=jobs, lists_options=output.lists_options or every)
 
 
-def _agrees(job: FioJob, output: FioOutput, given: Options) -> bool:
+def _agrees(job: FioJob, output: FioOutput, given: declared.Options) -> bool:
     """Whether a report can be of a job with these options: what it states is the same, and its
     counts are of their directions and block."""
-    stated = first_names((*output.options.items(), *job.options.items()))
-    if rw_of(stated) and rw_of(stated) != (rw_of(given) or "read"):
+    stated = declared.first_names((*output.options.items(), *job.options.items()))
+    if declared.rw_of(stated) and declared.rw_of(stated) != (declared.rw_of(given) or "read"):
         return False
-    if stated.get("iodepth") and iodepth(stated) != (iodepth(given) or 1):
+    if stated.get("iodepth") and declared.iodepth(stated) != (declared.iodepth(given) or 1):
         return False
-    if stated.get("ioengine", given.get("ioengine")) != given.get(
-        "ioengine", stated.get("ioengine")
-    ):
+    if len({options["ioengine"] for options in (stated, given) if "ioengine" in options}) > 1:
         return False
-    asked = directions_of(given) or ("read",)
+    asked = declared.directions_of(given) or ("read",)
     for direction, stats in job.directions.items():
         if direction == "sync" or not stats.ios:
             continue
-        block = block_bytes({"rw": "read", **given}, direction)
-        if direction not in asked or (
-            block is not None and whole_block(stats) not in (block, None)
-        ):
+        block = declared.block_bytes({"rw": "read", **given}, direction)
+        unlike = block is not None and whole_block(stats) not in (block, None)
+        if direction not in asked or unlike:
             return False
     return True

@@ -140,17 +140,10 @@ def _encoding(sample: bytes) -> str | None:
 
 _SAMPLE = 4096
 _MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_WHERE_NULS = {
-    "x000": "utf-32-le",
-    "000x": "utf-32-be",
-    "x0x0": "utf-16-le",
-    "0x0x": "utf-16-be",
-}
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+_WHERE_NULS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
 """Which of four bytes are NUL in ASCII text → its encoding."""
 
 
@@ -194,12 +187,10 @@ def shows(*signs: str) -> Callable[[bytes, str], bool]:
     return has_all
 
 
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
 
 
-def some(
-    found: Iterable[_Found], where: str, what: str, most: int = MOST_STEPS
-) -> tuple[_Found, ...]:
+def some(found: Iterable[_T], where: str, what: str, most: int = MOST_STEPS) -> tuple[_T, ...]:
     """All that a file holds of what is read of it, at least one. Raises InvalidValue, also for more
     than `most`, before more of them take memory."""
     few = tuple(islice(found, most + 1))
@@ -244,11 +235,8 @@ def row(
     for name, rate in (("IOPS", iops), ("bytes a second", bytes_per_s)):
         if rate is not None and not (math.isfinite(rate) and 0 <= rate <= FASTEST):
             raise InvalidValue(f"{where}: {rate:.4g} {name} are more than any disk does")
-    for name, figure, most in (
-        ("jobs", jobs, JOBS),
-        ("iodepth", depth, COUNTER),
-        ("bs", block, COUNTER),
-    ):
+    limited = (("jobs", jobs, JOBS), ("iodepth", depth, COUNTER), ("bs", block, COUNTER))
+    for name, figure, most in limited:
         if figure is not None and not 0 <= figure <= most:
             raise InvalidValue(f"{where}: {name} of {figure:.4g} is more than {most:,}")
     figures = dict(latency or {})

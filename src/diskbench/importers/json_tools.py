@@ -21,29 +21,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.declared import (
-    block_bytes,
-    directions_of,
-    first_names,
-    iodepth,
-    numjobs,
-    rw_of,
-)
+from diskbench.fio.declared import block_bytes, directions_of, first_names, iodepth, numjobs, rw_of
 from diskbench.fio.numbers import bytes_of
-from diskbench.importers.form import (
-    MOST_STEPS,
-    Format,
-    Imported,
-    ImportedRun,
-    ImportedStep,
-    json_of,
-    number,
-    row,
-    some,
-    step_of,
-    text_of,
-    utc,
-)
+from diskbench.importers import form
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.units import KIB, NS_PER_S
@@ -54,10 +34,10 @@ _RANDOM_BLOCK = 512
 _LONGEST_NAME = 80
 
 
-def read_gobonniego(data: bytes, name: str) -> Imported:
+def read_gobonniego(data: bytes, name: str) -> form.Imported:
     """The runs in a file of GoBonnieGo 1.0.5 or later; each result is a run of three steps. Raises
     InvalidValue."""
-    root = json_of(data, name)
+    root = form.json_of(data, name)
     results = root.get("results") if isinstance(root, dict) else None
     if not isinstance(results, list) or not results:
         raise InvalidValue(f"{name}: GoBonnieGo file without any result")
@@ -70,15 +50,12 @@ def read_gobonniego(data: bytes, name: str) -> Imported:
             raise InvalidValue(f"{where} is not an object")
         runs.append(_gobonniego_run(result, where, jobs))
     known = {"disk_space_used_gib", "physical_memory_bytes", "iops_duration_seconds"}
-    facts = {
-        key: value
-        for key, value in root.items()
-        if key in known and type(value) in (int, float) and 0 <= value <= COUNTER
-    }
-    return Imported("gobonniego", str(root.get("version", "unknown")), tuple(runs), facts)
+    told = {key: value for key, value in root.items() if key in known}
+    facts = {k: v for k, v in told.items() if type(v) in (int, float) and 0 <= v <= COUNTER}
+    return form.Imported("gobonniego", str(root.get("version", "unknown")), tuple(runs), facts)
 
 
-def _gobonniego_run(result: Mapping[str, Any], where: str, jobs: int) -> ImportedRun:
+def _gobonniego_run(result: Mapping[str, Any], where: str, jobs: int) -> form.ImportedRun:
     phases: tuple[tuple[str, str, Direction, str, int], ...] = (
         ("seqwrite", "write", "write", "write", _SEQUENTIAL_BLOCK),
         ("seqread", "read", "read", "read", _SEQUENTIAL_BLOCK),
@@ -96,24 +73,15 @@ def _gobonniego_run(result: Mapping[str, Any], where: str, jobs: int) -> Importe
         else:
             size = _count(result, f"{prefix}_bytes", where)
             ios = -(-size // block)
-        step = step_of(index, name)
-        measured = row(
-            step=step,
-            direction=direction,
-            where=f"{where}: {name}",
-            ios=ios,
-            size=size,
-            seconds=runtime_ns / NS_PER_S,
-            iops=ios * NS_PER_S / runtime_ns,
-            bytes_per_s=size * NS_PER_S / runtime_ns,
-            rw=rw,
-            block=block,
-            jobs=jobs,
-            depth=1,
-        )
-        steps.append(ImportedStep(step, (measured,)))
+        step = form.step_of(index, name)
+        measured = form.row(
+            step=step, direction=direction, where=f"{where}: {name}", ios=ios, size=size,
+            seconds=runtime_ns / NS_PER_S, iops=ios * NS_PER_S / runtime_ns,
+            bytes_per_s=size * NS_PER_S / runtime_ns, rw=rw, block=block, jobs=jobs, depth=1,
+        )  # fmt: skip
+        steps.append(form.ImportedStep(step, (measured,)))
     started = result.get("start_time")
-    return ImportedRun(tuple(steps), started_at=_iso(started, where) if started else None)
+    return form.ImportedRun(tuple(steps), started_at=_iso(started, where) if started else None)
 
 
 def _duration_ns(result: Mapping[str, Any], prefix: str, where: str) -> int:
@@ -142,7 +110,7 @@ def _iso(text: object, where: str) -> str:
     return moment.isoformat(timespec="microseconds")
 
 
-GOBONNIEGO = Format(
+GOBONNIEGO = form.Format(
     "gobonniego",
     "GoBonnieGo -json",
     lambda data, _: b'"gobonniego_directory"' in data or b'"write_megabytes_per_second"' in data,
@@ -162,7 +130,7 @@ _Sample = Mapping[str, Any]
 _Samples = dict[tuple[str, Direction], dict[str, _Sample]]
 
 
-def read_perfkit(data: bytes, name: str) -> Imported:
+def read_perfkit(data: bytes, name: str) -> form.Imported:
     """Each run_uri in the file as a run, and each machine and repetition in it; its fio jobs are
     steps. Raises InvalidValue."""
     by_run: dict[tuple[str, ...], _Samples] = {}
@@ -170,7 +138,7 @@ def read_perfkit(data: bytes, name: str) -> Imported:
     facts: dict[str, str | int | float] = {}
     version = ""
     kinds = 0
-    for sample in _samples(text_of(data, name), name):
+    for sample in _samples(form.text_of(data, name), name):
         match = _METRIC.fullmatch(str(sample.get("metric", "")))
         if match is None:
             other_tests.add(str(sample.get("test", "?"))[:40])
@@ -180,8 +148,8 @@ def read_perfkit(data: bytes, name: str) -> Imported:
         direction: Direction = match["direction"]  # type: ignore[assignment]
         run = by_run.setdefault(key, {})
         kinds += (match["job"], direction) not in run
-        if kinds > MOST_STEPS:
-            raise InvalidValue(f"{name}: it holds more than {MOST_STEPS:,} jobs")
+        if kinds > form.MOST_STEPS:
+            raise InvalidValue(f"{name}: it holds more than {form.MOST_STEPS:,} jobs")
         by_metric = run.setdefault((match["job"], direction), {})
         before = by_metric.setdefault(match["what"], sample)
         if before is not sample and before.get("value") != sample.get("value"):
@@ -199,73 +167,55 @@ def read_perfkit(data: bytes, name: str) -> Imported:
         tests = f" (its samples are of {', '.join(sorted(other_tests)[:5])})" if other_tests else ""
         raise InvalidValue(f"{name}: no sample of fio with bandwidth and IOPS in it{tests}")
     rates_alone = "PerfKitBenchmarker keeps rates without counts or run times: these are empty"
-    return Imported("perfkit", version, tuple(runs), facts, (rates_alone,))
+    return form.Imported("perfkit", version, tuple(runs), facts, (rates_alone,))
 
 
 def _samples(text: str, where: str) -> Iterator[_Sample]:
-    for place, document in _documents(text, where):
-        parsed = json_of(document.encode(), place)
+    """Those of each line, or of the whole text where it is one list."""
+    is_list = text.lstrip().startswith("[")
+    for count, document in enumerate([text] if is_list else text.splitlines(), 1):
+        if not document.strip():
+            continue
+        if count > _MOST_SAMPLES:
+            raise InvalidValue(f"{where}: it holds more than {_MOST_SAMPLES:,} samples")
+        place = where if is_list else f"{where}: line {count}"
+        parsed = form.json_of(document.encode(), place)
         for sample in parsed if isinstance(parsed, list) else [parsed]:
             if not isinstance(sample, dict):
                 raise InvalidValue(f"{place}: a sample in it is not a JSON object")
             yield sample
 
 
-def _documents(text: str, where: str) -> Iterator[tuple[str, str]]:
-    """Each line, or the whole text where it is one list, and where it stands."""
-    if text.lstrip().startswith("["):
-        yield where, text
-        return
-    for count, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        if count > _MOST_SAMPLES:
-            raise InvalidValue(f"{where}: it holds more than {_MOST_SAMPLES:,} samples")
-        yield f"{where}: line {count}", line
-
-
-def _perfkit_run(samples: _Samples, where: str) -> ImportedRun:
-    steps: dict[str, ImportedStep] = {}
-    stamps = []
+def _perfkit_run(samples: _Samples, where: str) -> form.ImportedRun:
+    steps: dict[str, form.ImportedStep] = {}
+    stamps: list[Any] = []
     for (job, direction), by_metric in samples.items():
         if "bandwidth" not in by_metric or "iops" not in by_metric:
             continue
         at = f"{where}: {job}:{direction}"
-        rate, iops = (
-            _value(by_metric["bandwidth"], at, "KB/s") * KIB,
-            _value(by_metric["iops"], at, ""),
-        )
+        rate = _value(by_metric["bandwidth"], at, "KB/s") * KIB
+        iops = _value(by_metric["iops"], at, "")
         if not rate or not iops:
             continue
-        step = steps[job].step if job in steps else step_of(len(steps), job)
+        step = steps[job].step if job in steps else form.step_of(len(steps), job)
         latency, percentiles = _latency(by_metric.get("latency"), at)
         options = first_names(_labels(by_metric["iops"]).items())
         block = block_bytes(options, direction)
         if block and not _agree(rate, iops, block):
             block = None  # several block sizes, or a label of another job
-        made = row(
-            step=step,
-            direction=direction,
-            iops=iops,
-            bytes_per_s=rate,
-            where=at,
+        made = form.row(
+            step=step, direction=direction, where=at, iops=iops, bytes_per_s=rate, block=block,
             rw=rw_of(options) if direction in directions_of(options) else None,
-            block=block,
-            jobs=numjobs(options),
-            depth=iodepth(options),
-            latency=latency,
+            jobs=numjobs(options), depth=iodepth(options), latency=latency,
             percentiles=percentiles,
-        )
+        )  # fmt: skip
         rows = (*(steps[job].measurements if job in steps else ()), made)
         compared = all(measurement.block_bytes is not None for measurement in rows)
-        steps[job] = ImportedStep(step, rows, compared=compared)
+        steps[job] = form.ImportedStep(step, rows, compared=compared)
         stamps.append(by_metric["bandwidth"].get("timestamp"))
-    known = [
-        float(stamp)
-        for stamp in stamps
-        if isinstance(stamp, int | float) and not isinstance(stamp, bool) and 0 < stamp < 2**40
-    ]
-    return ImportedRun(tuple(steps.values()), finished_at=utc(max(known)) if known else None)
+    known = [float(s) for s in stamps if type(s) in (int, float) and 0 < s < 2**40]
+    ended = form.utc(max(known)) if known else None
+    return form.ImportedRun(tuple(steps.values()), finished_at=ended)
 
 
 def _agree(rate: float, iops: float, block: int) -> bool:
@@ -281,12 +231,10 @@ def _value(sample: Mapping[str, Any], where: str, unit: str) -> float:
         raise InvalidValue(f"{where}: its value {str(value)[:40]!r} is not a figure")
     if (own_unit := str(sample.get("unit", ""))) != unit:
         raise InvalidValue(f"{where}: its unit is {own_unit[:40]!r}, where fio's is {unit!r}")
-    return number(repr(value), where)
+    return form.number(repr(value), where)
 
 
-def _latency(
-    sample: Mapping[str, Any] | None, where: str
-) -> tuple[dict[str, float], dict[float, float]]:
+def _latency(sample: _Sample | None, where: str) -> tuple[dict[str, float], dict[float, float]]:
     """The latencies in ns: of the sample, and of its labels."""
     if sample is None:
         return {}, {}
@@ -294,9 +242,9 @@ def _latency(
     labels = _labels(sample)
     for label in ("min", "max", "stddev"):
         if label in labels:
-            figures[f"lat_{label}_ns"] = number(labels[label], where) * 1000
+            figures[f"lat_{label}_ns"] = form.number(labels[label], where) * 1000
     percentiles = {
-        fraction: number(labels[label], where) * 1000
+        fraction: form.number(labels[label], where) * 1000
         for label, fraction in _PERCENTILES.items()
         if label in labels
     }
@@ -317,45 +265,45 @@ def _is_perfkit(data: bytes, name: str) -> bool:
     )
 
 
-PERFKIT = Format(
+PERFKIT = form.Format(
     "perfkit", "PerfKitBenchmarker's perfkitbenchmarker_results.json", _is_perfkit, read_perfkit
 )
 
 
-def read_yabs(data: bytes, name: str) -> Imported:
+def read_yabs(data: bytes, name: str) -> form.Imported:
     """The blocks of YABS's fio as steps of one run. Raises InvalidValue."""
-    root = json_of(data, name, within=True)
-    steps = some(_blocks(root, name), name, "result of fio of YABS")
+    root = form.json_of(data, name, within=True)
+    steps = form.some(_blocks(root, name), name, "result of fio of YABS")
     time = root.get("time")
-    run = ImportedRun(steps, local_time=time if isinstance(time, str) else None)
-    return Imported("yabs", str(root.get("version", ""))[:40], (run,))
+    run = form.ImportedRun(steps, local_time=time if isinstance(time, str) else None)
+    return form.Imported("yabs", str(root.get("version", ""))[:40], (run,))
 
 
-def _blocks(root: Mapping[str, Any], where: str) -> Iterator[ImportedStep]:
+def _blocks(root: Mapping[str, Any], where: str) -> Iterator[form.ImportedStep]:
     results = root.get("fio")
     for index, result in enumerate(results if isinstance(results, list) else ()):
         if not isinstance(result, dict) or result.get("speed_units") != "KBps":
             raise InvalidValue(f"{where}: fio[{index}] is not what YABS writes")
         block = bytes_of(str(result.get("bs", "")).replace("i", ""))
-        step = step_of(index, f"randrw-{result.get('bs')}")
+        step = form.step_of(index, f"randrw-{result.get('bs')}")
         rows = []
         ways: tuple[tuple[Direction, str], ...] = (("read", "r"), ("write", "w"))
         for way, letter in ways:
             at = f"{where}: fio[{index}]"
             iops, speed = (
-                number(str(result.get(f"{key}_{letter}")), f"{at}.{key}_{letter}")
+                form.number(str(result.get(f"{key}_{letter}")), f"{at}.{key}_{letter}")
                 for key in ("iops", "speed")
             )
             rows.append(
-                row(
+                form.row(
                     step=step, direction=way, where=at, iops=iops, seconds=30.0,
                     bytes_per_s=speed * KIB, rw="randrw", block=block, jobs=2, depth=64,
                 )
             )  # fmt: skip
-        yield ImportedStep(step, tuple(rows))
+        yield form.ImportedStep(step, tuple(rows))
 
 
-YABS = Format(
+YABS = form.Format(
     "yabs",
     "YABS's JSON",
     lambda data, _: b'"speed_units"' in data and b'"iops_rw"' in data,

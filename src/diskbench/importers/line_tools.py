@@ -39,19 +39,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.form import (
-    Format,
-    Imported,
-    ImportedRun,
-    ImportedStep,
-    head_of,
-    number,
-    row,
-    shows,
-    some,
-    step_of,
-    text_of,
-)
+from diskbench.importers import form
 from diskbench.model.result import Direction, Measurement
 from diskbench.units import GIB, KIB, MIB, NS_PER_S
 
@@ -88,17 +76,17 @@ _NS_PER_MS = NS_PER_S / 1000
 _FIELDS: Final = {"min": "lat_min_ns", "avg": "lat_mean_ns", "max": "lat_max_ns"}
 
 
-def read_sysbench(data: bytes, name: str) -> Imported:
+def read_sysbench(data: bytes, name: str) -> form.Imported:
     """Each output of sysbench in the text as a run. Raises InvalidValue."""
-    text = text_of(data, name)
+    text = form.text_of(data, name)
     version = next((m["version"] for m in _BEGIN.finditer(text) if m["version"]), "unknown")
     found = (part for part in _parts(text) if _TIME.search(part) and _mode(part))
-    parts = some(found, name, "result of sysbench fileio")
+    parts = form.some(found, name, "result of sysbench fileio")
     runs = tuple(
-        ImportedRun((_sysbench_step(part, f"{name}: result {at + 1}"),))
+        form.ImportedRun((_sysbench_step(part, f"{name}: result {at + 1}"),))
         for at, part in enumerate(parts)
     )
-    return Imported("sysbench", version, runs)
+    return form.Imported("sysbench", version, runs)
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -112,12 +100,17 @@ def _mode(part: str) -> str | None:
     return next((rw for words, rw in _MODES if doing and doing["mode"].startswith(words)), None)
 
 
-def _sysbench_step(part: str, where: str) -> ImportedStep:
-    rw, block = _mode(part) or "", _block(part, where)
+def _sysbench_step(part: str, where: str) -> form.ImportedStep:
+    sized = _BLOCK_SIZE.search(part)
+    if sized is None:
+        raise InvalidValue(f"{where}: the line with its block size is missing")
+    rw, block = _mode(part) or "", int(sized["size"]) * _UNITS[sized["unit"]]
     found = _THREADS.search(part)
     threads = int(found["threads"]) if found else 1
-    direct = int(_is_direct(part))
-    step = step_of(0, rw).model_copy(
+    found = _FLAGS.search(part)
+    flags = found["flags"].strip() if found else ""
+    direct = int("direct" in flags or (flags.isdigit() and int(flags) & _O_DIRECT > 0))
+    step = form.step_of(0, rw).model_copy(
         update={
             "job": f"[{rw}]\nioengine=psync\nrw={rw}\nbs={block}\nnumjobs={threads}\n"
             f"direct={direct}\n{'end_fsync=1' if _SYNCED in part else ''}\n"
@@ -125,15 +118,16 @@ def _sysbench_step(part: str, where: str) -> ImportedStep:
     )
     time = _TIME.search(part)
     assert time is not None
-    seconds = number(time["seconds"], where)
-    rates = {m["what"]: number(m["rate"], where) for m in _RATE.finditer(part)}
+    seconds = form.number(time["seconds"], where)
+    rates = {m["what"]: form.number(m["rate"], where) for m in _RATE.finditer(part)}
     counts = _COUNTS.search(part)
-    moved = {m["what"]: number(m["rate"], where) * MIB for m in _MIB.finditer(part)}
+    moved = {m["what"]: form.number(m["rate"], where) * MIB for m in _MIB.finditer(part)}
     latency = {}
     only_one = len([rate for rate in rates.values() if rate]) == 1
     if only_one or (counts and not int(counts["others"])):
         latency = {
-            _FIELDS[m["what"]]: number(m["ms"], where) * _NS_PER_MS for m in _LATENCY.finditer(part)
+            _FIELDS[m["what"]]: form.number(m["ms"], where) * _NS_PER_MS
+            for m in _LATENCY.finditer(part)
         }
     rows: list[Measurement] = []
     ways: tuple[tuple[Direction, str, str], ...] = (
@@ -150,7 +144,7 @@ def _sysbench_step(part: str, where: str) -> ImportedStep:
                 f"{moved[size] / MIB:,.2f} MiB/s"
             )
         rows.append(
-            row(
+            form.row(
                 step=step, direction=way, where=where, ios=ios, seconds=seconds,
                 iops=iops, bytes_per_s=iops * block, rw=rw, block=block, jobs=threads, depth=1,
                 latency=latency if len(rows) == 0 and "rw" not in rw[-2:] else None,
@@ -158,26 +152,13 @@ def _sysbench_step(part: str, where: str) -> ImportedStep:
         )  # fmt: skip
     if not rows:
         raise InvalidValue(f"{where}: it read and wrote nothing")
-    return ImportedStep(step, tuple(rows), compared=bool(moved))
+    return form.ImportedStep(step, tuple(rows), compared=bool(moved))
 
 
-def _block(part: str, where: str) -> int:
-    match = _BLOCK_SIZE.search(part)
-    if match is None:
-        raise InvalidValue(f"{where}: the line with its block size is missing")
-    return int(match["size"]) * _UNITS[match["unit"]]
-
-
-def _is_direct(part: str) -> bool:
-    match = _FLAGS.search(part)
-    flags = match["flags"].strip() if match else ""
-    return "direct" in flags or (flags.isdigit() and int(flags) & _O_DIRECT > 0)
-
-
-SYSBENCH = Format(
+SYSBENCH = form.Format(
     "sysbench",
     "sysbench fileio",
-    shows("Doing ", "File operations:|Operations performed:"),
+    form.shows("Doing ", "File operations:|Operations performed:"),
     read_sysbench,
 )
 
@@ -195,18 +176,18 @@ _PG_BLOCK: Final = 8 * KIB
 _NOT_SYNCED: Final = "Non-sync'ed"
 
 
-def read_pg_test_fsync(data: bytes, name: str) -> Imported:
+def read_pg_test_fsync(data: bytes, name: str) -> form.Imported:
     """The tests in the text as steps of one run. Raises InvalidValue."""
-    text = text_of(data, name)
+    text = form.text_of(data, name)
     match = _SECONDS.search(text)
     seconds = float(match["seconds"]) if match else None
-    steps = some(_tests(text, name, seconds), name, "test of pg_test_fsync")
+    steps = form.some(_tests(text, name, seconds), name, "test of pg_test_fsync")
     left = "its writes without a sync stay in memory and are left out"
     notes = (left,) if _NOT_SYNCED in text else ()
-    return Imported("pg_test_fsync", "", (ImportedRun(steps, notes=notes, reports=left),))
+    return form.Imported("pg_test_fsync", "", (form.ImportedRun(steps, notes=notes, reports=left),))
 
 
-def _tests(text: str, where: str, seconds: float | None) -> Iterator[ImportedStep]:
+def _tests(text: str, where: str, seconds: float | None) -> Iterator[form.ImportedStep]:
     writes, index = 0, 0
     for line in text.splitlines():
         heading = next((count for words, count in _TESTS if line.startswith(words)), None)
@@ -226,45 +207,44 @@ def _tests(text: str, where: str, seconds: float | None) -> Iterator[ImportedSte
         times = f"{count}x" if count > 1 else ""
         at = f"{where}: {match['name']}"
         each = "-each" if sized and count > 1 else ""  # its sync
-        step = step_of(index, f"{method}-{times}{block // KIB}k{each}")
-        iops = number(match["ops"], at) * count
-        made = row(
+        step = form.step_of(index, f"{method}-{times}{block // KIB}k{each}")
+        iops = form.number(match["ops"], at) * count
+        made = form.row(
             step=step, direction="write", where=at, seconds=seconds, iops=iops,
             bytes_per_s=iops * block, rw="write", block=block, depth=1,
-            latency={"lat_mean_ns": number(match["us"], at) * 1000} if count == 1 else None,
+            latency={"lat_mean_ns": form.number(match["us"], at) * 1000} if count == 1 else None,
         )  # fmt: skip
-        yield ImportedStep(step, (made,))
+        yield form.ImportedStep(step, (made,))
         index += 1
 
 
-PG_TEST_FSYNC = Format(
+PG_TEST_FSYNC = form.Format(
     "pg_test_fsync",
     "pg_test_fsync",
-    shows("ops/sec", "Compare file sync methods"),
+    form.shows("ops/sec", "Compare file sync methods"),
     read_pg_test_fsync,
 )
 
 
 _OPERATIONS: Final[Mapping[str, Direction]] = {"READ": "read", "WRITE": "write"}
-_ELBENCHO_LATENCIES: Final = {"min": "lat_min_ns", "avg": "lat_mean_ns", "max": "lat_max_ns"}
 
 
-def read_elbencho(data: bytes, name: str) -> Imported:
+def read_elbencho(data: bytes, name: str) -> form.Imported:
     """Each line of a read or write as a run. Raises InvalidValue."""
-    lines = [line for line in text_of(data, name).splitlines() if line.strip()]
+    lines = [line for line in form.text_of(data, name).splitlines() if line.strip()]
     at = next((n for n, line in enumerate(lines) if line.startswith("ISO date,")), None)
     if at is None:
         raise InvalidValue(f"{name}: the line with elbencho's columns is missing")
     table = csv.DictReader(io.StringIO("\n".join(lines[at:])))
     reads_or_writes = (line for line in table if (line.get("operation") or "") in _OPERATIONS)
-    kept = some(reads_or_writes, name, "line of elbencho that reads or writes")
+    kept = form.some(reads_or_writes, name, "line of elbencho that reads or writes")
     runs = tuple(_line(line, f"{name}: {line['operation']} {n + 1}") for n, line in enumerate(kept))
-    return Imported("elbencho", "", runs)
+    return form.Imported("elbencho", "", runs)
 
 
-def _line(line: Mapping[str, str], where: str) -> ImportedRun:
+def _line(line: Mapping[str, str], where: str) -> form.ImportedRun:
     def of(column: str) -> float:
-        return number(line.get(column) or "0", f"{where}: {column}")
+        return form.number(line.get(column) or "0", f"{where}: {column}")
 
     way = _OPERATIONS[line["operation"]]
     rw = f"rand{way}" if of("random") else way
@@ -275,23 +255,25 @@ def _line(line: Mapping[str, str], where: str) -> ImportedRun:
         f"[{rw}]\nioengine={engine}\nrw={rw}\nbs={block}\niodepth={depth}\n"
         f"numjobs={jobs * hosts}\ndirect={int(of('direct IO'))}\n"
     )
-    step = step_of(0, line.get("label") or rw).model_copy(update={"job": job if block else ""})
+    step = form.step_of(0, line.get("label") or rw).model_copy(update={"job": job if block else ""})
     latency = {
         field: of(f"IO lat us [{which}]") * 1000
-        for which, field in _ELBENCHO_LATENCIES.items()
+        for which, field in _FIELDS.items()
         if line.get(f"IO lat us [{which}]")
     }
-    made = row(
+    made = form.row(
         step=step, direction=way, where=where, iops=of("IOPS [last]"),
         size=round(of("MiB [last]") * MIB) or None, seconds=of("time ms [last]") / 1000 or None,
         bytes_per_s=of("MiB/s [last]") * MIB, rw=rw, block=block or None, jobs=jobs * hosts,
         depth=depth, latency=latency,
     )  # fmt: skip
-    return ImportedRun((ImportedStep(step, (made,)),), local_time=line.get("ISO date") or None)
+    return form.ImportedRun(
+        (form.ImportedStep(step, (made,)),), local_time=line.get("ISO date") or None
+    )
 
 
-ELBENCHO = Format(
-    "elbencho", "elbencho --csvfile", shows("ISO date,", r"IOPS \[last\]"), read_elbencho
+ELBENCHO = form.Format(
+    "elbencho", "elbencho --csvfile", form.shows("ISO date,", r"IOPS \[last\]"), read_elbencho
 )
 
 
@@ -310,35 +292,33 @@ MB/s, bytes, read %, response (all, read, write), longest (read, write), deviati
 twice; 5.04.06 has one longest response for reads and writes."""
 
 
-def read_vdbench(data: bytes, name: str) -> Imported:
+def read_vdbench(data: bytes, name: str) -> form.Imported:
     """Each run definition (RD) with I/O as a step. Raises InvalidValue."""
-    text = text_of(data, name)
+    text = form.text_of(data, name)
     if _FILES.search(text):
         raise InvalidValue(f"{name}: totals of vdbench's file systems (fsd) are not read")
-    steps: list[ImportedStep] = []
+    steps: list[form.ImportedStep] = []
     date = ""
-    for total in some(_totals(text.splitlines()), name, "avg_ line of vdbench"):
+    for total in form.some(_totals(text.splitlines()), name, "avg_ line of vdbench"):
         rd, elapsed, day, line, match = total
         date = date or day
         where = f"{name}: {rd or line[:40]}"
         cells = match["rest"].split()
         if len(cells) < 5:
             raise InvalidValue(f"{where}: its line is cut: {line.strip()[:60]!r}")
-        if number(cells[0], where):
+        if form.number(cells[0], where):
             index = len(steps)
             seconds = _seconds(match, elapsed, where)
             steps.append(_vdbench_step(cells, rd or f"rd{index + 1}", index, seconds, where))
     if not steps:
         raise InvalidValue(f"{name}: no avg_ line of vdbench with I/O in it")
     version = re.search(r"Vdbench distribution: vdbench(\d{3,8})", text)
-    run = ImportedRun(tuple(steps), local_time=date or None)
+    run = form.ImportedRun(tuple(steps), local_time=date or None)
     notes = ("vdbench prints no counts of I/Os and bytes: these are empty",)
-    return Imported("vdbench", version[1] if version else "", (run,), {}, notes)
+    return form.Imported("vdbench", version[1] if version else "", (run,), {}, notes)
 
 
-def _totals(
-    lines: Sequence[str],
-) -> Iterator[tuple[str, int | None, str, str, re.Match[str]]]:
+def _totals(lines: Sequence[str]) -> Iterator[tuple[str, int | None, str, str, re.Match[str]]]:
     """The avg_ lines, each with the run definition above it, its elapsed seconds, and the date."""
     name, elapsed, date = "", None, ""
     seen: set[tuple[str, str]] = set()
@@ -369,8 +349,8 @@ def _seconds(match: re.Match[str], elapsed: int | None, where: str) -> float | N
 
 def _vdbench_step(
     cells: Sequence[str], name: str, index: int, seconds: float | None, where: str
-) -> ImportedStep:
-    rate, mb_per_s, block, read, response = (number(cell, where) for cell in cells[:5])
+) -> form.ImportedStep:
+    rate, mb_per_s, block, read, response = (form.number(cell, where) for cell in cells[:5])
     if abs(mb_per_s * MIB - rate * block) > 0.01 * MIB + 0.1 * block + 0.01 * rate * block:
         raise InvalidValue(
             f"{where}: {rate:,} I/Os of {block:,.0f} bytes a second are not {mb_per_s:,} MB/s of "
@@ -381,26 +361,23 @@ def _vdbench_step(
     direction: Direction = "read" if read == 100 else "write" if read == 0 else "mixed"
     latency = {"lat_mean_ns": response * 1e6}
     if longest := _LONGEST_AT.get(len(cells)):
-        latency["lat_max_ns"] = max(number(cells[at], where) for at in longest) * 1e6
-        latency["lat_stddev_ns"] = number(cells[longest[-1] + 1], where) * 1e6
-    step = step_of(index, name)
-    made = row(
-        step=step,
-        direction=direction,
-        iops=rate,
-        bytes_per_s=rate * block,
-        seconds=seconds,
-        where=where,
+        latency["lat_max_ns"] = max(form.number(cells[at], where) for at in longest) * 1e6
+        latency["lat_stddev_ns"] = form.number(cells[longest[-1] + 1], where) * 1e6
+    step = form.step_of(index, name)
+    made = form.row(
+        step=step, direction=direction, where=where, seconds=seconds, iops=rate,
+        bytes_per_s=rate * block, latency=latency,
         block=int(block) if block % 512 == 0 and direction != "mixed" else None,
-        latency=latency,
-    )
-    return ImportedStep(step, (made,), compared=True)
+    )  # fmt: skip
+    return form.ImportedStep(step, (made,), compared=True)
 
 
-def _is_vdbench(data: bytes, _: str) -> bool:
-    if b"avg_" not in data:
-        return False
-    return any(_AVERAGE.match(line[:1024].rstrip()) for line in head_of(data).splitlines())
-
-
-VDBENCH = Format("vdbench", "vdbench's avg_ totals", _is_vdbench, read_vdbench)
+VDBENCH = form.Format(
+    "vdbench",
+    "vdbench's avg_ totals",
+    lambda data, _: (
+        b"avg_" in data
+        and any(_AVERAGE.match(line[:1024].rstrip()) for line in form.head_of(data).splitlines())
+    ),
+    read_vdbench,
+)

@@ -16,11 +16,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.importers.form import as_utf8
@@ -113,7 +114,10 @@ def _recorded(
         raise UnknownName("device in the recorded load", device, points)
     if device is None:
         if len(busy) != 1:
-            means = ", ".join(f"{disk} ({_mean(of):,.0f} IOPS)" for disk, of in busy.items())
+            means = ", ".join(
+                f"{disk} ({sum(p.reads + p.writes for p in of) / len(of):,.0f} IOPS)"
+                for disk, of in busy.items()
+            )
             raise InvalidValue(
                 f"{name} has I/O of {len(busy) or 'no'} devices{': ' if means else ''}{means}",
                 advice="name one with --device" if busy else "record while the server works",
@@ -134,10 +138,6 @@ def _recorded(
     return Recorded(device, tuple(samples), is_dated, tuple(notes))
 
 
-def _mean(points: Sequence[_Point]) -> float:
-    return sum(point.reads + point.writes for point in points) / len(points)
-
-
 def _samples(points: Sequence[_Point]) -> tuple[list[Sample], int]:
     """The samples in order, and the number of gaps. A first point without a time of its own holds
     for the usual distance."""
@@ -153,17 +153,9 @@ def _samples(points: Sequence[_Point]) -> tuple[list[Sample], int]:
                 seconds, gaps = usual, gaps + 1
         before = point.end_s
         if seconds > 0:
-            samples.append(
-                Sample(
-                    point.end_s - seconds, seconds,
-                    *(
-                        max(0.0, value)
-                        for value in (
-                            point.reads, point.writes, point.read_bytes, point.write_bytes
-                        )
-                    ),
-                )
-            )  # fmt: skip
+            rates = (point.reads, point.writes, point.read_bytes, point.write_bytes)
+            of_time = (max(0.0, rate) for rate in rates)
+            samples.append(Sample(point.end_s - seconds, seconds, *of_time))
     return samples, gaps
 
 
@@ -226,7 +218,8 @@ def _sar(lines: Sequence[str], _block: int | None) -> _Read:
             continue
         if not columns or len(words) != len(columns) + 1 or words[0].startswith("Average"):
             continue
-        clock = _clock_s(words[0])
+        form = "%I:%M:%S %p" if words[0].endswith(("AM", "PM")) else "%H:%M:%S"
+        clock = datetime.strptime(f"1970 {words[0]}", f"%Y {form}").replace(tzinfo=UTC).timestamp()
         day, last = day + (_DAY_S if clock < last else 0.0), clock
         values = dict(zip(columns, words[1:], strict=True))
         points.setdefault(values["DEV"], []).append(_of_columns(values, day + clock))
@@ -250,9 +243,7 @@ def _sadf(lines: Sequence[str], _block: int | None) -> _Read:
 _BY_BYTES = "sar counts I/Os together: reads and writes have the shares of their bytes"
 
 
-def _of_columns(
-    values: Mapping[str, str | float], end: float, seconds: float | None = None
-) -> _Point:
+def _of_columns(values: Mapping[str, Any], end: float, seconds: float | None = None) -> _Point:
     """A point from the columns of sysstat, in whichever unit it wrote them."""
     number = {key: float(str(value).replace(",", ".")) for key, value in values.items()
               if key not in _WORDS}  # fmt: skip
@@ -278,14 +269,11 @@ def _metrics(lines: Sequence[str], block: int | None) -> _Read:
     head = next(n for n, row in enumerate(rows) if _kinds(row))
     kinds = _kinds(rows[head])
     named = {row[0].strip().lower(): row[1:] for row in rows if row}
-    for statistic in named.get("statistic", ()):
-        if (
-            statistic.strip()
-            and statistic.strip().lower() != "sum"
-            and any(kind.per_period for kind in kinds.values())
-        ):
+    are_sums = any(per_period for *_, per_period in kinds.values())
+    for statistic in map(str.strip, named.get("statistic", ())):
+        if are_sums and statistic and statistic.lower() != "sum":
             raise InvalidValue(
-                f"the metrics are of the statistic {statistic.strip()}",
+                f"the metrics are of the statistic {statistic}",
                 advice="export them with the statistic Sum",
             )
     timed = [row for row in rows[head + 1 :] if row and _is_moment(row[0])]
@@ -293,32 +281,25 @@ def _metrics(lines: Sequence[str], block: int | None) -> _Read:
     distances = [b - a for a, b in pairwise(ends) if b > a]
     if not distances:
         raise InvalidValue("the metrics have fewer than two times", advice="export a longer time")
-    period, notes = median(distances), list[str]()
-    if any(kind.per_period for kind in kinds.values()):
-        notes.append(f"sums of {period:g} s")
+    period = median(distances)
     points = list[_Point]()
     for begin, row in zip(ends, timed, strict=True):
         sums = dict.fromkeys(_FIELDS, 0.0)
-        for place, kind in kinds.items():
+        for place, (field, unit, per_period) in kinds.items():
             text = row[place].strip() if place < len(row) else ""
             value = float(text.replace(",", "")) if text else 0.0
-            sums[kind.field] += value * kind.unit / (period if kind.per_period else 1.0)
+            sums[field] += value * unit / (period if per_period else 1.0)
         points.append(_Point(begin + period, **sums, seconds=period))
+    notes = [f"sums of {period:g} s"] if are_sums else []
     return {"the disk": _with_block(points, block)}, notes, True
 
 
 _FIELDS = ("reads", "writes", "read_bytes", "write_bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    field: str
-    unit: float
-    per_period: bool
-
-
-def _kinds(row: Sequence[str]) -> dict[int, _Kind]:
-    """Which columns of a header are metrics of I/O."""
+def _kinds(row: Sequence[str]) -> dict[int, tuple[str, float, bool]]:
+    """Which columns of a header are metrics of I/O: the field of a point, its unit, and whether
+    they are sums of a period."""
     kinds = {}
     for place, cell in enumerate(row):
         name = cell.lower()
@@ -331,9 +312,9 @@ def _kinds(row: Sequence[str]) -> dict[int, _Kind]:
             unit = 1.0
             if prefix:
                 unit = float((1024 if prefix[2] else 1000) ** ("kmg".index(prefix[1]) + 1))
-            kinds[place] = _Kind(f"{way}_bytes", unit, not per_second)
+            kinds[place] = f"{way}_bytes", unit, not per_second
         elif re.search(r"ops|operations|iops|ios", name):
-            kinds[place] = _Kind(f"{way}s", 1.0, not per_second)
+            kinds[place] = f"{way}s", 1.0, not per_second
     return kinds
 
 
@@ -352,11 +333,11 @@ def _with_block(points: Sequence[_Point], block: int | None) -> list[_Point]:
             f"the record has {'I/Os' if has_ios else 'bytes'} alone",
             advice="say how large they are: --block 16k",
         )
-    if has_ios:
+    if not has_ios:
         return [
-            replace(p, read_bytes=p.reads * block, write_bytes=p.writes * block) for p in points
+            replace(p, reads=p.read_bytes / block, writes=p.write_bytes / block) for p in points
         ]
-    return [replace(p, reads=p.read_bytes / block, writes=p.write_bytes / block) for p in points]
+    return [replace(p, read_bytes=p.reads * block, write_bytes=p.writes * block) for p in points]
 
 
 def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
@@ -371,10 +352,8 @@ def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
                 sums[way] += 1
                 sums[2 + way] += size
         last = max(seconds)
-        points = [
-            _Point(second + 1.0, *seconds.get(second, [0.0] * 4))
-            for second in range(min(seconds), last + 1)
-        ]
+        each = range(min(seconds), last + 1)
+        points = [_Point(second + 1.0, *seconds.get(second, [0.0] * 4)) for second in each]
         return {"the disk": points}, [], min(seconds) > 10**8
     if block is None:
         raise InvalidValue(
@@ -445,40 +424,24 @@ def _moments(texts: Sequence[str]) -> list[float]:
     cleaned = [re.sub(r"\s+", " ", text.strip()).replace("Z", "+0000") for text in texts]
     for form in _DATES:
         try:
-            return [_unix_s(text, form) for text in cleaned]
+            # the clock that was recorded, as if it were UTC: a zone changes no distance
+            return [datetime.strptime(t, form).replace(tzinfo=UTC).timestamp() for t in cleaned]
         except ValueError:
             continue
     raise ValueError(f"{texts[0]!r} is not a time")
-
-
-def _unix_s(text: str, form: str) -> float:
-    """The clock that was recorded, as if it were UTC: a zone changes no distance."""
-    return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
-
-
-def _clock_s(text: str) -> float:
-    form = "%I:%M:%S %p" if text.endswith(("AM", "PM")) else "%H:%M:%S"
-    clock = datetime.strptime(text, form)  # noqa: DTZ007 - a time of day has no zone
-    return timedelta(hours=clock.hour, minutes=clock.minute, seconds=clock.second).total_seconds()
 
 
 def _any_starts(lines: Iterable[str], *begins: str) -> bool:
     return any(line.lstrip().startswith(begins) for line in lines)
 
 
-def _forms() -> Iterator[tuple[Callable[[str, Sequence[str]], bool], Callable[..., _Read]]]:
-    yield lambda first, _: first == "{", _iostat_json
-    yield lambda _, lines: _any_starts(lines[-5:], "Throughput (R/W):"), _blkparse
-    yield lambda _, lines: lines[0].startswith("# hostname"), _sadf
-    yield lambda _, lines: bool(re.match(r"\d+,\s*\d+,\s*[012],\s*\d+", lines[0])), _fio_log
-    yield lambda _, lines: any(re.search(r"\sDEV\s", line) for line in lines[:20]), _sar
-    yield lambda _, lines: _any_starts(lines[:30], "Device"), _iostat_text
-    yield (
-        lambda _, lines: any(
-            _kinds(row) for row in csv.reader(lines[:20], delimiter=_delimiter(lines))
-        ),
-        _metrics,
-    )
-
-
-_FORMS = tuple(_forms())
+_FORMS: tuple[tuple[Callable[[str, Sequence[str]], object], Callable[..., _Read]], ...] = (
+    (lambda first, _: first == "{", _iostat_json),
+    (lambda _, lines: _any_starts(lines[-5:], "Throughput (R/W):"), _blkparse),
+    (lambda _, lines: lines[0].startswith("# hostname"), _sadf),
+    (lambda _, lines: re.match(r"\d+,\s*\d+,\s*[012],\s*\d+", lines[0]), _fio_log),
+    (lambda _, lines: any(re.search(r"\sDEV\s", line) for line in lines[:20]), _sar),
+    (lambda _, lines: _any_starts(lines[:30], "Device"), _iostat_text),
+    (lambda _, lines: any(map(_kinds, csv.reader(lines[:20], delimiter=_delimiter(lines)))),
+     _metrics),
+)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -10,33 +11,20 @@ from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.declared import SYNCS, declared, directions_of
 from diskbench.fio.disk_doubts import beyond_a_disk
 from diskbench.fio.terse import TERSE
+from diskbench.importers import fio_report
 from diskbench.importers.bonnie import BONNIE
 from diskbench.importers.dd_hdparm import DD, HDPARM
 from diskbench.importers.diskspd import DISKSPD
-from diskbench.importers.fio_report import (
-    FIO_JSON,
-    FIO_LOG,
-    FIO_REPORTS,
-    FIO_TERSE,
-    FIO_TEXT,
-    read_report,
-)
 from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
-from diskbench.importers.form import (
-    Format,
-    Imported,
-    ImportedStep,
-    as_utf8,
-    head_of,
-)
+from diskbench.importers.form import Format, Imported, ImportedStep, as_utf8, head_of
 from diskbench.importers.json_tools import GOBONNIEGO, PERFKIT, YABS
 from diskbench.importers.line_tools import ELBENCHO, PG_TEST_FSYNC, SYSBENCH, VDBENCH
 from diskbench.model.doubts import MAYBE_MEMORY, NOT_A_DISK
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 FORMATS: Final[tuple[Format, ...]] = (
-    FIO_LOG, PERFKIT, FIO_JSON, GOBONNIEGO, YABS, FIO_TERSE, FIO_TEXT, DISKSPD, VDBENCH, BONNIE,
-    SYSBENCH, PG_TEST_FSYNC, ELBENCHO, HDPARM, DD,
+    fio_report.FIO_LOG, PERFKIT, fio_report.FIO_JSON, GOBONNIEGO, YABS, fio_report.FIO_TERSE,
+    fio_report.FIO_TEXT, DISKSPD, VDBENCH, BONNIE, SYSBENCH, PG_TEST_FSYNC, ELBENCHO, HDPARM, DD,
 )  # fmt: skip
 """The most particular first: a PerfKit file may quote fio's JSON, and a page may hold several."""
 IMPORTABLE: Final = "diskbench imports " + "; ".join(form.words for form in FORMATS)
@@ -82,11 +70,7 @@ def format_of(data: bytes, *, name: str) -> Format:
 
 
 def read_imported(
-    data: bytes,
-    *,
-    name: str,
-    beside: JobFile = NO_JOB_FILE,
-    kind: str | None = None,
+    data: bytes, *, name: str, beside: JobFile = NO_JOB_FILE, kind: str | None = None
 ) -> Imported:
     """The runs and rows in a file; `beside` says what a report of fio leaves out, `kind` which tool
     is read of a file of several (default: the first that is recognised).
@@ -98,8 +82,8 @@ def read_imported(
         data = as_utf8(data)
         named = (form for form in FORMATS if form.kind == kind)
         form = next(named, None) or format_of(data, name=name)
-        if form.kind in FIO_REPORTS:
-            return read_report(form.kind, data, name, beside)
+        if form.kind in fio_report.FIO_REPORTS:
+            return fio_report.read_report(form.kind, data, name, beside)
         return _doubted(form.read(data, name))
     except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
@@ -114,24 +98,20 @@ def _doubted(imported: Imported) -> Imported:
     """What was read, with a doubt in steps of other tools that no disk did."""
     if imported.kind == "fio-log":
         return imported
-    runs = tuple(
-        replace(
-            run,
-            steps=tuple(
-                replace(step, warnings=(*step.warnings, *_buffered(step), *_beyond(step)))
-                for step in run.steps
-            ),
+    runs = []
+    for run in imported.runs:
+        steps = (
+            replace(step, warnings=(*step.warnings, *_buffered(step), *_beyond(step)))
+            for step in run.steps
         )
-        for run in imported.runs
-    )
-    return replace(imported, runs=runs)
+        runs.append(replace(run, steps=tuple(steps)))
+    return replace(imported, runs=tuple(runs))
 
 
-def _beyond(step: ImportedStep) -> tuple[Warning, ...]:
-    if any(doubt.code == NOT_A_DISK.code for doubt in step.warnings):
-        return ()
-    of_step = {"step": step.step.name}
-    return tuple(doubt.model_copy(update=of_step) for doubt in beyond_a_disk(step.measurements))
+def _beyond(step: ImportedStep) -> Iterator[Warning]:
+    if not any(doubt.code == NOT_A_DISK.code for doubt in step.warnings):
+        for doubt in beyond_a_disk(step.measurements):
+            yield doubt.model_copy(update={"step": step.step.name})
 
 
 def _buffered(step: ImportedStep) -> tuple[Warning, ...]:
@@ -153,7 +133,7 @@ def others_in(
     read, in words. fio may print one result in several forms, which is one tool."""
     data = as_utf8(data)
     chosen = next(form for form in FORMATS if form.kind == first.kind)
-    if chosen in (FIO_LOG, PERFKIT):
+    if chosen in (fio_report.FIO_LOG, PERFKIT):
         return (), ()
     found, left = [], []
     tools = {_tool(form): form for form in FORMATS if form.recognises(data, name)}

@@ -72,12 +72,8 @@ class CellRow(Frozen):
         """Why the cell failed, or why its last attempt did."""
         if self.error is None:
             return None
-        return Problem(
-            kind=self.error_kind or "",
-            message=self.error,
-            advice=self.advice or "",
-            **(self.error_data or {}),
-        )
+        kind, advice, data = self.error_kind or "", self.advice or "", self.error_data or {}
+        return Problem(kind=kind, message=self.error, advice=advice, **data)
 
 
 def error_columns(problem: Problem | None) -> dict[str, Any]:

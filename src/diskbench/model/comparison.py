@@ -9,6 +9,7 @@ too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -151,13 +152,11 @@ def labels_at(series: str, side: str, block: int) -> dict[str, str]:
 
 def turns(sides: Sequence[str], blocks: int, done: Mapping[RunInTurn, int]) -> list[RunInTurn]:
     """Return the runs to do, in their order; `done` counts those that were done before."""
-    remaining = dict(done)
+    remaining = Counter(done)
     to_measure = []
     for block in range(1, blocks + 1):
-        for at in ORDER:
-            turn = RunInTurn(block, sides[at])
-            if remaining.get(turn, 0):
-                remaining[turn] -= 1
-            else:
+        for turn in (RunInTurn(block, sides[at]) for at in ORDER):
+            if remaining[turn] <= 0:
                 to_measure.append(turn)
+            remaining[turn] -= 1
     return to_measure

@@ -36,18 +36,13 @@ class Promise(Frozen):
 
 
 LimitName = Literal[
-    "disk-iops",
-    "disk-throughput",
-    "vm-iops",
-    "vm-throughput",
-    "vm-cached-iops",
-    "vm-cached-throughput",
-    "latency",
-    "offered",
-]
+    "disk-iops", "disk-throughput", "vm-iops", "vm-throughput", "vm-cached-iops",
+    "vm-cached-throughput", "latency", "offered",
+]  # fmt: skip
 """`latency` is queue depth over latency; `offered` is the rate to which the job limits its own
 load."""
 
+NOT_CAPS: frozenset[LimitName] = frozenset({"latency", "offered"})
 LIMIT_WORDS: dict[LimitName, str] = {
     "disk-iops": "disk IOPS",
     "disk-throughput": "disk throughput",
@@ -98,6 +93,11 @@ class Bound(Frozen):
     counts: float = 1.0
     source: str = ""
     is_range: bool = False
+
+    @property
+    def is_cap(self) -> bool:
+        """Whether a cloud or a machine never gives more; a range and a latency are no caps."""
+        return self.limit not in NOT_CAPS and not self.is_range
 
 
 class ExpectedLevel(Frozen):

@@ -79,9 +79,7 @@ def worst_state(findings: tuple[Finding, ...]) -> FindingState:
 
 def refusal(check: str, where: str, error: DiskbenchError) -> Finding:
     """Return an error as a finding."""
-    return Finding(
-        check=check, where=where, state="problem", told=error.message, advice=error.advice
-    )
+    return finding(check, where, "problem", error.message, error.advice)
 
 
 class Exchange(Frozen):

@@ -253,11 +253,8 @@ class ConfigurationLine(Configured):
     @property
     def most(self) -> tuple[str, Best] | None:
         """The direction with the most lasting IOPS, and those IOPS; None where none are known."""
-        known = [
-            (name, best)
-            for name, best in (("read", self.read), ("write", self.write))
-            if best is not None and not best.on_credit
-        ]
+        both = (("read", self.read), ("write", self.write))
+        known = [(name, best) for name, best in both if best is not None and not best.on_credit]
         return max(known, key=lambda pair: pair[1].value, default=None)
 
     @property

@@ -81,22 +81,19 @@ def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> 
     """
     typed = beginning(text, kind)
     every = list(known)
-    number = last_number(typed)
+    number, ids = last_number(typed), {one.stands_for for one in every}
     if number is not None:
-        begun = sorted(
-            {candidate.stands_for for candidate in every if "/" not in candidate.stands_for}
-        )
+        begun = sorted(id_ for id_ in ids if "/" not in id_)
         if number >= len(begun):
             raise UnknownName(kind, typed, begun, advice=advice)
-        return next(candidate for candidate in every if candidate.stands_for == begun[-1 - number])
-    matches = [candidate for candidate in every if candidate.id == typed]
-    matches = matches or [candidate for candidate in every if fits(candidate.id, typed)]
-    matches = _wholes(matches)
+        return next(one for one in every if one.stands_for == begun[-1 - number])
+    matches = [one for one in every if one.id == typed]
+    matches = matches or [one for one in every if fits(one.id, typed)]
+    matching = {one.id for one in matches}  # parts of others among them do not count
+    matches = [one for one in matches if not matching.intersection(one.part_of)]
     if not matches:
-        raise UnknownName(
-            kind, text.strip(), {candidate.stands_for for candidate in every}, advice=advice
-        )
-    if len({candidate.stands_for for candidate in matches}) == 1:
+        raise UnknownName(kind, text.strip(), ids, advice=advice)
+    if len({one.stands_for for one in matches}) == 1:
         return matches[0]
     raise several(text, matches)
 
@@ -119,17 +116,14 @@ def several(text: str, matches: Sequence[Known]) -> InvalidValue:
 
 def described(candidate: Known) -> str:
     """Return an object in one line: id, kind, place and age."""
-    return ", ".join(
-        word
-        for word in (f"{candidate.id}  {candidate.kind}", candidate.where, age(candidate.id))
-        if word
-    )
+    words = (f"{candidate.id}  {candidate.kind}", candidate.where, age(candidate.id))
+    return ", ".join(filter(None, words))
 
 
 def owned(lease_id: str, owner: str | None) -> str:
     """Return another user's lease in one line: full id, owner from its tags, and age."""
     whose = f"owner {owner}" if owner else "no owner tagged"
-    return ", ".join(word for word in (f"lease {lease_id}", whose, age(lease_id)) if word)
+    return ", ".join(filter(None, (f"lease {lease_id}", whose, age(lease_id))))
 
 
 def age(ulid: str, *, now: float | None = None) -> str:
@@ -140,9 +134,3 @@ def age(ulid: str, *, now: float | None = None) -> str:
         return ""
     seconds = (time.time() if now is None else now) - made
     return f"{format_duration_s(seconds)} old" if seconds >= 0 else ""
-
-
-def _wholes(matches: list[Known]) -> list[Known]:
-    """Return the objects without parts of others in the list."""
-    ids = {candidate.id for candidate in matches}
-    return [candidate for candidate in matches if not ids.intersection(candidate.part_of)]

@@ -7,6 +7,7 @@ named after, or a mapping of several fields that go together.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, model_validator
@@ -23,6 +24,7 @@ Order = Literal["random", "listed"]
 DEFAULT_PROFILE = "default"
 WHAT, HOW = "What is measured", "How it is measured"
 """Headings of options in the help."""
+_what, _how = (partial(option, None, panel=panel) for panel in (WHAT, HOW))
 
 FIRST_REPLICATES = 10
 """Before that many nothing is said of whether an interval is narrow enough (MR-7)."""
@@ -76,42 +78,32 @@ class CellFields(Frozen):
 
     __pydantic_extra__: dict[str, Value]
 
-    provider: str | None = option(None, "Where the machine comes from.", metavar="NAME", panel=WHAT)
-    host: str | None = option(
-        None, "Machine to measure over SSH.", metavar="USER@HOST[:PORT]", repeats=True, panel=WHAT
+    provider: str | None = _what("Where the machine comes from.", metavar="NAME")
+    host: str | None = _what(
+        "Machine to measure over SSH.", metavar="USER@HOST[:PORT]", repeats=True
     )
-    path: str | None = option(None, "Directory to measure.", metavar="DIR", panel=WHAT)
-    device: str | None = option(
-        None,
-        "Block device to measure; ALL DATA ON IT IS DESTROYED.",
-        metavar="PATH",
-        repeats=True,
-        panel=WHAT,
+    path: str | None = _what("Directory to measure.", metavar="DIR")
+    device: str | None = _what(
+        "Block device to measure; ALL DATA ON IT IS DESTROYED.", metavar="PATH", repeats=True
     )
-    destroy_data: str | None = option(
-        None,
+    destroy_data: str | None = _what(
         "The device's identity, as `diskbench devices` prints it.",
         metavar="IDENTITY",
         in_key="no",
         repeats=True,
-        panel=WHAT,
     )
-    size: Number | None = option(
-        None,
+    size: Number | None = _what(
         "How much of the target to use, or the size of the disk to rent, in GiB (2^30).",
         metavar="GIB",
-        panel=WHAT,
         gt=0,
     )
-    filesystem: str | None = option(
-        None, "Make this filesystem on the device first.", metavar="none|ext4|xfs", panel=WHAT
+    filesystem: str | None = _what(
+        "Make this filesystem on the device first.", metavar="none|ext4|xfs"
     )
-    promise: Promise | None = option(
-        None,
+    promise: Promise | None = _what(
         "The rates that you expect of a disk that is not in the catalogue.",
         metavar="iops=N,mb_per_s=N",
         in_key="no",
-        panel=WHAT,
     )
     zone: Zone | None = Field(None, description="The only zone to rent in.")
     zones: tuple[Zone, ...] | None = Field(
@@ -121,58 +113,39 @@ class CellFields(Frozen):
         None, description="Tags of your own on everything that is rented, as --tag of `run`."
     )
 
-    profile: str | None = option(
-        None,
+    profile: str | None = _how(
         "A profile's name (`diskbench profiles list`) or a .fio file.",
         metavar="NAME",
         usual=DEFAULT_PROFILE,
-        panel=HOW,
     )
-    parameters: dict[str, Parameter] | None = option(
-        None, "Profile parameter.", flag="--set", metavar="KEY=VALUE", panel=HOW
+    parameters: dict[str, Parameter] | None = _how(
+        "Profile parameter.", flag="--set", metavar="KEY=VALUE"
     )
-    runs: Whole | None = option(
-        None,
-        "Consecutive fio runs on the same machine and disk.",
-        metavar="N",
-        usual=1,
-        panel=HOW,
-        ge=1,
-        le=RUNS,
+    runs: Whole | None = _how(
+        "Consecutive fio runs on the same machine and disk.", metavar="N", usual=1, ge=1, le=RUNS
     )
-    replicates: Whole | None = option(
-        None,
+    replicates: Whole | None = _how(
         "Repeat on this many new machines with new disks (rented ones).",
         metavar="N",
         usual=1,
-        panel=HOW,
         ge=1,
         le=REPLICATES,
     )
-    if_busy: str | None = option(
-        None,
+    if_busy: str | None = _how(
         "While another trial measures the same disk: wait, fail, measure beside it (doubted), or "
         "wait so long (30m).",
         metavar="wait|fail|share|TIME",
         in_key="no",
         usual="wait",
-        panel=HOW,
     )
-    labels: dict[str, Parameter] | None = option(
-        None,
-        "A label kept with the rows.",
-        flag="--label",
-        metavar="KEY=VALUE",
-        in_key="no",
-        panel=HOW,
+    labels: dict[str, Parameter] | None = _how(
+        "A label kept with the rows.", flag="--label", metavar="KEY=VALUE", in_key="no"
     )
-    fail_if: tuple[str, ...] | None = option(
-        None,
+    fail_if: tuple[str, ...] | None = _how(
         "Exit 1 if a figure meets this condition: 'p99 > 10ms', 'ratio < 0.9', "
         "'STEP: iops < 2900'.",
         metavar="CONDITION",
         in_key="no",
-        panel=HOW,
         min_length=1,
     )
     route: str | None = Field(
@@ -278,8 +251,7 @@ class Matrix(Frozen):
         None, ge=0, description="Seed of the random order; a new one is drawn without it."
     )
     reuse_host: Flag = Field(
-        default=False,
-        description="Cells of one provider, region and instance type share one VM.",
+        default=False, description="Cells of one provider, region and instance type share one VM."
     )
     route: str | None = Field(
         None, description="The route of all cells that do not name their own."

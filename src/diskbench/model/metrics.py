@@ -56,11 +56,8 @@ def covers(metrics: Iterable[CloudMetric], until: float) -> bool:
     """Whether every series of a limit that has points has the last whole period before the Unix
     time `until`, so that waiting brings no more; False where none has any. Others may come less
     often than they are asked for."""
-    newest = [
-        (max(begin for begin, _ in metric.points) + 2 * metric.period_s)
-        for metric in metrics
-        if metric.points and metric.limit is not None
-    ]
+    told = [metric for metric in metrics if metric.points and metric.limit is not None]
+    newest = [max(begin for begin, _ in of.points) + 2 * of.period_s for of in told]
     return bool(newest) and min(newest) > until
 
 

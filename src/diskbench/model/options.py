@@ -75,10 +75,8 @@ def option(
     which differ in it may share one machine. `scopes` says that it also says where leases are
     listed: `gc` and `doctor` take it, too.
     """
-    shown = metavar or ("|".join(values) or None)
-    declared: Any = Option(
-        flag, panel, shown, tuple(values), usual, repeats, in_key, of_disk, scopes
-    )
+    shown, known = metavar or ("|".join(values) or None), tuple(values)
+    declared: Any = Option(flag, panel, shown, known, usual, repeats, in_key, of_disk, scopes)
     return Field(default, description=about, json_schema_extra=declared, **bounds)
 
 
@@ -169,10 +167,7 @@ class RentSpec(Frozen):
     placement: str | None = option(None, "Placement group to use.", metavar="NAME")
     spot: bool = option(default=False, about="Rent spare capacity, cheaper and revocable.")
     ssh_cidr: str | None = option(
-        None,
-        "Who may reach SSH (default: this machine's address).",
-        metavar="CIDR",
-        in_key="no",
+        None, "Who may reach SSH (default: this machine's address).", metavar="CIDR", in_key="no"
     )
     tags: tuple[tuple[str, str], ...] = option(
         (),
@@ -205,11 +200,7 @@ class RentSpec(Frozen):
         """Keep of a group of options what differs from the defaults of its model."""
         if not isinstance(data, Mapping):
             return data
-        groups = {
-            name: _given(name, value)
-            for name, value in data.items()
-            if isinstance(value, Mapping | Options)
-        }
+        groups = {n: _given(n, of) for n, of in data.items() if isinstance(of, Mapping | Options)}
         common = {name: value for name, value in data.items() if name not in groups}
         return {**common, **{name: values for name, values in groups.items() if values}}
 

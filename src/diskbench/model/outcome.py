@@ -27,17 +27,11 @@ class Problem(Frozen):
 
 def problem_of(error: BaseException) -> Problem:
     """Return an error as data; an unexpected exception is reported as a fault of diskbench."""
+    kind = type(error).__name__
     if not isinstance(error, DiskbenchError):
-        return Problem(kind=type(error).__name__, message=f"a fault in diskbench: {error!r}")
-    return Problem(
-        kind=type(error).__name__,
-        message=error.message,
-        advice=error.advice,
-        retryable=error.retryable,
-        passing=error.passing,
-        field=error.field,
-        exit_code=error.exit_code,
-    )
+        return Problem(kind=kind, message=f"a fault in diskbench: {error!r}")
+    same = Problem.model_fields.keys() - {"kind"}
+    return Problem(kind=kind, **{name: getattr(error, name) for name in same})
 
 
 class Outcome(Frozen):

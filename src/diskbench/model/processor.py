@@ -110,21 +110,15 @@ def busy_with(processor: Processor) -> tuple[BusyWith, ...]:
     core = processor.busiest_core
     if core is not None and core >= BUSY_CORE:
         whose, words = _of_core(processor, core)
-        evidence[whose] = [
-            f"the busiest core was {percent(core)} busy (limit {percent(BUSY_CORE)})"
-        ]
-        evidence[whose] += words
+        busy = f"the busiest core was {percent(core)} busy (limit {percent(BUSY_CORE)})"
+        evidence[whose] = [busy, *words]
     if _is_job_busy(processor):
         evidence.setdefault("generator", []).append(_job_words(processor))
     if processor.steal is not None and processor.steal >= STEAL:
-        evidence.setdefault("steal", []).append(
-            f"the hypervisor took {percent(processor.steal)} of the processor time "
-            f"(limit {percent(STEAL)})"
-        )
+        taken = f"the hypervisor took {percent(processor.steal)} of the processor time"
+        evidence.setdefault("steal", []).append(f"{taken} (limit {percent(STEAL)})")
     order: tuple[Worker, ...] = ("generator", "interrupts", "process", "steal")
-    return tuple(
-        BusyWith(worker, tuple(evidence[worker])) for worker in order if worker in evidence
-    )
+    return tuple(BusyWith(of, tuple(evidence[of])) for of in order if of in evidence)
 
 
 def busiest(processors: Iterable[Processor]) -> Processor:
@@ -133,12 +127,8 @@ def busiest(processors: Iterable[Processor]) -> Processor:
 
     def key(processor: Processor) -> tuple[bool, bool, float, float]:
         workers = [busy.worker for busy in busy_with(processor)]
-        return (
-            "generator" in workers,
-            bool(workers),
-            processor.busiest_core or processor.busiest_job or 0.0,
-            processor.steal or 0.0,
-        )
+        most = processor.busiest_core or processor.busiest_job or 0.0
+        return "generator" in workers, bool(workers), most, processor.steal or 0.0
 
     return max(processors, key=key, default=Processor())
 
@@ -161,13 +151,10 @@ def _of_core(processor: Processor, core: float) -> tuple[Worker, list[str]]:
         return "generator", ["the load generator's share of it is not known"]
     if _is_job_busy(processor):
         return "generator", []
-    others = processor.others
-    by_others = (
-        others is not None and others >= BUSY_CORE and (processor.busiest_job or 0) < LITTLE_CPU
-    )
+    others, words = processor.others, f"fio's jobs together used {percent(jobs)} of a core"
+    by_others = (others or 0.0) >= BUSY_CORE and (processor.busiest_job or 0) < LITTLE_CPU
     if jobs >= LITTLE_CPU and not by_others:
-        return "generator", [f"fio's jobs together used {percent(jobs)} of a core"]
-    words = f"fio's jobs together used {percent(jobs)} of a core"
+        return "generator", [words]
     if others is None:
         return "process", [f"{words}: another process filled it"]
     return "process", [f"{words}, all other processes {others:.2f} cores"]
@@ -178,10 +165,8 @@ def _is_job_busy(processor: Processor) -> bool:
 
 
 def _job_words(processor: Processor) -> str:
-    share = processor.busiest_job or 0.0
-    words = (
-        f"fio's job{f' {processor.job}' if processor.job else ''} used {percent(share)} of a core"
-    )
+    share, named = processor.busiest_job or 0.0, f" {processor.job}" if processor.job else ""
+    words = f"fio's job{named} used {percent(share)} of a core"
     if processor.job_user is None:
         return words
     user, system = percent(processor.job_user), percent(max(0.0, share - processor.job_user))

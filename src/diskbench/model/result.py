@@ -13,18 +13,6 @@ ShownState = RunState | Literal["suspended"]
 listed, because a process that dies cannot write it."""
 
 
-__all__ = [
-    "FINAL_STATES",
-    "Direction",
-    "Measurement",
-    "RunState",
-    "Scope",
-    "ShownState",
-    "StepResult",
-    "Tick",
-    "Warning",
-]
-
 Direction = Literal["read", "write", "trim", "mixed", "sync"]
 """`mixed` is what fio reports with unified_rw_reporting=1: all directions in one."""
 

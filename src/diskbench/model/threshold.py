@@ -65,36 +65,23 @@ class Threshold(Frozen):
         if match is None:
             raise ValueError(f"{text!r} is not a condition")
         direction, metric, unit = match["direction"], match["metric"], match["unit"]
-        if direction is not None and direction not in get_args(Direction):
-            raise ValueError(
-                f"{text!r}: {direction!r} is not a direction: {', '.join(get_args(Direction))}"
-            )
-        if metric not in get_args(ThresholdMetric):
-            raise ValueError(
-                f"{text!r}: {metric!r} is not a metric: {', '.join(get_args(ThresholdMetric))}"
-            )
+        typed = {"direction": (direction, Direction), "metric": (metric, ThresholdMetric)}
+        for kind, (word, known) in typed.items():
+            if word is not None and word not in get_args(known):
+                words = ", ".join(get_args(known))
+                raise ValueError(f"{text!r}: {word!r} is not a {kind}: {words}")
         if metric == "ratio":
-            if unit not in ("", "%"):
-                raise ValueError(f"{text!r}: a ratio is a number or in %, not in {unit!r}")
-            scale = 0.01 if unit else 1.0
+            scales, wrong = {"": 1.0, "%": 0.01}, f"a ratio is a number or in %, not in {unit!r}"
         elif metric in _RATES:
-            if unit:
-                raise ValueError(f"{text!r}: {metric} has no unit, not {unit!r}")
             scale = 1e6 if metric == "mb_per_s" else 1.0
-        elif unit in _UNITS_NS:
-            scale = _UNITS_NS[unit]
+            scales, wrong = {"": scale}, f"{metric} has no unit, not {unit!r}"
         else:
-            raise ValueError(f"{text!r}: a latency needs a unit: ns, us, ms or s")
-        return cls.model_validate(
-            {
-                "metric": metric,
-                "bound": match["bound"],
-                "limit": float(match["number"]) * scale,
-                "step": step,
-                "direction": direction,
-                "source": source,
-            }
-        )
+            scales, wrong = _UNITS_NS, "a latency needs a unit: ns, us, ms or s"
+        if unit not in scales:
+            raise ValueError(f"{text!r}: {wrong}")
+        limit = float(match["number"]) * scales[unit]
+        of = {"metric": metric, "direction": direction, "bound": match["bound"], "limit": limit}
+        return cls.model_validate({**of, "step": step, "source": source})
 
     @classmethod
     def failing(cls, text: str) -> Self:
@@ -106,9 +93,8 @@ class Threshold(Frozen):
         step, colon, condition = text.rpartition(":")
         if colon and not step.strip():
             raise ValueError(f"{text!r}: the name of a step is missing before ':'")
-        wrong = cls.parse(
-            condition, step=step.strip() or None, source=f"--fail-if {shlex.quote(text)}"
-        )
+        source = f"--fail-if {shlex.quote(text)}"
+        wrong = cls.parse(condition, step=step.strip() or None, source=source)
         if not wrong.limit:
             raise ValueError(f"{text!r}: every figure of a disk is above 0")
         return wrong.model_copy(update={"bound": _OPPOSITE[wrong.bound]})

@@ -16,20 +16,11 @@ from diskbench.errors import DiskbenchError
 from diskbench.visible import quoted
 
 _KINDS = {
-    "string": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "finite": "a finite number",
-    "bool": "true or false",
-    "tuple": "a list",
-    "list": "a list",
-    "dict": "a mapping",
-    "model": "a mapping",
-    "datetime": "a date and time",
-    "date": "a date",
-    "url": "a URL",
+    "string": "text", "int": "a whole number", "float": "a number", "finite": "a finite number",
+    "bool": "true or false", "tuple": "a list", "list": "a list", "dict": "a mapping",
+    "model": "a mapping", "datetime": "a date and time", "date": "a date", "url": "a URL",
     "path": "a path",
-}
+}  # fmt: skip
 """What pydantic's error types begin with → what the value must be."""
 _ENDS = frozenset({"type", "from_float", "parsing", "number", "attributes_type"})
 _BOUNDS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
@@ -84,24 +75,20 @@ def value_faults(error: Exception, subject: str) -> str:
     `subject` stands for no field); return the text of another exception."""
     if not isinstance(error, ValidationError):
         return str(error)
-    errors = error.errors(include_url=False)
-    known = [
-        f"{'.'.join(map(str, fault['loc'])) or subject}: {_with_advice(value_fault(fault))}"
-        for fault in errors[:_MOST]
-    ]
+    errors, known = error.errors(include_url=False), []
+    for detail in errors[:_MOST]:
+        fault, field = value_fault(detail), ".".join(map(str, detail["loc"])) or subject
+        known.append(f"{field}: {', '.join(filter(None, (fault.reason, fault.advice)))}")
     return "; ".join([*known, *([f"and {len(errors) - _MOST} more"] if errors[_MOST:] else [])])
-
-
-def _with_advice(fault: ValueFault) -> str:
-    return f"{fault.reason}, {fault.advice}" if fault.advice else fault.reason
 
 
 def shown(value: object) -> str:
     """Return a value as a message quotes it; a mapping or a list by its kind alone."""
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list"
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    match value:
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case bool():
+            return "true" if value else "false"
     return quoted(value) if isinstance(value, str) else repr(value)

@@ -13,19 +13,10 @@ Trust = Literal["yes", "with care", "no"]
 LimiterName = (
     LimitName
     | Literal[
-        "credit",
-        "client",
-        "other-process",
-        "interrupts",
-        "steal",
-        "queue-depth",
-        "page-cache",
-        "host-cache",
-        "network",
-        "fixed-limit",
-        "unknown",
+        "credit", "client", "other-process", "interrupts", "steal", "queue-depth", "page-cache",
+        "host-cache", "network", "fixed-limit", "unknown",
     ]
-)
+)  # fmt: skip
 """What set the pace. A limit of the catalogue by its name (`disk-iops`, `vm-throughput` …) where
 the measured rate lies at it; `credit`: at the rate that a used-up burst bucket leaves; `client`:
 fio itself used a core up; `other-process`, `interrupts`, `steal`: something else on its machine did
@@ -125,10 +116,8 @@ class Kept(Frozen):
         """`99.3% of 3,600 s at 90% of the promise or more (98.9–99.6%); worst spell 12 s; designed
         for 99% of the time`."""
         share = 100 * self.kept / self.of if self.of else 0.0
-        text = (
-            f"{share:.3g}% of {self.of:,} {self.unit} at {self.at_least:.0%} of the "
-            f"promise or more ({100 * self.low:.3g}–{100 * self.high:.3g}%)"
-        )
+        text = f"{share:.3g}% of {self.of:,} {self.unit} at {self.at_least:.0%} of the promise"
+        text += f" or more ({100 * self.low:.3g}–{100 * self.high:.3g}%)"
         if self.worst:
             unit = "run" if self.unit == "runs" and self.worst == 1 else self.unit
             text += f"; worst spell {self.worst:,} {unit}"

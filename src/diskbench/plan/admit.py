@@ -38,11 +38,6 @@ class AdmissionMoment:
     machines: tuple[CellRow, ...] = ()
     """One cell of each shared machine that is still rented, whichever cell uses it next."""
 
-    @property
-    def ends(self) -> bool:
-        """Whether the matrix was cancelled: no further cell begins."""
-        return self.state == "cancelling"
-
 
 @dataclass(frozen=True)
 class Decision:
@@ -55,24 +50,25 @@ class Decision:
 def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> Decision:
     """Return which cells may start, in the order of their positions."""
     waiting = [cell for cell in cells if cell.state == "waiting"]
-    if moment.ends:
+    if moment.state == "cancelling":
         return Decision(refuse=tuple((cell.position, _CANCELLED) for cell in waiting))
     live = [cell for cell in cells if cell.state in LIVE]
-    places = _Places(limits, live, _begun_lately(cells, moment.now))
+    since = datetime.fromisoformat(moment.now) - timedelta(minutes=1)
+    begun = [cell for cell in cells if cell.queued_at is not None]
+    lately = [cell for cell in begun if datetime.fromisoformat(str(cell.queued_at)) > since]
+    places = _Places(limits, live, lately)
     for cell in moment.machines:
         places.keep(cell)
     committed = moment.spent_usd + sum(cell.cost_usd or 0.0 for cell in live)
     begin: list[int] = []
     refuse: list[tuple[int, Problem]] = []
     for cell in sorted(waiting, key=lambda row: row.position):
-        late = _too_late(cell, limits, moment)
-        if late is not None:
+        if (late := _too_late(cell, limits, moment)) is not None:
             refuse.append((cell.position, late))
             continue
         if (cell.not_before or "") > moment.now or not places.free_for(cell):
             continue
-        over = _too_dear(cell, limits, committed)
-        if over is not None:
+        if (over := _too_dear(cell, limits, committed)) is not None:
             # The actual cost of the running cells is not known yet, so this cell waits for it.
             if not live and not begin:
                 refuse.append((cell.position, over))
@@ -87,14 +83,10 @@ class _Places:
     """Which cells may run at the same time, and how many may start in a minute. A shared machine
     runs one cell at a time and keeps its place from one cell to the next."""
 
-    def __init__(
-        self, limits: Limits, live: Sequence[CellRow], begun_lately: Sequence[CellRow]
-    ) -> None:
-        self._limits = limits
-        self._taken = Counter[str]()
-        self._begun = Counter(name for cell in begun_lately for name in _limits_of(cell))
-        self._kept: set[str] = set()
-        self._used: set[str] = set()
+    def __init__(self, limits: Limits, live: Sequence[CellRow], lately: Sequence[CellRow]) -> None:
+        self._limits, self._taken = limits, Counter[str]()
+        self._begun = Counter(name for cell in lately for name in _limits_of(cell))
+        self._kept, self._used = set[str](), set[str]()
         for cell in live:
             self._occupy(cell)
 
@@ -126,16 +118,6 @@ class _Places:
         )
 
 
-def _begun_lately(cells: Sequence[CellRow], now: str) -> list[CellRow]:
-    """Return the cells whose newest attempt started in the last minute."""
-    since = datetime.fromisoformat(now) - timedelta(minutes=1)
-    return [
-        cell
-        for cell in cells
-        if cell.queued_at is not None and datetime.fromisoformat(cell.queued_at) > since
-    ]
-
-
 _NO_LIMIT = 10**9
 _CANCELLED = Problem(
     kind="Cancelled",
@@ -149,12 +131,10 @@ def _limits_of(cell: CellRow) -> set[str]:
 
 
 def _too_late(cell: CellRow, limits: Limits, moment: AdmissionMoment) -> Problem | None:
-    if limits.deadline_s is None:
+    needs = cell.expected_s or 0.0
+    if limits.deadline_s is None or needs <= limits.deadline_s - moment.elapsed_s:
         return None
     remaining_s = limits.deadline_s - moment.elapsed_s
-    needs = cell.expected_s or 0.0
-    if needs <= remaining_s:
-        return None
     return Problem(
         kind="DeadlineReached",
         message=f"it needs {format_duration_s(needs)}, and the deadline of "
@@ -165,10 +145,8 @@ def _too_late(cell: CellRow, limits: Limits, moment: AdmissionMoment) -> Problem
 
 def _too_dear(cell: CellRow, limits: Limits, committed: float) -> Problem | None:
     """Why the budget does not allow the cell to begin now; None where it does."""
-    if limits.budget_usd is None:
-        return None
     costs = cell.cost_usd or 0.0
-    if committed + costs <= limits.budget_usd:
+    if limits.budget_usd is None or committed + costs <= limits.budget_usd:
         return None
     return Problem(
         kind="BudgetReached",
@@ -210,8 +188,8 @@ def after(
     if stopped and cancelling:
         return {"state": "cancelled", **error_columns(problem)}
     if stopped:
-        again = {"state": "waiting", "attempt": row.attempt - 1, "not_before": None}
-        return {**again, **error_columns(None)}
+        attempt = row.attempt - 1
+        return {"state": "waiting", "attempt": attempt, "not_before": None, **error_columns(None)}
     tried_again = end is None and problem is not None and problem.retryable
     if tried_again and row.attempt < limits.attempts and not cancelling:
         wait_s = min(FIRST_WAIT_S * 2 ** (row.attempt - 1), LONGEST_WAIT_S)

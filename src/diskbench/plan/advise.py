@@ -23,9 +23,7 @@ from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.machine import MachineLimits, machine_of
-from diskbench.catalog.machine_book import MachineEntry
 from diskbench.catalog.path import Path, without_cache
-from diskbench.catalog.sourced_figures import LatencyFigure
 from diskbench.model.base import Frozen
 from diskbench.plan.cheapest_disk import (
     Sold,
@@ -132,22 +130,20 @@ def advise(markets: Sequence[Market], demand: Demand) -> Answer:
             found, failed = _of_type(market, name, demand)
             of_type.setdefault((market.cloud, name), []).extend(found)
             refused |= {one.disk: one for one in failed}
-    rows = [row for found in of_type.values() for row in _two(sorted(found, key=_order))]
+    rows = list[Advice]()
+    for found in of_type.values():
+        # The cheapest, and beside it the one whose bursts are paid for, else the second.
+        ranked = sorted(found, key=_order)
+        others = [row for row in ranked[1:] if row.disk != ranked[0].disk]
+        bursts = [row for row in others if row.disk.more == "bursting"]
+        rows += [*ranked[:1], *(bursts or others)[:1]]
+    dear = sorted(refused.values(), key=lambda one: (one.disk_usd is None, -(one.disk_usd or 0)))
     return Answer(
         rows=tuple(sorted(rows, key=_order)),
-        refused=tuple(
-            sorted(refused.values(), key=lambda one: (one.disk_usd is None, -(one.disk_usd or 0)))
-        ),
+        refused=tuple(dear),
         regions={market.cloud: market.region for market in markets},
         left_out=tuple(dict.fromkeys(left_out)),
     )
-
-
-def _two(rows: list[Advice]) -> list[Advice]:
-    """The cheapest, and beside it the one whose bursts are paid for, else the second."""
-    others = [row for row in rows[1:] if row.disk != rows[0].disk]
-    bursts = [row for row in others if row.disk.more == "bursting"]
-    return [*rows[:1], *(bursts or others)[:1]]
 
 
 def _order(row: Advice) -> tuple[bool, float, float, str]:
@@ -160,12 +156,10 @@ def _of_type(market: Market, name: str, demand: Demand) -> tuple[list[Advice], l
     with the asked size, and, where none does, the largest."""
     rows, refused = list[Advice](), list[Refused]()
     for more in (None, "performance_plus", "bursting"):
-        sold = least_of(market.cloud, name, demand, more)
-        row = _row(market, sold, demand) if sold is not None else None
-        if isinstance(row, Advice):
-            rows.append(row)
-        elif row is not None:
-            refused.append(row)
+        if (sold := least_of(market.cloud, name, demand, more)) is not None:
+            row = _row(market, sold, demand)
+            rows += [row] if isinstance(row, Advice) else []
+            refused += [row] if isinstance(row, Refused) else []
     if not rows and not refused and (most := most_of(market.cloud, name)) is not None:
         refused.append(_refusal(market, most, demand).model_copy(update={"most": True}))
     base = base_of(market.cloud, name, demand.size_gib) if rows else None
@@ -202,7 +196,10 @@ def _row(market: Market, sold: Sold, demand: Demand) -> Advice | Refused:
     prices = provider.prices_in(market.region)
     hourly = prices.machine_hourly_usd(machine, market.region) if machine else None
     machine_usd = None if hourly is None else hourly * MONTH_HOURS
-    disk_usd = _disk_usd(market, sold, demand)
+    parts: Sequence[float | None] = (None,)  # what bursts on demand cost is not known
+    if sold.more != "bursting":
+        parts = monthly(market.books, market.cloud, sold.spec, market.region, demand.month())
+    disk_usd = None if None in parts else sum(part or 0.0 for part in parts)
     priced = prices.disks.get(sold.disk_type)
     dates = [prices.sources[priced.source]] if priced else []
     if machine and (of_machine := prices.machine_price(machine)) is not None:
@@ -229,24 +226,13 @@ def _row(market: Market, sold: Sold, demand: Demand) -> Advice | Refused:
     )
 
 
-def _disk_usd(market: Market, sold: Sold, demand: Demand) -> float | None:
-    """What a disk costs a month with its transactions; None where a price is not known."""
-    if sold.more == "bursting":
-        return None
-    parts = monthly(market.books, market.cloud, sold.spec, market.region, demand.month())
-    return None if None in parts else sum(part or 0.0 for part in parts)
-
-
 def _latency(limits: DiskLimits, demand: Demand) -> Latency:
     """The slower direction of the load."""
-    of_ways: list[LatencyFigure | None] = []
-    if demand.read_share > 0:
-        of_ways.append(limits.latency)
-    if demand.read_share < 1:
-        of_ways.append(limits.write_latency or limits.latency)
-    known = [latency for latency in of_ways if latency is not None]
+    reads = [limits.latency] if demand.read_share > 0 else []
+    writes = [limits.write_latency or limits.latency] if demand.read_share < 1 else []
+    known = [latency for latency in (*reads, *writes) if latency is not None]
     target: _Target | None = None
-    if len(known) < len(of_ways) or not known:
+    if len(known) < len(reads + writes):
         return Latency(target="not documented" if demand.p99_ms else None)
     slow = max(known, key=lambda latency: latency.usual)
     if demand.p99_ms is not None:
@@ -255,9 +241,8 @@ def _latency(limits: DiskLimits, demand: Demand) -> Latency:
             target = "met"
         elif (slow.usual_ms or slow.best_ms or 0.0) > demand.p99_ms:
             target = "missed"
-    return Latency(
-        best_ms=slow.best_ms, usual_ms=slow.usual_ms, worst_ms=slow.worst_ms, target=target
-    )
+    best, usual, worst = slow.best_ms, slow.usual_ms, slow.worst_ms
+    return Latency(best_ms=best, usual_ms=usual, worst_ms=worst, target=target)
 
 
 def _machine(market: Market, sold: Sold, demand: Demand) -> MachineLimits | Refused:
@@ -279,7 +264,12 @@ def _machines(market: Market) -> Iterator[str]:
     """The machine types that can be advised, the cheapest first."""
     provider = market.books.of(market.cloud)
     prices = provider.prices_in(market.region)
-    names = [name for name, entry in provider.machines.types.items() if _is_fit(entry)]
+    # Sold today, with a processor that does not run on credit, and of the usual kind.
+    names = [
+        name
+        for name, entry in provider.machines.types.items()
+        if entry.current and not entry.burstable and entry.arch == "x86_64"
+    ]
     if provider.machines.series:
         names += [name for of_source in prices.machines.values() for name in of_source]
 
@@ -289,11 +279,6 @@ def _machines(market: Market) -> Iterator[str]:
         return (hourly is None, vcpus if hourly is None else hourly, name)
 
     return iter(sorted(dict.fromkeys(names), key=price))
-
-
-def _is_fit(entry: MachineEntry) -> bool:
-    """Sold today, with a processor that does not run on credit, and of the usual kind."""
-    return entry.current and not entry.burstable and entry.arch == "x86_64"
 
 
 def _refusal(market: Market, sold: Sold, demand: Demand) -> Refused:

@@ -48,12 +48,7 @@ def beyond_credit(
     load that it measures falls, or the disk has no bucket. `turns` are its steps in order, `loads`
     theirs, and `course` is their simulation."""
     measured = [number for number, step in enumerate(turns) if step.role in ("measure", "offered")]
-    falling = [
-        number
-        for number in measured
-        if (load := loads[number]) is not None and falls(expect_on(path, load))
-    ]
-    if not falling:
+    if not any((load := loads[n]) and falls(expect_on(path, load)) for n in measured):
         return None
     own = _own(plan, turns, measured, loads)
     for load, flags in own or ((RANDOM, ""), (IN_SEQUENCE, _IN_SEQUENCE_FLAGS)):
@@ -65,8 +60,9 @@ def beyond_credit(
         emptied = simulate(path, [Stage(load)]).emptied
         lasts_s = max((event.at_s for event in emptied), default=0.0)
         gates = {event.gate for event in emptied}
-        needed_s = _whole(BEYOND * lasts_s)
-        options = f"{_duration(needed_s)}{flags}"
+        unit = 60 if BEYOND * lasts_s >= _IN_MINUTES_S else 1
+        needed_s = math.ceil(BEYOND * lasts_s / unit) * unit
+        runtime = f"{needed_s / 60:.0f}m" if needed_s >= _IN_MINUTES_S else f"{needed_s:.0f}"
         return BeyondCredit(
             lasts_s=lasts_s,
             needed_s=needed_s,
@@ -74,9 +70,7 @@ def beyond_credit(
             begin_iops=expected.begin.iops,
             lasting_iops=expected.lasting.iops,
             ends=_ends(course, measured, gates, lasts_s),
-            flags=f"--set runtime={options}"
-            if own
-            else f"--profile {PROFILE} --set runtime={options}",
+            flags=f"{'' if own else f'--profile {PROFILE} '}--set runtime={runtime}{flags}",
         )
     return None
 
@@ -105,12 +99,3 @@ def _ends(
     end_s = max((leg.start_s + leg.seconds for leg in legs), default=0.0)
     needed = max(_AFTER * lasts_s, min(_LEAST_AFTER_S, lasts_s / 2))
     return "after" if end_s - max(gone) >= needed else "at"
-
-
-def _whole(seconds: float) -> float:
-    step = 60.0 if seconds >= _IN_MINUTES_S else 1.0
-    return math.ceil(seconds / step) * step
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:.0f}m" if seconds >= _IN_MINUTES_S else f"{seconds:.0f}"

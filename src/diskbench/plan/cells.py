@@ -55,14 +55,12 @@ def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell
         ("--runs", asked.get("runs", 1), RUNS),
         ("--replicates", replicates, REPLICATES),
     ):
-        if count < 1:
+        if not 1 <= count <= most:
             raise InvalidValue(
-                f"{name} {count} measures nothing", advice="give 1 or more", field=field_of(name)
-            )
-        if count > most:
-            raise InvalidValue(
-                f"{name} {count:,} is more than diskbench plans",
-                advice=f"at most {most:,}",
+                f"{name} {count} measures nothing"
+                if count < 1
+                else f"{name} {count:,} is more than diskbench plans",
+                advice="give 1 or more" if count < 1 else f"at most {most:,}",
                 field=field_of(name),
             )
     if (count := replicates * max(len(hosts), 1)) > CELLS:
@@ -71,14 +69,12 @@ def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell
             advice=f"at most {CELLS:,} are planned at once",
             field="replicates",
         )
-    twice = {host for host in hosts if hosts.count(host) > 1}
-    if twice:
+    if twice := {host for host in hosts if hosts.count(host) > 1}:
         raise InvalidValue(
-            f"--host {sorted(twice)[0]} is given twice",
+            f"--host {min(twice)} is given twice",
             advice="a host measures one thing at a time; use --runs to repeat",
             field="host",
         )
-    target = requested_target(asked, rent)
     labels = key_values("--label", _several(asked.get("labels")))
     for key, _ in labels:
         if not _LABEL_KEY.match(key):
@@ -88,7 +84,7 @@ def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell
             )
     made = Cell(
         provider=provider,
-        target=target,
+        target=requested_target(asked, rent),
         rent=rent,
         profile=asked.get("profile", DEFAULT_PROFILE),
         parameters=key_values("--set", _several(asked.get("parameters"))),
@@ -124,11 +120,8 @@ def allowed_options(
         if option not in ALLOWABLE:
             raise UnknownName("option to allow", option, ALLOWABLE, field="profile")
     if options and (rents or host is not None):
-        where = (
-            f"the machine of --provider {provider} is rented"
-            if rents
-            else f"{host} may be shared with other users"
-        )
+        shared = f"{host} may be shared with other users"
+        where = f"the machine of --provider {provider} is rented" if rents else shared
         raise InvalidValue(
             f"--allow {options[0]}: {where}; it is allowed only on this machine",
             advice=f"run diskbench on the machine itself, or take {options[0]} out of the job file",
@@ -188,10 +181,8 @@ def read_promise(text: str) -> Promise:
     figures = key_values("--promise", text.split(","))
     try:
         read = {key: float(value) for key, value in figures}
-        if any(not 0 < value < math.inf for value in read.values()):
-            raise ValueError
         promised = Promise.model_validate(read)
-        if read.keys() - Promise.model_fields.keys():
+        if not all(key in Promise.model_fields and n < math.inf for key, n in read.items()):
             raise ValueError
     except ValueError:
         raise InvalidValue(
@@ -224,13 +215,8 @@ def requested_target(asked: Mapping[str, Any], rent: RentSpec | None) -> TargetS
     what may be written to. Raises InvalidValue for fields that contradict each other."""
     if rent is None:
         return _target_spec(asked)
-    typed = (
-        "path",
-        "device",
-        "destroy_data",
-        *(() if takes_host(asked["provider"]) else ("host",)),
-    )
-    for name in typed:
+    host = () if takes_host(asked["provider"]) else ("host",)
+    for name in ("path", "device", "destroy_data", *host):
         for value in _several(asked.get(name))[:1]:
             raise InvalidValue(
                 f"--{name.replace('_', '-')} {value} cannot be used with --provider "
@@ -239,7 +225,9 @@ def requested_target(asked: Mapping[str, Any], rent: RentSpec | None) -> TargetS
                 field=name,
             )
     of_root = rent.disk == ROOT
-    others = () if of_root else _new_disks(rent)
+    # Each further disk is measured as a device of its own.
+    further = () if of_root or rent.stripe else range(2, rent.count + 1)
+    others = tuple(NamedDisk(path=f"{NEW_DEVICE}-{number}") for number in further)
     small = rent.size_gib is not None and rent.size_gib <= SMALL_GIB
     return TargetSpec(
         kind="directory" if of_root else "device",
@@ -248,13 +236,6 @@ def requested_target(asked: Mapping[str, Any], rent: RentSpec | None) -> TargetS
         size_bytes=rent.size_gib * GIB * 7 // 8 if small and rent.size_gib else None,
         filesystem=_filesystem(asked.get("filesystem")),
     )
-
-
-def _new_disks(rent: RentSpec) -> tuple[NamedDisk, ...]:
-    """The placeholders of further rented disks, each measured as a device of its own."""
-    if rent.stripe:
-        return ()
-    return tuple(NamedDisk(path=f"{NEW_DEVICE}-{number}") for number in range(2, rent.count + 1))
 
 
 def _target_spec(asked: Mapping[str, Any]) -> TargetSpec:
@@ -267,8 +248,14 @@ def _target_spec(asked: Mapping[str, Any]) -> TargetSpec:
             advice="measure one of them",
             field="path",
         )
-    filesystem = _filesystem(asked.get("filesystem"))
-    size_bytes = _size_bytes(asked.get("size"))
+    filesystem, size_gib = _filesystem(asked.get("filesystem")), asked.get("size")
+    if size_gib is not None and not 0 < size_gib < 2**20:
+        raise InvalidValue(
+            f"--size {size_gib:g} is not a size",
+            advice="give GiB, more than 0: --size 20, --size 0.5",
+            field="size",
+        )
+    size_bytes = None if size_gib is None else int(size_gib * GIB)
     if devices:
         first, *others = _named_disks(devices, identities)
         return TargetSpec(
@@ -293,12 +280,7 @@ def _target_spec(asked: Mapping[str, Any]) -> TargetSpec:
             "    diskbench run --host user@host --path /mnt/disk\n"
             "    diskbench run --provider NAME --disk TYPE --size 100",
         )
-    return TargetSpec(
-        kind="directory",
-        path=path,
-        size_bytes=size_bytes,
-        filesystem=filesystem,
-    )
+    return TargetSpec(kind="directory", path=path, size_bytes=size_bytes, filesystem=filesystem)
 
 
 def _named_disks(devices: Sequence[str], identities: Sequence[str]) -> list[NamedDisk]:
@@ -320,32 +302,16 @@ def _named_disks(devices: Sequence[str], identities: Sequence[str]) -> list[Name
         raise InvalidValue(
             f"--device {twice} is given twice", advice="name each disk once", field="device"
         )
-    return [
-        NamedDisk(path=path, destroy_data=identity)
-        for path, identity in zip(devices, identities, strict=True)
-    ]
-
-
-def _size_bytes(size_gib: float | None) -> int | None:
-    if size_gib is None:
-        return None
-    if not 0 < size_gib < 2**20:
-        raise InvalidValue(
-            f"--size {size_gib:g} is not a size",
-            advice="give GiB, more than 0: --size 20, --size 0.5",
-            field="size",
-        )
-    return int(size_gib * GIB)
+    named = zip(devices, identities, strict=True)
+    return [NamedDisk(path=path, destroy_data=identity) for path, identity in named]
 
 
 def _filesystem(name: str | None) -> Filesystem | None:
-    for known in FILESYSTEMS:
-        if name == known:
-            return known
-    if name is None:
-        return None
-    raise InvalidValue(
-        f"unknown filesystem {name!r}",
-        advice=f"known: {', '.join(FILESYSTEMS)}",
-        field="filesystem",
-    )
+    known = next((known for known in FILESYSTEMS if known == name), None)
+    if name and not known:
+        raise InvalidValue(
+            f"unknown filesystem {name!r}",
+            advice=f"known: {', '.join(FILESYSTEMS)}",
+            field="filesystem",
+        )
+    return known

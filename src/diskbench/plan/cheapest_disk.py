@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Literal
 
 from diskbench.catalog import bucket
-from diskbench.catalog.entry import DiskEntry, catalogue
+from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits, limits_of
 from diskbench.catalog.path import Gate
-from diskbench.catalog.sourced_figures import Quantity, RatioLimit
+from diskbench.catalog.sourced_figures import Quantity
 from diskbench.catalog.terms import bursting_limits, expanded_limits
 from diskbench.errors import UserError
 from diskbench.model.base import Frozen
@@ -52,13 +52,9 @@ class Sold(Frozen):
         """`gp3 500 GiB, 10,000 IOPS, 250 MiB/s`."""
         tier = f" ({self.tier})" if self.tier else ""
         parts = [f"{self.disk_type} {self.size_gib:,} GiB{tier}"]
-        if self.iops is not None:
-            parts.append(f"{self.iops:,} IOPS")
-        if self.throughput is not None:
-            parts.append(f"{self.throughput:,} {self.unit}")
-        if self.more:
-            parts.append(MORE_WORDS[self.more])
-        return ", ".join(parts)
+        parts += [f"{self.iops:,} IOPS"] if self.iops is not None else []
+        parts += [f"{self.throughput:,} {self.unit}"] if self.throughput is not None else []
+        return ", ".join([*parts, *([MORE_WORDS[self.more]] if self.more else [])])
 
 
 MORE_WORDS: dict[More, str] = {
@@ -100,7 +96,7 @@ def least_of(cloud: str, name: str, demand: Demand, more: More | None) -> Sold |
             return None
         sold = _sold(cloud, name, size, more=more)
         # A disk that bursts all the time is not what bursts are sold for, nor one that never does.
-        if more == "bursting" and not 0 < _bursting(sold, demand) < 1:
+        if more == "bursting" and len({over > 0 for _, over in _above(sold, demand)}) < 2:
             return None
         return sold
     if more is not None:
@@ -138,13 +134,9 @@ def most_of(cloud: str, name: str) -> Sold | None:
     entry = catalogue(cloud).disks[name]
     if entry.size_gib is None:
         return None
-    bought = _bought_most(entry.iops), _bought_most(entry.throughput)
-    return _if_sold(_sold(cloud, name, entry.size_gib.max, *bought))
-
-
-def _bought_most(quantity: Quantity | None) -> float | None:
-    """The most that is sold of what can be provisioned."""
-    return quantity.max if quantity is not None and quantity.provisioned else None
+    figures = (entry.iops, entry.throughput)
+    iops, rate = (of.max if of is not None and of.provisioned else None for of in figures)
+    return _if_sold(_sold(cloud, name, entry.size_gib.max, iops, rate))
 
 
 def buys_throughput(sold: Sold) -> bool:
@@ -159,24 +151,16 @@ def burst_ios_of(sold: Sold, demand: Demand) -> float:
     return sum(seconds * over for seconds, over in above) * MONTH_S / sum(s for s, _ in above)
 
 
-def _bursting(sold: Sold, demand: Demand) -> float:
-    """The share of the time in which a disk bursts on demand."""
-    above = _above(sold, demand)
-    return sum(seconds for seconds, over in above if over > 0) / sum(s for s, _ in above)
-
-
 def _above(sold: Sold, demand: Demand) -> list[tuple[float, float]]:
     """The seconds of each stage, and its transactions a second above what a disk has without
     bursts: the larger of I/Os, and of bytes in 256 KiB (disks-types.md, "Premium SSD bursting")."""
     base = path_of(limits_sold(sold.model_copy(update={"more": None}))).gates
-    used = [(gate, demand.used_of(gate)) for gate in base]
-    above = []
-    for number, stage in enumerate(demand.stages):
-        over = [0.0]
-        for gate, of_stages in used:
-            extra = of_stages[number][1] - gate.allowance.baseline
-            over.append(extra if gate.counts == "ios" else extra / 1e6 * 1024 / 256)
-        above.append((min(stage.seconds, MONTH_S), max(over)))
+    above = [(min(stage.seconds, MONTH_S), 0.0) for stage in demand.stages]
+    for gate in base:
+        unit = 1.0 if gate.counts == "ios" else 1e6 / 1024 * 256
+        for number, (_, used) in enumerate(demand.used_of(gate)):
+            seconds, over = above[number]
+            above[number] = (seconds, max(over, (used - gate.allowance.baseline) / unit))
     return above
 
 
@@ -214,7 +198,16 @@ def _provisioned(cloud: str, name: str, demand: Demand, low: int, high: int) -> 
     """The least that is to be bought: what the load uses, what the type sells at least, and what
     its ratios ask for. Provisioned figures have no bucket, so the busiest moment decides."""
     entry = catalogue(cloud).disks[name]
-    ios, rate = (_peak(entry, demand, counts) for counts in ("ios", "bytes"))
+    rule = entry.accounting.rule() if entry.accounting else bucket.NO_RULE
+    kinds: tuple[Literal["ios", "bytes"], ...] = ("ios", "bytes")
+    ios, rate = (
+        max(  # of reads or of writes where they have limits of their own
+            used
+            for covers in (("read", "write") if entry.apart else ("both",))
+            for _, used in demand.used_of(Gate("disk-iops", of, bucket.Allowance(0), covers, rule))
+        )
+        for of in kinds
+    )
     unit = entry.throughput.unit_bytes if entry.throughput else 1
     iops = throughput = None
     if entry.throughput and entry.throughput.provisioned:
@@ -232,37 +225,22 @@ def _provisioned(cloud: str, name: str, demand: Demand, low: int, high: int) -> 
             if quantity.value(low, most) * ROUNDING < wanted:
                 return None
             iops = _smallest(iops, most, lambda n: quantity.value(low, n) * ROUNDING >= wanted)
-    size = max(low, _gib_for(entry.iops_ratio, iops), _gib_for(entry.throughput_ratio, throughput))
+    bought = ((entry.iops_ratio, iops), (entry.throughput_ratio, throughput))
+    size = low
+    for ratio, figure in bought:
+        if ratio and ratio.max_per_gib is not None and figure and figure > ratio.free:
+            size = max(size, math.ceil(figure / ratio.max_per_gib))
     if size > high:
         return None
-    iops = _at_least(entry.iops_ratio, iops, size)
-    throughput = _at_least(entry.throughput_ratio, throughput, size)
+    iops, throughput = (
+        max(figure, math.ceil(ratio.min_per_gib * size))
+        if figure is not None and ratio and ratio.min_per_gib is not None
+        else figure
+        for ratio, figure in bought
+    )
     sold = _sold(cloud, name, size, iops, throughput)
     return sold if _carries(sold, demand) else None
 
 
-def _peak(entry: DiskEntry, demand: Demand, counts: Literal["ios", "bytes"]) -> float:
-    """The most that a load uses a second of a limit of the type; of reads or of writes where they
-    have limits of their own."""
-    rule = entry.accounting.rule() if entry.accounting else bucket.NO_RULE
-    return max(
-        used
-        for covers in (("read", "write") if entry.apart else ("both",))
-        for _, used in demand.used_of(Gate("disk-iops", counts, bucket.Allowance(0), covers, rule))
-    )
-
-
 def _bought(quantity: Quantity, need: float) -> int:
     return max(math.ceil(quantity.min or 0), math.ceil(need / ROUNDING))
-
-
-def _gib_for(ratio: RatioLimit | None, bought: int | None) -> int:
-    if ratio is None or ratio.max_per_gib is None or bought is None or bought <= ratio.free:
-        return 0
-    return math.ceil(bought / ratio.max_per_gib)
-
-
-def _at_least(ratio: RatioLimit | None, bought: int | None, size: int) -> int | None:
-    if bought is None or ratio is None or ratio.min_per_gib is None:
-        return bought
-    return max(bought, math.ceil(ratio.min_per_gib * size))

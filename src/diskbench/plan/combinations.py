@@ -56,12 +56,11 @@ def combinations(matrix: Matrix) -> tuple[Combination, ...]:
             f"the axes {first!r} and {second!r} both set {field!r}",
             advice="let one axis set it, with a mapping of both fields",
         )
-    combined = [
-        combination
-        for combination in _product(matrix)
-        if not any(_matches(entry, combination.fields) for entry in matrix.exclude)
-    ]
-    return tuple(_extended(matrix, combined))
+
+    def is_left(combination: Combination) -> bool:
+        return not any(_matches(entry, combination.fields) for entry in matrix.exclude)
+
+    return tuple(_extended(matrix, list(filter(is_left, _product(matrix)))))
 
 
 def overlaps(matrix: Matrix) -> Iterator[tuple[str, str, str, Place]]:
@@ -148,12 +147,9 @@ def _extended(matrix: Matrix, originals: list[Combination]) -> Iterator[Combinat
         fitting = [n for n, original in enumerate(originals) if _extends(own, original)]
         for n in fitting:
             old = extended[n]
-            extended[n] = Combination(
-                merged(old.fields, own),
-                {**old.places, **{k: v for k, v in places.items() if k not in old.own}},
-                old.own,
-                (*old.parts, at),
-            )
+            theirs = {name: place for name, place in places.items() if name not in old.own}
+            fields, parts = merged(old.fields, own), (*old.parts, at)
+            extended[n] = Combination(fields, {**old.places, **theirs}, old.own, parts)
         if not fitting:
             alone.append(_over_defaults(matrix, own, places, (at,)))
     yield from (*extended, *alone)

@@ -14,7 +14,7 @@ from diskbench.catalog.charges import Work, charge_of, expected_work
 from diskbench.catalog.cost import CellCost, cost_of, refresh_command
 from diskbench.errors import CostRefused
 from diskbench.fio.estimate import count, request_sizes
-from diskbench.fio.jobfile import Job, jobs, parse
+from diskbench.fio.jobfile import jobs, parse
 from diskbench.model.base import Frozen
 from diskbench.model.outcome import Problem
 from diskbench.model.spec import Plan, Step
@@ -47,13 +47,10 @@ def renting_s(plan: Plan) -> float:
 def repetitions(plan: Plan, *, longest: bool) -> Iterator[tuple[Step, int]]:
     """Yield each step and how often it runs in all runs together. Steps of a loop count with the
     fewest rounds, or with `longest` with the most."""
-    runs = len(plan.run_ids)
-    loop = plan.loop
+    runs, loop = len(plan.run_ids), plan.loop
     for position, step in enumerate(plan.steps):
-        if loop is None or position < loop.first:
-            yield step, runs
-        else:
-            yield step, runs * (loop.max_rounds if longest else loop.min_rounds)
+        rounds = (loop.max_rounds if longest else loop.min_rounds) if loop else 1
+        yield step, runs * (rounds if loop and position >= loop.first else 1)
 
 
 def longest_s(plan: Plan) -> float:
@@ -88,15 +85,10 @@ def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
     for step, times in repetitions(plan, longest=longest):
         of_step = jobs(parse(step.job))
         sizes = sorted({size for job in of_step for size in request_sizes(job)})
-        rate = _asked_per_s(of_step)
+        rates = [count(job, "rate_iops", 0) * count(job, "numjobs") for job in of_step]
+        rate = float(sum(rates)) if rates and all(rates) else None  # no limit of one, none of all
         work.append(expected_work(cloud, rental.disk, sizes, step.expected_s * times, rate))
     return work
-
-
-def _asked_per_s(of_step: Sequence[Job]) -> float | None:
-    """Return the summed rate limit of a step's jobs; None if one of them has no limit."""
-    rates = [count(job, "rate_iops", 0) * count(job, "numjobs") for job in of_step]
-    return float(sum(rates)) if rates and all(rates) else None
 
 
 def check_cost(
@@ -113,37 +105,28 @@ def check_cost(
     exceeds the limit, or if there is a limit and a price is neither known nor assumed.
     """
     totals = [cost.total_or(assume_price_usd_per_hour) for cost in costs]
-    if limit_usd is None:
-        return math.fsum(
-            cost.known_usd if total is None else total
-            for cost, total in zip(costs, totals, strict=True)
-        )
     known = [total for total in totals if total is not None]
+    total = math.fsum(known)
+    if limit_usd is None:
+        unpriced = (cost.known_usd for cost, of in zip(costs, totals, strict=True) if of is None)
+        return math.fsum([*known, *unpriced])
     if len(known) < len(totals):
         names = dict.fromkeys(name for cost in costs for name in cost.unknown)
         regions = dict.fromkeys(cost.unpriced_region for cost in costs if cost.unpriced_region)
-        commands = [refresh_command(region) for region in regions]
+        commands = [f"{refresh_command(region)}; or " for region in regions]
         raise CostRefused(
             f"{limit_name} {limit_usd:g}: no price is known for {', '.join(names)}"
             + (f", in {', '.join(regions)}" if regions else ""),
-            advice="; ".join([*commands, f"or say what an hour costs: {assume_name} USD"])
-            if commands
-            else f"say what an hour costs: {assume_name} USD",
+            advice=f"{''.join(commands)}say what an hour costs: {assume_name} USD",
         )
-    total = math.fsum(known)
     if not total <= limit_usd:
+        transactions = math.fsum(cost.transactions_usd for cost in costs)
+        of_it = f", {format_usd(transactions)} of it for transactions" if transactions else ""
         raise CostRefused(
-            f"{limit_name} {limit_usd:g}: it may cost "
-            f"{format_usd(total)}{_transactions_words(costs)}",
+            f"{limit_name} {limit_usd:g}: it may cost {format_usd(total)}{of_it}",
             advice=f"raise {limit_name}, measure less, or rent a cheaper machine or disk",
         )
     return total
-
-
-def _transactions_words(costs: Sequence[CellCost]) -> str:
-    """Return the breakdown of the sum if there is one to show: `, $0.20 of it for transactions`."""
-    transactions = math.fsum(cost.transactions_usd for cost in costs)
-    return f", {format_usd(transactions)} of it for transactions" if transactions else ""
 
 
 class PlannedTrial(Frozen):

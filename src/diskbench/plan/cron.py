@@ -13,6 +13,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, available_timezones
 
 from croniter import croniter
@@ -27,13 +28,9 @@ _FIELDS = {
     6: ("second", "minute", "hour", "day of month", "month", "day of week"),
 }
 _RANGES = {
-    "second": "0-59",
-    "minute": "0-59",
-    "hour": "0-23",
-    "day of month": "1-31 or L",
-    "month": "1-12 or jan-dec",
-    "day of week": "0-7 (0 and 7 are Sunday) or mon-sun",
-}
+    "second": "0-59", "minute": "0-59", "hour": "0-23", "day of month": "1-31 or L",
+    "month": "1-12 or jan-dec", "day of week": "0-7 (0 and 7 are Sunday) or mon-sun",
+}  # fmt: skip
 _NAMED = {"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"}
 _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 """An expression without a year comes after any day or after none."""
@@ -54,10 +51,7 @@ def check_cron(cron: str) -> None:
     fields = cron.split()
     names = _FIELDS.get(len(fields))
     if names is None:
-        raise InvalidValue(
-            f"--cron {cron!r} has {counted(len(fields), 'field')}",
-            advice=_EXAMPLE,
-        )
+        raise InvalidValue(f"--cron {cron!r} has {counted(len(fields), 'field')}", advice=_EXAMPLE)
     for position, (name, field) in enumerate(zip(names, fields, strict=True)):
         alone = ["*"] * len(fields)
         alone[position] = field
@@ -86,25 +80,15 @@ def check_zone(name: str) -> ZoneInfo:
 def due(cron: str, zone: str, after: datetime, until: datetime, *, most: int) -> list[datetime]:
     """Return the due times after `after` up to and including `until`, in the timezone, oldest
     first; at most the newest `most`. Times that occur twice are included twice."""
-    times: deque[datetime] = deque(maxlen=most)
     end = until.astimezone(UTC)  # two times of one timezone compare by what the clock shows
-    for moment in _rings(cron, zone, after):
-        if moment > end:
-            break
-        times.append(moment)
-    return list(times)
+    times = takewhile(lambda moment: moment <= end, _rings(cron, zone, after))
+    return list(deque(times, maxlen=most))
 
 
 def upcoming(cron: str, zone: str, after: datetime, count: int) -> list[datetime]:
     """Return the next `count` due times in the timezone, without repeats."""
-    times: list[datetime] = []
-    for moment in _rings(cron, zone, after):
-        if comes_again(cron, moment):
-            continue
-        times.append(moment)
-        if len(times) == count:
-            break
-    return times
+    rings = _rings(cron, zone, after)
+    return list(islice((moment for moment in rings if not comes_again(cron, moment)), count))
 
 
 def comes_again(cron: str, moment: datetime) -> bool:
@@ -150,15 +134,10 @@ def becomes(
     """Return `queued` for an occurrence that is handled `now`, to start as soon as possible, or
     `skipped` with the reason. `busy` says with which earlier occurrence the schedule is busy."""
     shown = due.astimezone(ZoneInfo(zone))
-    late = now - due > LATE
     if paused:
         return "skipped", "the schedule was paused"
     if comes_again(cron, shown):
         return "skipped", f"the clock was set back, so {shown:%H:%M} occurred again"
-    if late and not schedule.backfill:
-        return "skipped", "no worker was running then"
-    if late:
-        return "queued", "no worker was running then"
-    if busy and schedule.overlap == "skip":
-        return "skipped", busy
-    return "queued", busy
+    if now - due > LATE:
+        return "queued" if schedule.backfill else "skipped", "no worker was running then"
+    return "skipped" if busy and schedule.overlap == "skip" else "queued", busy

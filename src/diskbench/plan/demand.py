@@ -166,13 +166,9 @@ def _carries(gate: Gate, demand: Demand, factor: float) -> bool:
     balance, ends = held, []
     for _ in range(2 if demand.daily else 1):
         for seconds, used in stages:
+            asked, refill = used * factor, gate.refill_per_s
             balance = bucket.balance_after(
-                allowance,
-                balance,
-                used * factor,
-                seconds,
-                refill_per_s=gate.refill_per_s,
-                owed=math.inf,
+                allowance, balance, asked, seconds, refill_per_s=refill, owed=math.inf
             )
             if balance < -held * 1e-9:
                 return False
@@ -188,10 +184,8 @@ def headroom(gates: Iterable[Gate], demand: Demand) -> float:
         most = max((used for _, used in demand.used_of(gate)), default=0.0)
         if not most:
             continue
-        low, high = gate.allowance.baseline / most, gate.allowance.ceiling / most
-        if not gate.capacity:
-            low = high
-        high = min(high, least)
+        high = min(gate.allowance.ceiling / most, least)
+        low = gate.allowance.baseline / most if gate.capacity else high
         while high > low * near:
             middle = (low + high) / 2
             low, high = (middle, high) if _carries(gate, demand, middle) else (low, middle)
@@ -240,13 +234,10 @@ def _late_words(course: Simulation, demand: Demand) -> str:
     late = sum(end - begin for begin, end in stretches)
     share = late / sum(stage.seconds for stage in demand.stages)
     begin, end = max(stretches, key=lambda stretch: stretch[1] - stretch[0])
-    when = f"{_moment(begin, demand)} to {_moment(end, demand)}"
+    when = " to ".join(
+        f"{datetime.fromtimestamp(at, UTC):%a %H:%M}" if demand.is_dated else format_duration_s(at)
+        for at in (begin, end)
+    )
     longest = ", the longest" if len(stretches) > 1 else ""
     told = format_share(share if share < 0.1 else round(share, 2))
     return f"held back {told} of the time, {when}{longest} ({' and '.join(sorted(limits))})"
-
-
-def _moment(seconds: float, demand: Demand) -> str:
-    if not demand.is_dated:
-        return format_duration_s(seconds)
-    return datetime.fromtimestamp(seconds, UTC).strftime("%a %H:%M")

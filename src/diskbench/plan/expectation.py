@@ -32,7 +32,7 @@ from diskbench.model.expectation import (
     PlanExpectation,
     StepExpectation,
 )
-from diskbench.model.spec import EMULATED_PROVIDERS, Plan, Search, Step
+from diskbench.model.spec import EMULATED_PROVIDERS, Plan, Step
 from diskbench.plan.beyond_credit import beyond_credit
 from diskbench.plan.gates import check_ratios
 from diskbench.plan.limit_path import LimitPath, limit_path_of
@@ -98,18 +98,14 @@ def with_expectation(plan: Plan, books: Books) -> Plan:
     expectation = expectation_of(plan, books)
     check_ratios(plan, expectation)
     plan = plan.model_copy(update={"expectation": expectation})
-    return plan.model_copy(update={"search": _lasting(plan)})
-
-
-def _lasting(plan: Plan) -> Search | None:
-    """The search of a plan, kept below the documented rate of its capacity without credit."""
     search = plan.search
     step = next((s for s in plan.steps if search and s.name == search.capacity), None)
     expected = plan.expected_of(step.index) if step else None
-    has_credit = plan.expectation is not None and plan.expectation.credits
-    if search is None or expected is None or not has_credit:
-        return search
-    return search.model_copy(update={"lasting_iops": expected.lasting.high_iops})
+    if search is None or expected is None or expectation is None or not expectation.credits:
+        return plan
+    # It is kept below the documented rate of its capacity without credit.
+    search = search.model_copy(update={"lasting_iops": expected.lasting.high_iops})
+    return plan.model_copy(update={"search": search})
 
 
 def in_turn(plan: Plan) -> Iterator[_Turn]:
@@ -126,8 +122,6 @@ def in_turn(plan: Plan) -> Iterator[_Turn]:
 
 def _asked(plan: Plan, turns: Sequence[_Turn], limit_path: LimitPath) -> list[StepLoad]:
     disk = plan.facts.disk
-    ahead = disk.read_ahead_kb if disk else None
-    capacity_bytes = plan.target.capacity_bytes
     rates: dict[str, float] = {}
     known: dict[int, StepLoad] = {}
     for _, _, step in turns:
@@ -135,18 +129,16 @@ def _asked(plan: Plan, turns: Sequence[_Turn], limit_path: LimitPath) -> list[St
             continue
         step_load = asked_by(
             step,
-            capacity_bytes=capacity_bytes,
-            read_ahead_kb=ahead,
+            capacity_bytes=plan.target.capacity_bytes,
+            read_ahead_kb=disk.read_ahead_kb if disk else None,
             rates=rates,
             disks=len(plan.target.disks),
         )
         if limit_path.holds_credit and step.role == "fill":
             step_load = replace(step_load, stage=replace(step_load.stage, credit_is_held=True))
         known[step.index] = step_load
-        expected = (
-            expect_on(limit_path.path, step_load.stage.load) if step_load.stage.load else None
-        )
-        if expected is not None:
+        load = step_load.stage.load
+        if load and (expected := expect_on(limit_path.path, load)) is not None:
             rates[step.name] = expected.begin.iops
     return [known[step.index] for _, _, step in turns]
 
@@ -176,17 +168,15 @@ class _Book:
     def expectations(self) -> tuple[Expectation, ...]:
         """Return all that were found, without the sources of their bounds: the plan lists these
         once."""
-        return tuple(map(_brief, self._found()))
 
+        def brief(level: ExpectedLevel) -> ExpectedLevel:
+            bounds = tuple(bound.model_copy(update={"source": ""}) for bound in level.bounds)
+            return level.model_copy(update={"bounds": bounds})
 
-def _brief(expected: Expectation) -> Expectation:
-    def of(level: ExpectedLevel) -> ExpectedLevel:
-        bounds = tuple(bound.model_copy(update={"source": ""}) for bound in level.bounds)
-        return level.model_copy(update={"bounds": bounds})
-
-    return expected.model_copy(
-        update={"begin": of(expected.begin), "lasting": of(expected.lasting)}
-    )
+        return tuple(
+            found.model_copy(update={"begin": brief(found.begin), "lasting": brief(found.lasting)})
+            for found in self._found()
+        )
 
 
 def _step(
@@ -253,29 +243,28 @@ def _shares(path: Path, credit: Sequence[float]) -> dict[LimitName, float]:
 def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectation]:
     """Yield the steps without runs that equal the run before. Every run stores its plan, so this
     keeps it small."""
-    before: list[object] = []
+    before = None
     for _, of_run in groupby(steps, key=lambda step: step.run):
         distinct = list(of_run)
-        alike = [
-            (step.index, step.round, step.load, round(step.mean_iops or 0, 3)) for step in distinct
-        ]
+        alike = [(s.index, s.round, s.load, round(s.mean_iops or 0, 3)) for s in distinct]
         if alike != before:
             yield from distinct
-        before = list(alike)
+        before = alike
 
 
 def _credits(
     turns: Sequence[_Turn], asked: Sequence[StepLoad], course: Simulation, path: Path
 ) -> tuple[CreditRange, ...]:
-    held = [index for index, gate in enumerate(path.gates) if gate.capacity]
-    if not held:
+    if not any(gate.capacity for gate in path.gates):
         return ()
     stages = [step_load.stage for step_load in asked]
     soonest = simulate(path, stages, case="least")
     latest = simulate(path, stages, case="best")
     ranges = []
-    for index in held:
-        gate, empty = path.gates[index], course.first_empty(index)
+    for index, gate in enumerate(path.gates):
+        if not gate.capacity:
+            continue
+        empty = course.first_empty(index)
         turn = turns[empty.stage] if empty else None
         early, late = soonest.first_empty(index), latest.first_empty(index)
         ranges.append(
@@ -296,8 +285,7 @@ def _price(plan: Plan, books: Books, limit_path: LimitPath) -> DiskPrice | None:
     rental = plan.rental
     if rental is None or rental.disk is None or rental.scope.provider in EMULATED_PROVIDERS:
         return None
-    region = rental.scope.region
-    if region is None:
+    if (region := rental.scope.region) is None:
         return None
     tier = rental.spec.text("performance_tier")
     return disk_price(books, rental.catalogue, rental.disk, region, limit_path.limits, tier=tier)
@@ -336,12 +324,10 @@ def expected_afterwards(path: Path, done: Sequence[PastStep]) -> list[ExpectedAf
             credit = simulate(path, [Stage(None, seconds=step.idle_s)], credit=credit).left
         expected = book.find(path, step.load, credit) if step.load else None
         results.append(ExpectedAfterwards(expected, _shares(path, credit)) if expected else None)
-        held = (
-            step.load.model_copy(update={"max_per_s": step.iops})
-            if step.load and step.iops
-            else None
+        held = step.iops and step.load and step.load.model_copy(update={"max_per_s": step.iops})
+        stage = Stage(
+            held or None, seconds=max(step.seconds, 0.0), credit_is_held=step.credit_is_held
         )
-        stage = Stage(held, seconds=max(step.seconds, 0.0), credit_is_held=step.credit_is_held)
         credit = simulate(path, [stage], credit=credit).left
         if expected is not None and step.iops and not step.credit_is_held:
             credit = _without_rest(path, credit, expected, step.iops)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.declared import Options, declared, directions_of, is_set
+from diskbench.fio.declared import declared, directions_of, is_set
 from diskbench.model.expectation import PlanExpectation
 from diskbench.model.spec import Plan, Search, Step
 from diskbench.model.threshold import Threshold
@@ -15,14 +15,10 @@ _SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close"
 
 def check_ratios(plan: Plan, expectation: PlanExpectation | None) -> None:
     """Raise InvalidValue for a gate on the ratio to a promise that there is not."""
-    known = (
-        {step.name for step in expectation.steps if step.load is not None} if expectation else ()
-    )
+    steps = expectation.steps if expectation else ()
+    known = {step.name for step in steps if step.load is not None}
     for gate in plan.cell.fail_if:
-        if gate.metric != "ratio":
-            continue
-        has_one = [step.name in known for step in _asked(gate, plan.steps)]
-        if not any(has_one):
+        if gate.metric == "ratio" and known.isdisjoint(s.name for s in _asked(gate, plan.steps)):
             what = f"step {gate.step!r}" if known else "this disk"
             raise _refusal(
                 gate,
@@ -44,17 +40,15 @@ def check_gates(
     for gate in gates:
         if gate.metric == "sla":
             if search is None or gate.step or gate.direction:
-                why = "a search has one result, of all its steps"
-                if search is None:
-                    why = f"profile {profile} makes no search for a rate"
+                none = f"profile {profile} makes no search for a rate"
+                why = "a search has one result, of all its steps" if search else none
                 raise _refusal(gate, why, "--profile sla --fail-if 'sla < 5000' does")
             continue
         asked = _asked(gate, steps)
         if not asked:
             names = ", ".join(dict.fromkeys(step.name for step in steps))
-            raise _refusal(
-                gate, f"profile {profile} has no step {gate.step!r}", f"its steps are {names}"
-            )
+            why = f"profile {profile} has no step {gate.step!r}"
+            raise _refusal(gate, why, f"its steps are {names}")
         if {step.role for step in asked} == {"fill"} != {step.role for step in steps}:
             why = f"step {gate.step!r} fills the disk, and no figure of it is kept"
             raise _refusal(gate, why, "name a step that measures")
@@ -68,14 +62,15 @@ def check_gates(
             step.name
             for step in asked
             if gate.direction in (None, *in_steps[step.name])
-            and all(map(_is_untimed, declared(step.job).values()))
+            and all(
+                is_set(options, "gtod_reduce") or is_set(options, "disable_clat")
+                for options in declared(step.job).values()
+            )
         ]
         if gate.is_latency and untimed:
-            raise _refusal(
-                gate,
-                f"fio times no I/O of step {untimed[0]!r} (gtod_reduce, disable_clat)",
-                "take that option out of the job file, or name another step or figure",
-            )
+            why = f"fio times no I/O of step {untimed[0]!r} (gtod_reduce, disable_clat)"
+            advice = "take that option out of the job file, or name another step or figure"
+            raise _refusal(gate, why, advice)
 
 
 def _asked(gate: Threshold, steps: Sequence[Step]) -> list[Step]:
@@ -93,7 +88,3 @@ def _directions(step: Step) -> set[str]:
         if any(is_set(options, name) for name in _SYNCS):
             directions.add("sync")
     return directions
-
-
-def _is_untimed(options: Options) -> bool:
-    return is_set(options, "gtod_reduce") or is_set(options, "disable_clat")

@@ -41,7 +41,7 @@ from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.path import Gate, Path, without_cache
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
-from diskbench.model.expectation import Bound, Expectation, ExpectedLevel, Load
+from diskbench.model.expectation import NOT_CAPS, Expectation, Load
 from diskbench.units import KIB, MIB, format_duration_s, format_iops, format_mb_per_s
 
 _UNIT, _MISSED, _CHOSEN = 0.05, 2.0, 2.0
@@ -51,7 +51,6 @@ _NEAR_FALL = 0.10
 _REFILLED = 1.5
 """Between the rate without credit and this multiple of it a short step after a pause fits; a longer
 pause would let anything fit. Our choice."""
-_NOT_CAPS = frozenset({"latency", "offered"})
 
 
 @dataclass(frozen=True)
@@ -121,10 +120,9 @@ def identify(
     not, those of the machines of `books` are tried."""
     if sum(1 if level.fell_from is None else _FIGURES_OF_A_FALL for level in levels) < _FEWEST:
         return ()
-    named = [name for name in clouds() if cloud is None or name == cloud]
     way = machine or MachineLimits("")
     likely = []
-    for name in named:
+    for name in [name for name in clouds() if cloud in (None, name)]:
         for candidate in candidates(name, levels, day, fits_bought=fits_bought):
             path = path_of(candidate.limits, way, time_scale=time_scale)
             likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
@@ -185,12 +183,7 @@ def _size(fit: LikelyDisk) -> float:
 
 
 def _fit(
-    cloud: str,
-    candidate: DiskCandidate,
-    path: Path,
-    levels: Sequence[Level],
-    *,
-    is_fresh: bool,
+    cloud: str, candidate: DiskCandidate, path: Path, levels: Sequence[Level], *, is_fresh: bool
 ) -> LikelyDisk | None:
     limits = candidate.limits
     means = _means(path, levels)
@@ -201,8 +194,8 @@ def _fit(
         expected = expect_on(path, level.load)
         if expected is None:
             return None
-        states = (expected.lasting, expected.begin)
-        caps = [cap for state in states if (cap := _tightest(state)) is not None]
+        bounds = [[b for b in of.bounds if b.is_cap] for of in (expected.lasting, expected.begin)]
+        caps = [of_state[0] for of_state in bounds if of_state]
         least = caps[0].iops if caps else 0.0
         if caps and mean is not None:
             promised = caps[0].model_copy(update={"iops": mean})
@@ -229,18 +222,15 @@ def _fit(
         if has_fallen:
             continue  # what a bucket held after an earlier fall is not known as well
         has_fallen = True
-        arithmetic = f"{fell}, by arithmetic {format_duration_s(lasts)}"
         late = max(0.0, abs(level.after_s - lasts) - level.slack_s) / lasts
         near = late <= _NEAR_FALL and _is_burst(level, before)
-        (fits if near else misses).append(arithmetic)
+        (fits if near else misses).append(f"{fell}, by arithmetic {format_duration_s(lasts)}")
         proof += near  # both the rate before it and the time
         cost += min(late / _UNIT, _MISSED) if near else _MISSED
-    free = candidate.free
-    proof += len(fits) - free  # a size that was chosen to fit a level proves nothing by it
-    asked = len(fits) + len(misses)
+    proof += len(fits) - candidate.free  # a size chosen to fit a level proves nothing by it
     # What is bought as measured must explain the rest, and so must a machine that nobody named.
     is_chance = (candidate.bought or candidate.machine) and misses
-    least = _FEWEST if candidate.bought or not free else 1
+    least = _FEWEST if candidate.bought or not candidate.free else 1
     if proof < least or is_chance or len(fits) < _FOR_EACH_MISS * len(misses):
         return None
     return LikelyDisk(
@@ -249,7 +239,7 @@ def _fit(
         until=limits.until,
         fits=tuple(fits),
         misses=tuple(misses),
-        off=cost * _UNIT / asked,
+        off=cost * _UNIT / (len(fits) + len(misses)),
         proof=proof,
         promise=promise(limits),
     )
@@ -273,12 +263,6 @@ def _lasts(path: Path, level: Level, expected: Expectation) -> float | None:
     return min(empty, default=None)
 
 
-def _tightest(state: ExpectedLevel) -> Bound | None:
-    """Return the tightest cap of a level; a range and a latency are not caps."""
-    caps = (bound for bound in state.bounds if bound.limit not in _NOT_CAPS and not bound.is_range)
-    return next(caps, None)
-
-
 def _means(path: Path, levels: Sequence[Level]) -> list[float | None]:
     """Return the mean rate that each level's step should have: at full load, for its time, with the
     credit that the steps and pauses before it left in buckets that were full at first. None for a
@@ -291,7 +275,7 @@ def _means(path: Path, levels: Sequence[Level]) -> list[float | None]:
             return [None] * len(levels)
         credit = simulate(path, [Stage(None, seconds=level.idle_s)], credit=credit).left
         course = simulate(path, [Stage(level.load, seconds=seconds)], credit=credit)
-        is_capped = all(leg.limited_by not in _NOT_CAPS for leg in course.legs)
+        is_capped = all(leg.limited_by not in NOT_CAPS for leg in course.legs)
         done = sum(leg.iops * leg.seconds for leg in course.legs)
         means.append(done / seconds if is_capped and done > 0 and level.fell_from is None else None)
         if level.fell_from is not None:  # it ended without credit, whatever was drawn before
@@ -374,19 +358,13 @@ def machines(
             alike.setdefault(tuple(replace(gate, source="") for gate in gates), []).append(name)
     for gates, names in alike.items():
         rates = [
-            gate.rate(has_credit=has_credit) / level.load.block_bytes
-            if gate.counts == "bytes"
-            else gate.rate(has_credit=has_credit)
-            for gate in gates
-            for has_credit in (True, False)
-            for level in levels
+            gate.rate(has_credit=has_credit)
+            / (level.load.block_bytes if gate.counts == "bytes" else 1)
+            for gate, has_credit, level in product(gates, (True, False), levels)
         ]
         if any(abs(level.iops / rate - 1) <= NEAR for level in levels for rate in rates):
-            pool = SharedLimits(
-                "both",
-                next((gate.allowance for gate in gates if gate.counts == "ios"), None),
-                next((gate.allowance for gate in gates if gate.counts == "bytes"), None),
-            )
+            first = {gate.counts: gate.allowance for gate in reversed(gates)}
+            pool = SharedLimits("both", first.get("ios"), first.get("bytes"))
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             limits = DiskLimits("", 0.0, (pool,))
             yield DiskCandidate(limits, 0, machine=f"{names[0]}{more}"), Path(gates)
@@ -404,12 +382,11 @@ def candidates(
             if version.tiers is not None:
                 sizes: dict[float, int] = {float(row.gib): 0 for row in version.tiers.rows}
             else:
-                sizes = dict.fromkeys(_sizes(version, levels), 1) or dict.fromkeys(
-                    (_smallest(version), _largest(version)), 0
-                )
+                largest = float(version.size_gib.max if version.size_gib else 1)
+                sizes = dict.fromkeys(_sizes(version, levels), 1)
+                sizes = sizes or {_smallest(version): 0, largest: 0}
             for size, free in sizes.items():
-                limits = _limits(dated, name, size)
-                if limits is not None and limits.pools:
+                if limits := _limits(dated, name, size):
                     yield DiskCandidate(limits, free)
             if fits_bought:
                 yield from _bought(dated, name, version, levels)
@@ -431,8 +408,7 @@ def _bought(
         ratio = entry.iops_ratio.max_per_gib if entry.iops_ratio else None
         least = _smallest(entry)
         size = least if ratio is None or iops is None else max(least, float(-(-iops // ratio)))
-        limits = _limits(book, name, size, iops, throughput)
-        if limits is not None and limits.pools:
+        if limits := _limits(book, name, size, iops, throughput):
             words = f":iops={iops:g}" if iops is not None else ""
             words += f":throughput={throughput:g}" if throughput is not None else ""
             yield DiskCandidate(limits, free, words)
@@ -458,19 +434,16 @@ def _sizes(entry: DiskEntry, levels: Sequence[Level]) -> list[float]:
     """Return the sizes at which a figure that grows with the size is the measured one."""
     sizes: set[float] = set()
     charged = entry.accounting.rule() if entry.accounting else NO_RULE
+    least, most = (entry.size_gib.min, entry.size_gib.max) if entry.size_gib else (1, 65536)
     for quantity in (entry.iops, entry.write_iops, entry.throughput, entry.throughput_burst):
         per_gib = quantity.per_gib + quantity.per_tib / GIB_PER_TIB if quantity else 0.0
         if quantity is None or not per_gib:
             continue
         for level in levels:
             block = level.load.block_bytes
-            if quantity.unit is not None:
-                rate = level.iops * charged.bytes(block) / quantity.unit_bytes
-            else:
-                rate = level.iops * charged.ios(block)
+            counted = charged.bytes(block) / quantity.unit_bytes
+            rate = level.iops * (charged.ios(block) if quantity.unit is None else counted)
             size = (rate - quantity.base) / per_gib
-            least = entry.size_gib.min if entry.size_gib else 1
-            most = entry.size_gib.max if entry.size_gib else 65536
             if least <= size <= most:
                 sizes.add(float(round(size)))
             floor = (quantity.min or 0.0) / per_gib
@@ -479,22 +452,16 @@ def _sizes(entry: DiskEntry, levels: Sequence[Level]) -> list[float]:
     return sorted(sizes)
 
 
-def _largest(entry: DiskEntry) -> float:
-    return float(entry.size_gib.max if entry.size_gib else 1)
-
-
 def _smallest(entry: DiskEntry) -> float:
     return float(entry.size_gib.min if entry.size_gib else 1)
 
 
 def _limits(
-    book: Catalogue,
-    name: str,
-    size_gib: float,
-    iops: float | None = None,
-    throughput: float | None = None,
+    book: Catalogue, name: str, size_gib: float, *bought: float | None
 ) -> DiskLimits | None:
+    """The limits of a disk that has any; None where such a size or such a default is not sold."""
     try:
-        return limits_of(book, name, size_gib, iops, throughput)
+        limits = limits_of(book, name, size_gib, *bought)
     except UserError:
-        return None  # such a size or such a default is not sold
+        return None
+    return limits if limits.pools else None

@@ -11,14 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.bucket import (
-    LAB_CUT_BYTES,
-    NO_RULE,
-    Allowance,
-    IoAccounting,
-    cut_at,
-    scaled,
-)
+from diskbench.catalog.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, cut_at, scaled
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
 from diskbench.catalog.expect import path_of
@@ -37,11 +30,7 @@ from diskbench.plan.cells import read_promise
 from diskbench.plugins import known_plugin, network_nvme_models
 from diskbench.units import MIB
 
-CACHES: dict[str, Cache] = {
-    "none": "none",
-    "readonly": "read-only",
-    "readwrite": "read-write",
-}
+CACHES: dict[str, Cache] = {"none": "none", "readonly": "read-only", "readwrite": "read-write"}
 
 
 @dataclass(frozen=True)
@@ -99,13 +88,9 @@ def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPa
     of_all = promise.model_copy(
         update={name: value * count for name, value in figures.items() if value is not None}
     )
-    return LimitPath(Path(promise_gates(of_all, _accounting(cloud))), sources=("--promise",))
-
-
-def _accounting(cloud: str) -> IoAccounting | None:
-    """Return how a cloud counts the requests of every disk; None if it has no such rule."""
     book = known_catalogue(cloud)
-    return book.accounting.rule() if book and book.accounting else None
+    counted = book.accounting.rule() if book and book.accounting else None
+    return LimitPath(Path(promise_gates(of_all, counted)), sources=("--promise",))
 
 
 def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> LimitPath:
@@ -121,12 +106,8 @@ def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) 
         accounting=rule.rule() if rule else NO_RULE,
         source=f"--iops-limit{source_words}",
     )
-    if promise is None:
-        return LimitPath(Path((gate,)), sources=(gate.source,))
-    limit_path = promised_limit_path(promise, cloud, disks)
-    return LimitPath(
-        Path((gate, *limit_path.path.gates)), sources=(gate.source, *limit_path.sources)
-    )
+    more = promised_limit_path(promise, cloud, disks) if promise else LimitPath(Path(()))
+    return LimitPath(Path((gate, *more.path.gates)), sources=(gate.source, *more.sources))
 
 
 def _rented(rental: Rental, books: Books) -> LimitPath | None:
@@ -150,24 +131,14 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
         machine = MachineLimits(machine.name or caps.name, (*gates, *caps.gates))
     elif caps.gates:
         machine = MachineLimits(machine.name, (*machine.gates, *caps.gates), machine.unknown)
+    cache = CACHES.get(_cache_name(spec.text("cache") or "none"), "none")
+    scale = spec.time_scale
+    path = path_of(disk, machine, count=rental.disk.count, cache=cache, time_scale=scale)
     if on_lab:  # a lab disk has exactly the latency that --latency sets
-        median_ms = spec.number("latency_ms") or 0.0
-        latency = (
-            LatencyFigure(best_ms=median_ms, worst_ms=median_ms, source="--latency")
-            if median_ms
-            else None
-        )
+        ms = spec.number("latency_ms")
+        latency = LatencyFigure(best_ms=ms, worst_ms=ms, source="--latency") if ms else None
         disk = replace(disk, latency=latency, write_latency=None)
-    cache = _cache_name(spec.text("cache") or "none")
-    path = path_of(
-        disk,
-        machine,
-        count=rental.disk.count,
-        cache=CACHES.get(cache, "none"),
-        time_scale=spec.time_scale,
-    )
-    if on_lab:
-        path = replace(path, hit=None)
+        path = replace(path, latency=latency, write_latency=None, hit=None)
     unknown = (machine.unknown,) if machine.unknown else ()
     if not disk.pools:
         unknown = (*unknown, f"limits of {rental.disk.type}")
@@ -260,19 +231,13 @@ def limit_paths_of(
     """Return the paths to a disk, through a machine type of the same cloud if it is known: by the
     limits that may have held on a day (`2018-03-16`), the latest first; by all known ones without a
     day. Raises UserError for an unknown disk."""
-    cloud = named.cloud
-    versions = dated_limits(
-        cloud, named.disk_type, named.size_gib, named.iops, named.throughput, day=day
-    )
+    cloud, cache = named.cloud, CACHES[named.cache or "none"]
+    figures = named.size_gib, named.iops, named.throughput
     on = machine_of(books, cloud, machine, named.disk_type)
+    unknown = _unknown(on, machine, cloud, books)
     return tuple(
-        LimitPath(
-            path_of(version, on, cache=CACHES[named.cache or "none"]),
-            version,
-            _sources(version, on),
-            _unknown(on, machine, cloud, books),
-        )
-        for version in versions
+        LimitPath(path_of(version, on, cache=cache), version, _sources(version, on), unknown)
+        for version in dated_limits(cloud, named.disk_type, *figures, day=day)
     )
 
 
@@ -337,10 +302,8 @@ class Hint(Frozen):
         cloud and the user named none."""
         if self.as_disk is None or self.as_machine or not machine:
             return self
-        return self.model_copy(update={"as_machine": machine}) if self._is_of(cloud) else self
-
-    def _is_of(self, cloud: str | None) -> bool:
-        return self.as_disk is not None and named_disk(self.as_disk).cloud == cloud
+        is_of_cloud = named_disk(self.as_disk).cloud == cloud
+        return self.model_copy(update={"as_machine": machine}) if is_of_cloud else self
 
 
 def hint_of(labels: Mapping[str, str]) -> Hint:

@@ -4,7 +4,9 @@ open loop, with the block size and the mix of the samples around it. Pure."""
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 
 from diskbench.importers.load import Recorded, Sample
 from diskbench.units import counted
@@ -58,9 +60,10 @@ def load_profile(load: Recorded, name: str) -> str:
     """The text of the profile."""
     ordered = sorted(load.samples, key=lambda sample: sample.ios)
     steps, names, rates = list[str](), list[str](), list[str]()
-    before = 0.0
+    before, passed = 0.0, list(accumulate(sample.seconds for sample in ordered))
     for percentile in PERCENTILES:
-        rate = _at(ordered, percentile)
+        # The rate below which the load is for so much of the time.
+        rate = ordered[bisect_left(passed, passed[-1] * percentile / 100 * (1 - 1e-9))].ios
         label = "most" if percentile == 100 else f"p{percentile:g}"
         if rate < max(1.0, before * (1 + 1e-9)):
             continue  # the disk is idle for so much of the time, or the step before is the same
@@ -82,28 +85,15 @@ def load_profile(load: Recorded, name: str) -> str:
     return head + "".join(steps)
 
 
-def _at(ordered: Sequence[Sample], percentile: float) -> float:
-    """The rate below which the load is for so much of the time."""
-    whole = sum(sample.seconds for sample in ordered)
-    passed = 0.0
-    for sample in ordered:
-        passed += sample.seconds
-        if passed >= whole * percentile / 100 * (1 - 1e-9):
-            return sample.ios
-    return ordered[-1].ios
-
-
 def _step(label: str, rate: float, near: Sequence[Sample]) -> str:
     ios = sum(sample.ios * sample.seconds for sample in near)
     reads = sum(sample.reads * sample.seconds for sample in near)
     moved = sum((s.read_bytes + s.write_bytes) * s.seconds for s in near)
     block = max(_SECTOR, round(moved / ios / _SECTOR) * _SECTOR)
-    share = reads / ios
     streams = max(1, min(_STREAMS, int(rate // _LEAST_IOPS)))
     each = max(1, round(rate / streams))
-    mix = round(share * each)
-    if mix in (0, each):
-        kind, rates = ("randread" if mix else "randwrite"), str(each)
-    else:
-        kind, rates = f"randrw\nrwmixread={round(share * 100)}", f"{mix},{each - mix}"
+    mix = round(reads / ios * each)
+    kind, rates = ("randread" if mix else "randwrite"), str(each)
+    if mix not in (0, each):
+        kind, rates = f"randrw\nrwmixread={round(reads / ios * 100)}", f"{mix},{each - mix}"
     return f"\n[{label}]\nstonewall\nrw={kind}\nbs={block}\nnumjobs={streams}\nrate_iops={rates}\n"

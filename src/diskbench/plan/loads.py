@@ -90,11 +90,9 @@ def asked_by(
         for job in io_jobs
         if job.flag("time_based") and (runtime := seconds(job.get("runtime"))) > 0
     ]
-    if timed:
-        return StepLoad(Stage(load, seconds=max(timed)), is_one)
     moved = sum(moved_bytes(job, capacity_bytes) * count(job, "numjobs") for job in io_jobs)
-    if not moved:
-        return StepLoad(Stage(load, seconds=step.expected_s), is_one)
+    if timed or not moved:
+        return StepLoad(Stage(load, seconds=max(timed, default=step.expected_s)), is_one)
     most = [seconds(job.get("runtime")) for job in io_jobs]
     return StepLoad(Stage(load, seconds=max(most) if all(most) else math.inf, bytes=moved), is_one)
 
@@ -103,15 +101,14 @@ def _load(
     job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool, direct: bool | None
 ) -> Load:
     clones = count(job, "numjobs")
-    share = _read_share(job)
+    share = 1.0 if "read" in job.pattern else 0.0
+    share = job.read_percent / 100 if job.pattern in MIXED else share
     waits = share < 1 and syncs_each(job)
     random = "rand" in job.pattern or waits
     block = min(request_sizes(job))
-    has_queue = job.engine in _IN_FLIGHT
-    stated = count(job, "iodepth")
-    in_flight = 1
-    if job.get("io_submit_mode") == "offload" or (direct is not False and has_queue):
-        in_flight = stated
+    stated, is_queued = count(job, "iodepth"), job.get("io_submit_mode") == "offload"
+    is_queued = is_queued or (direct is not False and job.engine in _IN_FLIGHT)
+    in_flight = stated if is_queued else 1
     depth: int | None = in_flight * clones
     if not direct and not waits and (not random or share < 1) and in_flight == 1:
         depth = None  # the page cache absorbs writes and reads ahead sequentially
@@ -132,13 +129,12 @@ def _load(
 def _together(loads: Sequence[Load]) -> Load:
     """Combine the jobs' loads: depths and rates are summed, read shares averaged."""
     smallest = min(loads, key=lambda load: load.block_bytes)
-    depths = [load.depth for load in loads]
-    known = [depth for depth in depths if depth is not None]
+    depths = [load.depth for load in loads if load.depth is not None]
     rates = [load.max_per_s for load in loads if load.max_per_s is not None]
     return smallest.model_copy(
         update={
             "read_share": sum(load.read_share for load in loads) / len(loads),
-            "depth": sum(known) if len(known) == len(depths) else None,
+            "depth": sum(depths) if len(depths) == len(loads) else None,
             "max_per_s": sum(rates) if len(rates) == len(loads) else None,
         }
     )
@@ -156,12 +152,6 @@ def _rate(job: Job, block: int, rates: Mapping[str, float]) -> float | None:
     return rate_bytes * clones / block or None
 
 
-def _read_share(job: Job) -> float:
-    if job.pattern in MIXED:
-        return job.read_percent / 100
-    return 1.0 if "read" in job.pattern else 0.0
-
-
 def check_several(profile: Profile, cell: Cell) -> None:
     """Refuse several disks for a profile that names no device, so that only one would be measured.
 
@@ -174,18 +164,13 @@ def check_several(profile: Profile, cell: Cell) -> None:
     if disks == 1 or names:
         return
     why = f"only one disk would be measured, since profile {profile.name!r} names no devices"
-    if cell.rent is None:
-        raise InvalidValue(
-            f"--device is given {disks} times: {why}",
-            advice=f"name one device, or give a job file that names {disks} (filename=)",
-            field="device",
-        )
-    raise InvalidValue(
-        f"--count {disks} without --stripe: {why}",
-        advice="add --stripe for one RAID 0 of them all, leave --count out, or give a job file "
-        f"that names {disks} devices (filename=)",
-        field="count",
-    )
+    field, asked = "device", f"--device is given {disks} times"
+    advice = f"name one device, or give a job file that names {disks} (filename=)"
+    if cell.rent is not None:
+        field, asked = "count", f"--count {disks} without --stripe"
+        advice = "add --stripe for one RAID 0 of them all, leave --count out, or give a job file "
+        advice += f"that names {disks} devices (filename=)"
+    raise InvalidValue(f"{asked}: {why}", advice=advice, field=field)
 
 
 def disks_loaded(step: Step) -> int | None:
@@ -195,22 +180,17 @@ def disks_loaded(step: Step) -> int | None:
     for job in jobs(parse(step.job)):
         if not request_sizes(job):
             continue
-        shape = (("", str(len(job.files))), *sorted(_but_its_device(job).items()))
+        # What counts of the job's options but its device: the last of equal ones.
+        options = {option.name: option.value or "" for option in job.options}
+        others = sorted(item for item in options.items() if item[0] not in _NO_LOAD)
+        shape = (("", str(len(job.files))), *others)
         for device in job.files:
             asked.setdefault(device, []).append(shape)
     of_each = [sorted(shapes) for shapes in asked.values()]
     return len(asked) if all(shapes == of_each[0] for shapes in of_each) else None
 
 
-def _but_its_device(job: Job) -> dict[str, str]:
-    """What counts of the job's options: the last of equal ones."""
-    return {
-        option.name: option.value or ""
-        for option in job.options
-        if option.name not in {"filename", "description"}
-    }
-
-
+_NO_LOAD = frozenset({"filename", "description"})
 COLD, WARM = "cold", "warm"
 
 
@@ -220,17 +200,12 @@ def cold_and_warm(steps: Sequence[Step]) -> tuple[Step, ...]:
     A rate given as a share of a step's rate refers to its warm pass, which is the lasting one.
     """
     measured = [step.name for step in steps if step.role == "measure"]
+    of_measured = re.compile(rf"(% of (?:{'|'.join(map(re.escape, measured))}))(?=\s|$)")
     passes: list[Step] = []
     for step in steps:
-        job = _of_warm(step.job, measured)
+        job = of_measured.sub(rf"\1-{WARM}", step.job) if measured else step.job
         names = [f"{step.name}-{way}" for way in (COLD, WARM)] if step.name in measured else []
         for name in names or [step.name]:
             index = len(passes)
             passes.append(step.model_copy(update={"index": index, "name": name, "job": job}))
     return tuple(passes)
-
-
-def _of_warm(job: str, measured: Sequence[str]) -> str:
-    for name in measured:
-        job = re.sub(rf"(% of {re.escape(name)})(?=\s|$)", rf"\1-{WARM}", job)
-    return job

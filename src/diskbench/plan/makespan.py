@@ -35,9 +35,7 @@ def starts(tasks: Sequence[Task], limits: Limits) -> tuple[float, ...]:
     """
     numbers = _chains(tasks)
     of_chains = [
-        tasks[chain[0]]
-        if len(chain) == 1
-        else replace(tasks[chain[0]], seconds=math.fsum(tasks[n].seconds for n in chain))
+        replace(tasks[chain[0]], seconds=math.fsum(tasks[n].seconds for n in chain))
         for chain in numbers
     ]
     at = [0.0] * len(tasks)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -23,13 +23,7 @@ from typing import Any
 from diskbench.errors import InvalidValue
 from diskbench.limits import CELLS
 from diskbench.model.matrix import DEFAULT_PROFILE, CellFields, Matrix, MatrixCell, Order
-from diskbench.model.options import (
-    RentSpec,
-    access_fields,
-    disk_options,
-    options_of_model,
-    own_options,
-)
+from diskbench.model.options import access_fields, disk_options, options_of_model, own_options
 from diskbench.model.spec import Cell
 from diskbench.plan.cells import as_typed, cells, pairs
 from diskbench.plan.combinations import Combination, combinations
@@ -51,8 +45,10 @@ _UNNAMED = (
 
 @dataclass(frozen=True)
 class Block:
-    """The unit of comparison: the cells of one combination, one per replicate. `name` is readable
-    but not unique: blocks that differ only in fields outside the name share it."""
+    """The unit of comparison: the cells of one combination, one per replicate. `name`, as
+    `PROVIDER/us-east-1/m5.large/gp2-20GiB/default`, is not unique: blocks that differ only in
+    fields outside it share it. `partition` is the unit that limits count: provider and region; for
+    machines that are not rented the machine itself, since it runs one trial at a time."""
 
     combination: Combination
     cells: tuple[Cell, ...]
@@ -76,17 +72,15 @@ def expand(matrix: Matrix, *, seed: int) -> tuple[MatrixCell, ...]:
     chosen = combinations(matrix)
     check_cells(chosen, matrix)
     blocks = [block(combination, matrix) for combination in chosen]
-    for first, second in duplicates(blocks):
+    for pair in duplicates(blocks):
+        first, second = (".".join(map(str, one.combination.at)) for one in pair)
         raise InvalidValue(
-            f"{first.name} occurs twice ({_place_in_file(first)} and {_place_in_file(second)})",
+            f"{pair[0].name} occurs twice ({first} and {second})",
             advice="use `replicates` to repeat a cell, or leave one of them out",
         )
     cells = _matrix_cells(blocks)
     if matrix.reuse_host:
-        cells = [
-            combination.model_copy(update={"machine": machine_name(combination)})
-            for combination in cells
-        ]
+        cells = [cell.model_copy(update={"machine": machine_name(cell)}) for cell in cells]
     return ordered(cells, matrix.order, seed)
 
 
@@ -114,13 +108,19 @@ def block(combination: Combination, matrix: Matrix) -> Block:
         fields["replicates"] = matrix.limits.max_replicates
     made = _cells_of(fields, zones, matrix)
     route = fields.get("route") or matrix.route
+    place = fields.get(plugin(provider).place_option)
+    zone = fields.get("zone") or next(iter(fields.get("zones") or ()), None)
+    if place is None and zone is not None:
+        place = plugin(provider).region_of(zone)
+    parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
+    named = (*parts, _disk_name(fields), _load_name(fields))
     return Block(
         combination=combination,
         cells=made,
-        name=_block_name(fields),
+        name="/".join(str(part) for part in named if part),
         zones=zones,
         route=f"{provider}/{route}" if route else provider,
-        partition=_partition(fields),
+        partition=f"{provider}/{place}" if place else provider,
     )
 
 
@@ -133,8 +133,7 @@ def duplicates(blocks: Iterable[Block]) -> Iterable[tuple[Block, Block]]:
         first_of.setdefault(later.identity, later)
 
 
-def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:
-    blocks = list(blocks)
+def _matrix_cells(blocks: Sequence[Block]) -> list[MatrixCell]:
     often = Counter(block_.name for block_ in blocks)
     cells: list[MatrixCell] = []
     for block_ in blocks:
@@ -162,13 +161,8 @@ def _cells_of(
 ) -> tuple[Cell, ...]:
     provider, host = fields["provider"], fields.get("host")
     tags = {**(matrix.tags if plugin(provider).takes_tags else {}), **(fields.get("tags") or {})}
-    options = {
-        **fields,
-        "host": [host] if host else None,
-        "zone": zones[0] if zones else None,
-        "tag": pairs(tags) or None,
-    }
-    rent = rent_spec(provider, options)
+    options = {"host": [host] if host else None, "zone": next(iter(zones), None)}
+    rent = rent_spec(provider, {**fields, **options, "tag": pairs(tags) or None})
     path = fields.get("path")
     if path is not None and not rent and not path.startswith("/"):
         raise InvalidValue(
@@ -195,24 +189,6 @@ def _zones(fields: Mapping[str, Any]) -> tuple[str, ...]:
     return zones or ((zone,) if zone is not None else ())
 
 
-def _partition(fields: Mapping[str, Any]) -> str:
-    """Return the unit that limits count: provider and region; for machines that are not rented the
-    machine itself, since it runs one trial at a time."""
-    provider = fields["provider"]
-    known = plugin(provider)
-    place = fields.get(known.place_option)
-    zone = fields.get("zone") or next(iter(fields.get("zones") or ()), None)
-    if place is None and zone is not None:
-        place = known.region_of(zone)
-    return f"{provider}/{place}" if place else provider
-
-
-def _block_name(fields: Mapping[str, Any]) -> str:
-    """Return `PROVIDER/us-east-1/m5.large/gp2-20GiB/default`, without fields that are not given."""
-    parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
-    return "/".join(str(part) for part in (*parts, _disk_name(fields), _load_name(fields)) if part)
-
-
 def _disk_name(fields: Mapping[str, Any]) -> str:
     own = {option.name: option.in_key for option in own_options(fields["provider"])}
     kinds = ("disk", *(name for name, how in own.items() if how == "disk"), "path", "device")
@@ -221,14 +197,9 @@ def _disk_name(fields: Mapping[str, Any]) -> str:
         if name in fields:
             words.append(f"{fields[name]:g}{unit}")
     words += [f"x{fields['count']}"] if fields.get("count", 1) > 1 else []
-    words += [
-        as_typed(fields[name]) for name, how in own.items() if how == "value" and name in fields
-    ]
-    options = [
-        f"{name}={as_typed(value)}"
-        for name, value in fields.items()
-        if name not in _NAMED | _UNNAMED and own.get(name, "pair") == "pair"
-    ]
+    words += [as_typed(fields[n]) for n, how in own.items() if how == "value" and n in fields]
+    others = fields.keys() - _NAMED - _UNNAMED
+    options = pairs({name: fields[name] for name in others if own.get(name, "pair") == "pair"})
     return ",".join(["-".join(words), *sorted(options)])
 
 
@@ -238,10 +209,6 @@ def _load_name(fields: Mapping[str, Any]) -> str:
     words += [f"runs={fields['runs']}"] if fields.get("runs", 1) > 1 else []
     words += [fields["filesystem"]] if "filesystem" in fields else []
     return ",".join([*words, *sorted(pairs(fields.get("parameters") or {}))])
-
-
-def _place_in_file(block_: Block) -> str:
-    return ".".join(str(part) for part in block_.combination.at)
 
 
 _DISK = {
@@ -261,18 +228,14 @@ def machine_name(cell: MatrixCell) -> str | None:
     spec = cell.cell.rent
     if spec is None:
         return None
-    identity = f"{_machine(spec).model_dump_json()}{cell.zones}{cell.route}{cell.partition}"
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:6]
-    parts = (cell.partition, spec.instance_type)
-    return f"{'/'.join(part for part in parts if part)}~{digest}"
-
-
-def _machine(spec: RentSpec) -> RentSpec:
     machine_options = {
         group: {name: value for name, value in values.items() if name not in disk_options(group)}
         for group, values in spec.groups().items()
     }
-    return spec.model_copy(update=_DISK).with_groups(machine_options)
+    machine = spec.model_copy(update=_DISK).with_groups(machine_options)
+    identity = f"{machine.model_dump_json()}{cell.zones}{cell.route}{cell.partition}"
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:6]
+    return f"{'/'.join(filter(None, (cell.partition, spec.instance_type)))}~{digest}"
 
 
 def ordered(cells: Iterable[MatrixCell], order: Order, seed: int) -> tuple[MatrixCell, ...]:

@@ -16,14 +16,7 @@ from diskbench.errors import DiskbenchError, UnknownName, UserError
 from diskbench.fio.profiles import Profile, check_override
 from diskbench.model.matrix import DEFAULT_PROFILE, MAPPING_FIELDS, CellFields, Matrix
 from diskbench.model.spec import Cell
-from diskbench.plan.combinations import (
-    Combination,
-    Place,
-    combinations,
-    idle_excludes,
-    overlaps,
-    products,
-)
+from diskbench.plan import combinations
 from diskbench.plan.matrix import Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import Form, cell_model, shown_place
 from diskbench.plan.rent_options import field_of
@@ -66,18 +59,15 @@ class _Checker:
         yield from self._axes()
         if any(place in self._wrong for place in (("axes",), ("include",))):
             return
-        crossed = list(overlaps(self._matrix))
+        crossed = list(combinations.overlaps(self._matrix))
         for first, second, field, place in crossed:
-            yield self._at(
-                place,
-                f"the axes {first!r} and {second!r} both set {field!r}",
-                "let one axis set it, with a mapping of both fields",
-            )
+            message = f"the axes {first!r} and {second!r} both set {field!r}"
+            yield self._at(place, message, "let one axis set it, with a mapping of both fields")
         if crossed:
             return
         yield from self._excludes()
         try:
-            made = combinations(self._matrix)
+            made = combinations.combinations(self._matrix)
             check_cells(made, self._matrix)
         except UserError as error:
             yield self._at(("axes",), error.message, error.advice)
@@ -99,17 +89,17 @@ class _Checker:
     def _unknown_names(self) -> Iterator[Mistake]:
         """Yield unknown providers and profiles, once for each place that names them."""
         for place, fields in self._all_fields():
-            if fields.provider is not None and fields.provider not in plugin_names():
-                known = plugin_names()
-                error: UserError = UnknownName("provider", fields.provider, known, field="provider")
-                yield self._error((*place, "provider"), error)
+            known = plugin_names()
+            if fields.provider is not None and fields.provider not in known:
+                unknown = UnknownName("provider", fields.provider, known, field="provider")
+                yield self._error((*place, "provider"), unknown)
             if fields.profile is not None and place[0] != "exclude":
                 try:
                     self._world.profile(fields.profile)
                 except UserError as error:
                     yield self._error((*place, "profile"), error)
 
-    def _all_fields(self) -> Iterator[tuple[Place, CellFields]]:
+    def _all_fields(self) -> Iterator[tuple[combinations.Place, CellFields]]:
         matrix = self._matrix
         yield ("defaults",), matrix.defaults
         for axis, values in matrix.axes.items():
@@ -129,52 +119,40 @@ class _Checker:
     def _excludes(self) -> Iterator[Mistake]:
         """Yield `exclude` entries that match nothing; usually one value is misspelt."""
         wrong_fields = {str(part) for place in self._wrong for part in place[-2:]}
-        for index in idle_excludes(self._matrix):
+        for index in combinations.idle_excludes(self._matrix):
             entry = self._matrix.exclude[index].given()
-            place = ("exclude", index)
-            if not entry or wrong_fields & entry.keys() or self._axis_is_wrong():
-                continue
-            yield self._idle(place, entry)
+            axis_is_wrong = any(at[:1] == ("axes",) and len(at) <= 3 for at in self._wrong)
+            if entry and not wrong_fields & entry.keys() and not axis_is_wrong:
+                yield self._idle(("exclude", index), entry)
 
-    def _idle(self, place: Place, entry: dict[str, Any]) -> Mistake:
-        crossed = products(self._matrix)
+    def _idle(self, place: combinations.Place, entry: dict[str, Any]) -> Mistake:
+        crossed = combinations.products(self._matrix)
+        nothing = f"{shown_place(place)} matches nothing: no combination"
         for name, value in entry.items():
-            if name in MAPPING_FIELDS:
-                continue
             known = {_text(fields[name]): fields[name] for fields in crossed if name in fields}
-            if value in known.values():
+            if name in MAPPING_FIELDS or value in known.values():
                 continue
-            message = (
-                f"{shown_place(place)} matches nothing: no combination has {name} {_text(value)}"
-            )
             there = f"there is {', '.join(sorted(known))}" if known else f"none has any {name}"
-            return self._at((*place, name), message, there)
-        return self._at(
-            place,
-            f"{shown_place(place)} matches nothing: no combination has all of it together",
-            "leave it out, or change it",
-        )
+            return self._at((*place, name), f"{nothing} has {name} {_text(value)}", there)
+        return self._at(place, f"{nothing} has all of it together", "leave it out, or change it")
 
-    def _axis_is_wrong(self) -> bool:
-        return any(place[:1] == ("axes",) and len(place) <= 3 for place in self._wrong)
-
-    def _is_tainted(self, combination: Combination) -> bool:
+    def _is_tainted(self, combination: combinations.Combination) -> bool:
         """Whether a combination depends on a field that was already reported. Further errors of it
         would only be consequences."""
         for place in self._wrong:
             if any(place[: len(part)] == part for part in combination.parts):
                 return True
-            of_axis = place[:1] == ("axes",) and len(place) == 2
-            if of_axis or (place[:1] == ("defaults",) and len(place) == 1):
+            if (place[:1] == ("axes",) and len(place) == 2) or place == ("defaults",):
                 return True
-            if place[:1] == ("defaults",) and (
-                place[1] not in combination.places
-                or combination.places[str(place[1])][:1] == ("defaults",)
-            ):
-                return True
+            if place[:1] == ("defaults",):
+                from_default = combination.places.get(str(place[1]), place)[:1] == ("defaults",)
+                if from_default:
+                    return True
         return False
 
-    def _cell(self, combination: Combination, blocks: list[Block]) -> Iterator[Mistake]:
+    def _cell(
+        self, combination: combinations.Combination, blocks: list[Block]
+    ) -> Iterator[Mistake]:
         tainted = self._is_tainted(combination)
         known = combination.fields.get("provider") in plugin_names()
         if known and (wrong := until_mistake_of(combination, self._matrix.limits)):
@@ -200,23 +178,19 @@ class _Checker:
             except UserError as error:
                 yield self._about(combination, error)
 
-    def _about(self, combination: Combination, error: DiskbenchError) -> Mistake:
+    def _about(self, combination: combinations.Combination, error: DiskbenchError) -> Mistake:
         """Return an error of a cell as a mistake at the field that it is about."""
-        path = fields_of(error, combination.fields)
+        path, places = fields_of(error, combination.fields), combination.places
         if not path:
-            place = (
-                combination.places.get("disk")
-                or combination.places.get("provider")
-                or combination.at
-            )
+            place = places.get("disk") or places.get("provider") or combination.at
             return self._mistake(place, error)
-        place = combination.places.get(path[0], combination.at)
+        place = places.get(path[0], combination.at)
         if len(path) > 1:
             # A mapping may be given in several places: the key identifies the right one.
             holders = [("defaults",), *combination.parts]
-            places: list[Place] = [(*at, *path) for at in reversed(holders)]
-            places += [(*at, path[1]) for at in reversed(holders)]
-            place = next((at for at in places if at in self._form.document.lines), place)
+            keys: list[combinations.Place] = [(*at, *path) for at in reversed(holders)]
+            keys += [(*at, path[1]) for at in reversed(holders)]
+            place = next((at for at in keys if at in self._form.document.lines), place)
         return self._mistake(place, error)
 
     def _limits(self, blocks: Sequence[Block]) -> Iterator[Mistake]:
@@ -227,25 +201,23 @@ class _Checker:
         for limit in ("per", "calls_per_minute"):
             for key in getattr(self._matrix.limits, limit):
                 if key not in known and not self._wrong:
-                    yield self._at(
-                        ("limits", limit, key),
-                        f"limits.{limit}: no cell is in {key!r}",
-                        f"there is {', '.join(sorted(known))}",
-                    )
+                    message = f"limits.{limit}: no cell is in {key!r}"
+                    there = f"there is {', '.join(sorted(known))}"
+                    yield self._at(("limits", limit, key), message, there)
 
-    def _error(self, place: Place, error: UserError) -> Mistake:
+    def _error(self, place: combinations.Place, error: UserError) -> Mistake:
         """Return the mistake of a single name. Combinations that depend on it are not checked."""
         self._wrong.add(self._form.document.known(place))
         return self._mistake(place, error)
 
-    def _mistake(self, place: Place, error: DiskbenchError) -> Mistake:
+    def _mistake(self, place: combinations.Place, error: DiskbenchError) -> Mistake:
         advice = error.short_advice if isinstance(error, UnknownName) else error.advice
         return self._at(place, in_fields(error.message), in_fields(advice))
 
-    def _at(self, place: Place, message: str, advice: str = "") -> Mistake:
+    def _at(self, place: combinations.Place, message: str, advice: str = "") -> Mistake:
         return Mistake(self._line(place), message, advice)
 
-    def _line(self, place: Place) -> int:
+    def _line(self, place: combinations.Place) -> int:
         return self._form.document.line_of(place)
 
 

@@ -14,7 +14,8 @@ stored.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -62,29 +63,19 @@ def read_form(text: str) -> Form:
         try:
             read = matrix_model().model_validate(data)
         except ValidationError as error:
-            of_pass = _mistake_by_place(error.errors(include_url=False), document)
-            for place, mistake in of_pass.items():
-                if not _is_there(data, place):
-                    continue  # within a part that was removed
-                mistakes.append(mistake)
-                wrong.add(place)
-                _take_out(data, place)
+            by_place: dict[Place, ErrorDetails] = {}
+            for detail in error.errors(include_url=False):
+                by_place.setdefault(_place(detail, document), detail)
+            for place, detail in by_place.items():
+                if _is_there(data, place):  # and not within a part that was removed
+                    mistakes.append(Mistake(document.line_of(place), *_message_of(detail, place)))
+                    wrong.add(place)
+                    _take_out(data, place)
             continue
         given = read.model_dump(exclude_unset=True, exclude_none=True)
         matrix = Matrix.model_validate(given)  # as it is stored, whatever is installed
         return Form(document, matrix, tuple(mistakes), frozenset(wrong))
     return Form(document, None, tuple(mistakes), frozenset(wrong))
-
-
-def _mistake_by_place(errors: Iterable[ErrorDetails], document: Document) -> dict[Place, Mistake]:
-    """Return each error once, by its place."""
-    by_place: dict[Place, Mistake] = {}
-    for error in errors:
-        place = _place(error, document)
-        if place not in by_place:
-            message, advice = _message_of(error, place)
-            by_place[place] = Mistake(document.line_of(place), message, advice)
-    return by_place
 
 
 def _place(error: ErrorDetails, document: Document) -> Place:
@@ -131,15 +122,8 @@ def _unknown(place: Place) -> tuple[str, str]:
 
 def _keys(place: Place) -> list[str]:
     """Return the known keys of a mapping at `place`."""
-    model: type[BaseModel]
-    if not place:
-        model = Matrix
-    elif place == ("limits",):
-        model = Limits
-    elif place[-1] == "promise":
-        model = Promise
-    else:
-        model = cell_model()
+    models: dict[Place, type[BaseModel]] = {(): Matrix, ("limits",): Limits}
+    model = models.get(place) or (Promise if place[-1] == "promise" else cell_model())
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
@@ -180,6 +164,8 @@ def _holder(data: Any, place: Place) -> Any:  # noqa: ANN401 - whatever YAML hol
 
 _KINDS: dict[type, Any] = {int: Whole, float: Number, bool: Flag, str: str}
 """The strict type of an option's value in a file: no text in place of a number."""
+_UNIT = "MiB/s (MB/s where the provider sells those)"
+"""Of an option of every cloud."""
 
 
 class _Closed(CellFields):
@@ -192,7 +178,10 @@ class _Closed(CellFields):
 def cell_model() -> type[CellFields]:
     """Return the model of a cell in a file: common fields, then each provider's own options."""
     fields: dict[str, Any] = {
-        option.name: (_bounded(option) | None, Field(None, description=_about_rented(option)))
+        option.name: (
+            _bounded(option) | None,
+            Field(None, description=option.about.format(unit=_UNIT)),
+        )
         for option in rent_options()
         if option.name not in CellFields.model_fields and not option.repeats
     }
@@ -213,23 +202,21 @@ def matrix_model() -> type[Matrix]:
         "include": tuple[cell, ...],  # type: ignore[valid-type]
         "exclude": tuple[cell, ...],  # type: ignore[valid-type]
     }
-    fields: dict[str, Any] = {}
-    for name, kind in kinds.items():
-        info = copy(Matrix.model_fields[name])
+    stored = Matrix.model_fields
+    fields: dict[str, Any] = {name: (kind, copy(stored[name])) for name, kind in kinds.items()}
+    for kind, info in fields.values():
         info.annotation = kind
-        if name == "defaults":
-            info.default = cell()
-        fields[name] = (kind, info)
+    fields["defaults"][1].default = cell()
     return create_model("Matrix", __base__=Matrix, **fields)
 
 
 def own_values() -> dict[str, tuple[str, ...]]:
     """Return the values that an editor may propose for provider options, by option."""
-    return {
+    values = {
         name: tuple(dict.fromkeys(value for _, option in several for value in option.values))
         for name, several in _own().items()
-        if any(option.values for _, option in several)
     }
+    return {name: proposed for name, proposed in values.items() if proposed}
 
 
 def _own() -> dict[str, list[tuple[Plugin, Option]]]:
@@ -247,16 +234,11 @@ def _bounded(option: Option) -> Any:  # noqa: ANN401 - a type
     return Annotated[kind, *option.bounds] if option.bounds else kind
 
 
-def _about_rented(option: Option) -> str:
-    """Describe an option of every cloud, in the units of all."""
-    return option.about.format(unit="MiB/s (MB/s where the provider sells those)")
-
-
 def _about(several: list[tuple[Plugin, Option]]) -> str:
     """Describe an option: its providers, and its meaning for each."""
-    titles: dict[str, list[str]] = {}
+    titles: dict[str, list[str]] = defaultdict(list)
     for plugin, option in several:
-        titles.setdefault(option.about, []).append(plugin.title)
+        titles[option.about].append(plugin.title)
     return " ".join(f"{', '.join(names)}: {about}" for about, names in titles.items())
 
 
@@ -276,20 +258,22 @@ def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         }
     schema = _plain(schema)
     fields = schema["$defs"]["CellFields"]["properties"]
-    axes = schema["properties"]["axes"]
+    several = {"type": "array", "minItems": 1}
+    axes = {}
+    for name in cell_model().model_fields:
+        kinds = [_FIELDS, fields[name]] if name in MAPPING_FIELDS else [fields[name], _FIELDS]
+        about = f"Values of {name}, or mappings of several fields."
+        axes[name] = {**several, "items": {"anyOf": kinds}, "description": about}
     schema["properties"]["axes"] = {
         "type": "object",
-        "description": axes["description"],
-        "properties": {name: _axis(name, fields[name]) for name in cell_model().model_fields},
-        "additionalProperties": {"type": "array", "minItems": 1, "items": _FIELDS},
+        "description": schema["properties"]["axes"]["description"],
+        "properties": axes,
+        "additionalProperties": {**several, "items": _FIELDS},
     }
     return {"$schema": SCHEMA_ID, **schema}
 
 
-def _axis(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    about = f"Values of {name}, or mappings of several fields."
-    several = [_FIELDS, field] if name in MAPPING_FIELDS else [field, _FIELDS]
-    return {"type": "array", "minItems": 1, "items": {"anyOf": several}, "description": about}
+_NOISE: dict[str, type] = {"title": str, "default": type(None)}
 
 
 def _plain(node: Any) -> Any:  # noqa: ANN401 - JSON
@@ -301,8 +285,7 @@ def _plain(node: Any) -> Any:  # noqa: ANN401 - JSON
     plain = {
         key: _plain(value)
         for key, value in node.items()
-        if not (key == "title" and isinstance(value, str))
-        and not (key == "default" and value is None)
+        if not isinstance(value, _NOISE.get(key, ()))
     }
     kinds = plain.get("anyOf")
     if isinstance(kinds, list) and {"type": "null"} in kinds:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Literal
 
 from diskbench.catalog.cost import CellCost
@@ -125,9 +126,11 @@ def outlook(
         cell.key: (begin, begin + task.seconds)
         for cell, begin, task in zip(planned, begins, tasks, strict=True)
     }
-    in_round = dict.fromkeys((cell.key for cell in cells), -1)
-    if matrix.order == "random":
-        in_round = rounds(cells, seed)
+    # A cell that ends when another starts does not overlap it.
+    changes = sorted(
+        change for begin, end in times.values() if end > begin for change in ((begin, 1), (end, -1))
+    )
+    in_round = rounds(cells, seed) if matrix.order == "random" else {}
     makespan = max((end for _, end in times.values()), default=0.0)
     bills = _bills(blocks)
     total = _sum("all", bills)
@@ -143,7 +146,7 @@ def outlook(
         cells=tuple(
             CellOutlook(
                 position=cell.position,
-                round=in_round[cell.key] + 1,
+                round=in_round.get(cell.key, -1) + 1,
                 key=cell.key,
                 block=of_block[cell.block].number,
                 starts_s=times.get(cell.key, (None, None))[0],
@@ -151,7 +154,7 @@ def outlook(
             )
             for cell in cells
         ),
-        at_once=_most_at_once(times.values()),
+        at_once=max(accumulate(step for _, step in changes), default=0),
         makespan_s=makespan,
         work_s=math.fsum(task.seconds for task in tasks),
         bills=bills,
@@ -161,39 +164,20 @@ def outlook(
     )
 
 
-def _most_at_once(times: Iterable[tuple[float, float]]) -> int:
-    """Return the most cells that run at the same time. A cell that ends when another starts does
-    not overlap it."""
-    changes = sorted(
-        change for begin, end in times if end > begin for change in ((begin, 1), (end, -1))
-    )
-    now = most = 0
-    for _, change in changes:
-        now += change
-        most = max(most, now)
-    return most
-
-
 def _bills(blocks: Sequence[BlockOutlook]) -> tuple[Bill, ...]:
-    providers = sorted({block.provider for block in blocks if block.cost is not None})
-    return tuple(
-        _sum(
-            provider,
-            [
-                Bill(
-                    provider=provider,
-                    cells=block.replicates,
-                    known_usd=block.cost.known_usd * block.replicates,
-                    transactions_usd=block.cost.transactions_usd * block.replicates,
-                    unknown=block.cost.unknown,
-                    unpriced_regions=tuple(filter(None, [block.cost.unpriced_region])),
-                )
-                for block in blocks
-                if block.provider == provider and block.cost is not None
-            ],
-        )
-        for provider in providers
-    )
+    bills: dict[str, list[Bill]] = {}
+    for block in blocks:
+        if block.cost is not None:
+            bill = Bill(
+                provider=block.provider,
+                cells=block.replicates,
+                known_usd=block.cost.known_usd * block.replicates,
+                transactions_usd=block.cost.transactions_usd * block.replicates,
+                unknown=block.cost.unknown,
+                unpriced_regions=tuple(filter(None, [block.cost.unpriced_region])),
+            )
+            bills.setdefault(block.provider, []).append(bill)
+    return tuple(_sum(provider, of_it) for provider, of_it in sorted(bills.items()))
 
 
 def _sum(provider: str, bills: Sequence[Bill]) -> Bill:
@@ -211,18 +195,11 @@ def _sum(provider: str, bills: Sequence[Bill]) -> Bill:
 
 def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits) -> Iterable[Need]:
     """Return the most of each resource that the concurrent cells can use: that of the largest."""
-    rented = [
-        block
-        for block in blocks
-        if block.problem is None and block.offer and block.provider not in EMULATED_PROVIDERS
-    ]
-    for partition in dict.fromkeys(block.partition for block in rented):
-        of_account = [
-            block
-            for block in rented
-            if block.partition == partition
-            for _ in range(block.replicates)
-        ]
+    rented: dict[str, list[BlockOutlook]] = {}
+    for block in blocks:
+        if block.problem is None and block.offer and block.provider not in EMULATED_PROVIDERS:
+            rented.setdefault(block.partition, []).extend([block] * block.replicates)
+    for partition, of_account in rented.items():
         count = at_once(partition, tasks, limits)
         kinds: dict[tuple[str, str], list[float]] = {}
         for block in of_account:
@@ -233,9 +210,8 @@ def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits
                 kinds.setdefault((f"{spot}vcpus", where), []).append(block.vcpus)
             if block.disks:
                 kinds.setdefault(("disks", ""), []).append(block.disks)
-                kinds.setdefault(("disk-gib", block.disk or ""), []).append(
-                    block.disk_gib * block.disks
-                )
+                gib = block.disk_gib * block.disks
+                kinds.setdefault(("disk-gib", block.disk or ""), []).append(gib)
         for (kind, where), amounts in kinds.items():
             yield Need(
                 provider=of_account[0].provider,
@@ -255,12 +231,8 @@ def _warnings(
         yield "the budget does not cover all cells: some will not start"
     if limits.budget_usd is not None and total.unknown and not limits.assume_price_usd_per_hour:
         yield "cells of unknown price are refused under a budget: give `assume_price`"
-    over = [
-        block.block
-        for block in blocks
-        if limits.max_cell_s is not None and block.trial_s > limits.max_cell_s
-    ]
-    if over:
+    most_s = math.inf if limits.max_cell_s is None else limits.max_cell_s
+    if over := [block.block for block in blocks if block.trial_s > most_s]:
         yield f"{len(over)} of the blocks take longer than max_cell_time: {over[0]}"
 
 
@@ -294,15 +266,11 @@ def with_expected(outlook: MatrixOutlook, foreseen: MatrixOutlook) -> MatrixOutl
     """Return the matrix with unreachable blocks as the catalogue predicts them. A block without a
     prediction is also left to be checked when it starts, unless there is a budget: its cost is
     unknown."""
-    by_block = {block.block: block for block in foreseen.blocks}
-    unseen = {block.block for block in out_of_reach(outlook)}
-
-    def instead(block: BlockOutlook) -> BlockOutlook:
-        if block.block not in unseen:
-            return block
-        if by_block[block.block].problem is None:
-            return by_block[block.block]
-        unlimited = outlook.limits.budget_usd is None
-        return block.model_copy(update={"problem": None}) if unlimited else block
-
-    return outlook.model_copy(update={"blocks": tuple(map(instead, outlook.blocks))})
+    blocks = {block.block: block for block in outlook.blocks}
+    predicted = {block.block: block for block in foreseen.blocks}
+    for block in out_of_reach(outlook):
+        if predicted[block.block].problem is None:
+            blocks[block.block] = predicted[block.block]
+        elif outlook.limits.budget_usd is None:
+            blocks[block.block] = block.model_copy(update={"problem": None})
+    return outlook.model_copy(update={"blocks": tuple(blocks.values())})

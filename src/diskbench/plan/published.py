@@ -58,16 +58,10 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
         by_tool=by_tool,
     )
     if rental is None and hint.as_disk is not None:
-        stated = named_disk(hint.as_disk)
-        return replace(
-            subject,
-            cloud=stated.cloud,
-            disk_type=stated.disk_type,
-            size_gib=stated.size_gib,
-            iops=stated.iops,
-            cache=stated.cache,
-            instance_type=hint.as_machine or row.instance_type,
-        )
+        stated = vars(named_disk(hint.as_disk))
+        names = ("cloud", "disk_type", "size_gib", "iops", "cache")
+        machine = hint.as_machine or row.instance_type
+        return replace(subject, instance_type=machine, **{name: stated[name] for name in names})
     return replace(
         subject,
         cloud=rental.catalogue if rental else row.cloud or row.provider,
@@ -84,12 +78,10 @@ def _cache(plan: Plan | None) -> str | None:
     attached disk. A root disk has the cache that its image specifies."""
     if plan is None or plan.rental is None:
         return None
-    spec, cloud = plan.rental.spec, plan.rental.catalogue
-    book = known_catalogue(cloud)
+    spec, book = plan.rental.spec, known_catalogue(plan.rental.catalogue)
     if book is None or book.host_cache is None:
         return None
-    cache = spec.text("cache")
-    if cache is not None:
+    if (cache := spec.text("cache")) is not None:
         return cache.lower()
     name = spec.disk or ""
     known = book.disks.get(name)
@@ -102,6 +94,8 @@ _FEWEST_LEVELS = 2
 _FEWEST_ALIKE = 3
 _FEWEST_KINDS = 2
 _CACHED = frozenset(CACHES) - {"none"}
+_OPEN = frozenset({"unknown", "fixed-limit"})
+"""Limiters that a better known one replaces."""
 _TWICE_THE_MEMORY = frozenset({"gobonniego", "bonnie"})
 _LOADS = {
     "rand-512-9to1": Load(block_bytes=512, read_share=0.9, direct=False),
@@ -130,32 +124,33 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
         iops=iops,
         bytes_per_s=moved,
         seconds=figure.runtime_s or 0.0,
-        cov=_cov(figure.samples),
+        cov=stdev(runs) / fmean(runs) if len(runs := figure.samples) >= FEWEST_FLAT else None,
     )
+    link = figure.disk_type.partition("-")[0]
     setting = Setting(
         load=load,
         seconds=figure.runtime_s,
         processor=Processor(busiest_core=figure.busiest_core),
         host_cache=figure.cache in _CACHED,
         network="iscsi" if figure.disk_type.startswith("iscsi") else None,
-        medium=_medium(figure),
+        medium=Medium(link) if link in LINKS else None,
         memory_share=_memory_share(figure),
     )
     promise = _promise(figure, load, books, iops)
-    judgement = verdict(measured, setting, promise)
-    judgement = _with_neighbours(judgement, figure)
+    judgement = _with_neighbours(verdict(measured, setting, promise), figure)
     other = _other_disk(figure, promise)
-    if other is not None:
-        judgement = _of_other(
-            judgement, verdict(measured, setting, _promise(other, load, books, iops))
-        )
+    if other is not None and judgement.stands_for.limiter.name in _OPEN:
+        of_other = verdict(measured, setting, _promise(other, load, books, iops))
+        by = of_other.stands_for.limiter
+        if by.name != "unknown":  # the limit of the disk that it behaves as, and the doubt
+            beside = OTHER_DISK.reason("; ".join(by.evidence))
+            judgement = _limited(judgement, by, in_order((beside, *judgement.reasons)))
     doubt = figure.doubt
     if doubt is None or any(reason.code == doubt.code for reason in judgement.reasons):
         return judgement
     stated = doubt_of(doubt.code).reason(doubt.words)
     judgement = verdict(measured, setting, promise, reasons=(stated,))
-    named = judgement.stands_for.limiter.name
-    if doubt.code != "served-from-cache" or named not in ("unknown", "fixed-limit"):
+    if doubt.code != "served-from-cache" or judgement.stands_for.limiter.name not in _OPEN:
         return judgement
     below: LimiterName = "host-cache" if figure.cache in _CACHED else "page-cache"
     return _limited(judgement, Limiter(name=below, evidence=(doubt.words,)), judgement.reasons)
@@ -197,20 +192,11 @@ def _written(figure: Published, load: Load) -> float:
     return device_rate(Stretch(iops, None), setting) or 0.0
 
 
-def _of_other(own: Verdict, other: Verdict) -> Verdict:
-    """Return the verdict with the limit of the disk that it behaves as, and the doubt."""
-    by = other.stands_for.limiter
-    if own.stands_for.limiter.name not in ("unknown", "fixed-limit") or by.name == "unknown":
-        return own
-    doubt = OTHER_DISK.reason("; ".join(by.evidence))
-    return _limited(own, by, in_order((doubt, *own.reasons)))
-
-
 def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
     """Name the machine's own limit where disks of different types do the same on it (joint look):
     three disks of two types or more within 5 % of their median, and no cap of the disk explains
     it."""
-    if judgement.stands_for.limiter.name not in ("unknown", "fixed-limit"):
+    if judgement.stands_for.limiter.name not in _OPEN:
         return judgement
     beside = {
         other.disk: (other.disk_type, other.value)
@@ -231,23 +217,12 @@ def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
     return _limited(judgement, by, judgement.reasons)
 
 
-def _cov(samples: Sequence[float]) -> float | None:
-    """Return the coefficient of variation of five or more runs."""
-    return stdev(samples) / fmean(samples) if len(samples) >= FEWEST_FLAT else None
-
-
 def _memory_share(figure: Published) -> float | None:
     """Return the memory over the bytes written: GoBonnieGo and bonnie++ write twice the memory."""
     if figure.profile in _TWICE_THE_MEMORY:
         return 0.5
     written = figure.parameters.get("bs", 0.0) * figure.parameters.get("count", 0.0)
     return figure.memory_gib * GIB / written if figure.memory_gib and written else None
-
-
-def _medium(figure: Published) -> Medium | None:
-    """Return the medium of a disk whose link the post states; a guest may see another medium."""
-    link = figure.disk_type.partition("-")[0]
-    return Medium(link) if link in LINKS else None
 
 
 def _promise(

@@ -34,10 +34,21 @@ def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
     `options` are keyed by the names of the flags; None and missing keys were not typed. Raises
     InvalidValue for an option that the provider does not have, or a value out of range.
     """
-    _check_owners(provider, options)
-    spec = _spec(provider, options)
+    own = {owner.name for owner in own_options(provider)}
+    for name, value in options.items():
+        if value in (None, False) or name in own or name in _COMMON:
+            continue
+        if known := [owner.name for owner in owners(name)]:
+            raise foreign_option(f"--{name.replace('_', '-')} {value}", provider, known, name)
+    spec, size_gib = _spec(provider, options), options.get("size")
     if plugin(provider).rents:
-        return spec.model_copy(update={"size_gib": _whole(options.get("size"))})
+        if size_gib is not None and (size_gib < 1 or size_gib != int(size_gib)):
+            raise InvalidValue(
+                f"--size {size_gib:g}: a disk is rented in whole GiB",
+                advice="give 1 or more",
+                field="size",
+            )
+        return spec.model_copy(update={"size_gib": None if size_gib is None else int(size_gib)})
     for name, value in typed(spec):
         raise InvalidValue(
             f"{name} {value} cannot be used with --provider {provider}, which rents nothing",
@@ -45,16 +56,6 @@ def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
             field="provider",
         )
     return None
-
-
-def _check_owners(provider: str, options: Mapping[str, Any]) -> None:
-    """Raise InvalidValue for an option that only other providers have."""
-    own = {owner.name for owner in own_options(provider)}
-    for name, value in options.items():
-        if value in (None, False) or name in own or name in _COMMON:
-            continue
-        if known := [owner.name for owner in owners(name)]:
-            raise foreign_option(f"--{name.replace('_', '-')} {value}", provider, known, name)
 
 
 def foreign_option(option: str, provider: str, known: Collection[str], name: str) -> InvalidValue:
@@ -89,15 +90,12 @@ def given(provider: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
     account = plugin(provider).account_option
     typed: dict[str, dict[str, Any]] = {}
     for option in own_options(provider):
-        value = _single(options.get(option.name))
+        value = options.get(option.name)
+        if isinstance(value, list | tuple):  # as `--host`, which other providers may repeat
+            value = next(iter(value), None)
         if value is not None and value is not False and option.name != account:
             typed.setdefault(option.group, {})[option.field] = value
     return typed
-
-
-def _single(value: object) -> object:
-    """Return the single value of an option that, like `--host`, other providers may repeat."""
-    return (value[0] if value else None) if isinstance(value, list | tuple) else value
 
 
 def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
@@ -140,27 +138,13 @@ def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
                 field=field_of(flag),
             )
         key, sep, value = pair.partition("=")
-        if not sep or not key.strip():
-            raise InvalidValue(
-                f"{flag} {pair!r} is not of the form key=value", field=field_of(flag)
-            )
-        if key.strip() in values:
-            raise InvalidValue(f"{flag} {key.strip()} is given twice", field=field_of(flag))
+        is_pair = sep and key.strip()
+        if not is_pair or key.strip() in values:
+            is_twice = f"{flag} {key.strip()} is given twice"
+            wrong = is_twice if is_pair else f"{flag} {pair!r} is not of the form key=value"
+            raise InvalidValue(wrong, field=field_of(flag))
         values[key.strip()] = value.strip()
     return tuple(sorted(values.items()))
-
-
-def _whole(size_gib: float | None) -> int | None:
-    """Return the size of a disk in whole GiB, as clouds sell it."""
-    if size_gib is None:
-        return None
-    if size_gib < 1 or size_gib != int(size_gib):
-        raise InvalidValue(
-            f"--size {size_gib:g}: a disk is rented in whole GiB",
-            advice="give 1 or more",
-            field="size",
-        )
-    return int(size_gib)
 
 
 def stored_name(name: str) -> str:
@@ -205,8 +189,6 @@ def words(spec: RentSpec, provider: str) -> list[str]:
         name = known.account_option if known else None
         flags += [f"--{(name or 'account').replace('_', '-')}", spec.account]
     for name, value in typed(spec.model_copy(update={"account": None})):
-        if isinstance(value, bool):
-            flags.append(name)
-        else:
-            flags += [name, f"{value:g}" if isinstance(value, float) else str(value)]
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        flags += [name] if isinstance(value, bool) else [name, text]
     return flags

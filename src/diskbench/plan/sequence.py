@@ -30,8 +30,12 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
         return resolve(plan.steps[done], finished)
     body = plan.steps[first:]
     rounds_done, position = divmod(done - first, len(body))
-    if position == 0 and _loop_is_over(plan, plan.loop, rounds_done, finished):
+    if position == 0 and rounds_done >= plan.loop.max_rounds:
         return None
+    if position == 0 and rounds_done >= max(plan.loop.min_rounds, ROUNDS):
+        judged = steadiness(plan.loop, finished)
+        if judged is not None and judged.steady and not _in_burst(plan, finished):
+            return None
     step = body[position].model_copy(update={"index": done, "round": rounds_done + 1})
     return resolve(step, finished)
 
@@ -52,10 +56,8 @@ def _probe(search: Search, step: Step, finished: Sequence[StepResult]) -> Step |
         for row in result.measurements
         if row.scope == "step" and row.direction != "sync"
     )
-    share = next_share(search, kept, capacity)
-    if share is None:
-        return None
-    return at_share(step, share, needed_ios(search.target, search.beyond), finished)
+    needed, share = needed_ios(search.target, search.beyond), next_share(search, kept, capacity)
+    return None if share is None else at_share(step, share, needed, finished)
 
 
 def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steady | None:
@@ -87,12 +89,3 @@ def _in_burst(plan: Plan, finished: Sequence[StepResult]) -> bool:
     if not values or expectation is None or expectation.lasting.limited_by is None:
         return False
     return fmean(values) > expectation.lasting_up_to
-
-
-def _loop_is_over(plan: Plan, loop: Loop, rounds_done: int, finished: Sequence[StepResult]) -> bool:
-    if rounds_done >= loop.max_rounds:
-        return True
-    if rounds_done < max(loop.min_rounds, ROUNDS):
-        return False
-    judged = steadiness(loop, finished)
-    return judged is not None and judged.steady and not _in_burst(plan, finished)

@@ -19,14 +19,8 @@ from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import lasts_s, scaled
 from diskbench.catalog.charges import disk_limits
 from diskbench.errors import InvalidValue
-from diskbench.fio.estimate import (
-    LOCAL_PASSES,
-    NETWORK_PASSES,
-    block_sizes,
-    count,
-    round_up_mib,
-    with_filled,
-)
+from diskbench.fio import estimate
+from diskbench.fio.estimate import block_sizes, count, round_up_mib, with_filled
 from diskbench.fio.jobfile import Job, Sections, jobs, parse
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import change_lines
@@ -37,13 +31,11 @@ from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Rental
 from diskbench.model.spec import (
     Cell,
-    Filesystem,
     Plan,
     ProfileFacts,
     ResolvedTarget,
     Step,
     TargetDisk,
-    TargetSpec,
     is_from_snapshot,
 )
 from diskbench.plan.beyond_credit import BEYOND
@@ -69,24 +61,17 @@ class TrialIds:
     run_ids: tuple[str, ...]
 
 
-def _work_name(trial_id: str) -> str:
-    """Return the name of a trial's directories on a host. Cleanup finds them by this name and
-    needs no state."""
-    return f"diskbench-{trial_id}"
-
-
 def _resolve_target(
     cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
 ) -> ResolvedTarget:
     """Return the only target that this trial writes to. Raises InvalidValue if the profile cannot
     use it."""
     spec = cell.target
-    filesystem: Filesystem = spec.filesystem or (
-        profile.filesystem if spec.kind == "device" else "none"
-    )
-    if spec.kind == "device" and filesystem == "none" and "device" not in profile.targets:
+    on_device = spec.kind == "device"
+    filesystem = spec.filesystem or (profile.filesystem if on_device else "none")
+    if on_device and filesystem == "none" and "device" not in profile.targets:
         filesystem = "ext4"
-    if spec.kind == "directory" and filesystem != "none":
+    if not on_device and filesystem != "none":
         raise InvalidValue(
             f"--filesystem {filesystem} needs a device to be made on, not {spec.path}",
             advice="give --device and --destroy-data, or leave --filesystem out",
@@ -98,45 +83,35 @@ def _resolve_target(
             advice="leave it out: a job file that names several devices measures them raw",
             field="filesystem",
         )
-    uses_files = spec.kind == "directory" or filesystem != "none"
-    if "directory" not in profile.targets and uses_files:
+    if "directory" not in profile.targets and (not on_device or filesystem != "none"):
         raise InvalidValue(
             f"profile {profile.name!r} measures a raw device, not files",
             advice="give --device and --destroy-data, and --filesystem none",
         )
-    state_dir = f"{STATE_ROOT}/{_work_name(trial_id)}"
+    name = f"diskbench-{trial_id}"  # cleanup finds its directories by it and needs no state
+    state_dir = f"{STATE_ROOT}/{name}"
     disk = facts.disk
-    if spec.kind == "directory":
-        work_dir: str | None = f"{spec.path.rstrip('/')}/{_work_name(trial_id)}"
-    elif filesystem != "none":
-        work_dir = f"{state_dir}/mnt/{_work_name(trial_id)}"
-    else:
-        work_dir = None
+    mounted = None if filesystem == "none" else f"{state_dir}/mnt/{name}"
     return ResolvedTarget(
         kind=spec.kind,
         path=spec.path,
-        device=disk.path if disk and spec.kind == "device" else None,
+        device=disk.path if disk and on_device else None,
         identity=spec.destroy_data,
         device_size_bytes=disk.size_bytes if disk else None,
         device_number=disk.number if disk else None,
-        others=_others(spec, facts),
+        others=tuple(
+            TargetDisk(
+                device=other.path or named.path,
+                identity=named.destroy_data,
+                number=other.number,
+                size_bytes=other.size_bytes,
+            )
+            for named, other in zip(spec.others, facts.other_disks, strict=True)
+        ),
         filesystem=filesystem,
-        work_dir=work_dir,
+        work_dir=mounted if on_device else f"{spec.path.rstrip('/')}/{name}",
         state_dir=state_dir,
         size_bytes=spec.size_bytes or 0,
-    )
-
-
-def _others(spec: TargetSpec, facts: HostFacts) -> tuple[TargetDisk, ...]:
-    """The further disks of a target, each with its own facts."""
-    return tuple(
-        TargetDisk(
-            device=disk.path or named.path,
-            identity=named.destroy_data,
-            number=disk.number,
-            size_bytes=disk.size_bytes,
-        )
-        for named, disk in zip(spec.others, facts.other_disks, strict=True)
     )
 
 
@@ -158,23 +133,23 @@ def make_plan(
     for a time scale that it cannot measure.
     """
     target = _resolve_target(cell, profile, facts, names.trial_id)
-    capacity = target.capacity_bytes
+    capacity, disk, files = target.capacity_bytes, facts.disk, target.work_dir is not None
     context = RenderContext(
         cores=facts.cpu.count,
         memory_bytes=facts.memory_bytes,
         fio_version=facts.fio_version,
         engines=facts.fio_engines,
-        target_kind="directory" if target.work_dir else "device",
+        target_kind="directory" if files else "device",
         size_bytes=cell.target.size_bytes,
         capacity_bytes=capacity,
-        rotational=facts.disk.rotational if facts.disk else None,
-        transport=facts.disk.transport if facts.disk else None,
-        model=facts.disk.model if facts.disk else None,
+        rotational=disk.rotational if disk else None,
+        transport=disk.transport if disk else None,
+        model=disk.model if disk else None,
         drain_s=drain_s(rental),
     )
     rendered = render(profile, dict(cell.parameters), context)
     fio_target = FioTarget(
-        kind="directory" if target.work_dir else "device",
+        kind="directory" if files else "device",
         path=target.work_dir or target.device or target.path,
         others=tuple(disk.device for disk in target.others),
         size_bytes=cell.target.size_bytes,
@@ -183,8 +158,7 @@ def make_plan(
     )
     built = build_steps(profile, rendered, fio_target, facts.fio_version)
     steps, loop = built.steps, built.loop
-    passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
-    files = target.work_dir is not None
+    passes = estimate.LOCAL_PASSES if context.is_local_nvme else estimate.NETWORK_PASSES
     if not is_from_snapshot(cell):
         steps = with_filled(steps, capacity_bytes=capacity, least_passes=passes, files=files)
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
@@ -194,9 +168,8 @@ def make_plan(
     space = space_bytes(steps, capacity)
     _check_room(target, facts, largest_bytes(steps, capacity))
     check_memory(steps, facts, cell.address or "this machine")
-    rounds = loop.min_rounds if loop else 1
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
-    repeated = sum(s.expected_s for s in steps[loop.first :]) * rounds if loop else 0.0
+    repeated = sum(s.expected_s for s in steps[loop.first :]) * loop.min_rounds if loop else 0.0
     plan = Plan(
         diskbench_version=version,
         rental=rental,
@@ -258,9 +231,7 @@ def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
     Unknown memory (0) is accepted.
     """
     available = facts.memory_available_bytes
-    if not available:
-        return
-    for step in steps:
+    for step in steps if available else ():
         needed = BASE_BYTES + sum(buffer_bytes(job) for job in jobs(parse(step.job)))
         if needed > available:
             raise InvalidValue(
@@ -306,10 +277,9 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
     if rental is None or rental.spec.time_scale == 1:
         return ()
     scale = rental.spec.time_scale
-    phases = _scaled_bursts_s(rental)
-    if not phases:
+    shortest = min(_scaled_bursts_s(rental), default=None)
+    if shortest is None:
         return (f"--time-scale {scale:g} has no effect: the disk has no burst credit",)
-    shortest = min(phases)
     if shortest >= SHORTEST_PHASE_S:
         return ()
     lasts = f"with --time-scale {scale:g} the burst lasts {format_duration_s(shortest)}"

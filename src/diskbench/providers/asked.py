@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from diskbench.catalog.entry import catalogue
@@ -31,89 +28,22 @@ def with_disk(spec: RentSpec | None, plugin: Plugin, *, example: str) -> tuple[R
     return spec, spec.disk
 
 
-@dataclass(frozen=True)
-class NameForm:
-    """The form of a name at a cloud: a pattern, what to say of a value without it, and the flag
-    where it is not that of the field."""
-
-    pattern: re.Pattern[str]
-    advice: str
-    flag: str | None = None
-
-
-def check_names(spec: RentSpec, forms: Mapping[str, NameForm], cloud: str) -> None:
-    """Refuse a name that the cloud cannot have; `forms` are by field of the spec. Raises
-    InvalidValue."""
-    for name, form in forms.items():
-        value = getattr(spec, name)
-        if value is not None and not form.pattern.fullmatch(value):
-            typed = form.flag or flag(name)
+def check_endpoint(spec: RentSpec, secrets: str) -> None:
+    """Refuse an endpoint that is no URL of HTTP, one to which `secrets` would be sent in clear
+    text, and the lab's options without an emulator. Raises InvalidValue."""
+    if (url := spec.endpoint_url) is not None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            words, advice = f"--endpoint-url {url!r} is not a URL", "use http://HOST:PORT"
+            raise InvalidValue(words, advice=advice, field="endpoint_url")
+        if parts.scheme == "http" and not is_loopback(url):
             raise InvalidValue(
-                f"{typed} {value!r} is not a valid name in {cloud}",
-                advice=form.advice,
-                field=field_of(typed),
+                f"--endpoint-url {url} would send {secrets} in the clear",
+                advice="use https, or an emulator on this machine",
+                field="endpoint_url",
             )
-
-
-@dataclass(frozen=True)
-class TagForm:
-    """What a cloud takes as the key and the value of a tag or label, and how many of them beside
-    ours; `advice` says it. `reserved` keys are ours or the cloud's own."""
-
-    key: re.Pattern[str]
-    value: re.Pattern[str]
-    reserved: re.Pattern[str]
-    most: int
-    advice: str
-
-
-def check_tags(spec: RentSpec, form: TagForm, cloud: str) -> None:
-    """Refuse a tag of the user's that the cloud would refuse, or that would replace one of ours, by
-    which what was rented is found again. Raises InvalidValue."""
-    for key, value in spec.tags:
-        if form.reserved.match(key):
-            raise InvalidValue(
-                f"--tag {key}={value}: the key {key!r} is reserved",
-                advice="diskbench finds what it rented by its own tags; use another key",
-                field="tags",
-            )
-        if not form.key.fullmatch(key) or not form.value.fullmatch(value):
-            raise InvalidValue(
-                f"--tag {key}={value}: {cloud} takes no such tag", advice=form.advice, field="tags"
-            )
-    twice = [key for key, count in Counter(k.lower() for k, _ in spec.tags).items() if count > 1]
-    if twice:
-        raise InvalidValue(
-            f"--tag {twice[0]} is given twice, in different cases",
-            advice="clouds disagree on whether these are one tag; leave one out",
-            field="tags",
-        )
-    if len(spec.tags) > form.most:
-        raise InvalidValue(
-            f"{len(spec.tags)} tags are given",
-            advice=f"{cloud} takes {form.most} beside those of diskbench",
-            field="tags",
-        )
-
-
-def check_endpoint(url: str | None, secrets: str) -> None:
-    """Refuse an endpoint that is no URL of HTTP, and one to which `secrets` would be sent in clear
-    text. Raises InvalidValue."""
-    if url is None:
-        return
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise InvalidValue(
-            f"--endpoint-url {url!r} is not a URL",
-            advice="use http://HOST:PORT",
-            field="endpoint_url",
-        )
-    if parts.scheme == "http" and not is_loopback(url):
-        raise InvalidValue(
-            f"--endpoint-url {url} would send {secrets} in the clear",
-            advice="use https, or an emulator on this machine",
-            field="endpoint_url",
-        )
+    emulated = url is not None and is_loopback(url)
+    check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")
 
 
 def size_asked(spec: RentSpec) -> int:
@@ -158,11 +88,9 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
     for group, values in spec.groups().items():
         if group not in groups:
             for name, value in values.items():
-                raise InvalidValue(
-                    f"{flag(name)} {value} cannot be used with --provider {plugin.name}",
-                    advice=f"{group} alone has it: leave it out",
-                    field=field_of(flag(name)),
-                )
+                words = f"{flag(name)} {value} cannot be used with --provider {plugin.name}"
+                advice = f"{group} alone has it: leave it out"
+                raise InvalidValue(words, advice=advice, field=field_of(flag(name)))
     for name, advice in plugin.refuses.items():
         value = getattr(spec, stored_name(name))
         if value not in (None, False, ()):
@@ -173,10 +101,7 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
 
 
 def check_count(spec: RentSpec, most: int) -> None:
-    """Refuse one disk with striping, and more disks than a machine takes.
-
-    Raises InvalidValue.
-    """
+    """Refuse one disk with striping, and more disks than a machine takes. Raises InvalidValue."""
     if spec.stripe and spec.count < 2:
         raise InvalidValue(
             "--stripe needs several disks", advice="add --count N, 2 or more", field="stripe"
@@ -190,11 +115,8 @@ def check_count(spec: RentSpec, most: int) -> None:
 def check_one_root(spec: RentSpec) -> None:
     """Refuse several root disks. Raises InvalidValue."""
     if spec.count > 1:
-        raise InvalidValue(
-            f"--count {spec.count}: a machine has one root disk",
-            advice="leave --count out",
-            field="count",
-        )
+        words = f"--count {spec.count}: a machine has one root disk"
+        raise InvalidValue(words, advice="leave --count out", field="count")
 
 
 def refuse_options(values: Mapping[str, object], why: str, *, advice: str) -> None:
@@ -214,11 +136,8 @@ def check_ssh(spec: RentSpec, subject: str) -> None:
         return
     check_cidr(spec.ssh_cidr)
     if spec.security_group is not None:
-        raise InvalidValue(
-            f"--ssh-cidr cannot be used with --security-group: {subject} not changed",
-            advice="leave one of them out",
-            field="ssh_cidr",
-        )
+        words = f"--ssh-cidr cannot be used with --security-group: {subject} not changed"
+        raise InvalidValue(words, advice="leave one of them out", field="ssh_cidr")
 
 
 def check_lab(spec: RentSpec, *, emulated: bool, endpoint: str) -> None:
@@ -238,11 +157,8 @@ def whole_throughput(spec: RentSpec, unit: str) -> int | None:
     """
     typed = spec.throughput_mib_per_s
     if typed is not None and typed != int(typed):
-        raise InvalidValue(
-            f"--throughput {typed:g}: it is sold in whole {unit}",
-            advice="give a whole number",
-            field="throughput",
-        )
+        words = f"--throughput {typed:g}: it is sold in whole {unit}"
+        raise InvalidValue(words, advice="give a whole number", field="throughput")
     return None if typed is None else int(typed)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TypeVar
 
 import tenacity
 
@@ -16,7 +16,7 @@ from diskbench.model.rental import LeaseEnd
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.cloud_init import extend_timer, ready_script
 from diskbench.providers.scripts import script
-from diskbench.providers.waits import Patience, Still, until
+from diskbench.providers.waits import CloudTiming, Still, until
 
 log = logging.getLogger(__name__)
 
@@ -32,18 +32,6 @@ _NO_TIMER = 3
 T = TypeVar("T")
 
 
-class GuestPatience(Patience, Protocol):
-    """Timeouts in seconds: until SSH answers, until the first boot is complete, until a disk
-    appears."""
-
-    @property
-    def ssh_s(self) -> float: ...
-    @property
-    def ready_s(self) -> float: ...
-    @property
-    def appear_s(self) -> float: ...
-
-
 @dataclass(frozen=True)
 class Guest:
     """The guest's host, and its address."""
@@ -52,71 +40,37 @@ class Guest:
     address: str
 
 
-@dataclass(frozen=True)
-class _Answer(Generic[T]):
-    """Any answer."""
-
-    value: T
-
-
-def reach(
-    guest: Guest,
-    alive: Callable[[], Still | None],
-    timing: GuestPatience,
-    watch: RentWatch,
-    advice: str,
-) -> None:
-    """Wait until the machine shows its host key and accepts our login. `alive` returns the
-    obstacle, and raises when the machine is gone. Raises RentalFailed with `advice`."""
-
-    def ask() -> bool | Still:
-        away = alive()
-        if away is not None:
-            return away
-        try:
-            guest.host.connect()
-        except (HostUnavailable, ConnectionLost) as error:
-            return Still(error.message)
-        return True
-
-    until(ask, f"SSH to {guest.address}", timing.ssh_s, timing, watch, advice=advice)
-
-
-def await_prepared(guest: Guest, what: str, timing: GuestPatience, watch: RentWatch) -> None:
+def await_prepared(guest: Guest, what: str, timing: CloudTiming, watch: RentWatch) -> None:
     """Wait until the first boot of the machine `what` is complete, so that it disturbs no
     measurement. Raises RentalFailed with the reason of a failed boot."""
-    until(lambda: _prepared(guest), f"first boot of {what}", timing.ready_s, timing, watch)
 
-
-def _prepared(guest: Guest) -> bool | Still:
-    try:
-        report = guest.host.run(ready_script(), timeout_s=_READY_S).text.strip()
-    except (ConnectionLost, HostUnavailable) as error:
-        return Still(error.message)
-    state, _, why = report.partition(" ")
-    if state == "ready":
-        return True
-    if state == "failed":
-        raise RentalFailed(
-            f"the machine could not be prepared: {why}",
-            advice="check that its subnet reaches package mirrors, or use an --image that has fio",
-        )
-    return Still("packages are being installed")
-
-
-def ask_guest(
-    what: str, ask: Callable[[], T | Still], timing: GuestPatience, watch: RentWatch
-) -> T:
-    """The guest's answer; the query is repeated while the connection is broken."""
-
-    def again() -> _Answer[T] | Still:
+    def prepared() -> bool | Still:
         try:
-            answer = ask()
+            report = guest.host.run(ready_script(), timeout_s=_READY_S).text.strip()
         except (ConnectionLost, HostUnavailable) as error:
             return Still(error.message)
-        return answer if isinstance(answer, Still) else _Answer(answer)
+        state, _, why = report.partition(" ")
+        if state == "failed":
+            raise RentalFailed(
+                f"the machine could not be prepared: {why}",
+                advice="check that its subnet reaches package mirrors, or use an --image that has "
+                "fio",
+            )
+        return True if state == "ready" else Still("packages are being installed")
 
-    return until(again, f"{what} in the guest", timing.appear_s, timing, watch).value
+    until(prepared, f"first boot of {what}", timing.ready_s, timing, watch)
+
+
+def ask_guest(what: str, ask: Callable[[], T | Still], timing: CloudTiming, watch: RentWatch) -> T:
+    """The guest's answer; the query is repeated while the connection is broken."""
+
+    def again() -> T | Still:
+        try:
+            return ask()
+        except (ConnectionLost, HostUnavailable) as error:
+            return Still(error.message)
+
+    return until(again, f"{what} in the guest", timing.appear_s, timing, watch)
 
 
 def move_timer(host: Host, end: LeaseEnd) -> None:

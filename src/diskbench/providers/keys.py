@@ -15,7 +15,6 @@ import secrets
 import struct
 import subprocess
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 
 from platformdirs import user_data_path
@@ -51,13 +50,12 @@ class LeaseKeys(Frozen):
     host_public: str
 
 
-def load_secret(file: Path, environ: Mapping[str, str] | None = None) -> SecretBytes:
+def load_secret(file: Path) -> SecretBytes:
     """The secret from which keys are derived: DISKBENCH_SECRET, else `file`, made at first use.
 
     Raises InvalidValue when it is too short, or when others can read the file.
     """
-    text = (os.environ if environ is None else environ).get(SECRET_VARIABLE)
-    if text:
+    if text := os.environ.get(SECRET_VARIABLE):
         return _long_enough(text.encode(), SECRET_VARIABLE)
     try:
         if not file.exists():
@@ -315,11 +313,7 @@ def lease_directory(lease_id: str) -> Path:
         raise InvalidValue(
             f"{lease_id!r} is not a lease of diskbench", advice="look at who set that tag"
         )
-    return _base() / "leases" / lease_id
-
-
-def _base() -> Path:
-    """The user's data directory, unless its path contains a blank (macOS), which ssh would
-    misread."""
-    usual = user_data_path("diskbench")
-    return Path.home() / ".diskbench" if re.search(r"\s", str(usual)) else usual
+    base = user_data_path("diskbench")
+    if re.search(r"\s", str(base)):  # as on macOS; ssh would misread it
+        base = Path.home() / ".diskbench"
+    return base / "leases" / lease_id

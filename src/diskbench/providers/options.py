@@ -51,11 +51,7 @@ class EmulationOptions(Options):
     )
     vm_iops: float | None = option(None, "Cap on the IOPS of all disks of the host together.", gt=0)
     vm_throughput_mib_per_s: float | None = option(
-        None,
-        "Cap on their MiB/s together.",
-        flag="--vm-throughput",
-        metavar="MIB_PER_S",
-        gt=0,
+        None, "Cap on their MiB/s together.", flag="--vm-throughput", metavar="MIB_PER_S", gt=0
     )
     noise: float = option(
         0.0, "Standard deviation of the limits, second to second (0.05 is 5 %).", ge=0, le=1

@@ -164,7 +164,7 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Field
     """The trials with finished runs that meet `filters`, by subject, oldest first: 200 bytes a
     trial, where its runs with their figures are many thousands."""
     trials_of: dict[Fields, list[str]] = defaultdict(list)
-    trials = finished_trials(database, filters)
+    trials = {run_id: trial_id for trial_id, run_id in finished_trials(database, filters)}
     for chunk in chunks(list(trials)):
         runs = runs_by_id(database, chunk)
         rents = rents_of(database, [trials[run_id] for run_id in chunk])

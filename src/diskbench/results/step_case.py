@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
-from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.setting import LINKS, Medium, Setting
+from diskbench.analysis.setting import LINKS, Medium, Setting, Sibling
 from diskbench.analysis.unsteady import two_latencies
 from diskbench.fio.declared import declared, options_of
 from diskbench.fio.device import DeviceCount, device_counts

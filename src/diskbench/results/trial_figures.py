@@ -246,7 +246,11 @@ def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:
     elif not run.imported:
         fields["machine"] = run.place
         fields |= {"target": run.target_path, "filesystem": run.filesystem}
-    return tuple((name, str(value)) for name, value in fields.items() if value not in (None, ""))
+    whole = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in fields.items()
+    }
+    return tuple((name, str(value)) for name, value in whole.items() if value not in (None, ""))
 
 
 def _rented(rent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -18,28 +18,17 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from diskbench.errors import (
-    EvidenceDamaged,
-    KeyTaken,
-    NewerFormat,
-)
+from diskbench.errors import EvidenceDamaged, KeyTaken, NewerFormat
 from diskbench.model.metrics import METRICS, CloudMetrics
 from diskbench.model.result import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
 from diskbench.model.value_fault import value_faults
 from diskbench.ports import EvidenceStore
-from diskbench.store.content import (
-    PACKED,
-    Content,
-    put_content,
-    read_ends,
-    read_file,
-)
+from diskbench.store.content import PACKED, Content, put_content, read_ends, read_file
 from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
 from diskbench.store.parallel_evidence import each
@@ -52,17 +41,10 @@ COMPRESS_ABOVE_BYTES = 4096
 DAMAGED = ".damaged"
 """Suffix of the copy of an unreadable record that a new record replaced."""
 _RecordT = TypeVar("_RecordT", bound="BaseModel")
+_RESTORE = "restore it from a copy of the store; the other runs are not affected"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
 _LONGEST_NAME = 240
 """Characters of a folder or file beside what we add to them: file systems keep 255."""
-
-
-@dataclass(frozen=True)
-class KeptStep:
-    """One closed step: its record, and the files that its result is parsed from."""
-
-    record: StepRecord
-    files: Mapping[str, bytes]
 
 
 def run_prefix(run_id: str) -> str:
@@ -104,28 +86,16 @@ def write_plan(store: EvidenceStore, plan: Plan) -> None:
         try:
             store.put(f"{prefix}/plan.json", _json(plan))
         except KeyTaken:
-            stored_plan = _plan_there(store, run_id)
-            if stored_plan.get("trial_id") != plan.trial_id:
+            there: Any = None  # plain JSON, since another version may have other fields
+            with contextlib.suppress(ValueError):
+                there = json.loads(store.get(f"{prefix}/plan.json"))
+            if not isinstance(there, dict) or there.get("trial_id") != plan.trial_id:
                 raise
-            if not _is_draft(stored_plan) or list(store.list(prefix)) != [f"{prefix}/plan.json"]:
+            is_draft = there.get("rental") is not None and there.get("acquired") is None
+            if not is_draft or list(store.list(prefix)) != [f"{prefix}/plan.json"]:
                 continue
             store.delete(prefix)
             store.put(f"{prefix}/plan.json", _json(plan))
-
-
-def _plan_there(store: EvidenceStore, run_id: str) -> dict[str, Any]:
-    """The plan of a run as plain JSON, since another version may have other fields. {} where the
-    file holds no JSON object."""
-    try:
-        document = json.loads(store.get(f"{run_prefix(run_id)}/plan.json"))
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-def _is_draft(plan: Mapping[str, Any]) -> bool:
-    """Whether a plan was written before its machine was acquired (`Plan.is_draft`)."""
-    return plan.get("rental") is not None and plan.get("acquired") is None
 
 
 def read_plan(store: EvidenceStore, run_id: str) -> Plan:
@@ -145,31 +115,6 @@ def plan_record(store: EvidenceStore, run_id: str, plan: Plan) -> FileRecord:
 
 
 def write_step_evidence(
-    store: EvidenceStore,
-    run_id: str,
-    step: Step,
-    files: Mapping[str, Content],
-    *,
-    started_at: str,
-    finished_at: str,
-    stopped: bool = False,
-    on_note: Callable[[str], None] = lambda _: None,
-) -> KeptStep:
-    """`close_step`; returns the stored step with the files that its result is parsed from."""
-    record = close_step(
-        store,
-        run_id,
-        step,
-        files,
-        started_at=started_at,
-        finished_at=finished_at,
-        stopped=stopped,
-        on_note=on_note,
-    )
-    return KeptStep(record, result_files(store, run_id, record))
-
-
-def close_step(
     store: EvidenceStore,
     run_id: str,
     step: Step,
@@ -207,10 +152,10 @@ def close_step(
         files=_records(files),
     )
     try:
-        _put_files(store, prefix, record, files)
+        _put_files(store, prefix, record.files, files)
     except KeyTaken:  # a killed process left this folder open, with files of another attempt
         store.delete(prefix)
-        _put_files(store, prefix, record, files)
+        _put_files(store, prefix, record.files, files)
     store.put(f"{prefix}/{STEP_JSON}", _json(record))
     return record
 
@@ -226,7 +171,7 @@ def read_step(store: EvidenceStore, run_id: str, folder: str) -> StepRecord | No
     if record.run_id != run_id or step_folder(record.step) != folder:
         raise EvidenceDamaged(
             f"evidence: {step_file} is that of {step_folder(record.step)} of run {record.run_id}",
-            advice="restore it from a copy of the store; the other runs are not affected",
+            advice=_RESTORE,
         )
     return record
 
@@ -266,19 +211,8 @@ def write_manifest(store: EvidenceStore, manifest: Manifest) -> Manifest:
 
 
 def read_manifest(store: EvidenceStore, run_id: str) -> Manifest | None:
-    """The manifest of a run; None while the run is not finished. Raises EvidenceDamaged for one
-    that cannot be read or is another run's."""
-    try:
-        data = store.get(f"{run_prefix(run_id)}/manifest.json")
-    except KeyError:
-        return None
-    manifest = parse_record(Manifest, data, f"manifest.json of run {run_id}")
-    if manifest.run_id != run_id:  # a run is only ever stored and read under its own id
-        raise EvidenceDamaged(
-            f"evidence: manifest.json of run {run_id} says that it is of run {manifest.run_id!r}",
-            advice="restore it from a copy of the store; the other runs are not affected",
-        )
-    return manifest
+    """The manifest of a run; None while the run is not finished. Raises as `read_record`."""
+    return read_record(store, Manifest, run_id, "manifest.json")
 
 
 def write_metrics(store: EvidenceStore, run_id: str, metrics: CloudMetrics) -> None:
@@ -289,11 +223,24 @@ def write_metrics(store: EvidenceStore, run_id: str, metrics: CloudMetrics) -> N
 def read_metrics(store: EvidenceStore, run_id: str) -> CloudMetrics | None:
     """What the cloud counted of a run; None where it was not asked, or told nothing. Raises
     EvidenceDamaged."""
+    return read_record(store, CloudMetrics, run_id, METRICS)
+
+
+def read_record(
+    store: EvidenceStore, kind: type[_RecordT], run_id: str, name: str
+) -> _RecordT | None:
+    """The record `name` of a run; None where there is none. Raises EvidenceDamaged for one that
+    cannot be read or is another run's: a run is only ever stored and read under its own id."""
     try:
-        data = store.get(f"{run_prefix(run_id)}/{METRICS}")
+        data = store.get(f"{run_prefix(run_id)}/{name}")
     except KeyError:
         return None
-    return parse_record(CloudMetrics, data, f"{METRICS} of run {run_id}")
+    record = parse_record(kind, data, f"{name} of run {run_id}")
+    if (other := getattr(record, "run_id", run_id)) != run_id:
+        raise EvidenceDamaged(
+            f"evidence: {name} of run {run_id} says that it is of run {other!r}", advice=_RESTORE
+        )
+    return record
 
 
 def list_runs(store: EvidenceStore) -> Sequence[str]:
@@ -329,13 +276,13 @@ def _records(files: Mapping[str, Content]) -> dict[str, FileRecord]:
     return records
 
 
-def _shortened(part: str) -> str:
-    """A name with its end, which says what it is of; `_records` keeps names apart."""
-    return part if len(part) <= _LONGEST_NAME else part[: _LONGEST_NAME // 2] + part[-100:]
-
-
 def _record(name: str, content: Content, *, key: str | None = None) -> FileRecord:
-    safe = "/".join(_shortened(_UNSAFE.sub("_", part)) for part in name.split("/"))
+    parts = (_UNSAFE.sub("_", part) for part in name.split("/"))
+    # A long name keeps its end, which says what it is of; `_records` keeps names apart.
+    short = _LONGEST_NAME // 2
+    safe = "/".join(
+        part if len(part) <= _LONGEST_NAME else part[:short] + part[-100:] for part in parts
+    )
     size, digest = _size_and_digest(content)
     # The suffix marks compressed keys, so a file whose own name ends so is compressed once more.
     packed = size > COMPRESS_ABOVE_BYTES or safe.endswith(PACKED)
@@ -343,12 +290,15 @@ def _record(name: str, content: Content, *, key: str | None = None) -> FileRecor
 
 
 def _put_files(
-    store: EvidenceStore, prefix: str, record: StepRecord, files: Mapping[str, Content]
+    store: EvidenceStore,
+    prefix: str,
+    records: Mapping[str, FileRecord],
+    files: Mapping[str, Content],
 ) -> None:
     def put(name: str) -> None:
-        put_content(store, f"{prefix}/{record.files[name].key}", files[name])
+        put_content(store, f"{prefix}/{records[name].key}", files[name])
 
-    each(store, put, list(record.files))
+    each(store, put, list(records))
 
 
 def put_originals(
@@ -357,11 +307,7 @@ def put_originals(
     """Store imported files beside the steps of their run."""
     records = _records({f"imported/{name}": content for name, content in files.items()})
     originals = {name: records[f"imported/{name}"] for name in files}
-
-    def put(name: str) -> None:
-        put_content(store, f"{prefix}/{originals[name].key}", files[name])
-
-    each(store, put, list(originals))
+    _put_files(store, prefix, originals, files)
     return originals
 
 

@@ -53,12 +53,9 @@ def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
     key = f"{derived_folder(run_id)}/{_KEPT}"
     with contextlib.suppress(KeyError, ValueError):
         return _AUDITS.validate_json(evidence.get(key))
-    try:
-        closed = {
-            record.step.index: (folder, record) for folder, record in closed_steps(evidence, run_id)
-        }
-    except UnknownName:  # imported without logs, in several steps; or nothing was finished
-        closed = {}
+    closed: dict[int, tuple[str, StepRecord]] = {}
+    with contextlib.suppress(UnknownName):  # imported without logs, or nothing was finished
+        closed = {pair[1].step.index: pair for pair in closed_steps(evidence, run_id)}
     audits = tuple(
         StepAudit(
             run_id=run_id,
@@ -79,14 +76,11 @@ def doubted(steps: Sequence[StepResult], audits: Sequence[StepAudit]) -> tuple[S
     checks = {audit.step_index: audit.checks for audit in audits}
     doubted_steps = []
     for step in steps:
-        known = {
-            warning.message for warning in step.warnings if warning.code == FIGURES_DISAGREE.code
-        }
+        known = {each.message for each in step.warnings if each.code == FIGURES_DISAGREE.code}
         more = audit_warnings(checks.get(step.step_index, ()), step.step)
-        new = tuple(warning for warning in more if warning.message not in known)
-        doubted_steps.append(
-            step.model_copy(update={"warnings": step.warnings + new}) if new else step
-        )
+        new = {"warnings": (*step.warnings, *(each for each in more if each.message not in known))}
+        is_new = len(new["warnings"]) > len(step.warnings)
+        doubted_steps.append(step.model_copy(update=new) if is_new else step)
     return tuple(doubted_steps)
 
 
@@ -140,17 +134,10 @@ def audit_step(
         try:
             logs = _logs(evidence, run_id, closed, output)
         except DiskbenchError as error:
-            logs = _pruned(evidence, run_id, closed[0]) or AuditCheck(
-                name="logs", holds=False, message=error.message
-            )
+            logs = AuditCheck(name="logs", holds=False, message=error.message)
+            with contextlib.suppress(DiskbenchError):  # they may have been pruned
+                logs = audit_instead(evidence, run_id, closed[0]) or logs
     return (*checks, logs)
-
-
-def _pruned(evidence: EvidenceStore, run_id: str, folder: str) -> AuditCheck | None:
-    """The check of logs that were pruned; None where they were not."""
-    with contextlib.suppress(DiskbenchError):
-        return audit_instead(evidence, run_id, folder)
-    return None
 
 
 def _logs(
@@ -163,9 +150,8 @@ def _logs(
         if direction != "sync":
             totals[direction, "iops"] = total.ios
             totals[direction, "bytes_per_s"] = total.bytes
-    return audit_logs(
-        _series_sums(series_columns(evidence, run_id, *closed), counted), totals, runtime_s
-    )
+    sums = _series_sums(series_columns(evidence, run_id, *closed), counted)
+    return audit_logs(sums, totals, runtime_s)
 
 
 def _series_sums(

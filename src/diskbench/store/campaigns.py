@@ -101,12 +101,9 @@ def find_campaign(database: Engine, name: str | None) -> CampaignRow:
     named = [campaign for campaign in known if campaign.name == name]
     if named:
         return named[-1]
-    ids = [
-        Known(campaign.campaign_id, "matrix", where=f"{campaign.name}, {campaign.state}")
-        for campaign in known
-    ]
-    campaign_id = meant(name, ids, "matrix", advice="see 'diskbench matrix status --all'").id
-    return next(campaign for campaign in known if campaign.campaign_id == campaign_id)
+    by_id = {campaign.campaign_id: campaign for campaign in known}
+    ids = [Known(key, "matrix", where=f"{one.name}, {one.state}") for key, one in by_id.items()]
+    return by_id[meant(name, ids, "matrix", advice="see 'diskbench matrix status --all'").id]
 
 
 def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: str | None) -> bool:
@@ -116,13 +113,6 @@ def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: 
     expected = matrix.c.owner.is_(None) if previous is None else matrix.c.owner == previous
     mine = matrix.c.campaign_id == campaign_id
     return change(database, sa.update(matrix).where(mine, expected).values(owner=owner)) == 1
-
-
-def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState) -> None:
-    """Set the state of a matrix, and the time of its end when it is done."""
-    values: dict[str, Any] = {"state": state, "finished_at": present() if state == "done" else None}
-    mine = schema.matrix.c.campaign_id == campaign_id
-    change(database, sa.update(schema.matrix).where(mine).values(**values))
 
 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
@@ -164,31 +154,19 @@ def request_cancel(database: Engine, trial_id: str) -> bool:
 
 def request_end(database: Engine, campaign_id: str) -> None:
     """Ask the processes that run a matrix to stop every cell, and admit no further cell."""
-    set_campaign_state(database, campaign_id, "cancelling")
-
-
-_CANCELLED = Problem(
-    kind="Cancelled", message="stopped by the user", exit_code=Interrupted.exit_code
-)
+    mine = sa.update(schema.matrix).where(schema.matrix.c.campaign_id == campaign_id)
+    change(database, mine.values(state="cancelling", finished_at=None))
 
 
 def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
     """Cancel a cell that no process owns and whose attempt is still that of `row`; True if done."""
-    cell = schema.cell
-    untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
-    ended = (
-        sa.update(cell)
-        .where(
-            cell.c.campaign_id == row.campaign_id,
-            cell.c.position == row.position,
-            cell.c.attempt == row.attempt,
-            untaken,
-        )
-        .values(
-            state="cancelled",
-            cancel=True,
-            finished_at=present(),
-            **error_columns(_CANCELLED),
-        )
+    cell, code = schema.cell, Interrupted.exit_code
+    problem = Problem(kind="Cancelled", message="stopped by the user", exit_code=code)
+    untaken = (
+        *(cell.c[name] == getattr(row, name) for name in ("campaign_id", "position", "attempt")),
+        cell.c.state.in_(("waiting", "queued")),
+        cell.c.owner.is_(None),
     )
+    ended = sa.update(cell).where(*untaken).values(state="cancelled", cancel=True)
+    ended = ended.values(finished_at=present(), **error_columns(problem))
     return change(database, ended) == 1

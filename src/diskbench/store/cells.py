@@ -125,16 +125,8 @@ def insert_run_cells(connection: Connection, plans: Sequence[Plan], owner: str |
     if not new:
         return
     began = connection.execute(sa.select(present())).scalar_one()
-    matrix = {
-        "campaign_id": campaign_id,
-        "name": RUN,
-        "kind": RUN,
-        "state": "running",
-        "order": "listed",
-        "limits": {},
-        "spec": {},
-        "created_at": began,
-    }
+    matrix: dict[str, object] = {"campaign_id": campaign_id, "name": RUN, "kind": RUN}
+    matrix |= {"state": "running", "order": "listed", "limits": {}, "spec": {}, "created_at": began}
     insert_missing(connection, schema.matrix, [matrix])
     first = max(positions.values(), default=-1) + 1
     rows = [

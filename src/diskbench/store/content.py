@@ -11,13 +11,7 @@ from typing import IO
 import zstandard
 
 from diskbench.errors import EvidenceDamaged, LimitExceeded
-from diskbench.limits import (
-    EXPANSION,
-    EXPANSION_FREE_BYTES,
-    FILE_BYTES,
-    PARSED_BYTES,
-    RECORD_BYTES,
-)
+from diskbench.limits import EXPANSION, EXPANSION_FREE_BYTES, FILE_BYTES, PARSED_BYTES, RECORD_BYTES
 from diskbench.ports import EvidenceStore
 from diskbench.store.manifest import FileRecord
 from diskbench.units import format_bytes
@@ -70,7 +64,15 @@ def read_file(
     except KeyError:
         raise _missing(store, place) from None
     if file.key.endswith(PACKED):
-        data = _decompress(data, place, file.bytes)
+        _check_ratio(len(data), file.bytes, place)
+        try:
+            if zstandard.frame_content_size(data) > file.bytes:
+                raise _too_large(place, file.bytes)
+            data = zstandard.ZstdDecompressor().decompress(
+                data, max_output_size=max(file.bytes, 1), allow_extra_data=False
+            )
+        except zstandard.ZstdError as error:
+            raise EvidenceDamaged(f"evidence {place} cannot be decompressed: {error}") from error
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise _differs(store, place, name)
     return data
@@ -117,8 +119,7 @@ def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[b
     packed = file_on_disk.seek(0, 2)
     file_on_disk.seek(0)
     _check_ratio(packed, file.bytes, place)
-    total = 0
-    reader: IO[bytes] = file_on_disk
+    total, reader = 0, file_on_disk
     if file.key.endswith(PACKED):
         reader = zstandard.ZstdDecompressor().stream_reader(file_on_disk, read_across_frames=True)
     while True:
@@ -132,20 +133,6 @@ def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[b
         if total > min(file.bytes, FILE_BYTES):
             raise _too_large(place, file.bytes)
         yield piece
-
-
-def _decompress(data: bytes, place: str, size: int) -> bytes:
-    """`data` decompressed to at most `size` bytes."""
-    _check_ratio(len(data), size, place)
-    try:
-        promised = zstandard.frame_content_size(data)
-        if promised > size:
-            raise _too_large(place, size)
-        return zstandard.ZstdDecompressor().decompress(
-            data, max_output_size=max(size, 1), allow_extra_data=False
-        )
-    except zstandard.ZstdError as error:
-        raise EvidenceDamaged(f"evidence {place} cannot be decompressed: {error}") from error
 
 
 def _check_ratio(packed: int, size: int, place: str) -> None:

@@ -24,13 +24,7 @@ from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.files import data_directory, private_directory
 from diskbench.store.clock import present
 from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused, shown_url
-from diskbench.store.schema_revision import (
-    HEAD,
-    VERSIONS,
-    make_schema,
-    refuse_unknown,
-    revision_of,
-)
+from diskbench.store.schema_revision import HEAD, VERSIONS, make_schema, refuse_unknown, revision_of
 from diskbench.store.urls import DATABASE_FORMS, database_file, database_url, printable
 from diskbench.visible import unstorable, unstorable_words
 
@@ -180,9 +174,8 @@ def skew_s(engine: Engine) -> float:
 
 def time_and_skew(engine: Engine) -> tuple[datetime, float]:
     """`database_time` and `skew_s`, by one query."""
-    before = datetime.now(UTC)
-    theirs = database_time(engine)
-    skew = _beyond(theirs, before, datetime.now(UTC))
+    before, theirs, after = datetime.now(UTC), database_time(engine), datetime.now(UTC)
+    skew = _beyond(theirs, before, after)
     return theirs, 0.0 if engine.dialect.name == "sqlite" else skew
 
 
@@ -199,11 +192,8 @@ def is_skewed(seconds: float) -> bool:
 
 def skew_text(seconds: float) -> str:
     """One line: the skew of this machine's clock, and what to do."""
-    way = "ahead of" if seconds > 0 else "behind"
-    return (
-        f"this machine's clock is {abs(seconds):,.0f} s {way} the database's; set it: timedatectl "
-        "set-ntp true"
-    )
+    off = f"{abs(seconds):,.0f} s {'ahead of' if seconds > 0 else 'behind'}"
+    return f"this machine's clock is {off} the database's; set it: timedatectl set-ntp true"
 
 
 def warn_of_skew(engine: Engine) -> None:
@@ -229,10 +219,8 @@ def parse_url(url: str) -> sa.URL:
 def engine_options(url: sa.URL) -> dict[str, Any]:
     """The arguments of `create_engine` for `url`."""
     if url.get_backend_name() == "sqlite":
-        return {
-            "connect_args": {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
-            "json_serializer": _json,
-        }
+        arguments = {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}
+        return {"connect_args": arguments, "json_serializer": _json}
     return {
         "json_serializer": _json,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "diskbench"},
@@ -244,11 +232,7 @@ def engine_options(url: sa.URL) -> dict[str, Any]:
 
 
 def refuse_unstorable(
-    _connection: object,
-    _cursor: object,
-    _statement: str,
-    parameters: object,
-    *_: object,
+    _connection: object, _cursor: object, _statement: str, parameters: object, *_: object
 ) -> None:
     """Raise InvalidValue for text that one of the databases cannot store, before it is written:
     otherwise SQLite would store a NUL that PostgreSQL rejects."""
@@ -310,25 +294,20 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     function that DBOS needs."""
     supply_unixepoch(connection)
     cursor = connection.cursor()
-    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        _switch_to_wal(cursor)
-    cursor.execute("PRAGMA synchronous=NORMAL")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.close()
-
-
-def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
-    """Switch to WAL, waiting for the lock here because SQLite ignores its busy timeout."""
+    # To switch to WAL the lock is waited for here: SQLite ignores its busy timeout for it.
     deadline = time.monotonic() + BUSY_TIMEOUT_S
-    while True:
+    is_other = cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal"
+    while is_other:
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
+            is_other = False
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
-        else:
-            return
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
 
 
 _SUBSEC = "SELECT unixepoch('subsec')"
@@ -353,13 +332,13 @@ def supply_unixepoch(connection: sqlite3.Connection) -> bool:
             raise
     finally:
         cursor.close()
-    connection.create_function("unixepoch", 1, _unixepoch)
+
+    def unixepoch(modifier: object) -> float:
+        """Unix seconds with milliseconds, as SQLite 3.42 has them. Any other use of the function is
+        an error in SQL, since a wrong time would be stored unseen."""
+        if str(modifier).lower() not in ("subsec", "subsecond"):
+            raise ValueError(f"unixepoch({modifier!r}) is not supplied")
+        return time.time_ns() // 1_000_000 / 1000
+
+    connection.create_function("unixepoch", 1, unixepoch)
     return True
-
-
-def _unixepoch(modifier: object) -> float:
-    """Unix seconds with milliseconds, as SQLite 3.42 has them. Any other use of the function is an
-    error in SQL, since a wrong time would be stored unseen."""
-    if str(modifier).lower() not in ("subsec", "subsecond"):
-        raise ValueError(f"unixepoch({modifier!r}) is not supplied")
-    return time.time_ns() // 1_000_000 / 1000

@@ -22,7 +22,7 @@ from diskbench.limits import IMPORT_BYTES
 from diskbench.model.result import AuditCheck
 from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore
-from diskbench.store.archive import parse_record, run_prefix
+from diskbench.store.archive import read_record, run_prefix
 from diskbench.store.content import PACKED, copy_as_kept, read_file
 from diskbench.store.manifest import PrunedRun, StepRecord
 
@@ -99,17 +99,7 @@ def pruned_key(run_id: str) -> str:
 
 def read_pruned(evidence: EvidenceStore, run_id: str) -> PrunedRun | None:
     """The record of a run; None where nothing of it was pruned. Raises EvidenceDamaged."""
-    try:
-        data = evidence.get(pruned_key(run_id))
-    except KeyError:
-        return None
-    record = parse_record(PrunedRun, data, f"{PRUNED_JSON} of run {run_id}")
-    if record.run_id != run_id:
-        raise EvidenceDamaged(
-            f"evidence: {PRUNED_JSON} of run {run_id} says that it is of run {record.run_id!r}",
-            advice="restore it from a copy of the store; the other runs are not affected",
-        )
-    return record
+    return read_record(evidence, PrunedRun, run_id, PRUNED_JSON)
 
 
 def kept_instead(evidence: EvidenceStore, run_id: str, folder: str, name: str) -> bytes | None:
@@ -121,10 +111,10 @@ def kept_instead(evidence: EvidenceStore, run_id: str, folder: str, name: str) -
     if step is None:
         return None
     kind = name.rpartition("-")[0]
-    known = next((stored for stored in step.kept if stored.rpartition("-")[0] == kind), None)
-    if known is None:
-        return None
-    return read_file(evidence, run_prefix(run_id), known, step.kept[known], limit=IMPORT_BYTES)
+    for known, file in step.kept.items():
+        if known.rpartition("-")[0] == kind:
+            return read_file(evidence, run_prefix(run_id), known, file, limit=IMPORT_BYTES)
+    return None
 
 
 def audit_instead(evidence: EvidenceStore, run_id: str, folder: str) -> AuditCheck | None:

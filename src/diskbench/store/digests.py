@@ -24,11 +24,7 @@ def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
     """The runs that meet `filters`, newest first and undated runs last, each with its request."""
     run, trial = schema.run, schema.trial
     query = (
-        sa.select(
-            *(run.c[name] for name in RUN_FIELDS),
-            trial.c.rent,
-            trial.c.scope,
-        )
+        sa.select(*(run.c[name] for name in RUN_FIELDS), trial.c.rent, trial.c.scope)
         .join(trial, trial.c.trial_id == run.c.trial_id)
         .where(where(filters))
         .order_by(*newest_first())

@@ -13,15 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
-import sqlalchemy as sa
 from pydantic import BaseModel
 
-from diskbench.analysis.row_figures import (
-    Courses,
-    changed,
-    courses_by_step,
-    row_figures,
-)
+from diskbench.analysis.row_figures import Courses, changed, courses_by_step, row_figures
 from diskbench.catalog.cost import TrialCost
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import RunState, StepAudit, StepResult
@@ -47,20 +41,17 @@ def results_document(
     `verdicts` and `audits`. Where `phases` or `courses` (which are not printed) give a step several
     levels, its figures are those of one level."""
     known = courses_by_step([*(phases or ()), *courses])
+    more: dict[str, Sequence[StepPhases | Verdict | StepAudit] | None]
+    more = {"phases": phases, "verdicts": verdicts, "audits": audits}
     rows: list[dict[str, Any]] = []
     for run in runs:
         row = run_columns(run)
         if steps is not None:
             row["steps"] = _steps(steps[run.run_id], known)
-        if phases is not None:
-            of_run = [step_phases for step_phases in phases if step_phases.run_id == run.run_id]
-            row["phases"] = [step_phases.model_dump(mode="json") for step_phases in of_run]
-        if verdicts is not None:
-            judged = [verdict for verdict in verdicts if verdict.run_id == run.run_id]
-            row["verdicts"] = [verdict.model_dump(mode="json") for verdict in judged]
-        if audits is not None:
-            checked = [audit for audit in audits if audit.run_id == run.run_id]
-            row["audits"] = [audit.model_dump(mode="json") for audit in checked]
+        for name, models in more.items():
+            if models is not None:
+                of_run = (model for model in models if model.run_id == run.run_id)
+                row[name] = [model.model_dump(mode="json") for model in of_run]
         rows.append(row)
     document: dict[str, Any] = {"format": FORMAT, "runs": rows}
     if costs is not None:
@@ -87,26 +78,24 @@ def results_schema() -> dict[str, Any]:
     definitions = step.pop("$defs", {})
     kinds: list[str | None] = [*get_args(PhaseKind), None]
     definitions["Measurement"]["properties"][AFTER_CLIFF] = {"enum": kinds}
-    phases = StepPhases.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
-    definitions |= phases.pop("$defs", {}) | {"StepPhases": phases}
-    verdict = Verdict.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
-    definitions |= verdict.pop("$defs", {}) | {"Verdict": verdict}
-    audit = StepAudit.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
-    definitions |= audit.pop("$defs", {}) | {"StepAudit": audit}
+    models: tuple[type[BaseModel], ...] = (StepPhases, Verdict, StepAudit)
+    for model in models:
+        form = model.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+        definitions |= form.pop("$defs", {}) | {model.__name__: form}
     definitions["TrialCost"] = TrialCost.model_json_schema(mode="serialization")
-    columns = list(schema.run.c)
-    run = {
-        "type": "object",
-        "properties": {
-            **{column.name: _column(column) for column in columns},
-            "state": {"enum": [*get_args(RunState), "suspended"]},
-            "steps": {"type": "array", "items": {"$ref": "#/$defs/StepResult"}},
-            "phases": {"type": "array", "items": {"$ref": "#/$defs/StepPhases"}},
-            "verdicts": {"type": "array", "items": {"$ref": "#/$defs/Verdict"}},
-            "audits": {"type": "array", "items": {"$ref": "#/$defs/StepAudit"}},
-        },
-        "required": [column.name for column in columns],
+    properties: dict[str, Any] = {}
+    for column in schema.run.c:
+        kind = _TYPES[column.type.python_type]
+        properties[column.name] = {"type": [kind, "null"] if column.nullable else kind}
+    required = list(properties)
+    properties |= {
+        "state": {"enum": [*get_args(RunState), "suspended"]},
+        "steps": _array("StepResult"),
+        "phases": _array("StepPhases"),
+        "verdicts": _array("Verdict"),
+        "audits": _array("StepAudit"),
     }
+    run = {"type": "object", "properties": properties, "required": required}
     return {
         "$schema": _DIALECT,
         "title": "diskbench results",
@@ -114,8 +103,8 @@ def results_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             "format": {"const": FORMAT},
-            "runs": {"type": "array", "items": {"$ref": "#/$defs/Run"}},
-            "costs": {"type": "array", "items": {"$ref": "#/$defs/TrialCost"}},
+            "runs": _array("Run"),
+            "costs": _array("TrialCost"),
         },
         "required": ["format", "runs"],
         "$defs": {"Run": run, "StepResult": step} | _open(definitions),
@@ -130,9 +119,8 @@ def model_schema(model: type[BaseModel], name: str) -> dict[str, Any]:
     return {"$schema": _DIALECT, **opened, "title": f"diskbench {name}", "$defs": definitions}
 
 
-def _column(column: sa.Column[Any]) -> dict[str, Any]:
-    kind = _TYPES[column.type.python_type]
-    return {"type": [kind, "null"]} if column.nullable else {"type": kind}
+def _array(name: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
 
 
 def _open(definitions: dict[str, Any]) -> dict[str, Any]:

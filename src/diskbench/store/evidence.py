@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
@@ -164,13 +164,11 @@ class ObjectEvidence:
         In a directory this includes names that cannot be keys (control characters, not UTF-8), on
         which obstore would fail, so that the caller can report them.
         """
-        if self._directory is not None:
-            return self._folders_here(self._directory / prefix, prefix)
-        with self._as_unavailable(f"cannot list {prefix}/"):
-            prefixes = self._store.list_with_delimiter(prefix)["common_prefixes"]
-        return sorted(name.rstrip("/").rpartition("/")[2] for name in prefixes)
-
-    def _folders_here(self, directory: Path, prefix: str) -> Sequence[str]:
+        if self._directory is None:
+            with self._as_unavailable(f"cannot list {prefix}/"):
+                prefixes = self._store.list_with_delimiter(prefix)["common_prefixes"]
+            return sorted(name.rstrip("/").rpartition("/")[2] for name in prefixes)
+        directory = self._directory / prefix
         try:
             return sorted(entry.name for entry in directory.iterdir() if entry.is_dir())
         except FileNotFoundError:
@@ -213,8 +211,10 @@ class ObjectEvidence:
         if self._directory is None:
             return
         with self._as_unavailable("cannot flush it to its disk"):
-            if prefix:
-                flush_files(_with_directories(self._directory, self.list(prefix)))
+            if prefix:  # the files, and the directories above them, which hold their names
+                names = self.list(prefix)
+                above = {".", *(str(at) for name in names for at in PurePosixPath(name).parents)}
+                flush_files([f"{self._directory}/{name}" for name in (*names, *sorted(above))])
             else:
                 flush_filesystem(self._directory)
 
@@ -268,35 +268,19 @@ def open_evidence(url: str) -> ObjectEvidence:
     directory = evidence_directory(url)
     try:
         if directory is not None:
-            _make_directory(directory)
+            # Private where it is new or in the user's data directory; any other existing one,
+            # perhaps shared with other workers, keeps its mode.
+            is_ours = user_data_path("diskbench") in directory.parents
+            if is_ours:
+                data_directory()
+            if is_ours or not directory.is_dir():
+                private_directory(directory)
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
         unavailable = store_unavailable(printable(url), "cannot open it", error, directory)
         unavailable.advice = unavailable.advice_before_work
         raise unavailable from error
-
-
-def _with_directories(directory: Path, keys: Sequence[str]) -> list[str]:
-    """The files of `keys`, and each directory from them up to `directory`, which hold their
-    names."""
-    above = {""}
-    for key in keys:
-        folder = key.rpartition("/")[0]
-        while folder not in above:
-            above.add(folder)
-            folder = folder.rpartition("/")[0]
-    return [f"{directory}/{name}" for name in (*keys, *sorted(above))]
-
-
-def _make_directory(directory: Path) -> None:
-    """Make the directory private where it is new or in the user's data directory; any other
-    existing one, perhaps shared with other workers, keeps its mode."""
-    ours = user_data_path("diskbench")
-    if ours in directory.parents:
-        data_directory()
-    if ours in directory.parents or not directory.is_dir():
-        private_directory(directory)
 
 
 _TRIED_BYTES = 4096

@@ -42,16 +42,11 @@ class _Named:
 _NAMED = _Named()
 
 
-def directory_of(database_url: str) -> Path | None:
+def directory_of_engine(database: Engine) -> Path | None:
     """The directory of the file of a SQLite database, without symbolic links; None for any other
     database."""
-    file = database_file(database_url)
+    file = database_file(database.url.render_as_string(hide_password=False))
     return None if file is None else Path(os.path.realpath(file)).parent
-
-
-def directory_of_engine(database: Engine) -> Path | None:
-    """`directory_of` the URL of an engine."""
-    return directory_of(database.url.render_as_string(hide_password=False))
 
 
 def kept_url(url: str, directory: Path | None) -> str:
@@ -121,7 +116,10 @@ def check_named(urls: Iterable[str | None], named: str, *, whether: str, advice:
     settings name: it may belong to another data directory. `whether` says what is to be done."""
     others = foreign_stores(urls, named)
     if others:
-        raise InvalidValue(foreign_words(others, named), advice=_confirm(others, whether, advice))
+        flags = " or ".join(f"--evidence-url {printable(url)}" for url in sorted(others))
+        raise InvalidValue(
+            foreign_words(others, named), advice=f"to {whether} there, type {flags}{advice}"
+        )
 
 
 def foreign_stores(urls: Iterable[str | None], named: str) -> Counter[str]:
@@ -137,8 +135,3 @@ def foreign_words(others: Counter[str], named: str) -> str:
         for url, n in sorted(others.items())
     )
     return f"{where}, and the settings name {printable(named)}"
-
-
-def _confirm(others: Counter[str], whether: str, advice: str) -> str:
-    flags = " or ".join(f"--evidence-url {printable(url)}" for url in sorted(others))
-    return f"to {whether} there, type {flags}{advice}"

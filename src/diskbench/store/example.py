@@ -39,7 +39,8 @@ def example_data(directory: Path | None = None) -> ExampleData:
     Safe when several processes do it at once. Raises StoreUnavailable where it cannot be written.
     """
     packed = (resources.files("diskbench") / "data" / _ARCHIVE).read_bytes()
-    place = (directory or _cache()) / f"example-{hashlib.sha256(packed).hexdigest()[:12]}"
+    directory = directory or user_cache_path("diskbench").resolve()
+    place = directory / f"example-{hashlib.sha256(packed).hexdigest()[:12]}"
     rows, evidence = place / "runs.db", place / "evidence"
     try:
         if not rows.exists():
@@ -53,10 +54,6 @@ def example_data(directory: Path | None = None) -> ExampleData:
             advice="name another directory: diskbench.example_data('DIR')",
         ) from error
     return ExampleData(f"sqlite:///{rows}", evidence.as_uri())
-
-
-def _cache() -> Path:
-    return user_cache_path("diskbench").resolve()
 
 
 def _unpack(packed: bytes, evidence: Path) -> None:

@@ -62,43 +62,29 @@ def parquet_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     with tempfile.TemporaryDirectory(prefix="diskbench-export-") as folder:
         remaining, parts = iter(rows), 0
         fields = (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF)
+        types = polars_types()
+        columns = {name: types[name] for name in fields}
         while True:
-            frame = _frame(list(islice(remaining, _ROW_GROUP)), fields)
-            if parts and not frame.height:
+            part = islice(remaining, _ROW_GROUP)
+            plain = [[_plain(row[name]) for name in fields] for row in part]
+            if parts and not plain:
                 break
+            frame = pl.DataFrame(plain, schema=columns, orient="row")
             frame.write_parquet(Path(folder, f"part-{parts:06}.parquet"))
             parts += 1
-        path = Path(folder, "whole.parquet")
-        pl.scan_parquet(Path(folder, "part-*.parquet")).sink_parquet(
-            path, row_group_size=_ROW_GROUP
-        )
+        path, written = Path(folder, "whole.parquet"), Path(folder, "part-*.parquet")
+        pl.scan_parquet(written).sink_parquet(path, row_group_size=_ROW_GROUP)
         with path.open("rb") as file:
             while piece := file.read(_PIECE_BYTES):
                 yield piece
-
-
-def _frame(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> pl.DataFrame:
-    import polars as pl
-
-    types: dict[str, Any] = polars_types()
-    return pl.DataFrame(
-        [[_plain(row[name]) for name in fields] for row in rows],
-        schema={name: types[name] for name in fields},
-        orient="row",
-    )
 
 
 def polars_types() -> dict[str, type[pl.DataType]]:
     """The polars type of each column of runs and measurements; JSON is text."""
     import polars as pl
 
-    known: dict[type, type[pl.DataType]] = {
-        str: pl.String,
-        int: pl.Int64,
-        float: pl.Float64,
-        bool: pl.Boolean,
-        object: pl.String,
-    }
+    known: dict[type, type[pl.DataType]]
+    known = {int: pl.Int64, float: pl.Float64, bool: pl.Boolean, str: pl.String, object: pl.String}
     columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c)}
     types = {name: known[column.type.python_type] for name, column in columns.items()}
     return types | {"job_error": pl.Int64, AFTER_CLIFF: pl.String}
@@ -202,9 +188,8 @@ def metrics_text(rows: Iterable[Mapping[str, Any]], form: MetricsFormat) -> str:
     newest: dict[tuple[tuple[str, str], ...], Mapping[str, Any]] = {}
     for row in rows:
         if row["scope"] == "step" and row["role"] not in _NOT_SHOWN:
-            key = tuple(
-                {**_labels(row), "step": row["step"], "direction": row["direction"]}.items()
-            )
+            of_step = {"step": row["step"], "direction": row["direction"]}
+            key = tuple({**_labels(row), **of_step}.items())
             if key not in newest or _age(newest[key]) <= _age(row):
                 newest[key] = row
     runs = {tuple(_labels(row).items()): row for row in sorted(newest.values(), key=_age)}
@@ -216,8 +201,8 @@ def metrics_text(rows: Iterable[Mapping[str, Any]], form: MetricsFormat) -> str:
             if row[family.column] is not None
         ]
         lines += _family(family, samples, form)
-    moments = [(dict(key), _unix(row)) for key, row in runs.items()]
-    dated = [(labels, moment) for labels, moment in moments if moment is not None]
+    moments = [(dict(key), row["measured_at"]) for key, row in runs.items()]
+    dated = [(key, datetime.fromisoformat(at).timestamp()) for key, at in moments if at]
     lines += _family(_MEASURED, dated, form)
     infos = [
         ({**dict(key), "run_id": row["run_id"], "fio_version": row["fio_version"] or ""}, 1.0)
@@ -263,11 +248,6 @@ def _labels(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _age(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["measured_at"] or "", row["run_id"]
-
-
-def _unix(row: Mapping[str, Any]) -> float | None:
-    at = row["measured_at"]
-    return datetime.fromisoformat(at).timestamp() if at else None
 
 
 def _family(

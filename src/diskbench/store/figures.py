@@ -17,10 +17,10 @@ from diskbench.model.run import Headline, ListedStep, MeasuredFigure, Run
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.query import (
-    chunks,
     newest_first,
     newest_trials,
     oldest_first,
+    rows_among,
     rows_of,
     runs_by_id,
 )
@@ -58,8 +58,8 @@ def keep_headlines(database: Engine, headlines: Mapping[str, Headline]) -> None:
 def load_headlines(database: Engine, run_ids: Collection[str]) -> dict[str, Headline]:
     """The headlines of runs that this version of diskbench judged, by run id."""
     query = sa.select(_HEADLINE.run_id, *_OF_HEADLINE).where(_HEADLINE.judged_by == version())
-    queries = (query.where(_HEADLINE.run_id.in_(chunk)) for chunk in chunks(sorted(run_ids)))
-    return {run_id: Headline(*row) for run_id, *row in rows_of(database, *queries)}
+    rows = rows_among(database, query, _HEADLINE.run_id, run_ids)
+    return {run_id: Headline(*row) for run_id, *row in rows}
 
 
 def recent_trials(
@@ -79,8 +79,8 @@ def recent_trials(
         .where(met)
         .order_by(*newest_first())
     )
-    queries = (query.where(_RUN.trial_id.in_(chunk)) for chunk in chunks(list(newest)))
-    for trial_id, state, judged_by, *headline in rows_of(database, *queries):
+    rows = rows_among(database, query, _RUN.trial_id, newest)
+    for trial_id, state, judged_by, *headline in rows:
         states[trial_id][state] += 1
         if judged_by == version():
             known[trial_id].append(Headline(*headline))
@@ -105,26 +105,16 @@ def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[Lis
         .where(_ROW.scope == "step", _ROW.direction != "sync", _ROW.role.in_(_MEASURED))
         .order_by(_ROW.run_id, _ROW.step_index, _ROW.position)
     )  # fmt: skip
-    queries = (query.where(_ROW.run_id.in_(chunk)) for chunk in chunks(sorted(run_ids)))
-    for run_id, step, number, rw, block, iops, moved in rows_of(database, *queries):
+    rows = rows_among(database, query, _ROW.run_id, run_ids)
+    for run_id, step, number, rw, block, iops, moved in rows:
         of_run = loads.setdefault(run_id, {})
         load = ListedStep(step, (rw or "").startswith(_RANDOM), block, iops, moved)
-        before = of_run.get(step)
-        if before is not None and before[0] == number:
-            load = _together(before[1], load)
+        if step in of_run and of_run[step][0] == number:  # another direction
+            other = of_run[step][1]
+            sums = _sum(other.iops, iops), _sum(other.bytes_per_s, moved)
+            load = ListedStep(step, other.is_random, other.block_bytes, *sums)
         of_run[step] = number, load
     return {run_id: [load for _, load in of.values()] for run_id, of in loads.items()}
-
-
-def _together(first: ListedStep, second: ListedStep) -> ListedStep:
-    """Two directions of a step."""
-    return ListedStep(
-        first.step,
-        first.is_random,
-        first.block_bytes,
-        _sum(first.iops, second.iops),
-        _sum(first.bytes_per_s, second.bytes_per_s),
-    )
 
 
 def _sum(first: float | None, second: float | None) -> float | None:
@@ -177,21 +167,20 @@ def rents_of(database: Engine, trial_ids: Sequence[str]) -> dict[str, Mapping[st
     """What was to be rented for each trial, as typed."""
     trial = schema.trial.c
     query = sa.select(trial.trial_id, trial.rent)
-    queries = (query.where(trial.trial_id.in_(chunk)) for chunk in chunks(trial_ids))
-    return {trial_id: rent for trial_id, rent in rows_of(database, *queries)}  # noqa: C416 - rows
+    return dict(map(tuple, rows_among(database, query, trial.trial_id, trial_ids)))
 
 
-def finished_trials(database: Engine, filters: Sequence[Filter]) -> dict[str, str]:
-    """The first run → its trial, of the trials with finished runs that meet `filters`, oldest first
-    and those without a date last."""
+def finished_trials(database: Engine, filters: Sequence[Filter]) -> list[tuple[str, str]]:
+    """The trials with finished runs that meet `filters`, oldest first and those without a date
+    last, each with one of these runs."""
     first, began = sa.func.min(_RUN.run_id), sa.func.min(_RUN.measured_at)
     query = (
-        sa.select(first, _RUN.trial_id)
+        sa.select(_RUN.trial_id, first)
         .where(where(filters), _RUN.state == "done")
         .group_by(_RUN.trial_id)
         .order_by(began.asc().nulls_last(), first)
     )
-    return dict(rows_of(database, query))
+    return [(trial_id, run_id) for trial_id, run_id in rows_of(database, query)]
 
 
 def count_trials(database: Engine, campaign_id: str) -> int:

@@ -16,11 +16,17 @@ from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore
 from diskbench.store.database import fetch
 from diskbench.store.export import polars_types
-from diskbench.store.query import chunks, oldest_first, rows_of
+from diskbench.store.query import oldest_first, rows_among
 from diskbench.store.result_tables import trial
 from diskbench.store.run_row import COLUMNS, bought_for, with_bought
 from diskbench.store.schema import run
-from diskbench.store.stored_series import closed_steps, step_outputs, step_series, with_step
+from diskbench.store.stored_series import (
+    closed_steps,
+    step_outputs,
+    step_series,
+    step_types,
+    with_step,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,12 +50,8 @@ def _plain(value: object) -> object:
 def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
     """A frame with a `run_id`, with the columns of what was bought for each run appended."""
     columns = sa.select(run.c.run_id, *(run.c[name] for name in COLUMNS))
-    run_ids = frame["run_id"].unique().sort().to_list()
-    queries = (columns.where(run.c.run_id.in_(chunk)) for chunk in chunks(run_ids))
-    bought = {
-        run_id: dict(zip(COLUMNS, values, strict=True))
-        for run_id, *values in rows_of(database, *queries)
-    }
+    rows = rows_among(database, columns, run.c.run_id, frame["run_id"].unique().to_list())
+    bought = {run_id: dict(zip(COLUMNS, values, strict=True)) for run_id, *values in rows}
     return with_bought(frame, bought)
 
 
@@ -82,19 +84,9 @@ def histogram_frame(
     """
     import polars as pl
 
-    frame = pl.DataFrame(
-        list(histogram_rows(evidence, run_id, step=step, direction=direction)),
-        schema={
-            "run_id": pl.String,
-            "step_index": pl.Int64,
-            "step": pl.String,
-            "round": pl.Int64,
-            "direction": pl.String,
-            "kind": pl.String,
-            "latency_ns": pl.Int64,
-            "count": pl.Int64,
-        },
-    )
+    own = {"direction": pl.String, "kind": pl.String, "latency_ns": pl.Int64, "count": pl.Int64}
+    rows = list(histogram_rows(evidence, run_id, step=step, direction=direction))
+    frame = pl.DataFrame(rows, schema={**step_types(), **own})
     return with_bought(frame, {run_id: bought_for(evidence, run_id)})
 
 
@@ -107,18 +99,13 @@ def histogram_rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows of `histogram_frame`, without what was bought."""
     for fio_step, output in step_outputs(evidence, run_id, step):
-        key = {
-            "run_id": run_id,
-            "step_index": fio_step.index,
-            "step": fio_step.name,
-            "round": fio_step.round,
-        }
+        of_step = {"step_index": fio_step.index, "step": fio_step.name, "round": fio_step.round}
         directions = {d for job in output.jobs for d in job.directions}
         for direction_name in sorted(directions if direction is None else directions & {direction}):
             for kind, histogram in step_histograms(output, direction_name).items():
-                of_kind = key | {"direction": direction_name, "kind": kind}
+                key = {"run_id": run_id, **of_step, "direction": direction_name, "kind": kind}
                 for latency, count in histogram.items():
-                    yield of_kind | {"latency_ns": latency, "count": count}
+                    yield {**key, "latency_ns": latency, "count": count}
 
 
 def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
@@ -133,15 +120,12 @@ def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) ->
         for run_id, plan in _stored_plans(database, run_ids)
         for row in _expected_rows(run_id, plan)
     ]
-    schema: dict[str, Any] = {
-        "run_id": pl.String, "step_index": pl.Int64, "step": pl.String, "round": pl.Int64,
-        **dict.fromkeys(
-            ("seconds", "mean_iops", "begin_iops", "low_iops", "high_iops", "lasting_iops",
-             "lasts_s"), pl.Float64
-        ),
-        "limited_by": pl.String,
-    }  # fmt: skip
-    return with_runs(pl.DataFrame(rows, schema=schema, orient="row"), database)
+    numbers = (
+        "seconds", "mean_iops", "begin_iops", "low_iops", "high_iops", "lasting_iops", "lasts_s",
+    )  # fmt: skip
+    types: dict[str, type[pl.DataType]] = dict.fromkeys(numbers, pl.Float64)
+    types = {**step_types(), **types, "limited_by": pl.String}
+    return with_runs(pl.DataFrame(rows, schema=types, orient="row"), database)
 
 
 def _stored_plans(database: Engine, run_ids: Sequence[str] | None) -> Iterable[tuple[str, Plan]]:
@@ -167,17 +151,9 @@ def _expected_rows(run_id: str, plan: Plan) -> Iterable[tuple[object, ...]]:
     for step in expectation.steps:
         expected = expectation.of(step)
         if step.run == shown and expected is not None:
+            begin = expected.begin
             yield (
-                run_id,
-                step.index,
-                step.name,
-                step.round,
-                step.seconds,
-                step.mean_iops,
-                expected.begin.iops,
-                expected.begin.low_iops,
-                expected.begin.high_iops,
-                expected.lasting.iops,
-                expected.lasts_s,
-                expected.begin.words(),
-            )
+                run_id, step.index, step.name, step.round, step.seconds, step.mean_iops,
+                begin.iops, begin.low_iops, begin.high_iops, expected.lasting.iops,
+                expected.lasts_s, begin.words(),
+            )  # fmt: skip

@@ -16,7 +16,7 @@ from pathlib import Path
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.files import read_bytes
 from diskbench.fio.declared import NamedLogs, declared, group_of, named_logs
-from diskbench.fio.logs import LogName, log_name
+from diskbench.fio.logs import log_name
 from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
 from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
 from diskbench.importers.form import Imported
@@ -92,7 +92,11 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         if result.kind in FIO_REPORTS
     }
     logs = [path for path in (*typed, *in_folders) if log_name(path.name)]
-    near = [log for log in _logs_beside(fio) if log not in logs]
+    near = [
+        path
+        for path in _siblings(fio)
+        if log_name(path.name) and path.is_file() and path not in logs
+    ]
     owner: dict[Path, tuple[_Report, int]] = {}
     alone: list[Path] = []
     for log in (*logs, *near):
@@ -128,10 +132,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         sources.append(_source(first, result, dict.fromkeys(following, 0), contents, several=False))
     if not sources:
         names = ", ".join(map(str, paths))
-        raise InvalidValue(
-            f"{names}: holds nothing that can be imported",
-            advice=IMPORTABLE,
-        )
+        raise InvalidValue(f"{names}: holds nothing that can be imported", advice=IMPORTABLE)
     return ImportSet(tuple(sources), tuple(left_out))
 
 
@@ -184,9 +185,14 @@ def _read_results(
                 advice="with group_reporting, or json in place of json+, fio writes less",
             )
         try:
-            job_file = _job_file_of(path, job_files)
+            # The job file in its folder that has its name, else the only one there.
+            there = [job_file for job_file in job_files if job_file.parent == path.parent]
+            named = [job_file for job_file in there if _stem(job_file) == _stem(path)]
+            is_known = len(named) == 1 or len(there) == 1
+            job_file = (named or there)[0] if is_known else None
             parsed[path] = _parsed(path, data, job_file, job_files)
-            if job_file and job_file.name in _reports_of(parsed[path]):
+            reports = "; ".join(run.reports for run in parsed[path].runs)
+            if job_file and job_file.name in reports:
                 beside[path] = job_file
         except InvalidValue as error:
             if path in typed:
@@ -206,10 +212,6 @@ def _parsed(
     return read_imported(data, name=path.name, beside=beside)
 
 
-def _reports_of(parsed: Imported) -> str:
-    return "; ".join(run.reports for run in parsed.runs)
-
-
 _JOB_FILES = frozenset({".fio", ".job", ".ini", ".cfg"})
 _JOB_FILE_BYTES = MIB
 
@@ -218,14 +220,8 @@ def _job_files(
     typed: Sequence[Path], in_folders: Sequence[Path], contents: Mapping[Path, bytes]
 ) -> dict[Path, bytes]:
     """The job files of fio among the files, and beside the typed ones."""
-    near = [
-        path
-        for folder in dict.fromkeys(path.parent for path in typed)
-        if folder.is_dir()
-        for path in sorted(folder.iterdir())
-    ]
     found = {}
-    for path in dict.fromkeys((*typed, *in_folders, *near)):
+    for path in dict.fromkeys((*typed, *in_folders, *_siblings(typed))):
         if path.suffix.lower() not in _JOB_FILES or not path.is_file():
             continue
         if path.stat().st_size <= _JOB_FILE_BYTES:
@@ -235,13 +231,10 @@ def _job_files(
     return found
 
 
-def _job_file_of(path: Path, job_files: Mapping[Path, bytes]) -> Path | None:
-    """The job file in the folder of a report that has its name, else the only one there."""
-    there = [job_file for job_file in job_files if job_file.parent == path.parent]
-    named = [job_file for job_file in there if _stem(job_file) == _stem(path)]
-    if len(named) == 1 or len(there) == 1:
-        return (named or there)[0]
-    return None
+def _siblings(paths: Iterable[Path]) -> list[Path]:
+    """What lies in the folders of these files."""
+    folders = dict.fromkeys(path.parent for path in paths)
+    return [path for at in folders if at.is_dir() for path in sorted(at.iterdir())]
 
 
 def _read_logs(
@@ -299,17 +292,6 @@ def _report(path: Path, kind: str, data: bytes) -> _Report:
     return _Report(path, named_logs(outputs[0]), groups)
 
 
-def _logs_beside(results: Iterable[Path]) -> list[Path]:
-    """The logs in the folders of these files."""
-    folders = dict.fromkeys(path.parent for path in results)
-    return [
-        path
-        for folder in folders
-        for path in sorted(folder.iterdir())
-        if log_name(path.name) and path.is_file()
-    ]
-
-
 def _owner(
     log: Path, mine: Sequence[_Report], *, searched: bool
 ) -> tuple[tuple[_Report, int] | None, str]:
@@ -330,31 +312,20 @@ def _owner(
         names = ", ".join(named_by.path.name for named_by, _ in naming)
         return None, f"several files name it: {names}"
     silent = [document for document in mine if not document.named and len(document.groups) == 1]
-    of_name = [document for document in silent if _is_of(name, document)]
-    if len(of_name) == 1:
+    of_name = [document for document in silent if name.prefix == _stem(document.path)]
+    if name.prefix and len(of_name) == 1:
         return (of_name[0], 0), ""
-    only = len(mine) == 1 and not (searched and _has_other_json(mine[0].path))
-    if silent and only:
+    others = {path for path in _siblings([log]) if path.suffix == ".json"} if searched else set()
+    if silent and len(mine) == 1 and others <= {mine[0].path}:
         return (silent[0], 0), ""
     if mine and not any(document.groups for document in mine):
-        return (
-            None,
-            f"{mine[0].path.name} beside it holds several runs, and the log names none of them",
-        )
+        why = f"{mine[0].path.name} beside it holds several runs, and the log names none of them"
+        return None, why
     return None, "no job of a JSON file beside it names it"
-
-
-def _is_of(name: LogName, document: _Report) -> bool:
-    """Whether a log has the name of a JSON file whose document names no logs."""
-    return bool(name.prefix) and name.prefix == _stem(document.path)
 
 
 def _stem(path: Path) -> str:
     return path.name.split(".", maxsplit=1)[0]
-
-
-def _has_other_json(path: Path) -> bool:
-    return any(sibling != path and sibling.suffix == ".json" for sibling in path.parent.iterdir())
 
 
 def _source(

@@ -59,12 +59,8 @@ class ReadImport:
         return any(map(log_name, files))
 
 
-@dataclass(frozen=True)
-class _Known:
-    """A source whose runs get `ids`."""
-
-    source: ImportSource
-    ids: tuple[str, ...]
+_Known = tuple[ImportSource, tuple[str, ...]]
+"""A source, and the ids that its runs get."""
 
 
 def imported(
@@ -87,12 +83,12 @@ def imported(
     def keep(known: _Known) -> list[tuple[ReadImport, RunRows]]:
         def keep_run(index: int) -> tuple[ReadImport, RunRows]:
             manifest = _keep_run(store, known, index, labels, version, at)
-            return _read(store, known.source, manifest, index)
+            return _read(store, known[0], manifest, index)
 
-        return each(store, keep_run, range(len(known.ids)))
+        return each(store, keep_run, range(len(known[1])))
 
     batch: list[tuple[ReadImport, RunRows]] = []
-    found = (_Known(source, kept.ids_of(source, at)) for source in sources)
+    found = ((source, kept.ids_of(source, at)) for source in sources)
     for window in _windows(found, WINDOW if is_away(store) else 1):
         batch += [run for runs in each(store, keep, window) for run in runs]
         if sum(1 + run.steps for run, _ in batch) >= _ROWS_AT_ONCE:
@@ -105,12 +101,12 @@ def _windows(found: Iterable[_Known], most: int) -> Iterator[list[_Known]]:
     """Groups of sources that are stored together: until a group has `most` runs or would have a run
     twice."""
     window, ids = list[_Known](), set[str]()
-    for known in found:
-        if window and (len(ids) >= most or not ids.isdisjoint(known.ids)):
+    for source, of_source in found:
+        if window and (len(ids) >= most or not ids.isdisjoint(of_source)):
             yield window
             window, ids = [], set()
-        window.append(known)
-        ids.update(known.ids)
+        window.append((source, of_source))
+        ids.update(of_source)
     if window:
         yield window
 
@@ -121,15 +117,8 @@ def _read(
     kept = manifest.imported
     is_same = kept is not None and (kept.name, kept.kind) == (source.name, source.parsed.kind)
     rows = rows_of(store, manifest, source.parsed if is_same else None)
-    run = ReadImport(
-        source=source,
-        manifest=manifest,
-        measured_at=rows.measured_at,
-        steps=len(rows.steps),
-        audits=rows.audits,
-        reports=source.parsed.runs[index].reports,
-    )
-    return run, rows
+    measured_at, reports = rows.run["measured_at"], source.parsed.runs[index].reports
+    return ReadImport(source, manifest, measured_at, len(rows.steps), rows.audits, reports), rows
 
 
 def _written(
@@ -164,8 +153,11 @@ class _KeptRuns:
         """
         moment, _ = run.times
         if moment is None:
+            if self._by_digest is None:
+                runs = reversed(archive.list_runs(self._evidence))
+                self._by_digest = {run_id[-_ULID_DIGEST_DIGITS:]: run_id for run_id in runs}
             tail = str(ULID.from_bytes(bytes(6) + digest))[-_ULID_DIGEST_DIGITS:].lower()
-            if known := self._listed().get(tail):
+            if known := self._by_digest.get(tail):
                 return known
         milliseconds = int(datetime.fromisoformat(moment or at).timestamp() * 1000)
         in_range = min(max(milliseconds, 0), 2**_ULID_TIME_BITS - 1)
@@ -173,12 +165,6 @@ class _KeptRuns:
         if self._by_digest is not None:
             self._by_digest.setdefault(run_id[-_ULID_DIGEST_DIGITS:], run_id)
         return run_id
-
-    def _listed(self) -> dict[str, str]:
-        if self._by_digest is None:
-            runs = archive.list_runs(self._evidence)
-            self._by_digest = {run_id[-_ULID_DIGEST_DIGITS:]: run_id for run_id in reversed(runs)}
-        return self._by_digest
 
 
 def _digest(source: ImportSource, index: int) -> bytes:
@@ -200,8 +186,8 @@ def _keep_run(
 ) -> Manifest:
     """Store one run of a source as evidence; returns its manifest, or that of an earlier import.
     Raises KeyTaken, StoreUnavailable."""
-    source, parsed = known.source, known.source.parsed
-    run_id, run = known.ids[index], parsed.runs[index]
+    (source, ids), parsed = known, known[0].parsed
+    run_id, run = ids[index], parsed.runs[index]
     earlier = archive.read_manifest(evidence, run_id)
     if earlier is not None:
         return earlier
@@ -225,7 +211,7 @@ def _keep_run(
         }
         if not names:
             continue
-        closed = archive.close_step(
+        closed = archive.write_step_evidence(
             evidence,
             run_id,
             imported_step.step,
@@ -252,8 +238,8 @@ def _keep_run(
         Manifest(
             run_id=run_id,
             run_index=index,
-            trial_id=known.ids[0],
-            campaign_id=known.ids[0],
+            trial_id=ids[0],
+            campaign_id=ids[0],
             state="done",
             started_at=run.started_at,
             finished_at=finished,

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
@@ -135,11 +136,8 @@ def keep_matrix(
 ) -> None:
     """Write the record of a matrix from its rows; the columns of `ending`, which are about to be
     saved, replace those of its row. Raises StoreUnavailable."""
-    _keep(
-        evidence,
-        matrix_key(campaign_id),
-        lambda: _matrix_json(database, campaign_id, ending or {}),
-    )
+    record = partial(_matrix_json, database, campaign_id, ending or {})
+    _keep(evidence, matrix_key(campaign_id), record)
 
 
 def _matrix_json(database: Engine, campaign_id: str, ending: Mapping[str, object]) -> bytes:
@@ -209,7 +207,12 @@ def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, Diskbe
                 with transaction(database) as connection:
                     put(connection, record)
             except (KeyError, TypeError, ValueError) as error:
-                failed.append((key, _unreadable(key, error)))
+                unreadable = EvidenceDamaged(
+                    f"evidence: {key} does not hold the rows that it should: {error}",
+                    advice="restore it from a copy of the store; the other records are not "
+                    "affected",
+                )
+                failed.append((key, unreadable))
             except StoreUnavailable as error:
                 if not isinstance(error.__cause__, ABOUT_THE_ROWS):
                     raise
@@ -218,6 +221,11 @@ def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, Diskbe
                 failed.append((key, error))
 
     attempts: dict[tuple[str, int], CellRow] = {}
+
+    def put_lease(connection: Connection, record: LeaseRecord) -> None:
+        known = {name: value for name, value in record.lease.items() if name in Lease.model_fields}
+        row = Lease.model_validate(known).model_dump(mode="json")
+        insert_missing(connection, schema.lease, [row])
 
     def put_trial(connection: Connection, record: TrialRecord) -> None:
         _put_timing(connection, record)
@@ -230,33 +238,19 @@ def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, Diskbe
     def put_matrix(connection: Connection, record: MatrixRecord) -> None:
         _put_matrix(connection, record, attempts)
 
-    each(LEASES, lease_key, LeaseRecord, _put_lease)
+    each(LEASES, lease_key, LeaseRecord, put_lease)
     each(TRIALS, trial_key, TrialRecord, put_trial)
     each(MATRICES, matrix_key, MatrixRecord, put_matrix)
     return failed
-
-
-def _unreadable(key: str, error: Exception) -> EvidenceDamaged:
-    return EvidenceDamaged(
-        f"evidence: {key} does not hold the rows that it should: {error}",
-        advice="restore it from a copy of the store; the other records are not affected",
-    )
-
-
-def _put_lease(connection: Connection, record: LeaseRecord) -> None:
-    known = {name: value for name, value in record.lease.items() if name in Lease.model_fields}
-    row = Lease.model_validate(known).model_dump(mode="json")
-    insert_missing(connection, schema.lease, [row])
 
 
 def _put_timing(connection: Connection, record: TrialRecord) -> None:
     """The timing of a trial that has rows and no timing yet."""
     trial, timing = schema.trial, schema.timing
     of_trial = sa.select(trial.c.trial_id).where(trial.c.trial_id == record.trial_id)
-    if connection.execute(of_trial).first() is None:
-        return
     known = sa.select(timing.c.name).where(timing.c.trial_id == record.trial_id)
-    if connection.execute(known).first() is not None:
+    has_trial = connection.execute(of_trial).first() is not None
+    if not has_trial or connection.execute(known).first() is not None:
         return
     rows = [
         {"trial_id": record.trial_id, "name": name, "position": position, "seconds": seconds}

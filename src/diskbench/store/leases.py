@@ -40,6 +40,11 @@ class Lease(Frozen):
     error: str | None = None
     released_at: str | None = None
 
+    @property
+    def ends(self) -> datetime | None:
+        """When it expires, according to this row."""
+        return datetime.fromisoformat(self.expires_at) if self.expires_at else None
+
 
 def create_lease(database: Engine, lease: Lease) -> None:
     """Write the row of a new lease; an existing one is unchanged."""
@@ -84,11 +89,17 @@ def release_lease(database: Engine, lease_id: str, *, at: str | None = None) -> 
     return _update(database, lease_id, state="released", error=None, released_at=at or present())
 
 
-def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequence[Lease]:
-    """All leases, or those in `state`, oldest first."""
-    query = sa.select(schema.lease).order_by(schema.lease.c.created_at, schema.lease.c.lease_id)
+def list_leases(
+    database: Engine, *, state: LeaseState | None = None, campaign_id: str | None = None
+) -> Sequence[Lease]:
+    """All leases, or those in `state` or of the trials of a campaign, oldest first."""
+    lease, trial = schema.lease, schema.trial
+    query = sa.select(lease).order_by(lease.c.created_at, lease.c.lease_id)
     if state is not None:
-        query = query.where(schema.lease.c.state == state)
+        query = query.where(lease.c.state == state)
+    if campaign_id is not None:
+        trials = sa.select(trial.c.trial_id).where(trial.c.campaign_id == campaign_id)
+        query = query.where(lease.c.lease_id.in_(trials))
     return fetch_as(database, Lease, query)
 
 
@@ -106,18 +117,3 @@ def _update(database: Engine, lease_id: str, **values: object) -> bool:
     lease = schema.lease
     mine = lease.c.lease_id == lease_id, lease.c.state == "open"
     return change(database, sa.update(lease).where(*mine).values(**values)) > 0
-
-
-def leases_of_campaign(
-    database: Engine, campaign_id: str, *, state: LeaseState | None = None
-) -> list[Lease]:
-    """The leases of all trials of a campaign, or those in `state`."""
-    lease, trial = schema.lease, schema.trial
-    query = (
-        sa.select(lease)
-        .join(trial, trial.c.trial_id == lease.c.lease_id)
-        .where(trial.c.campaign_id == campaign_id)
-    )
-    if state is not None:
-        query = query.where(lease.c.state == state)
-    return fetch_as(database, Lease, query)

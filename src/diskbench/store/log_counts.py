@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.fio.histogram import PLAT_BITS, bucket_middle_ns, needed
-from diskbench.store.log_scan import Log, compression, database, literal, open_logs, union
+from diskbench.store import log_scan
+from diskbench.store.log_scan import Log, database, literal, of_first_kind, open_logs, scalar, union
+from diskbench.store.log_windows import LATENCIES
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,11 +46,10 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
         lines = (
             f"read_csv({literal(log.path)}, delim='\x1f', header=false, quote='', escape='', "
             f"columns={{'line': 'VARCHAR'}}, auto_detect=false, max_line_size=1000000"
-            f"{compression(log.path)})"
+            f"{log_scan.compression(log.path)})"
         )
-        row = db.execute(f"SELECT max(len(string_split(line, ','))) - 3 FROM {lines}").fetchone()
-        width = row[0] if row else None
-        if not width or width < 1:
+        width = int(scalar(db, f"SELECT max(len(string_split(line, ','))) - 3 FROM {lines}") or 0)
+        if width < 1:
             continue
         # A table from one text: DuckDB takes longer to plan 1,856 expressions, or to take a list of
         # them, than to read the log.
@@ -68,7 +69,7 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             )
             SELECT {log.name.job}, time, direction, middles.ns, cell::BIGINT
             FROM cells JOIN middles USING (index) WHERE cell NOT IN ('0', ' 0')
-            """,
+            """
         )
 
 
@@ -123,63 +124,40 @@ _EDGES_NS = [0] + [
     for part in range(BUCKETS_A_DOUBLING)
 ]
 """Lower edges, up to 69 s; all below 64 ns are one bucket."""
-_KINDS = ("lat", "clat")
 
 
 def write_latencies(paths: Sequence[Path], target: Path, *, zero_ms: int = 0) -> None:
-    """Count the logs `paths` of one step, all jobs summed, into `target` as Parquet; second 0
-    begins at `zero_ms`. Raises FioOutputUnreadable, naming the file, for a damaged log."""
+    """Count the logs `paths` of one step, all jobs summed, into `target` as Parquet (second,
+    direction, from_ns, to_ns, count); second 0 begins at `zero_ms`. Raises FioOutputUnreadable,
+    naming the file, for a damaged log."""
     logs = open_logs(paths)
     with database(logs) as db:
         db.execute(
             "CREATE TABLE bucketed (second BIGINT, direction UTINYINT, place INTEGER, n BIGINT)"
         )
-        histograms = [log for log in logs if log.name.kind == "hist"]
-        if histograms:
+        single = [log for log in logs if log.layout and not log.layout.averaged]
+        if histograms := of_first_kind(logs, ["hist"]):
             read_histograms(db, histograms)
-            _count_histograms(db, zero_ms)
-        else:
-            single = [log for log in logs if log.layout and not log.layout.averaged]
-            _count_single(db, single, zero_ms)
-        _copy_to(db, target)
-
-
-def _copy_to(db: duckdb.DuckDBPyConnection, target: Path) -> None:
-    """Write the `n` I/Os of each second, direction and bucket, by its `place` from 1, to `target`:
-    second, direction, from_ns, to_ns, count."""
-    edges = f"{[*_EDGES_NS, 2**36]}::DOUBLE[]"
-    db.execute(
-        f"COPY (SELECT second, ['read', 'write', 'trim'][direction + 1] AS direction, "
-        f"({edges})[place] AS from_ns, ({edges})[place + 1] AS to_ns, sum(n)::BIGINT AS count "
-        "FROM bucketed GROUP BY ALL ORDER BY second, direction, from_ns) "
-        f"TO {literal(target)} (FORMAT parquet, COMPRESSION zstd)"
-    )
-
-
-def _count_histograms(db: duckdb.DuckDBPyConnection, zero_ms: int) -> None:
-    """Count the table `buckets` of histogram logs (`read_histograms`). A row describes the time
-    before it, so it belongs to the second in that time's middle."""
-    db.execute(
-        f"""
-        INSERT INTO bucketed
-        WITH {_USUAL}
-        SELECT greatest(floor((time - {zero_ms} - least(width, 1000) / 2) / 1000), 0)::BIGINT,
-            direction, {_place("latency_ns")}, sum(n)::BIGINT
-        FROM buckets, usual GROUP BY ALL
-        """
-    )
-
-
-def _count_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: int) -> None:
-    kinds = {log.name.kind for log in logs}
-    kind = next((kind for kind in _KINDS if kind in kinds), None)
-    if kind is None:
-        return
-    source = union([log for log in logs if log.name.kind == kind])
-    db.execute(
-        f"INSERT INTO bucketed SELECT greatest((time - {zero_ms}) // 1000, 0), direction, "
-        f"{_place('value')}, count(*) FROM ({source}) GROUP BY ALL",
-    )
+            # A row describes the time before it: it belongs to the second in that time's middle.
+            db.execute(
+                f"INSERT INTO bucketed WITH {_USUAL} SELECT "
+                f"greatest(floor((time - {zero_ms} - least(width, 1000) / 2) / 1000), 0)::BIGINT, "
+                f"direction, {_place('latency_ns')}, sum(n)::BIGINT "
+                "FROM buckets, usual GROUP BY ALL"
+            )
+        elif latencies := of_first_kind(single, LATENCIES):
+            db.execute(
+                f"INSERT INTO bucketed SELECT greatest((time - {zero_ms}) // 1000, 0), direction, "
+                f"{_place('value')}, count(*) FROM ({union(latencies)}) GROUP BY ALL"
+            )
+        # Each bucket by its `place` from 1.
+        edges = f"{[*_EDGES_NS, 2**36]}::DOUBLE[]"
+        db.execute(
+            f"COPY (SELECT second, ['read', 'write', 'trim'][direction + 1] AS direction, "
+            f"({edges})[place] AS from_ns, ({edges})[place + 1] AS to_ns, sum(n)::BIGINT AS count "
+            "FROM bucketed GROUP BY ALL ORDER BY second, direction, from_ns) "
+            f"TO {literal(target)} (FORMAT parquet, COMPRESSION zstd)"
+        )
 
 
 def _place(column: str) -> str:

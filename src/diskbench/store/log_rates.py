@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
 from diskbench.fio.reported import Total
+from diskbench.store.log_scan import scalar
 from diskbench.store.log_windows import RATES, Ints, Windows, rate_totals
 
 if TYPE_CHECKING:
@@ -128,11 +129,9 @@ def _rate(job_log: Windows, axis: Axis) -> tuple[Floats, NDArray[np.bool_]]:
 
 def _ios(job_log: Windows, windows: Sequence[Windows], axis: Axis) -> Floats:
     """The mean of the values of a job's iops log in each second; 1 where it has none."""
+    mine = ("iops", job_log.job, job_log.direction)
     for other in windows:
-        if other.kind == "iops" and (other.job, other.direction) == (
-            job_log.job,
-            job_log.direction,
-        ):
+        if (other.kind, other.job, other.direction) == mine:
             places, index = _places(other, axis)
             counts = np.bincount(places, minlength=axis.size)
             sums = np.bincount(places, other.values[index], minlength=axis.size)
@@ -157,23 +156,19 @@ def fill_tail(
 
     What is left over is no part of any second. fio/audit.py says how far logs and JSON differ.
     """
-    tails = {
-        kind: _tail(
-            db,
-            [job_log for job_log in windows if job_log.kind == kind],
-            counted,
-            total.runtime_s,
-            zero_ms,
-        )
+    rates, kibs = (
+        _tail(db, [each for each in windows if each.kind == kind], counted, total, zero_ms)
         for kind, counted in rate_totals(total).items()
-    }
+    )
     kib_logs = {job_log.job: job_log for job_log in windows if job_log.kind == "bw"}
-    for job, second in sorted({place for tail in tails.values() for place in tail}):
-        rate, kib = (tail.get((job, second)) for tail in tails.values())
+    for job, second in sorted({*rates, *kibs}):
+        rate, kib = rates.get((job, second)), kibs.get((job, second))
         if rate is not None and total.bytes:
             known = kib
-            if known is None and job in kib_logs:
-                known = _highest_in(kib_logs[job], second, zero_ms)
+            if known is None and job in kib_logs:  # the highest value there, 0 where it has none
+                seconds, index = kib_logs[job].placed(zero_ms)
+                there = kib_logs[job].values[index[seconds == second]]
+                known = float(there.max(initial=0))
             if known is not None:
                 rate = min(rate, known * 1024 * total.ios / total.bytes)
         db.execute(
@@ -185,34 +180,26 @@ def fill_tail(
 def _tail(
     db: duckdb.DuckDBPyConnection,
     windows: Sequence[Windows],
-    total: float,
-    runtime_s: float,
+    counted: float,
+    total: Total,
     zero_ms: int,
 ) -> dict[tuple[int, int], float]:
     """(job, second) that the `windows` of one kind and direction leave out, with the rate there, in
-    the log's unit, as `total` is."""
+    the log's unit, as what fio `counted` is."""
+    runtime_s = total.runtime_s
     ends = {job_log.job: (int(job_log.times[-1]) - zero_ms) / 1000 for job_log in windows}
     short = [job_log for job_log in windows if runtime_s - ends[job_log.job] > SLIVER_S]
     if not short:
         return {}
     column, unit = _COLUMNS[short[0].kind]
-    counted = db.execute(
-        f"SELECT coalesce(sum({column}), 0) FROM counted WHERE direction = ?", [short[0].direction]
-    ).fetchone()
-    logged = counted[0] / unit if counted else 0.0
-    rate = max(total - logged, 0.0) / sum(runtime_s - ends[job_log.job] for job_log in short)
+    query = f"SELECT sum({column}) FROM counted WHERE direction = {short[0].direction}"
+    logged = (scalar(db, query) or 0.0) / unit
+    rate = max(counted - logged, 0.0) / sum(runtime_s - ends[job_log.job] for job_log in short)
     # A window ends a little after its second; the sliver keeps 1.001 s from being second 1.
     # Where no second is left, what is missing lies in one that other windows stand for.
+    over = math.ceil(runtime_s - SLIVER_S)
     return {
         (job_log.job, second): min(rate, float(job_log.values.max()))
         for job_log in short
-        for second in range(
-            math.floor(ends[job_log.job] + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
-        )
+        for second in range(math.floor(ends[job_log.job] + SLIVER_S), over)
     }
-
-
-def _highest_in(job_log: Windows, second: int, zero_ms: int) -> float:
-    """The highest value of a log in one second; 0 where it has none."""
-    seconds, index = job_log.placed(zero_ms)
-    return float(job_log.values[index[seconds == second]].max(initial=0))

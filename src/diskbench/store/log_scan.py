@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.logs import Layout, LogName, layout, log_name
+from diskbench.fio.logs import Layout, LogKind, LogName, layout, log_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,13 +22,8 @@ _BUFFER_BYTES = 4_000_000
 FEW_BYTES = 2_000_000
 """A day of a row a second. An hour takes 71 ms of a core with one thread, 99 ms with two."""
 
-_TYPES = {
-    "time": "BIGINT",
-    "value": "BIGINT",
-    "maximum": "BIGINT",
-    "direction": "UTINYINT",
-    "bs": "UBIGINT",
-}
+_TYPES = dict.fromkeys(("time", "value", "maximum"), "BIGINT")
+_TYPES |= {"direction": "UTINYINT", "bs": "UBIGINT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +43,8 @@ def database(logs: Sequence[Log] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
     Whatever is read within: a file that does not parse becomes FioOutputUnreadable."""
     import duckdb
 
-    bytes_of_logs = sum(log.path.stat().st_size for log in logs)
-    few: dict[str, str | bool | int | float | list[str]] = {}
-    if 0 < bytes_of_logs < FEW_BYTES:
-        few["threads"] = 1
+    is_few = 0 < sum(log.path.stat().st_size for log in logs) < FEW_BYTES
+    few: dict[str, str | bool | int | float | list[str]] = {"threads": 1} if is_few else {}
     with tempfile.TemporaryDirectory(prefix="diskbench-duckdb-") as spill:
         db = duckdb.connect(":memory:", config=few)
         try:
@@ -62,10 +52,9 @@ def database(logs: Sequence[Log] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
             db.execute("SET preserve_insertion_order = false")
             yield db
         except (duckdb.InvalidInputException, duckdb.DataError) as error:
+            advice = "the file is kept; a log that ends within a line was cut while it was copied"
             raise FioOutputUnreadable(
-                f"a log file of fio does not parse: {str(error).splitlines()[0]}",
-                advice="the file is kept; a log that ends within a line was cut while it was "
-                "copied",
+                f"a log file of fio does not parse: {str(error).splitlines()[0]}", advice=advice
             ) from error
         finally:
             db.close()
@@ -104,32 +93,34 @@ def _head(path: Path) -> bytes:
 
 
 def union(logs: Sequence[Log]) -> str:
-    """All logs of one kind as one relation; logs of one layout in one parallel scan."""
+    """Value logs of one kind as one relation (time, value[, maximum], direction, bs); logs of one
+    layout in one parallel scan."""
     by_layout: dict[Layout, list[Path]] = {}
     for log in logs:
         if log.layout:
             by_layout.setdefault(log.layout, []).append(log.path)
-    return " UNION ALL ".join(
-        _scan_paths(file_layout, paths) for file_layout, paths in by_layout.items()
-    )
+    scans = []
+    for form, paths in by_layout.items():
+        columns = ", ".join(f"'{name}': '{_TYPES.get(name, 'VARCHAR')}'" for name in form.names)
+        scans.append(
+            f"SELECT time, value{', maximum' if form.has_maximum else ''}, direction, bs "
+            f"FROM read_csv([{', '.join(map(literal, paths))}], delim=',', header=false, quote='', "
+            f"escape='', columns={{{columns}}}, auto_detect=false, buffer_size={_BUFFER_BYTES}"
+            f"{compression(paths[0])})"
+        )
+    return " UNION ALL ".join(scans)
 
 
-def scan(log: Log) -> str:
-    """One value log as (time, value[, maximum], direction, bs)."""
-    assert log.layout is not None
-    return _scan_paths(log.layout, [log.path])
+def of_first_kind(logs: Sequence[Log], kinds: Sequence[LogKind]) -> list[Log]:
+    """The logs of the first of these kinds that there is."""
+    found = ([log for log in logs if log.name.kind == kind] for kind in kinds)
+    return next(filter(None, found), [])
 
 
-def _scan_paths(file_layout: Layout, paths: Sequence[Path]) -> str:
-    columns = ", ".join(f"'{name}': '{_TYPES.get(name, 'VARCHAR')}'" for name in file_layout.names)
-    files = ", ".join(literal(path) for path in paths)
-    maximum = ", maximum" if file_layout.has_maximum else ""
-    return (
-        f"SELECT time, value{maximum}, direction, bs FROM read_csv([{files}], delim=',', "
-        f"header=false, quote='', escape='', columns={{{columns}}}, auto_detect=false, "
-        f"buffer_size={_BUFFER_BYTES}"
-        f"{compression(paths[0])})"
-    )
+def scalar(db: duckdb.DuckDBPyConnection, query: str) -> float | None:
+    """The one number that a query finds."""
+    row = db.execute(query).fetchone()
+    return row[0] if row else None
 
 
 def compression(path: Path) -> str:
@@ -140,9 +131,3 @@ def compression(path: Path) -> str:
 def literal(path: Path) -> str:
     """A path as an SQL string: DuckDB's table functions take no bound parameters."""
     return "'" + str(path).replace("'", "''") + "'"
-
-
-def columns(db: duckdb.DuckDBPyConnection, query: str) -> dict[str, NDArray[np.int64]]:
-    """The columns of a query over log files, all whole numbers."""
-    arrays = db.execute(query).fetchnumpy()
-    return {name: np.asarray(values, dtype=np.int64) for name, values in arrays.items()}

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from diskbench.fio.logs import LATE_WINDOWS, MOSTLY, LogKind
 from diskbench.fio.reported import Total
-from diskbench.store.log_scan import Log, columns, scan
+from diskbench.store.log_scan import Log, union
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -108,16 +108,21 @@ def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[Win
     for log in logs:
         for way, part in _parts(db, log):
             parts[log.name.kind, log.name.job, way].append(part)
-    windows = [
-        _in_order(Windows(kind, job, way, *_joined(several)))
-        for (kind, job, way), several in sorted(parts.items())
-    ]
+    windows = []
+    for (kind, job, way), several in sorted(parts.items()):
+        times, values, maxima = _joined(several)
+        if (times[1:] < times[:-1]).any():
+            order = np.argsort(times, kind="stable")
+            times, values = times[order], values[order]
+            maxima = None if maxima is None else maxima[order]
+        windows.append(Windows(kind, job, way, times, values, maxima))
     usual = _usual_ms(windows)
     return [replace(job_log, usual=usual) for job_log in windows]
 
 
 def _parts(db: duckdb.DuckDBPyConnection, log: Log) -> list[tuple[int, _Part]]:
-    arrays = columns(db, f"SELECT * EXCLUDE (bs) FROM ({scan(log)})")
+    found = db.execute(f"SELECT * EXCLUDE (bs) FROM ({union([log])})").fetchnumpy()
+    arrays = {name: np.asarray(values, dtype=np.int64) for name, values in found.items()}
     ways, parts = arrays["direction"], []
     for way in np.unique(ways).tolist():
         mine = slice(None) if (ways == way).all() else ways == way
@@ -131,20 +136,9 @@ def _joined(several: Sequence[_Part]) -> _Part:
     if len(several) == 1:
         return several[0]
     times, values, maxima = zip(*several, strict=True)
-    known = [values for values in maxima if values is not None]
-    return (
-        np.concatenate(times),
-        np.concatenate(values),
-        np.concatenate(known) if len(known) == len(several) else None,
-    )
-
-
-def _in_order(job_log: Windows) -> Windows:
-    if (job_log.times[1:] >= job_log.times[:-1]).all():
-        return job_log
-    order = np.argsort(job_log.times, kind="stable")
-    maxima = None if job_log.maxima is None else job_log.maxima[order]
-    return replace(job_log, times=job_log.times[order], values=job_log.values[order], maxima=maxima)
+    known = [part for part in maxima if part is not None]
+    all_known = np.concatenate(known) if len(known) == len(several) else None
+    return np.concatenate(times), np.concatenate(values), all_known
 
 
 def _usual_ms(windows: Sequence[Windows]) -> int:
@@ -187,40 +181,37 @@ def late_by_total(
     of_direction = [job_log for job_log in windows if job_log.direction == direction]
     if any(job_log.kind in LATENCIES for job_log in of_direction):
         return list(windows)
-    late = set[LogKind]()
-    for kind, counted in rate_totals(total).items():
-        chosen = [job_log for job_log in of_direction if job_log.kind == kind]
-        if _were_io(chosen, counted, total.runtime_s, zero_ms):
-            late.add(kind)
+    late = {
+        (kind, direction)
+        for kind, counted in rate_totals(total).items()
+        if _were_io([each for each in of_direction if each.kind == kind], counted, total, zero_ms)
+    }
     return [
         replace(job_log, late=_wide(job_log))
-        if job_log.kind in late and job_log.direction == direction
+        if (job_log.kind, job_log.direction) in late
         else job_log
         for job_log in windows
     ]
 
 
-def _were_io(chosen: Sequence[Windows], total: float, runtime_s: float, zero_ms: int) -> bool:
-    """Whether the gaps in the logs `chosen` were I/O, by the `total` in the unit of the logs."""
-    within = sum(_within(job_log) for job_log in chosen) / 1000
+def _were_io(chosen: Sequence[Windows], counted: float, total: Total, zero_ms: int) -> bool:
+    """Whether the gaps in the logs `chosen` were I/O, by what was `counted` in their unit."""
+    within = 0.0  # what the rates of the rows after gaps make over these gaps
+    for job_log in chosen:
+        wide = _wide(job_log)
+        within += float((job_log.values[wide] * (job_log.gaps[wide] - job_log.usual)).sum()) / 1000
     if not within:
         return False
     logged = sum(float((job_log.values * job_log.widths).sum()) for job_log in chosen) / 1000
     end_ms, last = max((int(job_log.times[-1]), int(job_log.values[-1])) for job_log in chosen)
-    tail_s = max(runtime_s - (end_ms - zero_ms) / 1000, 0.0)
-    lacking = total - logged - last * tail_s * len({job_log.job for job_log in chosen})
+    tail_s = max(total.runtime_s - (end_ms - zero_ms) / 1000, 0.0)
+    lacking = counted - logged - last * tail_s * len({job_log.job for job_log in chosen})
     return lacking >= MOSTLY * within
 
 
 def _wide(job_log: Windows) -> NDArray[np.bool_]:
     """The rows that may stand for more than one window."""
     return job_log.gaps >= LATE_WINDOWS * job_log.usual
-
-
-def _within(job_log: Windows) -> float:
-    """What the rates of the rows after gaps make over these gaps."""
-    wide = _wide(job_log)
-    return float((job_log.values[wide] * (job_log.gaps[wide] - job_log.usual)).sum())
 
 
 def _late_by_seen(job_log: Windows, windows: Sequence[Windows]) -> Windows:

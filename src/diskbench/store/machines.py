@@ -54,15 +54,9 @@ def machine_of_trial(database: Engine, trial_id: str) -> MachineRecord | None:
 
 def free_machine(database: Engine, campaign_id: str, name: str) -> MachineRecord | None:
     """An open machine that cells of this name may use; None where there is none."""
-    machine = schema.machine
-    return _one_machine(
-        database,
-        sa.and_(
-            machine.c.campaign_id == campaign_id,
-            machine.c.name == name,
-            machine.c.state == "open",
-        ),
-    )
+    machine = schema.machine.c
+    of_name = machine.campaign_id == campaign_id, machine.name == name
+    return _one_machine(database, sa.and_(*of_name, machine.state == "open"))
 
 
 def list_machines(database: Engine, campaign_id: str | None = None) -> list[MachineRecord]:

@@ -53,22 +53,16 @@ class Locked:
 
     def set_cell(self, position: int, **values: object) -> None:
         """Change one cell."""
-        cell = schema.cell
-        self._connection.execute(
-            sa.update(cell)
-            .where(cell.c.campaign_id == self.campaign.campaign_id, cell.c.position == position)
-            .values(**values)
-        )
+        cell, campaign_id = schema.cell, self.campaign.campaign_id
+        one = sa.update(cell).where(cell.c.campaign_id == campaign_id, cell.c.position == position)
+        self._connection.execute(one.values(**values))
         self._cells[position] = self._cells[position].model_copy(update=values)
 
     def set_state(self, state: CampaignState, *, at: str | None = None) -> None:
         """Set the state of the matrix; when it is done, its end is `at` (default: now)."""
-        matrix = schema.matrix
-        self._connection.execute(
-            sa.update(matrix)
-            .where(matrix.c.campaign_id == self.campaign.campaign_id)
-            .values(state=state, finished_at=(at or present()) if state == "done" else None)
-        )
+        matrix, end = schema.matrix, (at or present()) if state == "done" else None
+        mine = sa.update(matrix).where(matrix.c.campaign_id == self.campaign.campaign_id)
+        self._connection.execute(mine.values(state=state, finished_at=end))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from diskbench.catalog.cost import spent_usd
 from diskbench.model.campaign import CellRow
 from diskbench.store.cells import load_cells
 from diskbench.store.database import database_time
-from diskbench.store.leases import leases_of_campaign
+from diskbench.store.leases import list_leases
 from diskbench.store.machines import machine_leases, machine_turns
 
 
@@ -59,7 +59,7 @@ def spent_by(
     that is more; a machine that trials shared, with what it cost beside them. Where no price is
     known, an hour costs the assumed one, else nothing."""
     newest = {cell.trial_id: cell for cell in load_cells(database, campaign_id)}
-    trials = leases_of_campaign(database, campaign_id)
+    trials = list_leases(database, campaign_id=campaign_id)
     machines = machine_leases(database, campaign_id)
     turns = machine_turns(database, campaign_id) if machines else {}
     now, over = database_time(database), 0.0

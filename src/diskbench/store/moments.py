@@ -1,7 +1,6 @@
 """Points in time as people type them, as intervals of the text that rows hold."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import InvalidValue
@@ -11,16 +10,9 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DATE_LENGTH = len("2026-11-21")
 
 
-@dataclass(frozen=True)
-class TimeRange:
-    """What a typed time covers: from `start` up to but not including `end`, both as in rows."""
-
-    start: str
-    end: str
-
-
-def parse_moment(text: str, *, at: datetime | None = None) -> TimeRange:
-    """`2026-11-21` (that day), `2026-11-21T10:00` (that microsecond), `7d` (ago, from `at`).
+def parse_moment(text: str) -> tuple[str, str]:
+    """`2026-11-21` (that day), `2026-11-21T10:00` (that microsecond), `7d` (ago), as it is in rows:
+    from the first up to but not including the second.
 
     A time without an offset is UTC, as everything in rows is. Raises InvalidValue.
     """
@@ -28,13 +20,13 @@ def parse_moment(text: str, *, at: datetime | None = None) -> TimeRange:
     try:
         if ago:
             back = timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
-            start, covers = (at or datetime.now(UTC)) - back, timedelta(microseconds=1)
+            start, covers = datetime.now(UTC) - back, timedelta(microseconds=1)
         else:
             start = datetime.fromisoformat(text.strip())
             start = start if start.tzinfo else start.replace(tzinfo=UTC)
             is_date = len(text.strip()) <= _DATE_LENGTH
             covers = timedelta(days=1) if is_date else timedelta(microseconds=1)
-        return TimeRange(iso(start), iso(start + covers))
+        return iso(start), iso(start + covers)
     except (ValueError, OverflowError):
         raise InvalidValue(
             f"{text!r} is not a time",

@@ -14,10 +14,7 @@ from diskbench.fio.samples import parse_samples
 from diskbench.fio.volume import VOLUME
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts
-from diskbench.model.result import (
-    LEFT_OUT,
-    StepResult,
-)
+from diskbench.model.result import LEFT_OUT, StepResult
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
 

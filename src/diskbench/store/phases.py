@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from diskbench.analysis.changes import SHORTEST_S, SHORTEST_STEP_S
 from diskbench.analysis.phases import step_phases
 from diskbench.model.expectation import Expectation
-from diskbench.model.phase import Phase, StepPhases
+from diskbench.model.phase import StepPhases
 from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_plan
@@ -58,18 +58,16 @@ def run_phases(
     they contain what was expected, and how much faster than time the credit of a lab disk runs out.
     Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs.
     """
-    shortest_s = _shortest_s(plan)
-    return tuple(
-        _phases_of(evidence, run_id, group, _expected(plan, group, run), shortest_s)
-        for group in _groups(closed_steps(evidence, run_id))
-        if plan is None or _seconds(group) >= SHORTEST_STEP_S * shortest_s / 60
-    )
-
-
-def _shortest_s(plan: Plan | None) -> int:
-    """The shortest phase: a minute, or on a lab disk whose credit is scaled what a minute is."""
+    # The shortest phase is a minute, or on a lab disk whose credit is scaled what a minute is.
     scale = plan.rental.spec.time_scale if plan and plan.rental else 1.0
-    return max(_LEAST_S, math.ceil(SHORTEST_S / scale)) if scale > 1 else SHORTEST_S
+    shortest_s = max(_LEAST_S, math.ceil(SHORTEST_S / scale)) if scale > 1 else SHORTEST_S
+    phases = []
+    for group in _groups(closed_steps(evidence, run_id)):
+        if plan is None or _seconds(group) >= SHORTEST_STEP_S * shortest_s / 60:
+            step = group[0][1].step
+            expected = plan.expected_of(step.index, of_round=step.round, run=run) if plan else None
+            phases.append(_phases_of(evidence, run_id, group, expected, shortest_s))
+    return tuple(phases)
 
 
 def _groups(steps: Iterable[Closed]) -> list[list[Closed]]:
@@ -91,11 +89,6 @@ def _seconds(group: Sequence[Closed]) -> float:
     return sum(span.total_seconds() for span in spans)
 
 
-def _expected(plan: Plan | None, group: Sequence[Closed], run: int) -> Expectation | None:
-    step = group[0][1].step
-    return plan.expected_of(step.index, of_round=step.round, run=run) if plan else None
-
-
 def _phases_of(
     evidence: EvidenceStore,
     run_id: str,
@@ -111,18 +104,11 @@ def _phases_of(
         for folder, record in group
     ]
     step = group[0][1].step
-    phases = step_phases(
-        *(_joined(column) for column in zip(*rounds, strict=True)),
-        expected=expected,
-        shortest_s=shortest_s,
-    ).model_copy(
-        update={
-            "run_id": run_id,
-            "step_index": step.index,
-            "step": step.name,
-            "rounds": None if step.round is None else len(group),
-        }
-    )
+    ios, moved = (np.concatenate(column) for column in zip(*rounds, strict=True))
+    own = {"run_id": run_id, "step_index": step.index, "step": step.name}
+    own |= {"rounds": None if step.round is None else len(group)}
+    found = step_phases(ios, moved, expected=expected, shortest_s=shortest_s)
+    phases = found.model_copy(update=own)
     keep(evidence, key, phases.model_dump_json().encode())
     return phases
 
@@ -133,9 +119,8 @@ def _key(
     """Where the phases of a step are kept: it changes with all that they are read from."""
     expected_json = expected.model_dump_json() if expected else ""
     folders = [folder for folder, _ in group]
-    digest = hashlib.sha256(
-        f"{SERIES_VERSION} {folders} {shortest_s} {expected_json}".encode()
-    ).hexdigest()
+    text = f"{SERIES_VERSION} {folders} {shortest_s} {expected_json}"
+    digest = hashlib.sha256(text.encode()).hexdigest()
     return derived_key(run_id, folders[-1], f"phases-{PHASES_VERSION}-{digest[:12]}.json")
 
 
@@ -152,10 +137,6 @@ def _arrays(series: SeriesColumns, *, with_last: bool) -> tuple[Floats, Floats]:
         np.add.at(values, seconds, np.nan_to_num(rate))
         columns.append(values if with_last else values[:-1])
     return columns[0], columns[1]
-
-
-def _joined(arrays: Sequence[Floats]) -> Floats:
-    return np.concatenate(arrays)
 
 
 def phases_frame(
@@ -199,48 +180,20 @@ def _rows(step_phases: StepPhases) -> Iterable[tuple[object, ...]]:
             if stall.start_s < phase.end_s and stall.end_s > phase.start_s
         ]
         yield (
-            step_phases.run_id,
-            step_phases.step_index,
-            step_phases.step,
-            step_phases.rounds,
-            number,
-            phase.kind,
-            *_figures(phase),
-            cliff is not None,
-            cliff.credits if cliff else None,
-            len(stalls),
-            sum(stalls),
-            step_phases.steady.state,
-            step_phases.steady.kind,
-        )
-
-
-def _figures(phase: Phase) -> tuple[float | None, ...]:
-    return (
-        phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s, phase.from_iops, phase.to_iops,
-    )  # fmt: skip
+            step_phases.run_id, step_phases.step_index, step_phases.step, step_phases.rounds,
+            number, phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s,
+            phase.from_iops, phase.to_iops, cliff is not None, cliff.credits if cliff else None,
+            len(stalls), sum(stalls), step_phases.steady.state, step_phases.steady.kind,
+        )  # fmt: skip
 
 
 def _schema() -> dict[str, Any]:
     import polars as pl
 
     return {
-        "run_id": pl.String,
-        "step_index": pl.Int64,
-        "step": pl.String,
-        "rounds": pl.Int64,
-        "phase": pl.Int64,
-        "kind": pl.String,
-        "start_s": pl.Float64,
-        "end_s": pl.Float64,
-        "iops": pl.Float64,
-        "bytes_per_s": pl.Float64,
-        "from_iops": pl.Float64,
-        "to_iops": pl.Float64,
-        "after_cliff": pl.Boolean,
-        "credits": pl.Float64,
-        "stalls": pl.Int64,
-        "stalled_s": pl.Float64,
-        "steady": pl.String,
-        "steady_kind": pl.String,
-    }
+        "run_id": pl.String, "step_index": pl.Int64, "step": pl.String, "rounds": pl.Int64,
+        "phase": pl.Int64, "kind": pl.String, "start_s": pl.Float64, "end_s": pl.Float64,
+        "iops": pl.Float64, "bytes_per_s": pl.Float64, "from_iops": pl.Float64,
+        "to_iops": pl.Float64, "after_cliff": pl.Boolean, "credits": pl.Float64,
+        "stalls": pl.Int64, "stalled_s": pl.Float64, "steady": pl.String, "steady_kind": pl.String,
+    }  # fmt: skip

@@ -62,6 +62,14 @@ def rows_of(database: Engine, *queries: sa.Select[Any]) -> Rows:
     return through_breaks(read)
 
 
+def rows_among(
+    database: Engine, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Iterable[str]
+) -> Rows:
+    """The rows of `query` whose `column` is one of `values`, however many these are."""
+    parts = chunks(sorted(values))
+    return rows_of(database, *(query.where(column.in_(chunk)) for chunk in parts))
+
+
 def run_of(row: Sequence[Any], directory: Path | None) -> Run:
     """The run whose RUN_COLUMNS these are, from the database in `directory`."""
     run = Run(*row)
@@ -111,9 +119,9 @@ def _chosen(
     return query if run_ids is None else query.where(_RUN.run_id.in_(run_ids))
 
 
-def count_runs(database: Engine, filters: Sequence[Filter] = ()) -> int:
-    """How many runs meet all `filters`."""
-    ((count,),) = rows_of(database, _chosen([sa.func.count(_RUN.run_id)], filters))
+def count_runs(database: Engine) -> int:
+    """How many runs there are."""
+    ((count,),) = rows_of(database, sa.select(sa.func.count(_RUN.run_id)))
     return int(count)
 
 
@@ -124,9 +132,9 @@ def is_any(database: Engine, filters: Sequence[Filter] = ()) -> bool:
 
 def runs_by_id(database: Engine, run_ids: Sequence[str]) -> dict[str, Run]:
     """Runs by their whole ids."""
-    queries = (_chosen(RUN_COLUMNS, (), chunk) for chunk in chunks(sorted(run_ids)))
     directory = directory_of_engine(database)
-    return {row.run_id: run_of(row, directory) for row in rows_of(database, *queries)}
+    rows = rows_among(database, sa.select(*RUN_COLUMNS), _RUN.run_id, run_ids)
+    return {row.run_id: run_of(row, directory) for row in rows}
 
 
 def find_run(database: Engine, run_id: str) -> Run:
@@ -147,12 +155,11 @@ def find_run(database: Engine, run_id: str) -> Run:
         .limit(SHOWN + 1)
     )
     directory = directory_of_engine(database)
-    by_id = {row.run_id: run_of(row, directory) for row in rows_of(database, query)}
-    known = [
-        Known(name, "run", where=place_words(run.profile, run.provider, run.place))
-        for name, run in by_id.items()
-    ]
-    return by_id[meant(run_id, known, "run", advice=_LISTED).id]
+    runs = [run_of(row, directory) for row in rows_of(database, query)]
+    places = (place_words(run.profile, run.provider, run.place) for run in runs)
+    known = [Known(run.run_id, "run", where=at) for run, at in zip(runs, places, strict=True)]
+    chosen = meant(run_id, known, "run", advice=_LISTED).id
+    return next(run for run in runs if run.run_id == chosen)
 
 
 def _last(database: Engine, number: int) -> Run:
@@ -203,10 +210,7 @@ def place_words(profile: str, provider: str, place: str | None) -> str:
 
 
 def find_measurements(
-    database: Engine,
-    filters: Sequence[Filter] = (),
-    *,
-    run_ids: Sequence[str] | None = None,
+    database: Engine, filters: Sequence[Filter] = (), *, run_ids: Sequence[str] | None = None
 ) -> list[MeasuredRow]:
     """Measurement rows of the runs that meet `filters`, each with its run.
 
@@ -226,10 +230,8 @@ def find_measurements(
 def newest_matrix_named(database: Engine, name: str) -> str | None:
     """The id of the newest matrix of that name; None where no matrix has it."""
     matrix = schema.matrix.c
-    query = sa.select(sa.func.max(matrix.campaign_id)).where(
-        matrix.name == name, matrix.kind.is_(None)
-    )
-    ((campaign_id,),) = rows_of(database, query)
+    newest = sa.select(sa.func.max(matrix.campaign_id)).where(matrix.name == name)
+    ((campaign_id,),) = rows_of(database, newest.where(matrix.kind.is_(None)))
     return None if campaign_id is None else str(campaign_id)
 
 

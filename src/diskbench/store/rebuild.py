@@ -54,9 +54,13 @@ def rebuild(database: Engine, evidence: EvidenceStore) -> Rebuilt:
     missing: list[tuple[str, str, str]] = []
     for run_id, rows in _read_all(evidence, archive.list_runs(evidence)):
         if isinstance(rows, Exception):
-            failed.append((run_id, _as_diskbench_error(rows)))
-            if isinstance(rows, StepsMissing):
-                missing += [(run_id, step, why) for step, why in rows.steps]
+            error = rows
+            if not isinstance(error, DiskbenchError):
+                why = f"{type(error).__name__}: {error}"
+                error = EvidenceDamaged(f"its evidence cannot be read: {why}")
+            failed.append((run_id, error))
+            if isinstance(error, StepsMissing):
+                missing += [(run_id, step, why) for step, why in error.steps]
             continue
         if rows is None:
             unfinished.append(run_id)
@@ -91,12 +95,6 @@ def _read_all(
     for start in range(0, len(run_ids), at_once):
         window = run_ids[start : start + at_once]
         yield from zip(window, each(evidence, read, window), strict=True)
-
-
-def _as_diskbench_error(error: Exception) -> DiskbenchError:
-    if isinstance(error, DiskbenchError):
-        return error
-    return EvidenceDamaged(f"its evidence cannot be read: {type(error).__name__}: {error}")
 
 
 def write_runs(database: Engine, runs: Sequence[RunRows]) -> None:

@@ -1,6 +1,9 @@
 """Tables of results: they follow from the evidence alone, and can be rebuilt from it. Also the name
 conventions, types and shared columns of all tables."""
 
+from functools import partial
+from typing import Any
+
 import sqlalchemy as sa
 
 PREFIX = "diskbench_"
@@ -24,6 +27,14 @@ def text(name: str, *, null: bool = True) -> sa.Column[str]:
     return sa.Column(name, sa.Text, nullable=null)
 
 
+def columns(kind: Any, *names: str, null: bool = True) -> list[sa.Column[Any]]:  # noqa: ANN401
+    """Several columns of one kind."""
+    return [sa.Column(name, kind, nullable=null) for name in names]
+
+
+texts = partial(columns, sa.Text)
+
+
 def run_id(*, ondelete: str = "CASCADE") -> sa.Column[str]:
     """The id of the row's run, the first column of its primary key."""
     key = sa.ForeignKey(f"{PREFIX}run.run_id", ondelete=ondelete)
@@ -39,8 +50,7 @@ trial = sa.Table(
     text("created_at"),
     sa.Column("plan", JSON),
     # parts of the plan that are read of many trials at once: plans are long
-    sa.Column("rent", JSON),
-    sa.Column("scope", JSON),
+    *columns(JSON, "rent", "scope"),
     sa.Index(None, "campaign_id"),
 )
 
@@ -50,60 +60,44 @@ run = sa.Table(
     sa.Column("run_id", sa.Text, primary_key=True),
     sa.Column("trial_id", sa.Text, sa.ForeignKey(trial.c.trial_id), nullable=False),
     text("campaign_id", null=False),
-    sa.Column("run_index", sa.Integer, nullable=False),
-    sa.Column("replicate", sa.Integer, nullable=False),
+    *columns(sa.Integer, "run_index", "replicate", null=False),
     text("state", null=False),
-    text("error_kind"),
-    text("error"),
-    text("advice"),
+    *texts("error_kind", "error", "advice"),
     text("created_at", null=False),
-    text("started_at"),
-    text("finished_at"),
+    *texts("started_at", "finished_at"),
     sa.Column("expected_s", REAL),
     # what was asked for
     text("profile", null=False),
     text("profile_digest"),
-    sa.Column("parameters", JSON, nullable=False),
-    sa.Column("labels", JSON, nullable=False),
+    *columns(JSON, "parameters", "labels", null=False),
     text("provider", null=False),
-    text("address"),
-    text("target_kind"),
-    text("target_path"),
-    text("target_device"),
-    text("target_identity"),
-    text("filesystem"),
+    *texts(
+        "address", "target_kind", "target_path", "target_device", "target_identity", "filesystem"
+    ),
     sa.Column("size_bytes", COUNT),
     # the machine and the disk, as found
-    text("hostname"),
-    text("cloud"),
-    text("instance_type"),
-    text("zone"),
-    text("cpu_model"),
+    *texts("hostname", "cloud", "instance_type", "zone", "cpu_model"),
     sa.Column("cpu_count", sa.Integer),
     sa.Column("memory_bytes", COUNT),
-    text("kernel"),
-    text("distribution"),
-    text("virtualisation"),
-    text("fio_version"),
-    text("disk_model"),
-    text("disk_driver"),
-    text("disk_transport"),
+    *texts(
+        "kernel",
+        "distribution",
+        "virtualisation",
+        "fio_version",
+        "disk_model",
+        "disk_driver",
+        "disk_transport",
+    ),
     sa.Column("disk_size_bytes", COUNT),
     # what it is worth
-    sa.Column("emulated", sa.Boolean, nullable=False),
-    sa.Column("unverified", sa.Boolean, nullable=False),
-    sa.Column("imported", sa.Boolean, nullable=False),
-    text("evidence_url"),
-    text("diskbench_version"),
-    sa.Column("format", sa.Integer, nullable=False),
-    sa.Column("parser_version", sa.Integer, nullable=False),
+    *columns(sa.Boolean, "emulated", "unverified", "imported", null=False),
+    *texts("evidence_url", "diskbench_version"),
+    *columns(sa.Integer, "format", "parser_version", null=False),
     text("machine_lease"),
     # when it was measured: null where nobody knows
     text("measured_at"),
     # what was bought (store/run_row.py)
-    text("region"),
-    text("disk_cloud"),
-    text("disk_type"),
+    *texts("region", "disk_cloud", "disk_type"),
     sa.Column("disk_gib", COUNT),
     sa.Column("disk_count", sa.Integer),
     sa.Column("provisioned_iops", COUNT),
@@ -124,11 +118,9 @@ step = sa.Table(
     metadata,
     run_id(),
     sa.Column("step_index", sa.Integer, primary_key=True, autoincrement=False),
-    text("step", null=False),
-    text("role", null=False),
+    *texts("step", "role", null=False),
     sa.Column("round", sa.Integer),
-    text("started_at"),
-    text("finished_at"),
+    *texts("started_at", "finished_at"),
     sa.Column("fio_exit", sa.Integer, nullable=False),
     text("fio_version", null=False),
     sa.Column("seconds_in_fio", REAL, nullable=False),
@@ -144,19 +136,15 @@ measurement = sa.Table(
     sa.Column("job", sa.Text, primary_key=True),
     sa.Column("direction", sa.Text, primary_key=True),
     sa.Column("position", sa.Integer, nullable=False),
-    text("step", null=False),
-    text("role", null=False),
+    *texts("step", "role", null=False),
     sa.Column("round", sa.Integer),
     sa.Column("jobs", sa.Integer, nullable=False),
     text("rw"),
     sa.Column("block_bytes", COUNT),
     sa.Column("iodepth", sa.Integer),
     # null where a tool of others does not print them
-    sa.Column("ios", COUNT),
-    sa.Column("bytes", COUNT),
-    sa.Column("runtime_ns", COUNT),
-    sa.Column("iops", REAL),
-    sa.Column("bytes_per_s", REAL),
+    *columns(COUNT, "ios", "bytes", "runtime_ns"),
+    *columns(REAL, "iops", "bytes_per_s"),
     *(
         sa.Column(f"{kind}_{name}_ns", REAL if name in ("mean", "stddev") else COUNT)
         for kind in ("lat", "clat")
@@ -167,8 +155,7 @@ measurement = sa.Table(
     sa.Column("slat_max_ns", COUNT),
     text("quantiles_of"),
     *(sa.Column(f"p{p}_ns", REAL) for p in ("50", "90", "95", "99", "99_9", "99_99")),
-    sa.Column("cpu_user", REAL),
-    sa.Column("cpu_system", REAL),
+    *columns(REAL, "cpu_user", "cpu_system"),
     sa.Column("context_switches", COUNT),
     sa.Column("short_ios", COUNT, nullable=False),
     sa.Column("error", sa.Integer, nullable=False),
@@ -180,8 +167,6 @@ warning = sa.Table(
     run_id(),
     sa.Column("step_index", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
-    text("code", null=False),
-    text("message", null=False),
-    text("advice", null=False),
+    *texts("code", "message", "advice", null=False),
     text("step"),
 )

@@ -24,7 +24,7 @@ from diskbench.store.clock import now, present
 from diskbench.store.database import change, fetch, one_statement, transaction
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
 from diskbench.store.leases import Lease, insert_leases
-from diskbench.store.query import chunks, rows_of
+from diskbench.store.query import chunks, rows_among
 from diskbench.store.run_row import run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
@@ -52,16 +52,11 @@ def save_plans(
         # A matrix has written its cells.
         of_runs = [name for name in campaign_ids if not is_of_matrix(connection, name)]
         insert_missing(connection, schema.trial, [trial_row(plan) for plan in plans])
-        rows = [
-            run_row(plan, index, evidence_url)
-            for plan in plans
-            for index in range(len(plan.run_ids))
-        ]
+        rows = [run_row(plan, n, evidence_url) for plan in plans for n in range(len(plan.run_ids))]
         insert_missing(connection, schema.run, rows)
         for campaign_id in of_runs:
-            insert_run_cells(
-                connection, [plan for plan in plans if plan.campaign_id == campaign_id], owner
-            )
+            trials = [plan for plan in plans if plan.campaign_id == campaign_id]
+            insert_run_cells(connection, trials, owner)
 
 
 def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:
@@ -97,12 +92,8 @@ def find_plans(database: Engine, trial_ids: Sequence[str]) -> dict[str, Plan]:
     `find_plan`."""
     trial = schema.trial.c
     query = sa.select(trial.trial_id, trial.plan).where(trial.plan.is_not(None))
-    queries = (query.where(trial.trial_id.in_(chunk)) for chunk in chunks(trial_ids))
-    return {
-        trial_id: _plan(trial_id, stored)
-        for trial_id, stored in rows_of(database, *queries)
-        if stored is not None
-    }
+    rows = rows_among(database, query, trial.trial_id, trial_ids)
+    return {trial_id: _plan(trial_id, stored) for trial_id, stored in rows if stored is not None}
 
 
 def _plan(trial_id: str, stored: object) -> Plan:
@@ -153,10 +144,9 @@ def end_run(
     times = {"started_at": started_at, "finished_at": finished_at}
     if started_at is not None:
         times["measured_at"] = started_at
+    ended = sa.update(run).where(run.c.run_id == run_id).values(**ending(state, problem), **times)
     with transaction(database) as connection:
-        connection.execute(
-            sa.update(run).where(run.c.run_id == run_id).values(**ending(state, problem), **times)
-        )
+        connection.execute(ended)
         connection.execute(sa.delete(schema.progress).where(schema.progress.c.run_id == run_id))
 
 
@@ -204,10 +194,7 @@ def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
             connection.execute(sa.delete(run).where(run.c.run_id.in_(chunk))).rowcount
             for chunk in chunks(run_ids)
         )
-        for table, key, names in (
-            (trial, "trial_id", trials),
-            (matrix, "campaign_id", campaigns),
-        ):
+        for table, key, names in ((trial, "trial_id", trials), (matrix, "campaign_id", campaigns)):
             for chunk in chunks(names):
                 connection.execute(sa.delete(table).where(table.c[key].in_(chunk)))
     return gone
@@ -231,18 +218,13 @@ def left_empty(database: Engine, run_ids: Sequence[str]) -> tuple[tuple[str, ...
         of_campaign: dict[str, set[str]] = {}
         for chunk in chunks(sorted(trials)):
             named = sa.select(trial.c.campaign_id).where(trial.c.trial_id.in_(chunk))
-            every = sa.select(trial.c.campaign_id, trial.c.trial_id).where(
-                trial.c.campaign_id.in_(named)
-            )
-            for campaign_id, trial_id in connection.execute(every):
+            every = sa.select(trial.c.campaign_id, trial.c.trial_id)
+            for campaign_id, trial_id in connection.execute(
+                every.where(trial.c.campaign_id.in_(named))
+            ):
                 of_campaign.setdefault(campaign_id, set()).add(trial_id)
-        live = set(
-            connection.execute(
-                sa.select(matrix.c.campaign_id).where(
-                    matrix.c.state != "done", matrix.c.kind.is_(None)
-                )
-            ).scalars()
-        )
+        matrices = sa.select(matrix.c.campaign_id).where(matrix.c.kind.is_(None))
+        live = set(connection.execute(matrices.where(matrix.c.state != "done")).scalars())
     campaigns = {campaign_id for campaign_id, held in of_campaign.items() if held <= trials} - live
     return tuple(sorted(trials)), tuple(sorted(campaigns))
 

@@ -37,12 +37,6 @@ class RunRows:
     audits: tuple[StepAudit, ...] = ()
     """Of an imported run: whether the figures in its file agree with each other."""
 
-    @property
-    def measured_at(self) -> str | None:
-        """When the run was measured; None if that is unknown."""
-        at: str | None = self.run["measured_at"]
-        return at
-
 
 def rows_of(evidence: EvidenceStore, manifest: Manifest, parsed: Imported | None = None) -> RunRows:
     """The rows of a finished run. `parsed` is what the file of an imported run holds, where that is
@@ -94,22 +88,17 @@ def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int
 def _missing(manifest: Manifest, have: Collection[int]) -> list[tuple[str, str]]:
     """The steps that the run measured and the store has not, and how that is known; `have` are the
     indexes of those that it has."""
-    absent: dict[int, tuple[str, str]] = {
+    absent: dict[int | None, tuple[str, str]] = {
         entry.step_index: (entry.folder.partition("/")[2], "the manifest names it")
         for entry in manifest.steps
-        if entry.has_rows and entry.step_index not in have
+        if entry.has_rows
     }
-    absent |= {
-        missing_step.step_index: (missing_step.name, missing_step.why)
-        for missing_step in manifest.missing
-        if missing_step.step_index not in have
-    }
+    absent |= {step.step_index: (step.name, step.why) for step in manifest.missing}
     for text in manifest.damaged:
         folder, _, why = text.partition(": ")
-        index = archive.index_of(folder)
-        if index is not None and index not in have:
-            absent[index] = (folder.partition("/")[2], why)
-    return [absent[index] for index in sorted(absent)]
+        absent[archive.index_of(folder)] = (folder.partition("/")[2], why)
+    indexes = sorted(index for index in absent if index is not None and index not in have)
+    return [absent[index] for index in indexes]
 
 
 def _step(
@@ -144,7 +133,9 @@ def _imported(
     evidence: EvidenceStore, manifest: Manifest, record: ImportRecord, parsed: Imported | None
 ) -> RunRows:
     """The rows of a run that somebody else measured, from its original."""
-    parsed = parsed or _original(evidence, manifest, record)
+    if parsed is None:
+        data, beside = original(evidence, manifest.run_id, record, limit=IMPORT_BYTES)
+        parsed = read_imported(data, name=record.name, beside=beside, kind=record.kind)
     if not 0 <= record.index < len(parsed.runs):
         raise EvidenceDamaged(
             f"the manifest of run {manifest.run_id} is of run {record.index} of {record.name}, "
@@ -153,24 +144,13 @@ def _imported(
     run = parsed.runs[record.index]
     is_of_fio = parsed.kind in FIO_REPORTS
     audits = run_audits(evidence, manifest.run_id) if is_of_fio else _compared(manifest, run)
-    trial = {
-        "trial_id": manifest.trial_id,
-        "campaign_id": manifest.campaign_id,
-        "replicate": 0,
-        "created_at": record.created_at,
-        "plan": None,
-        "rent": None,
-        "scope": None,
-    }
+    trial: dict[str, Any] = dict.fromkeys(("plan", "rent", "scope"))
+    trial |= {"trial_id": manifest.trial_id, "campaign_id": manifest.campaign_id}
+    trial |= {"replicate": 0, "created_at": record.created_at}
     times = (run.started_at, run.finished_at)
     row = imported_run_row(manifest, record, parsed.facts, times, evidence.url)
     steps = doubted(_imported_steps(manifest, record, parsed, run), audits)
     return RunRows(trial, row, steps, tuple(audits))
-
-
-def _original(evidence: EvidenceStore, manifest: Manifest, record: ImportRecord) -> Imported:
-    data, beside = original(evidence, manifest.run_id, record, limit=IMPORT_BYTES)
-    return read_imported(data, name=record.name, beside=beside, kind=record.kind)
 
 
 def _imported_steps(

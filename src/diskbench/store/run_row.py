@@ -157,18 +157,14 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
     disk = facts.disk
     created_at = ulid_time(run_id) or _EPOCH
     return {
+        **dict.fromkeys(("error_kind", "error", "advice", "started_at", "finished_at")),
         "run_id": run_id,
         "trial_id": plan.trial_id,
         "campaign_id": plan.campaign_id,
         "run_index": run_index,
         "replicate": cell.replicate,
         "state": "planned",
-        "error_kind": None,
-        "error": None,
-        "advice": None,
         "created_at": created_at,
-        "started_at": None,
-        "finished_at": None,
         "expected_s": plan.expected_s / len(plan.run_ids),
         "profile": plan.profile.name,
         "profile_digest": plan.profile.digest,

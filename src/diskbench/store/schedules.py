@@ -117,20 +117,15 @@ class LockedSchedule:
 
     def record(self, rows: Sequence[Occurrence]) -> None:
         """Add occurrences; those that are there already stay as they are."""
-        insert_missing(
-            self._connection,
-            schema.occurrence,
-            [occurrence.model_dump(mode="json") for occurrence in rows],
-        )
+        documents = [occurrence.model_dump(mode="json") for occurrence in rows]
+        insert_missing(self._connection, schema.occurrence, documents)
 
     def change(self, scheduled_for: str, values: Mapping[str, str | None]) -> None:
         """Change one occurrence."""
         table = schema.occurrence
-        self._connection.execute(
-            sa.update(table)
-            .where(table.c.schedule == self.row.name, table.c.scheduled_for == scheduled_for)
-            .values(**{"recorded_at": now(), **values})
-        )
+        mine = table.c.schedule == self.row.name, table.c.scheduled_for == scheduled_for
+        changed = {"recorded_at": now(), **values}
+        self._connection.execute(sa.update(table).where(*mine).values(**changed))
 
 
 @contextmanager

@@ -23,53 +23,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.fio.histogram import needed
-from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
+from diskbench.fio.logs import SLIVER_S, refuse_years
 from diskbench.fio.reported import Total
 from diskbench.model.result import Direction
-from diskbench.store.log_counts import (
-    SECOND_QUANTILES,
-    add_histogram_quantiles,
-    read_histograms,
-)
+from diskbench.store import log_windows
+from diskbench.store.log_counts import SECOND_QUANTILES, add_histogram_quantiles, read_histograms
 from diskbench.store.log_rates import axis_of, count_latencies, count_rates, fill_tail
-from diskbench.store.log_scan import (
-    Log,
-    database,
-    literal,
-    open_logs,
-    scan,
-    union,
-)
+from diskbench.store.log_scan import Log, database, literal, of_first_kind, open_logs, scalar, union
 from diskbench.store.log_windows import Windows, late_by_latencies, late_by_total, read_windows
 
 if TYPE_CHECKING:
     import duckdb
 
 SERIES_COLUMNS = (
-    "second",
-    "direction",
-    "unix_ms",
-    "iops",
-    "bytes_per_s",
-    "lat_mean_ns",
-    "p50_ns",
-    "p95_ns",
-    "p99_ns",
-    "p99_9_ns",
+    "second", "direction", "unix_ms", "iops", "bytes_per_s", "lat_mean_ns", *SECOND_QUANTILES,
     "lat_max_ns",
-)
-
-
+)  # fmt: skip
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
-_LATENCY_ORDER: tuple[LogKind, ...] = ("lat", "clat")
 _LARGEST_INT = 2**31 - 1
 
 
 def write_series(
-    paths: Sequence[Path],
-    target: Path,
-    *,
-    totals: Mapping[Direction, Total] | None = None,
+    paths: Sequence[Path], target: Path, *, totals: Mapping[Direction, Total] | None = None
 ) -> int:
     """Read the log files `paths` of one step and write its series to `target` as Parquet.
 
@@ -84,8 +59,7 @@ def write_series(
             f"COPY (SELECT {', '.join(SERIES_COLUMNS)} FROM series ORDER BY second, direction) "
             f"TO {literal(target)} (FORMAT parquet, COMPRESSION zstd)"
         )
-        row = db.execute("SELECT count(*) FROM series").fetchone()
-    return int(row[0]) if row else 0
+        return int(scalar(db, "SELECT count(*) FROM series") or 0)
 
 
 def _collect(
@@ -97,11 +71,14 @@ def _collect(
         "CREATE TABLE latency (second BIGINT, direction UTINYINT, n DOUBLE, lat_mean_ns DOUBLE, "
         "lat_max_ns DOUBLE, p50_ns DOUBLE, p95_ns DOUBLE, p99_ns DOUBLE, p99_9_ns DOUBLE)"
     )
-    values = [log for log in logs if log.layout]
-    single = [log for log in values if log.layout and not log.layout.averaged]
-    windows = read_windows(db, [log for log in values if log.layout and log.layout.averaged])
-    read_histograms(db, [log for log in logs if log.name.kind == "hist"])
-    zero_ms = _zero(db, values, single, windows)
+    single = [log for log in logs if log.layout and not log.layout.averaged]
+    windows = read_windows(db, [log for log in logs if log.layout and log.layout.averaged])
+    read_histograms(db, of_first_kind(logs, ["hist"]))
+    zero_ms = 0  # with Unix times when the first window or I/O began
+    if any(log.layout and log.layout.epoch for log in logs):
+        begins = [int((job_log.times - job_log.widths).min()) for job_log in windows]
+        first = min(begins) if begins else scalar(db, f"SELECT min(time) FROM ({union(single)})")
+        zero_ms = int(first or 0)
     db.execute(f"CREATE TABLE zero AS SELECT {zero_ms} AS ms")
     if single:
         _read_single(db, single, zero_ms)
@@ -137,41 +114,23 @@ def _count_windows(
         fill_tail(db, ours, total, zero_ms)
 
 
-def _zero(
-    db: duckdb.DuckDBPyConnection,
-    logs: Sequence[Log],
-    single: Sequence[Log],
-    windows: Sequence[Windows],
-) -> int:
-    """Time zero in ms: 0, or with Unix times when the first window or I/O began."""
-    if not any(log.layout and log.layout.epoch for log in logs):
-        return 0
-    if windows:
-        return min(int((job_log.times - job_log.widths).min()) for job_log in windows)
-    source = " UNION ALL ".join(scan(log) for log in single)
-    row = db.execute(f"SELECT min(time) FROM ({source})").fetchone()
-    return int(row[0]) if row and row[0] is not None else 0
-
-
 def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: int) -> None:
     """A row an I/O: count, sum and quantiles straight from the file, nothing kept."""
-    kinds = {log.name.kind for log in logs}
-    kind = next((kind for kind in (*_LATENCY_ORDER, "iops", "bw") if kind in kinds), None)
-    if kind is None:
+    chosen = of_first_kind(logs, (*log_windows.LATENCIES, *log_windows.RATES))
+    if not chosen:
         return
-    source = union([log for log in logs if log.name.kind == kind])
+    source = union(chosen)
     second = f"(time - {zero_ms}) // 1000"
-    if kind not in _LATENCY_ORDER:
+    if chosen[0].name.kind not in log_windows.LATENCIES:
         db.execute(
             f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
-            f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL",
+            f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL"
         )
         _count_single(db)
         return
     # DuckDB holds the values of all quantiles: half as many bytes do for latencies below 2 s.
     _quantiles_of(db, f"least(value, {_LARGEST_INT})::INTEGER", source, second)
-    row = db.execute("SELECT max(list_max(q)) FROM single").fetchone()
-    if row and row[0] is not None and row[0] >= _LARGEST_INT:
+    if (scalar(db, "SELECT max(list_max(q)) FROM single") or 0) >= _LARGEST_INT:
         db.execute("DROP TABLE single")
         _quantiles_of(db, "value", source, second)
     _count_single(db)
@@ -190,7 +149,7 @@ def _quantiles_of(db: duckdb.DuckDBPyConnection, value: str, source: str, second
         f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
         "sum(bs) AS bytes, avg(value) AS mean, max(value) AS maximum, max(time) AS latest, "
         f"quantile_disc({value}, {list(SECOND_QUANTILES.values())}) AS q "
-        f"FROM ({source}) GROUP BY ALL",
+        f"FROM ({source}) GROUP BY ALL"
     )
 
 
@@ -223,8 +182,14 @@ def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
     epoch = any(log.layout and log.layout.epoch for log in logs)
     clock = "zero.ms + a.second * 1000" if epoch else "NULL"
     # Latencies of a last window that the rates do not reach would stand beside 0 IOPS.
-    axis = "counted" if _has_rows(db, "counted") else "latency"
-    _refuse_years(db, f"SELECT max(second) - least(min(second), 0) FROM {axis}")
+    axis = "counted" if scalar(db, "SELECT count(*) FROM counted") else "latency"
+    refuse_years(scalar(db, f"SELECT max(second) - least(min(second), 0) FROM {axis}") or 0.0)
+
+    def zero_filled(column: str) -> str:
+        """A second without a row did nothing; a log that is not there says nothing (null)."""
+        logged = scalar(db, f"SELECT count({column}) FROM counted")
+        return f"coalesce(sum(c.{column}), 0)" if logged else "NULL::DOUBLE"
+
     db.execute(
         f"""
         CREATE TABLE series AS
@@ -234,8 +199,8 @@ def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
         SELECT a.second,
             ['read', 'write', 'trim'][s.direction + 1] AS direction,
             ({clock})::BIGINT AS unix_ms,
-            {_zero_filled(db, "ios")} AS iops,
-            {_zero_filled(db, "bytes")} AS bytes_per_s,
+            {zero_filled("ios")} AS iops,
+            {zero_filled("bytes")} AS bytes_per_s,
             any_value(l.lat_mean_ns) AS lat_mean_ns,
             {", ".join(f"any_value(l.{name}) AS {name}" for name in SECOND_QUANTILES)},
             any_value(l.lat_max_ns) AS lat_max_ns
@@ -245,21 +210,3 @@ def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
         GROUP BY a.second, s.direction, zero.ms
         """
     )
-
-
-def _refuse_years(db: duckdb.DuckDBPyConnection, seconds: str) -> None:
-    """`refuse_years` of what the query `seconds` finds."""
-    row = db.execute(seconds).fetchone()
-    if row and row[0] is not None:
-        refuse_years(float(row[0]))
-
-
-def _zero_filled(db: duckdb.DuckDBPyConnection, column: str) -> str:
-    """A second without a row did nothing; a log that is not there says nothing (null)."""
-    row = db.execute(f"SELECT count({column}) FROM counted").fetchone()
-    return f"coalesce(sum(c.{column}), 0)" if row and row[0] else "NULL::DOUBLE"
-
-
-def _has_rows(db: duckdb.DuckDBPyConnection, table: str) -> bool:
-    row = db.execute(f"SELECT count(*) FROM {table}").fetchone()
-    return bool(row and row[0])

@@ -8,6 +8,7 @@ digest is made again. A name that ends with `/` is a folder in which everything 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -54,7 +55,12 @@ class SiteFolder:
 
         Raises InvalidValue if a file of another program has such a name.
         """
-        new = [name for name in dict.fromkeys(names) if not self._is_claimed(name)]
+
+        def is_claimed(name: str) -> bool:
+            ends = (at + 1 for at, letter in enumerate(name) if letter == "/")
+            return name in self.files or any(name[:end] in self.folders for end in ends)
+
+        new = [name for name in dict.fromkeys(names) if not is_claimed(name)]
         foreign = [name for name in new if os.path.lexists(self.path / name)]
         if foreign:
             raise InvalidValue(
@@ -65,12 +71,6 @@ class SiteFolder:
             self.folders.update(name for name in new if name.endswith("/"))
             self.files |= {name: Entry() for name in new if not name.endswith("/")}
             self.save()
-
-    def _is_claimed(self, name: str) -> bool:
-        if name in self.files:
-            return True
-        ends = (at + 1 for at, letter in enumerate(name) if letter == "/")
-        return any(name[:end] in self.folders for end in ends)
 
     def fresh(self, name: str, digest: str) -> Entry | None:
         """The entry of a file that is there and was made of the same; else None."""
@@ -111,7 +111,10 @@ class SiteFolder:
             with _as_invalid(path, "delete"):
                 for old in (path, _part(path)):
                     old.unlink(missing_ok=True)
-                _remove_empty(path.parent, self.path)
+                folder = path.parent
+                while folder != self.path and folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
+                    folder = folder.parent
             self.removed.append(name)
         if self.removed or folders:
             self.files = {name: entry for name, entry in self.files.items() if name in wanted}
@@ -125,14 +128,11 @@ class SiteFolder:
 
     def save(self) -> None:
         """Make what is noted in the manifest last, whatever happens to this process."""
-        document = {
-            "format": FORMAT,
-            "folders": sorted(self.folders),
-            "files": {
-                name: [entry.digest, entry.bytes, entry.quoted]
-                for name, entry in sorted(self.files.items())
-            },
+        files = {
+            name: [entry.digest, entry.bytes, entry.quoted]
+            for name, entry in sorted(self.files.items())
         }
+        document = {"format": FORMAT, "folders": sorted(self.folders), "files": files}
         with _as_invalid(self.path / MANIFEST, "write"):
             _replaced(self.path / MANIFEST, json.dumps(document).encode())
         self._saved_at = monotonic()
@@ -211,8 +211,9 @@ def _refuse_foreign(path: Path) -> None:
 
 def _replaced(path: Path, data: bytes) -> bool:
     """Put `data` in the place of `path`; False where it is there already."""
-    if _same(path, data):
-        return False
+    with contextlib.suppress(OSError):
+        if path.stat().st_size == len(data) and path.read_bytes() == data:
+            return False
     path.parent.mkdir(parents=True, exist_ok=True)
     part = _part(path)
     part.write_bytes(data)
@@ -220,22 +221,8 @@ def _replaced(path: Path, data: bytes) -> bool:
     return True
 
 
-def _same(path: Path, data: bytes) -> bool:
-    try:
-        return path.stat().st_size == len(data) and path.read_bytes() == data
-    except OSError:
-        return False
-
-
 def _part(path: Path) -> Path:
     return path.with_name(path.name + _PART)
-
-
-def _remove_empty(folder: Path, top: Path) -> None:
-    """Delete a folder of the site that is empty, and those above it."""
-    while folder != top and folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent
 
 
 @contextmanager

@@ -31,14 +31,11 @@ def write_steps(connection: Connection, runs: Mapping[str, Sequence[StepResult]]
     """The rows of the steps of runs, by their ids, inside the caller's transaction. None of the
     steps has measurements or warnings yet."""
     steps = [(run_id, result) for run_id, results in runs.items() for result in results]
-    upsert(
-        connection,
-        schema.step,
-        [
-            {"run_id": run_id, **result.model_dump(exclude={"measurements", "warnings"})}
-            for run_id, result in steps
-        ],
-    )
+    own = [
+        {"run_id": run_id, **result.model_dump(exclude={"measurements", "warnings"})}
+        for run_id, result in steps
+    ]
+    upsert(connection, schema.step, own)
     for table, field in ((schema.measurement, "measurements"), (schema.warning, "warnings")):
         rows = [
             row.model_dump()

@@ -42,7 +42,6 @@ LATENCIES_VERSION = 1
 """Incremented when the same logs give other counts; older Parquet files are then unused."""
 LATENCIES_FILE = f"latencies-{LATENCIES_VERSION}.parquet"
 _KINDS = ("hist", "lat", "clat")
-_STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
 def closed_steps(
@@ -123,7 +122,25 @@ def series_columns(
 ) -> SeriesColumns:
     """The series of one closed step, read from its logs the first time. Raises FioOutputUnreadable
     for damaged logs."""
-    return columns_of(series_parquet(evidence, run_id, folder, record))
+    import numpy as np
+
+    parquet = series_parquet(evidence, run_id, folder, record)
+    with tempfile.TemporaryDirectory(prefix="diskbench-series-") as directory, database() as db:
+        file = Path(directory, "series.parquet")
+        file.write_bytes(parquet)
+        db.execute("SET threads = 1")
+        rows = db.execute(
+            "SELECT second::BIGINT AS second, direction, "
+            "coalesce(iops::DOUBLE, 'nan') AS iops, "
+            "coalesce(bytes_per_s::DOUBLE, 'nan') AS bytes_per_s "
+            f"FROM read_parquet({literal(file)}) ORDER BY second, direction"
+        ).fetchnumpy()
+    return SeriesColumns(
+        second=np.asarray(rows["second"], dtype=np.int64),
+        direction=np.asarray(rows["direction"], dtype=np.str_),
+        iops=np.asarray(rows["iops"], dtype=np.float64),
+        bytes_per_s=np.asarray(rows["bytes_per_s"], dtype=np.float64),
+    )
 
 
 def rate_rows(evidence: EvidenceStore, run_id: str) -> Iterator[dict[str, Any]]:
@@ -141,28 +158,6 @@ def rate_rows(evidence: EvidenceStore, run_id: str) -> Iterator[dict[str, Any]]:
                 "direction": direction,
                 "iops": None if math.isnan(iops) else iops,
             }
-
-
-def columns_of(parquet: bytes) -> SeriesColumns:
-    """The columns of a stored series."""
-    import numpy as np
-
-    with tempfile.TemporaryDirectory(prefix="diskbench-series-") as directory, database() as db:
-        file = Path(directory, "series.parquet")
-        file.write_bytes(parquet)
-        db.execute("SET threads = 1")
-        rows = db.execute(
-            "SELECT second::BIGINT AS second, direction, "
-            "coalesce(iops::DOUBLE, 'nan') AS iops, "
-            "coalesce(bytes_per_s::DOUBLE, 'nan') AS bytes_per_s "
-            f"FROM read_parquet({literal(file)}) ORDER BY second, direction"
-        ).fetchnumpy()
-    return SeriesColumns(
-        second=np.asarray(rows["second"], dtype=np.int64),
-        direction=np.asarray(rows["direction"], dtype=np.str_),
-        iops=np.asarray(rows["iops"], dtype=np.float64),
-        bytes_per_s=np.asarray(rows["bytes_per_s"], dtype=np.float64),
-    )
 
 
 def latency_seconds(
@@ -189,13 +184,17 @@ def with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFr
     """A frame of one step with the columns that name the step in front."""
     import polars as pl
 
-    step = record.step
-    values = (run_id, step.index, step.name, step.round)
-    types = (pl.String, pl.Int64, pl.String, pl.Int64)
-    keys = zip(_STEP_KEYS, values, types, strict=True)
-    return frame.select(
-        *(pl.lit(value, dtype=kind).alias(name) for name, value, kind in keys), pl.all()
-    )
+    values = (run_id, record.step.index, record.step.name, record.step.round)
+    named = zip(step_types().items(), values, strict=True)
+    keys = (pl.lit(value, dtype=kind).alias(name) for (name, kind), value in named)
+    return frame.select(*keys, pl.all())
+
+
+def step_types() -> dict[str, type[pl.DataType]]:
+    """The polars types of the columns that name a step."""
+    import polars as pl
+
+    return {"run_id": pl.String, "step_index": pl.Int64, "step": pl.String, "round": pl.Int64}
 
 
 def latencies_parquet(
@@ -205,23 +204,14 @@ def latencies_parquet(
     FioOutputUnreadable, EvidenceDamaged."""
 
     def write(logs: Sequence[Path], target: Path) -> None:
-        write_latencies(logs, target, zero_ms=_zero_ms(evidence, run_id, folder, record))
+        series = step_series(evidence, run_id, folder, record)
+        zero_ms = 0  # when the first second of the step's series begins, by the clock of its logs
+        if series.height and series["unix_ms"][0] is not None:
+            zero_ms = int(series["unix_ms"][0]) - 1000 * int(series["second"][0])
+        write_latencies(logs, target, zero_ms=zero_ms)
 
-    return read_from_logs(
-        evidence, run_id, folder, record, LATENCIES_FILE, write, of_logs=_of_latencies
-    )
+    def counted(logs: Sequence[str]) -> Sequence[str]:
+        """Histograms, and latencies in case the histograms of a short step are empty."""
+        return [log for log in logs if (name := log_name(log)) and name.kind in _KINDS]
 
-
-def _of_latencies(logs: Sequence[str]) -> Sequence[str]:
-    """The logs to count: histograms, and latencies in case the histograms of a short step are
-    empty."""
-    kinds = {log: name.kind for log in logs if (name := log_name(log))}
-    return [log for log, kind in kinds.items() if kind in _KINDS]
-
-
-def _zero_ms(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> int:
-    """When the first second of the step's series begins, by the clock of its logs."""
-    series = step_series(evidence, run_id, folder, record)
-    if not series.height or series["unix_ms"][0] is None:
-        return 0
-    return int(series["unix_ms"][0]) - 1000 * int(series["second"][0])
+    return read_from_logs(evidence, run_id, folder, record, LATENCIES_FILE, write, of_logs=counted)

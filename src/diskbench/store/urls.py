@@ -28,9 +28,7 @@ ENCODE = (
     "%23 for #, %25 for %; python3 -c 'import getpass, urllib.parse as u; "
     'print(u.quote(getpass.getpass(), safe=""))\' encodes one'
 )
-_CREDENTIALS_ELSEWHERE = (
-    "leave them out: they come from the cloud's usual environment variables or files"
-)
+_ELSEWHERE = "leave them out: they come from the cloud's usual environment variables or files"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(\+[a-z0-9]+)?://")
 _POSTGRES = ("postgresql", "postgres")
 _BUCKETS = ("s3", "gs", "az")
@@ -44,12 +42,10 @@ _RAW = re.compile(r"[/?#@\[\]]")
 _SQLITE_PARAMETERS = frozenset(
     {"mode", "uri", "cache", "immutable", "nolock", "timeout", "vfs", "check_same_thread"}
 )
-_SHOWN_PARAMETERS = frozenset(
-    {
-        "application_name", "connect_timeout", "dbname", "host", "hostaddr", "port", "sslmode",
-        "sslrootcert", "target_session_attrs", "user",
-    }
-)  # fmt: skip
+_SHOWN_PARAMETERS = frozenset({
+    "application_name", "connect_timeout", "dbname", "host", "hostaddr", "port", "sslmode",
+    "sslrootcert", "target_session_attrs", "user",
+})  # fmt: skip
 _PARAMETERS = _SHOWN_PARAMETERS | {
     "channel_binding", "client_encoding", "gssencmode", "gsslib", "keepalives",
     "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname",
@@ -83,7 +79,11 @@ def database_url(text: str) -> str:
     if match[1] in _POSTGRES:
         _postgres(text)
     elif match[1] == "sqlite":
-        _check_sqlite(text[match.end() :])
+        after_scheme = text[match.end() :]  # empty: a database in memory
+        path, _, query = after_scheme.partition("?")
+        names = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+        if after_scheme and not (path.startswith("/") and names <= _SQLITE_PARAMETERS):
+            raise InvalidValue("the SQLite URL cannot be read", advice=DATABASE_FORMS)
     else:
         raise InvalidValue(
             f"a database of {_known(match[1])} is not supported", advice=DATABASE_FORMS
@@ -106,7 +106,7 @@ def evidence_url(text: str) -> str:
     if any(mark in after_scheme for mark in "?#") or "@" in place or ":" in place:
         raise InvalidValue(
             f"the evidence URL ({scheme}://…) holds credentials or options",
-            advice=f"{_CREDENTIALS_ELSEWHERE}; {EVIDENCE_FORMS}",
+            advice=f"{_ELSEWHERE}; {EVIDENCE_FORMS}",
         )
     if (scheme == "file" and (place or not path)) or not _ENCODED.fullmatch(after_scheme):
         raise InvalidValue("the evidence URL (file://…) cannot be read", advice=EVIDENCE_FORMS)
@@ -171,23 +171,14 @@ def _path(text: str, place: str, forms: str) -> str:
     return str(Path(text).expanduser().absolute())
 
 
-def _check_sqlite(after_scheme: str) -> None:
-    if after_scheme == "":
-        return  # a database in memory
-    path, _, query = after_scheme.partition("?")
-    names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
-    if not path.startswith("/") or not set(names) <= _SQLITE_PARAMETERS:
-        raise InvalidValue("the SQLite URL cannot be read", advice=DATABASE_FORMS)
-
-
 def _postgres(url: str) -> _Postgres:
     """The parts. Raises InvalidValue where a letter could belong to two of them."""
     scheme, _, after_scheme = url.partition("://")
-    authority, after_scheme = _split(after_scheme)
+    end = next((i for i, char in enumerate(after_scheme) if char in "/?#"), len(after_scheme))
+    authority, after_scheme = after_scheme[:end], after_scheme[end:]
     if "@" in after_scheme or "#" in after_scheme or authority.count("@") > 1:
         raise InvalidValue(
-            "the database URL has an unencoded @, /, ? or # in its user or password",
-            advice=ENCODE,
+            "the database URL has an unencoded @, /, ? or # in its user or password", advice=ENCODE
         )
     credentials, at, place = authority.rpartition("@")
     user, colon, password = credentials.partition(":")
@@ -198,7 +189,8 @@ def _postgres(url: str) -> _Postgres:
         )
     host = _HOST.match(place)
     port = place[host.end() :] if host else place
-    if (port and not _is_port(port)) or (at and not credentials):
+    is_port = bool(re.fullmatch(r":[0-9]{1,5}", port)) and 0 < int(port[1:]) < 2**16
+    if (port and not is_port) or (at and not credentials):
         raise InvalidValue(
             "the host of the database URL is not of the form host or host:port",
             advice=f"{DATABASE_FORMS}; {ENCODE}",
@@ -213,16 +205,6 @@ def _postgres(url: str) -> _Postgres:
             advice=f"those known are libpq's: {', '.join(sorted(_PARAMETERS))}",
         )
     return _Postgres(scheme, user, bool(colon), place, path, parameters)
-
-
-def _split(text: str) -> tuple[str, str]:
-    """A text split before its first `/`, `?` or `#`."""
-    end = next((i for i, char in enumerate(text) if char in "/?#"), len(text))
-    return text[:end], text[end:]
-
-
-def _is_port(text: str) -> bool:
-    return bool(re.fullmatch(r":[0-9]{1,5}", text)) and 0 < int(text[1:]) < 2**16
 
 
 def _shown(url: _Postgres) -> str:

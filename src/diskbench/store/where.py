@@ -12,15 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from diskbench.errors import InvalidValue, UnknownName, did_you_mean
-from diskbench.model.run import (
-    BY_LABEL,
-    COLUMN_OF,
-    KEYS,
-    LABEL,
-    OPERATORS,
-    PARAMETER,
-    RUN_FIELDS,
-)
+from diskbench.model.run import BY_LABEL, COLUMN_OF, KEYS, LABEL, OPERATORS, PARAMETER, RUN_FIELDS
 from diskbench.store.moments import parse_moment
 from diskbench.store.result_tables import measurement
 from diskbench.store.schema import run
@@ -169,7 +161,15 @@ def _held(value: sa.ColumnElement[Any], filter_: Filter) -> sa.ColumnElement[boo
             raise InvalidValue(f"filter {filter_.field}{sign} has no value")
         return value.is_(None) if sign == "=" else value.is_not(None)
     if filter_.field.endswith("_at"):
-        return _time_condition(value, filter_)
+        start, end = parse_moment(filter_.value)
+        return {
+            "=": sa.and_(value >= start, value < end),
+            "!=": sa.or_(value.is_(None), value < start, value >= end),
+            ">": value >= end,
+            ">=": value >= start,
+            "<": value < start,
+            "<=": value < end,
+        }[sign]
     typed = _value(value.type.python_type, filter_)
     if sign == "=":
         return value == typed
@@ -177,19 +177,6 @@ def _held(value: sa.ColumnElement[Any], filter_: Filter) -> sa.ColumnElement[boo
         return value.is_distinct_from(typed)
     met: sa.ColumnElement[bool] = _ORDERS[sign](value, typed)
     return met
-
-
-def _time_condition(column: sa.ColumnElement[str], filter_: Filter) -> sa.ColumnElement[bool]:
-    moment = parse_moment(filter_.value)
-    start, end = moment.start, moment.end
-    return {
-        "=": sa.and_(column >= start, column < end),
-        "!=": sa.or_(column.is_(None), column < start, column >= end),
-        ">": column >= end,
-        ">=": column >= start,
-        "<": column < start,
-        "<=": column < end,
-    }[filter_.operator]
 
 
 _EXPECTED = {bool: "true or false", float: "a number", int: "a whole number"}

@@ -5,25 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from diskbench.analysis.compare import (
-    Pair,
-    adjusted,
-    compare,
-    independent_ratios,
-    judge,
-    sentence,
-    signed_rank,
-)
+from diskbench.analysis import compare
 from diskbench.model.comparison import Compared, Interval, Replicated
 
 
 def pairs(a, b):
-    return [Pair(x, y, f"a{i}", f"b{i}") for i, (x, y) in enumerate(zip(a, b, strict=True))]
+    return [compare.Pair(x, y, f"a{i}", f"b{i}") for i, (x, y) in enumerate(zip(a, b, strict=True))]
 
 
 def found(a, b, m=1):
-    ratio = compare(pairs(a, b))
-    return judge(ratio, None if ratio.p is None else min(1.0, ratio.p * m))
+    ratio = compare.compare(pairs(a, b))
+    return compare.judge(ratio, None if ratio.p is None else min(1.0, ratio.p * m))
 
 
 A = [100, 101, 99, 102, 98, 100, 103, 97, 100, 101]
@@ -32,7 +24,7 @@ A = [100, 101, 99, 102, 98, 100, 103, 97, 100, 101]
 def test_ratios_are_taken_pair_by_pair_so_that_what_both_share_cancels():
     """Each round was twice as slow as the one before: B is a tenth faster in each."""
     a = [1000 / 2**i for i in range(8)]
-    one = compare(pairs(a, [x * 1.1 for x in a]))
+    one = compare.compare(pairs(a, [x * 1.1 for x in a]))
     assert one.ratio == pytest.approx(1.1)
     assert one.interval is not None
     assert (one.interval.low, one.interval.high) == pytest.approx((1.1, 1.1))
@@ -51,7 +43,7 @@ def test_a_difference_under_five_percent_is_small_however_sure():
 
 def test_the_same_twice_is_alike():
     assert found(A, A) == "alike"
-    assert signed_rank([1.0] * 8) == 1.0
+    assert compare.signed_rank([1.0] * 8) == 1.0
 
 
 def test_a_difference_that_goes_both_ways_is_noise():
@@ -59,9 +51,9 @@ def test_a_difference_that_goes_both_ways_is_noise():
 
 
 def test_five_pairs_are_too_few_whatever_they_say():
-    one = compare(pairs([1] * 5, [2] * 5))
+    one = compare.compare(pairs([1] * 5, [2] * 5))
     assert (one.interval, one.p) == (None, None)
-    assert judge(one, None) == "too few"
+    assert compare.judge(one, None) == "too few"
 
 
 def test_one_difference_of_six_pairs_is_not_enough_among_many_comparisons():
@@ -72,34 +64,34 @@ def test_one_difference_of_six_pairs_is_not_enough_among_many_comparisons():
 
 def test_pairs_linked_by_a_machine_are_one():
     linked = [
-        Pair(100, 200, "m", "x"),
-        Pair(100, 300, "n", "y"),
-        Pair(100, 400, "m", "n"),  # links the two before
-        Pair(100, 900, "p", "q"),
+        compare.Pair(100, 200, "m", "x"),
+        compare.Pair(100, 300, "n", "y"),
+        compare.Pair(100, 400, "m", "n"),  # links the two before
+        compare.Pair(100, 900, "p", "q"),
     ]
-    assert independent_ratios(linked) == [3.0, 9.0]
+    assert compare.independent_ratios(linked) == [3.0, 9.0]
 
 
 def test_one_machine_used_ten_times_has_no_interval():
-    one = compare([Pair(x, 1.1 * x, "here", "here") for x in A])
+    one = compare.compare([compare.Pair(x, 1.1 * x, "here", "here") for x in A])
     assert (one.pairs, one.n, one.interval) == (10, 1, None)
 
 
 @pytest.mark.parametrize("a", [0.0, -1.0])
 def test_figures_of_nothing_have_no_ratio(a):
     with pytest.raises(ValueError, match="above zero"):
-        compare([Pair(a, 1, "a", "b")])
+        compare.compare([compare.Pair(a, 1, "a", "b")])
 
 
 def test_nothing_is_not_compared():
     with pytest.raises(ValueError, match="nothing to compare"):
-        compare([])
+        compare.compare([])
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_adjusted_p_are_those_of_scipy(p):
-    assert adjusted(p) == pytest.approx(list(false_discovery_control(p)))
+    assert compare.adjusted(p) == pytest.approx(list(false_discovery_control(p)))
 
 
 @settings(deadline=None, max_examples=40)
@@ -107,8 +99,8 @@ def test_adjusted_p_are_those_of_scipy(p):
     st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e6)), min_size=6, max_size=20, unique=True)
 )
 def test_turned_round_it_says_the_same(figures):
-    forth = compare([Pair(a, b, i, ("b", i)) for i, (a, b) in enumerate(figures)])
-    back = compare([Pair(b, a, i, ("b", i)) for i, (a, b) in enumerate(figures)])
+    forth = compare.compare([compare.Pair(a, b, i, ("b", i)) for i, (a, b) in enumerate(figures)])
+    back = compare.compare([compare.Pair(b, a, i, ("b", i)) for i, (a, b) in enumerate(figures)])
     assert forth.interval is not None
     assert back.interval is not None
     assert forth.interval.low == pytest.approx(1 / back.interval.high)
@@ -123,7 +115,7 @@ SIDE = Replicated(trials=8, machines=8, median=1, low=1, high=1)
 def said(finding, ratio, low=None, high=None, metric="iops", median=None):
     interval = None if low is None else Interval(low=low, high=high, coverage=0.96)
     other = SIDE.model_copy(update={"median": ratio if median is None else median})
-    return sentence(
+    return compare.sentence(
         Compared(
             block="x", step="s", direction="read", metric=metric, a=SIDE, b=other, pairs=8, n=8,
             unpaired=0, in_turn=True, ratio=ratio, interval=interval, finding=finding,

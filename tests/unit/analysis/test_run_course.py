@@ -24,13 +24,27 @@ def test_a_fall_is_burst_and_then_baseline():
     assert baseline.fell_from == burst.level
 
 
-def test_a_recovery_between_two_falls_is_burst_again():
-    kinds = [one.kind for one in run_course(noisy((300, 5), (80, 4), (300, 5), (80, 30)))]
-    assert kinds == ["burst", "baseline", "burst", "baseline"]
-
-
-def test_a_rise_is_no_burst():
-    assert {one.kind for one in run_course(noisy((100, 10), (200, 10)))} == {"level"}
+@pytest.mark.parametrize(
+    ("runs", "wanted"),
+    [
+        ([(300, 5), (80, 4), (300, 5), (80, 30)], [("burst", 0), ("baseline", 5), ("burst", 9),
+                                                   ("baseline", 14)]),
+        ([(3000, 5), (100, 6), (3000, 2), (100, 6)], [("burst", 0), ("baseline", 5), ("burst", 11),
+                                                      ("baseline", 13)]),
+        ([(3000, 5), (100, 6), (3000, 4), (100, 6), (3000, 4)],
+         [("burst", 0), ("baseline", 5), ("burst", 11), ("baseline", 15), ("burst", 21)]),
+        ([(100, 10), (200, 10)], [("level", 0), ("level", 10)]),
+        ([(4000, 20), (3400, 20)], [("level", 0)]),
+        ([(3000, 6), (100, 1), (3000, 6)], [("level", 0)]),
+        ([(3000, 6), (9000, 1), (3000, 6)], [("level", 0)]),
+    ],
+    ids=["a recovery between two falls is burst again", "two runs are a burst of their own",
+         "bursts that come back to one level are bursts even if one is last", "a rise is no burst",
+         "levels less than a fifth apart are one", "one low run is no level",
+         "one high run is no level"],
+)  # fmt: skip
+def test_the_levels_of_runs_are_called_what_they_are(runs, wanted):
+    assert [(one.kind, one.start) for one in run_course(noisy(*runs))] == wanted
 
 
 def split(n, noise, *, cases=60):
@@ -56,10 +70,6 @@ def test_falls_in_correlated_runs_are_found_in_their_run(before, after, first, r
         course = run_course(steps(levels, Noise(sd=0.08, phi=0.44), seed=seed).tolist())
         found += len(course) == 2 and abs(course[1].start - first) <= 1
     assert found >= 38
-
-
-def test_levels_less_than_a_fifth_apart_are_one():
-    assert len(run_course(noisy((4000, 20), (3400, 20)))) == 1
 
 
 def test_five_runs_tell_nothing():
@@ -100,35 +110,12 @@ def test_what_did_not_fall_beside_a_fall_is_one_level(sd):
     assert sum(fallen) <= 6
 
 
-def test_two_runs_are_a_burst_of_their_own():
-    course = run_course(noisy((3000, 5), (100, 6), (3000, 2), (100, 6)))
-    assert [(one.kind, one.start) for one in course] == [
-        ("burst", 0),
-        ("baseline", 5),
-        ("burst", 11),
-        ("baseline", 13),
-    ]
-
-
-def test_bursts_that_come_back_to_one_level_are_bursts_even_if_one_is_last():
-    kinds = [
-        one.kind for one in run_course(noisy((3000, 5), (100, 6), (3000, 4), (100, 6), (3000, 4)))
-    ]
-    assert kinds == ["burst", "baseline", "burst", "baseline", "burst"]
-
-
 def test_a_single_run_between_two_levels_costs_itself():
     course = run_course(noisy((3000, 7), (1400, 1), (100, 9), sd=0.05))
     assert [(one.kind, one.end - one.start) for one in course] in (
         [("burst", 8), ("baseline", 9)],
         [("burst", 7), ("baseline", 10)],
     )
-
-
-@pytest.mark.parametrize("odd", [100, 9000])
-def test_a_single_odd_run_is_no_level(odd):
-    course = run_course(noisy((3000, 6), (odd, 1), (3000, 6)))
-    assert [(one.kind, one.start, one.end) for one in course] == [("level", 0, 13)]
 
 
 def test_steps_that_would_not_be_believed_alone_support_each_other():

@@ -5,7 +5,6 @@ from tests.unit.report.reported import judged, trial, verdict
 from diskbench.analysis.shown import reasons_over, shown
 from diskbench.model.doubts import Reason
 from diskbench.report.assemble.result_rows import result_rows
-from diskbench.report.assemble.summary import two_sentences
 from diskbench.report.terminal.verdict_text import verdict_lines
 
 STEP = "rand-read-4k-qd32"
@@ -44,7 +43,7 @@ def test_the_headline_has_the_figure_of_the_table():
     one = trial(count=2, verdicts=tuple(found))
     (row,) = result_rows([one])
     assert row.iops.text == "2,900"
-    assert "2,900 IOPS" in two_sentences(one)[1]
+    assert "2,900 IOPS" in one.sentences[1]
 
 
 def test_blocks_are_merged_or_split_and_never_both():

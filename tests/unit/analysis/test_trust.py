@@ -25,20 +25,13 @@ def reasons(code, *, limited_by="unknown", device_share=None, processor=IDLE):
 @pytest.mark.parametrize(
     ("code", "share", "expected"),
     [
-        ("page-cache", 0.01, "no"),
-        ("page-cache", 0.49, "no"),
-        ("page-cache", 0.9, "with care"),
-        ("page-cache", None, "with care"),
-        ("unwritten", 0.0, "no"),
-        ("unwritten", 0.94, "with care"),
-        ("not-a-disk", None, "no"),
-        ("too-short", None, "with care"),
-        ("fio-error", None, "with care"),
-        ("clock", None, "yes"),
-        ("import", None, "yes"),
-        ("of a later diskbench", None, "yes"),
+        ("page-cache", 0.01, "no"), ("page-cache", 0.49, "no"), ("page-cache", 0.9, "with care"),
+        ("page-cache", None, "with care"), ("unwritten", 0.0, "no"),
+        ("unwritten", 0.94, "with care"), ("not-a-disk", None, "no"),
+        ("too-short", None, "with care"), ("fio-error", None, "with care"), ("clock", None, "yes"),
+        ("import", None, "yes"), ("of a later diskbench", None, "yes"),
     ],
-)
+)  # fmt: skip
 def test_a_warning_weighs_what_it_says_of_the_disk(code, share, expected):
     assert trust(reasons(code, device_share=share)) == expected
 
@@ -51,12 +44,10 @@ def test_without_a_reason_a_figure_is_believed():
 @pytest.mark.parametrize(
     ("limited_by", "expected"),
     [
-        ("client", "with care"),
-        ("queue-depth", "with care"),
-        ("disk-iops", "yes"),
+        ("client", "with care"), ("queue-depth", "with care"), ("disk-iops", "yes"),
         ("credit", "yes"),
     ],
-)
+)  # fmt: skip
 def test_a_busy_core_takes_nothing_from_a_figure_at_its_cap(limited_by, expected):
     busy = Processor(busiest_core=0.95, busiest_job=0.5, all_jobs=0.9)
     found = reasons("client-bound", limited_by=limited_by, processor=busy)
@@ -99,12 +90,9 @@ def chosen(*loads: ListedStep) -> str | None:
 
 def test_random_goes_before_sequential_and_small_before_large() -> None:
     steps = [
-        load("seq", random=False, iops=9e9),
-        load("large", block=2**20, iops=9e9),
-        load("small", iops=10.0),
-        load("deep", iops=3000.0),
-        load("same as deep", iops=3000.0),
-    ]
+        load("seq", random=False, iops=9e9), load("large", block=2**20, iops=9e9),
+        load("small", iops=10.0), load("deep", iops=3000.0), load("same as deep", iops=3000.0),
+    ]  # fmt: skip
     assert chosen(*steps) == "deep"
     assert chosen(*steps[:2]) == "large"
     assert chosen(load("unknown", block=None), load("known", block=2**20)) == "known"

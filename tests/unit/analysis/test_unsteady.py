@@ -31,10 +31,7 @@ def test_dips_have_a_period_and_a_share():
     assert found is not None
     assert found.every_s == pytest.approx(60, abs=1)
     assert found.share == pytest.approx(0.1, abs=0.01)
-    assert (found.usual, found.to) == (
-        pytest.approx(5000, rel=0.05),
-        pytest.approx(1500, rel=0.1),
-    )
+    assert (found.usual, found.to) == (pytest.approx(5000, rel=0.05), pytest.approx(1500, rel=0.1))
 
 
 def test_dips_at_any_time_have_no_period():
@@ -45,10 +42,7 @@ def test_dips_at_any_time_have_no_period():
 def test_two_rates_in_turn_are_both_told():
     found = phases(steps([(5000, 13), (2000, 9), (5000, 31), (2000, 17)] * 10, NOISE, seed=1)).modes
     assert found is not None
-    assert (found.high, found.low) == (
-        pytest.approx(5000, rel=0.05),
-        pytest.approx(2000, rel=0.05),
-    )
+    assert (found.high, found.low) == (pytest.approx(5000, rel=0.05), pytest.approx(2000, rel=0.05))
     assert found.low_share == pytest.approx(26 / 70, abs=0.03)
 
 

@@ -42,12 +42,9 @@ def lease(hours: float | None, usd: float | None, *, age_h: float = 2, name: str
     begun = NOW - timedelta(hours=age_h)
     ended = None if hours is None else (begun + timedelta(hours=hours)).isoformat()
     return Lease(
-        lease_id=name,
-        provider="aws",
-        created_at=begun.isoformat(),
-        released_at=ended,
+        lease_id=name, provider="aws", created_at=begun.isoformat(), released_at=ended,
         hourly_usd=usd,
-    )
+    )  # fmt: skip
 
 
 def test_the_first_seeds_formula_gives_a_tenth_of_what_it_prints():

@@ -167,10 +167,8 @@ def test_a_size_of_azure_sustains_what_its_emulated_one_does(name: str) -> None:
 @pytest.mark.parametrize("kind", ["Standard_LRS", "StandardSSD_LRS", "Premium_LRS"])
 def test_a_tier_of_azure_has_its_emulated_figures(kind: str) -> None:
     tiers = catalogue("azure").disks[kind].tiers
-    assert tiers is not None
     ours = [(row.name, row.gib, row.iops, row.throughput) for row in tiers.rows]
     assert ours == [(row.name, row.gib, row.iops, row.mbps) for row in disk_rules.TIERS[kind]]
-    assert tiers.expanded is not None
     plus = [(row.iops, row.throughput) for row in tiers.expanded.rows.values()]
     assert plus == list(disk_rules.PLUS[kind])
     assert list(tiers.expanded.rows) == [row.name for row in tiers.rows[-len(plus) :]]

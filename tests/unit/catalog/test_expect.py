@@ -13,12 +13,7 @@ from tests.books import SHIPPED
 from tests.rigs.api_page import documented
 
 import diskbench
-from diskbench.catalog.expect import (
-    Stage,
-    expect_on,
-    path_of,
-    simulate,
-)
+from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Path, promise_gates
@@ -110,7 +105,6 @@ class TestBufferedAndDirect:
     def test_small_random_blocks_become_pages(self):
         job = load(512, direct=False)
         reads = found(self.disk, job).reads
-        assert reads is not None
         assert (reads.request_bytes, reads.per_block) == (4 * KIB, 1)
 
     def test_ebs_may_merge_what_stands_in_a_queue_and_not_what_is_alone(self):
@@ -166,8 +160,6 @@ class TestAzureCaching:
 def test_what_its_owner_expects_of_a_disk_is_a_limit():
     path = Path(promise_gates(Promise(iops=5000, mb_per_s=100), None))
     small, large = expect_on(path, load()), expect_on(path, load(MIB))
-    assert small is not None
-    assert large is not None
     assert (small.begin.iops, small.begin.bounds[0].source) == (5000, "--promise")
     assert large.begin.bytes_per_s == pytest.approx(100e6)
 
@@ -186,21 +178,16 @@ def test_several_disks_have_several_times_the_limits():
 def test_a_burst_that_was_spent_is_not_expected():
     path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
     empty = expect_on(path, load(), credit=[0.0, 0.0])
-    assert empty is not None
     assert empty.begin.iops == empty.lasting.iops == 100
     assert not empty.bursts
 
 
 CLOUD_DISKS = [(cloud, name) for cloud in ("aws", "azure", "gcp") for name in disk_types(cloud)]
 loads = st.builds(
-    Load,
-    block_bytes=st.sampled_from([512, 4 * KIB, 64 * KIB, 100_000, MIB, 4 * MIB]),
-    read_share=st.sampled_from([0.0, 0.3, 0.9, 1.0]),
-    random=st.booleans(),
-    direct=st.booleans(),
-    depth=st.none() | st.integers(1, 256),
-    max_per_s=st.none() | st.floats(1, 1e5),
-)
+    Load, block_bytes=st.sampled_from([512, 4 * KIB, 64 * KIB, 100_000, MIB, 4 * MIB]),
+    read_share=st.sampled_from([0.0, 0.3, 0.9, 1.0]), random=st.booleans(), direct=st.booleans(),
+    depth=st.none() | st.integers(1, 256), max_per_s=st.none() | st.floats(1, 1e5),
+)  # fmt: skip
 sizes = st.integers(1, 20_000)
 machines = st.sampled_from([*SHIPPED.of("aws").machines.types, "unknown"])
 
@@ -224,7 +211,6 @@ def test_nothing_is_expected_above_any_limit(
     path = path_of(any_disk(kind, size), instance)
     result = expect_on(path, job)
     assume(result is not None)
-    assert result is not None
     costs = path.costs(job, "assumed")
     for level in (result.begin, result.lasting):
         assert level.low_iops <= level.iops <= level.high_iops
@@ -246,8 +232,6 @@ def test_a_larger_disk_is_never_expected_to_be_slower(
     before = expect_on(path_of(any_disk(kind, small), NO_LIMIT), job)
     after = expect_on(path_of(any_disk(kind, large), NO_LIMIT), job)
     assume(before is not None and after is not None)
-    assert before is not None
-    assert after is not None
     assert after.lasting.iops >= before.lasting.iops * (1 - 1e-9)
 
 
@@ -262,8 +246,6 @@ def test_a_longer_queue_is_never_expected_to_be_slower(
     ]
     assume(all(levels))
     short, long = levels
-    assert short is not None
-    assert long is not None
     assert long.begin.iops >= short.begin.iops * (1 - 1e-9)
 
 

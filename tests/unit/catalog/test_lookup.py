@@ -27,7 +27,6 @@ def test_250_mib_a_second_are_a_burst_of_a_gp2_of_171_to_333_gib(size, baseline)
     """Both buckets end at one moment: bytes are paid in I/O credits, 256 KiB each."""
     (pool,) = limits("aws", "gp2", size).pools
     assert pool.bytes_per_s == Allowance(baseline * MIB, 250 * MIB, 1_350_000 * MIB)
-    assert pool.iops is not None
     rate = 250 * MIB / (256 * KIB)
     assert 5_400_000 / (rate - pool.iops.baseline) == pytest.approx(1_350_000 / (250 - baseline))
 
@@ -61,18 +60,13 @@ def test_a_misspelt_type_names_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("disk", "size", "iops", "throughput", "words"),
     [
-        ("gp2", 0, None, None, "1 to 16,384 GiB"),
-        ("st1", 100, None, None, "125 to 16,384 GiB"),
-        ("gp2", 20, 500, None, "no --iops"),
-        ("gp2", 20, None, 500, "no --throughput"),
-        ("io1", 20, None, None, "needs --iops"),
-        ("io1", 20, 99, None, "100 to 64,000"),
-        ("io1", 20, 1001, None, "50 per GiB"),
-        ("gp3", 20, 10_001, None, "500 per GiB"),
-        ("gp3", 100, 3000, 751, "0.25 per IOPS"),
-        ("instance-store", 20, 100, None, "no --iops"),
+        ("gp2", 0, None, None, "1 to 16,384 GiB"), ("st1", 100, None, None, "125 to 16,384 GiB"),
+        ("gp2", 20, 500, None, "no --iops"), ("gp2", 20, None, 500, "no --throughput"),
+        ("io1", 20, None, None, "needs --iops"), ("io1", 20, 99, None, "100 to 64,000"),
+        ("io1", 20, 1001, None, "50 per GiB"), ("gp3", 20, 10_001, None, "500 per GiB"),
+        ("gp3", 100, 3000, 751, "0.25 per IOPS"), ("instance-store", 20, 100, None, "no --iops"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_sold_is_refused_with_the_range(
     disk: str, size: int, iops: int | None, throughput: float | None, words: str
 ) -> None:

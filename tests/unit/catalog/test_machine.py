@@ -15,13 +15,10 @@ GCE = machine_book("gcp")
 @pytest.mark.parametrize(
     ("name", "vcpus"),
     [
-        ("n2-standard-8", 8),
-        ("c3-standard-88-lssd", 88),
-        ("n1-highcpu-8", 8),
-        ("e2-medium", None),
+        ("n2-standard-8", 8), ("c3-standard-88-lssd", 88), ("n1-highcpu-8", 8), ("e2-medium", None),
         ("n2-custom-4-8192", None),
     ],
-)
+)  # fmt: skip
 def test_the_vcpus_of_a_type_are_in_its_name(name: str, vcpus: int | None) -> None:
     assert GCE.vcpus_of(name) == vcpus
     assert GCE.series_of(name) is GCE.series[name.partition("-")[0]]

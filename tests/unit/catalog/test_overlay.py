@@ -25,10 +25,7 @@ FASTER = {
 
 def overlay(patch: dict[str, Any]) -> Overlay:
     return Overlay(
-        cloud="aws",
-        region="us-east-1",
-        made_on="2026-11-20",
-        patches={"machines.yaml": patch},
+        cloud="aws", region="us-east-1", made_on="2026-11-20", patches={"machines.yaml": patch}
     )
 
 

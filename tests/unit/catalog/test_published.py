@@ -57,21 +57,14 @@ def only(figure_id: str):
 
 def test_every_table_of_the_five_posts_is_there_whole():
     assert Counter((f.seed, f.table) for f in FIGURES) == {
-        ("iaas-2018", "results"): 12 * 3,
-        ("iaas-2018", "bonnie"): 2 * 3,
-        ("iaas-2018", "azure-caching"): 1,
-        ("iaas-2018", "before-the-fall"): 3,
-        ("iaas-2018", "after-the-fall"): 3,
-        ("iaas-2018", "freenas-local"): 1,
-        ("azure-caching", "latencies"): 11 * 3,
-        ("ebs-types", "m3.medium-read"): 7 * 2,
-        ("ebs-types", "m3.medium-write"): 7,
-        ("ebs-types", "c3.8xlarge-read"): 7 * 2,
-        ("ebs-types", "c3.8xlarge-write"): 7,
-        ("san-vs-local", "stated"): 6,
-        ("san-vs-local", "aberrant"): 2,
-        ("ebs-fio", "fio"): 4,
-    }
+        ("iaas-2018", "results"): 12 * 3, ("iaas-2018", "bonnie"): 2 * 3,
+        ("iaas-2018", "azure-caching"): 1, ("iaas-2018", "before-the-fall"): 3,
+        ("iaas-2018", "after-the-fall"): 3, ("iaas-2018", "freenas-local"): 1,
+        ("azure-caching", "latencies"): 11 * 3, ("ebs-types", "m3.medium-read"): 7 * 2,
+        ("ebs-types", "m3.medium-write"): 7, ("ebs-types", "c3.8xlarge-read"): 7 * 2,
+        ("ebs-types", "c3.8xlarge-write"): 7, ("san-vs-local", "stated"): 6,
+        ("san-vs-local", "aberrant"): 2, ("ebs-fio", "fio"): 4,
+    }  # fmt: skip
 
 
 def test_ids_are_unique_and_begin_with_their_post():
@@ -222,29 +215,19 @@ def test_the_frame_has_a_row_a_figure():
 
 
 GP2 = RunSubject(
-    profile="gobonniego",
-    cloud="aws",
-    disk_type="gp2",
-    size_gib=20,
-    instance_type="c4.xlarge",
+    profile="gobonniego", cloud="aws", disk_type="gp2", size_gib=20, instance_type="c4.xlarge",
     region="us-east-1",
-)
+)  # fmt: skip
 
 
 def asked_as(figure, **changes) -> RunSubject:
     """A run of exactly what a figure was of."""
     same = RunSubject(
-        profile=figure.profile,
-        parameters=dict(figure.parameters),
-        cloud=figure.provider,
-        disk_type=figure.disk_type,
-        size_gib=figure.size_gib,
-        iops=figure.provisioned_iops,
-        cache=figure.cache,
-        instance_type=figure.instance_type,
-        region=figure.region,
+        profile=figure.profile, parameters=dict(figure.parameters), cloud=figure.provider,
+        disk_type=figure.disk_type, size_gib=figure.size_gib, iops=figure.provisioned_iops,
+        cache=figure.cache, instance_type=figure.instance_type, region=figure.region,
         memory_gib=figure.memory_gib,
-    )
+    )  # fmt: skip
     return dataclasses.replace(same, **changes)
 
 
@@ -271,18 +254,14 @@ def test_of_two_machines_that_match_the_same_one_is_taken():
 @pytest.mark.parametrize(
     ("changes", "criterion"),
     [
-        ({"profile": "quick"}, "workload"),
-        ({"cloud": "azure"}, "cloud"),
-        ({"disk_type": "gp3"}, "disk type"),
-        ({"disk_type": None}, "disk type"),
-        ({"size_gib": 41}, "size"),
-        ({"size_gib": 9.9}, "size"),
+        ({"profile": "quick"}, "workload"), ({"cloud": "azure"}, "cloud"),
+        ({"disk_type": "gp3"}, "disk type"), ({"disk_type": None}, "disk type"),
+        ({"size_gib": 41}, "size"), ({"size_gib": 9.9}, "size"),
     ],
-)
+)  # fmt: skip
 def test_a_run_parts_from_a_figure_at_the_first_thing_that_differs(changes, criterion):
     (figure,) = find_published("iaas-2018/results/gp2/iops")
     where = part(dataclasses.replace(GP2, **changes), figure)
-    assert where is not None
     assert where.criterion == criterion
 
 

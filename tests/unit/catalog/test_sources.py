@@ -69,12 +69,10 @@ def test_every_source_has_a_date_or_the_day_it_was_read_on(cloud: str, name: str
 @pytest.mark.parametrize(
     "source",
     [
-        {"title": "hearsay", "as_of": None},
-        {"title": "hearsay", "as_of": "yesterday"},
-        {"title": "", "as_of": "2026"},
-        {"title": "hearsay"},
+        {"title": "hearsay", "as_of": None}, {"title": "hearsay", "as_of": "yesterday"},
+        {"title": "", "as_of": "2026"}, {"title": "hearsay"},
     ],
-)
+)  # fmt: skip
 def test_a_source_without_title_or_date_is_refused(source: dict[str, str]):
     with pytest.raises(ValueError, match=r"title|date|as_of"):
         FigureSource.model_validate(source)
@@ -105,14 +103,11 @@ def test_every_listed_source_is_used(cloud: str, name: str):
 @pytest.mark.parametrize(
     ("cloud", "name", "place"),
     [
-        ("aws", LIMITS, "disks.gp2.iops"),
-        ("vsphere", LIMITS, "parts.controller.pvscsi.queue"),
-        ("aws", MACHINES, "types.m5.large"),
-        ("gcp", MACHINES, "series.n2.disks.pd-ssd"),
-        ("aws", PRICES, "disks.gp2"),
-        ("aws", CHARGES, "transactions.standard"),
+        ("aws", LIMITS, "disks.gp2.iops"), ("vsphere", LIMITS, "parts.controller.pvscsi.queue"),
+        ("aws", MACHINES, "types.m5.large"), ("gcp", MACHINES, "series.n2.disks.pd-ssd"),
+        ("aws", PRICES, "disks.gp2"), ("aws", CHARGES, "transactions.standard"),
     ],
-)
+)  # fmt: skip
 def test_a_figure_whose_source_is_missing_or_not_listed_is_refused_with_its_place(
     cloud: str, name: str, place: str
 ):

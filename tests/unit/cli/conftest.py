@@ -16,6 +16,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     evidence."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
     monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
     return tmp_path
@@ -29,7 +30,23 @@ def call(
     """Run a command line in `here`; returns exit code, stdout and stderr."""
 
     def run(*words: str) -> tuple[int, str, str]:
+        capfd.readouterr()
         code = main.main(list(words))
         return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def diskbench(
+    call: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., str]:
+    """Run a command line in `here` at 80 columns; returns what it prints on stdout."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*words: str, code: int = 0) -> str:
+        ended, out, _ = call(*words)
+        assert ended == code
+        return out
 
     return run

@@ -6,30 +6,7 @@ import jsonschema
 import pytest
 from tests.rigs.replicates import measured
 
-from diskbench.cli.main import main
-from diskbench.store.database import open_database
-
 A = [3000, 3010, 2990, 3005, 2995, 3002, 2998, 3001, 2999, 3003]
-
-
-@pytest.fixture
-def database(tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path}/rows.db"
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", url)
-    monkeypatch.setenv("TZ", "UTC")
-    engine = open_database(url)
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
-def call(database, capsys):  # noqa: ARG001 - the setting leads to it
-    def run(*arguments):
-        code = main(list(arguments))
-        done = capsys.readouterr()
-        return code, done.out, done.err
-
-    return run
 
 
 def document(call, *arguments):

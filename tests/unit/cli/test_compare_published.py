@@ -8,41 +8,25 @@ from tests.rigs.gobonniego_runs import save_trial, trial_of
 from tests.rigs.plans import RUN_IDS
 
 from diskbench.cli.main import main
-from diskbench.store.database import open_database
-from diskbench.store.evidence import open_evidence
 
 OTHER = ("01kq8z6rj0bbbbbbbbbbbbbbb1",)
 
 
 @pytest.fixture
-def stores(here):
-    database = open_database(f"sqlite:///{here}/rows.db")
-    yield database, open_evidence((here / "evidence").as_uri())
-    database.dispose()
-
-
-@pytest.fixture
-def keep(stores):
+def keep(database, evidence):
     """Save a trial on another machine than the post's, whose runs all measured the same."""
 
     def save(disk="gp2", *, run_ids=RUN_IDS, verified=True):
         plan = trial_of(run_ids, disk=disk, machine="c5.xlarge", verified=verified)
-        save_trial(*stores, plan, [1817.0] * len(run_ids))
+        save_trial(database, evidence, plan, [1817.0] * len(run_ids))
 
     return save
 
 
 @pytest.fixture
-def compare(capsys):
+def compare(call):
     """Run `compare … --published`; returns exit code, stdout and stderr."""
-
-    def call(*arguments):
-        capsys.readouterr()  # what was said of the runs that have no evidence here
-        code = main(["compare", *arguments, "--published"])
-        done = capsys.readouterr()
-        return code, done.out, done.err
-
-    return call
+    return lambda *arguments: call("compare", *arguments, "--published")
 
 
 def test_a_run_is_set_beside_the_figures_of_the_same_disk(keep, compare):

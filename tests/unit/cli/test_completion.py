@@ -14,7 +14,6 @@ from diskbench.cli.main import app, main
 from diskbench.cli.opened import closing_all
 from diskbench.fio.profiles import shipped_names
 from diskbench.plugins import plugin_names
-from diskbench.store.database import open_database
 
 
 def offered(*words: str) -> list[str]:
@@ -26,20 +25,10 @@ def offered(*words: str) -> list[str]:
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty working directory, and a database that is not there yet."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    return tmp_path
-
-
-@pytest.fixture
-def stored(here):
+def stored(here, database):  # noqa: ARG001 - the settings lead to it
     """The database with the planned runs of one trial."""
-    database = open_database(f"sqlite:///{here}/rows.db")
     save_plan(database, make_plan(), "file:///nowhere")
-    yield database
-    database.dispose()
+    return database
 
 
 def test_profiles_and_job_files_of_the_directory(here):

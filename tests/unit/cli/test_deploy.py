@@ -84,15 +84,12 @@ def test_github_and_gitlab_set_every_variable_that_the_script_reads():
 def test_the_script_of_both_leaves_a_report_and_the_exit_code(tmp_path, condition, code):
     command = shutil.which("diskbench", path=str(Path(sys.executable).parent))
     environ = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "DISKBENCH": command,
-        "DISKBENCH_PATH": ".",
-        "DISKBENCH_PROFILE": "quick",
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "DISKBENCH": command,
+        "DISKBENCH_PATH": ".", "DISKBENCH_PROFILE": "quick",
         "DISKBENCH_FAIL_IF": f"\n{condition}\n",
         "DISKBENCH_OPTIONS": "--size 0.0625 --set 'runtime=1'",
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-    }
+    }  # fmt: skip
     done = subprocess.run(
         [DEPLOY / "ci.sh"], env=environ, cwd=tmp_path, capture_output=True, text=True, check=False
     )

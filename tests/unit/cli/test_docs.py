@@ -16,12 +16,9 @@ HELP = re.compile(r"<!-- diskbench --help -->\n```text\n(.*?)```", re.DOTALL)
 def shown_help() -> str:
     script = "import sys; from diskbench.cli.main import main; sys.exit(main())"
     return subprocess.run(
-        [sys.executable, "-c", script, "--help"],
-        env=os.environ | {"COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+        [sys.executable, "-c", script, "--help"], env=os.environ | {"COLUMNS": "80"},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
 
 
 def test_the_page_of_commands_shows_the_help_as_it_is():

@@ -1,15 +1,9 @@
 import pytest
 from tests.rigs.plans import make_plan
 
+from diskbench import errors
 from diskbench.cli.foreground import exit_code
 from diskbench.engine.matrix.run_cells import TrialEnding
-from diskbench.errors import (
-    AccessDenied,
-    ConnectionLost,
-    NoCapacity,
-    ReleaseFailed,
-    StoreUnavailable,
-)
 from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
 
 
@@ -21,18 +15,16 @@ def ended(*states):
 @pytest.mark.parametrize(
     ("how", "code"),
     [
-        ({"end": ended("done", "done")}, 0),
-        ({"end": ended("failed", "cancelled")}, 1),
+        ({"end": ended("done", "done")}, 0), ({"end": ended("failed", "cancelled")}, 1),
         ({"end": ended("interrupted", "cancelled")}, 130),
-        ({"suspended": StoreUnavailable("full")}, 2),
+        ({"suspended": errors.StoreUnavailable("full")}, 2),
         ({"suspended": ValueError("a fault")}, 1),
-        ({"suspended": ConnectionLost("away")}, 1),
-        ({"suspended": ConnectionLost("away"), "stopped": True}, 130),
-        ({"end": ended("failed"), "refused": problem_of(AccessDenied("expired"))}, 2),
-        ({"end": ended("failed"), "refused": problem_of(NoCapacity("none"))}, 1),
-        ({"end": ended("done"), "not_released": ReleaseFailed("left")}, 3),
-        ({}, 1),
+        ({"suspended": errors.ConnectionLost("away")}, 1),
+        ({"suspended": errors.ConnectionLost("away"), "stopped": True}, 130),
+        ({"end": ended("failed"), "refused": problem_of(errors.AccessDenied("expired"))}, 2),
+        ({"end": ended("failed"), "refused": problem_of(errors.NoCapacity("none"))}, 1),
+        ({"end": ended("done"), "not_released": errors.ReleaseFailed("left")}, 3), ({}, 1),
     ],
-)
+)  # fmt: skip
 def test_the_exit_code_tells_what_costs_most(how, code):
     assert exit_code(TrialEnding(make_plan(), **how)) == code

@@ -17,14 +17,10 @@ SINCE = "2026-11-21T10:02:03.000000+00:00"
 
 def swept(outcome: str = "gave-back", **more: object) -> Swept:
     told = {
-        "lease_id": "one",
-        "where": "aws us-east-1",
-        "provider": "aws",
-        "region": "us-east-1",
-        "resources": ("instance i-0abc", "volume vol-0def"),
-        "reason": "it expired",
+        "lease_id": "one", "where": "aws us-east-1", "provider": "aws", "region": "us-east-1",
+        "resources": ("instance i-0abc", "volume vol-0def"), "reason": "it expired",
         "outcome": outcome,
-    }
+    }  # fmt: skip
     return Swept.model_validate(told | more)
 
 

@@ -11,10 +11,7 @@ from diskbench.cli.lazy import COMMANDS
 
 @pytest.mark.parametrize("words", ["", *COMMANDS], ids=lambda words: words or "diskbench")
 def test_the_help_says_what_its_file_says(
-    words: str,
-    golden: Golden,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: str, golden: Golden, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("TERMINAL_WIDTH", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)

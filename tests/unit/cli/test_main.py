@@ -18,14 +18,9 @@ HEAVY = (
 def program(script: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run Python code that starts diskbench, in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+        [sys.executable, "-c", script, *arguments], env=os.environ | environment,
+        capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
 
 
 def diskbench(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -57,19 +57,13 @@ def test_every_shipped_matrix_fits_the_schema(name, schema):
 @pytest.mark.parametrize(
     "text",
     [
-        "{}",
-        "{name: a, axis: {}}",
-        "{name: A B}",
-        "{name: a, axes: {size: [big]}}",
-        "{name: a, axes: {disk: gp2}}",
-        "{name: a, axes: {mine: [a]}}",
-        "{name: a, axes: {disk: [{dsk: a}]}}",
-        "{name: a, defaults: {size: 0}}",
-        "{name: a, defaults: {runs: null}}",
-        "{name: a, limits: {max_parallel: 0}}",
+        "{}", "{name: a, axis: {}}", "{name: A B}", "{name: a, axes: {size: [big]}}",
+        "{name: a, axes: {disk: gp2}}", "{name: a, axes: {mine: [a]}}",
+        "{name: a, axes: {disk: [{dsk: a}]}}", "{name: a, defaults: {size: 0}}",
+        "{name: a, defaults: {runs: null}}", "{name: a, limits: {max_parallel: 0}}",
         "{name: a, order: sorted}",
     ],
-)
+)  # fmt: skip
 def test_the_schema_refuses_what_the_program_refuses(text, schema, tmp_path):
     assert not schema.is_valid(yaml.safe_load(text))
     file = tmp_path / "a.yaml"
@@ -185,13 +179,9 @@ limits: {{max_parallel: 2}}
     )
     found = {(one.kind, one.of): one.amount for one in planned(file).needs}
     assert found == {
-        ("machines", ""): 2,
-        ("vcpus", "m"): 6,
-        ("spot-vcpus", "m"): 2,
-        ("disks", ""): 2,
-        ("disk-gib", "gp2"): 120,
-        ("disk-gib", "io1"): 50,
-    }
+        ("machines", ""): 2, ("vcpus", "m"): 6, ("spot-vcpus", "m"): 2, ("disks", ""): 2,
+        ("disk-gib", "gp2"): 120, ("disk-gib", "io1"): 50,
+    }  # fmt: skip
 
 
 def test_a_block_that_cannot_be_measured_is_told_and_the_others_are_planned(tmp_path):
@@ -204,7 +194,6 @@ def test_a_block_that_cannot_be_measured_is_told_and_the_others_are_planned(tmp_
     found = planned(file, code=2)
     first, second = found.blocks
     assert first.problem is None
-    assert second.problem is not None
     assert second.problem.message.endswith("uses 4 GiB of the target, but size allows 896 MiB")
     assert [one.starts_s for one in found.cells if one.block == 2] == [None]
     text = run("plan", file, "--offline", code=2)

@@ -14,12 +14,9 @@ from diskbench.store.clock import now
 
 STATES = ("done", "failed", "waiting", "measuring", "spared", "refused")
 NOTES = (
-    None,
-    "fio ended with 1",
-    "the host 磁盘-1 does not answer",
-    "first line\nsecond line, which is longer",
-    f"an escape \x1b[31m and {'many words ' * 12}",
-)
+    None, "fio ended with 1", "the host 磁盘-1 does not answer",
+    "first line\nsecond line, which is longer", f"an escape \x1b[31m and {'many words ' * 12}",
+)  # fmt: skip
 
 
 def filled(database, count):

@@ -211,11 +211,9 @@ def test_every_text_shows_the_figure_and_never_a_mean_across_levels(shown):
     case = shown.case
     figure = format_iops(float(case["figure"]))
     texts = {
-        "table": shown.table(),
-        "page": words(shown.page("report.html")),
-        "markdown": shown.page("report.md"),
-        "picture": words(shown.page("report.svg")),
-    }
+        "table": shown.table(), "page": words(shown.page("report.html")),
+        "markdown": shown.page("report.md"), "picture": words(shown.page("report.svg")),
+    }  # fmt: skip
     site = shown.site()
     runs = [text for name, text in site.items() if name.startswith("trials/")]
     texts["site"] = words(site["runs.html"]) if "runs.html" in site else words(site["index.html"])

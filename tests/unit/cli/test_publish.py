@@ -19,35 +19,25 @@ from tests.rigs.replicates import measured
 from diskbench.cli import main
 from diskbench.store import archive
 from diskbench.store.database import open_database, transaction
-from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.result_tables import measurement, trial
 from diskbench.store.rows import delete_runs
 from diskbench.store.schema import run
 from diskbench.store.site_folder import MANIFEST
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def database(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("here")]
 
 
 def publish(*options, site="site"):
     return main.main(["publish", site, "--evidence-url", (Path.cwd() / "e").as_uri(), *options])
 
 
+def files(site="site"):
+    return [path for path in Path(site).rglob("*") if path.is_file()]
+
+
 def times(site="site"):
-    return {
-        str(path.relative_to(site)): path.stat().st_mtime_ns
-        for path in Path(site).rglob("*")
-        if path.is_file()
-    }
+    return {str(path.relative_to(site)): path.stat().st_mtime_ns for path in files(site)}
 
 
 def changed(before, after):
@@ -77,11 +67,8 @@ def trials(site="site"):
 
 def contents(site):
     """The files of a site by name, without its manifest, whose bytes tell when it was written."""
-    return {
-        str(path.relative_to(site)): path.read_bytes()
-        for path in Path(site).rglob("*")
-        if path.is_file() and not path.name.startswith(MANIFEST)
-    }
+    found = {str(path.relative_to(site)): path.read_bytes() for path in files(site)}
+    return {name: data for name, data in found.items() if not name.startswith(MANIFEST)}
 
 
 def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_trial(database, capsys):
@@ -96,6 +83,21 @@ def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_trial(database,
     assert {name.removeprefix("row-") for _, name in anchors} == set(run_ids(database))
     assert all(f'id="{name}"' in Path("site", page).read_text() for page, name in anchors)
     assert len(list(Path("site/configurations").iterdir())) == 2
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_configuration_begins_with_its_picture_and_ends_with_its_provenance(database, times):
+    for campaign in range(times):
+        measured(database, [1000.0, 2000.0], campaign=campaign)
+    publish()
+    (page,) = Path("site/configurations").iterdir()
+    html = page.read_text()
+    of_metric = html[html.index('class="of-metric"') :]
+    assert of_metric.index("<svg") < of_metric.index("<table")
+    head, _, provenance = html.partition("<summary>Provenance</summary>")
+    assert "<dt>parameters</dt><dd>" in head
+    assert "<dt>job digest</dt>" in provenance
+    assert "parser version" not in head
 
 
 def test_the_second_time_nothing_is_written(database, capsys):
@@ -226,11 +228,7 @@ def test_labels_and_titles_are_text(database):
 
 
 def texts(site="site"):
-    return {
-        path: path.read_bytes().decode(errors="replace")
-        for path in Path(site).rglob("*")
-        if path.is_file()
-    }
+    return {path: path.read_bytes().decode(errors="replace") for path in files(site)}
 
 
 SECRETS = {
@@ -284,20 +282,16 @@ def test_an_anonymous_site_names_no_host_no_path_and_no_label(database):
 
 
 @pytest.fixture
-def real(tmp_path, monkeypatch):
-    """A run of fio with its evidence, and the options that lead to it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    evidence = open_evidence((tmp_path / "evidence").as_uri())
+def real(here, database, evidence, monkeypatch):
+    """A run of fio with its evidence, to which no setting leads."""
+    monkeypatch.delenv("DISKBENCH_EVIDENCE_URL")
     plan = make_plan(RUN_IDS[:1], steps=(make_step(0),))
-    save_plan(engine, plan, evidence.url)
+    save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
-    steps = [(make_step(0), run_fio(tmp_path / "fio", make_step(0)))]
-    measure(engine, evidence, plan, 0, steps)
-    finish_run(engine, evidence, plan, 0, "done", None)
-    yield plan.run_ids[0]
-    engine.dispose()
+    steps = [(make_step(0), run_fio(here / "fio", make_step(0)))]
+    measure(database, evidence, plan, 0, steps)
+    finish_run(database, evidence, plan, 0, "done", None)
+    return plan.run_ids[0]
 
 
 def site_of(*options):
@@ -321,10 +315,7 @@ def test_evidence_is_copied_once_and_linked_and_goes_again(real, capsys):
     assert f"{len(copied)} removed" in capsys.readouterr().err
 
 
-def test_files_whose_names_are_no_addresses_are_linked_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+def test_files_whose_names_are_no_addresses_are_linked_all_the_same(tmp_path):
     name = "50% of #1 <b>.json"
     case = Path(__file__).parents[2] / "cases/imported/gobonniego-1.0.9.json"
     (tmp_path / name).write_bytes(case.read_bytes())

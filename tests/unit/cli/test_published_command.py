@@ -1,6 +1,7 @@
 """`diskbench published`: list and show."""
 
 import json
+from functools import partial
 
 import jsonschema
 import pytest
@@ -12,15 +13,9 @@ ALL = load_published()
 
 
 @pytest.fixture
-def run(capsys):
+def run(call):
     """Run a command line; returns exit code, stdout and stderr."""
-
-    def call(*arguments):
-        code = main(["published", *arguments])
-        done = capsys.readouterr()
-        return code, done.out, done.err
-
-    return call
+    return partial(call, "published")
 
 
 def test_list_has_a_line_for_every_figure_in_80_columns(run):
@@ -41,10 +36,8 @@ def test_list_marks_what_is_doubted(run):
 def test_list_filters_by_post_provider_and_disk(run):
     _, out, _ = run("list", "--provider", "aws", "--disk", "gp2", "--post", "iaas-2018")
     assert [line.split()[1] for line in out.splitlines()[1:]] == [
-        "results/gp2/iops",
-        "results/gp2/read",
-        "results/gp2/write",
-    ]
+        "results/gp2/iops", "results/gp2/read", "results/gp2/write",
+    ]  # fmt: skip
 
 
 def test_an_unknown_filter_names_what_there_is(run):

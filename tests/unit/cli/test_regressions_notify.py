@@ -8,7 +8,6 @@ import pytest
 from tests.rigs.replicates import measured
 
 from diskbench.cli.main import main
-from diskbench.store.database import open_database
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -36,19 +35,15 @@ def webhook():
 
 
 @pytest.fixture
-def nights(tmp_path, monkeypatch):
+def nights(here, database, monkeypatch):  # noqa: ARG001 - the settings lead to it
     """Writes the nights from `first` on, one figure each."""
-    url = f"sqlite:///{tmp_path}/rows.db"
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", url)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    engine = open_database(url)
 
     def write(first, values):
         for night, value in enumerate(values, first):
-            measured(engine, [value], campaign=night)
+            measured(database, [value], campaign=night)
 
-    yield write
-    engine.dispose()
+    return write
 
 
 def test_a_change_is_posted_once_at_the_time_that_showed_it(nights, webhook, capsys):

@@ -8,7 +8,6 @@ from tests.rigs.plans import RUN_IDS, make_plan, run_fio, save_plan
 from diskbench.cli import main
 from diskbench.store import archive
 from diskbench.store.database import open_database
-from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.query import find_run
 
@@ -37,18 +36,15 @@ def steps(tmp_path_factory):
 
 
 @pytest.fixture
-def stores(here, steps):
+def stores(here, steps, database, evidence):  # noqa: ARG001 - the settings lead to it
     """A trial of two runs, and the settings that lead to it."""
-    database = open_database(f"sqlite:///{here}/rows.db")
-    evidence = open_evidence((here / "evidence").as_uri())
     plan = make_plan()
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
     for index in (0, 1):
         measure(database, evidence, plan, index, steps)
         finish_run(database, evidence, plan, index, "done", None)
-    yield plan, evidence
-    database.dispose()
+    return plan, evidence
 
 
 def test_a_page_shows_all_runs_of_the_trial_and_the_seconds_of_the_one_asked_for(

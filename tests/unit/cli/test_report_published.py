@@ -1,5 +1,7 @@
 """`diskbench report --post POST --chart NAME [SELECTION]`."""
 
+from functools import partial
+
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.drawn import marks_in
@@ -9,8 +11,6 @@ from diskbench.catalog.published import find_published
 from diskbench.cli.main import main
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.model.ids import short
-from diskbench.store.database import open_database
-from diskbench.store.evidence import open_evidence
 
 pytestmark = pytest.mark.slow
 
@@ -19,30 +19,17 @@ OTHERS = ("01kq8z6rj0bbbbbbbbbbbbbb01",)
 
 
 @pytest.fixture
-def stores(here):
-    database = open_database(f"sqlite:///{here}/rows.db")
-    yield database, open_evidence((here / "evidence").as_uri())
-    database.dispose()
-
-
-@pytest.fixture
-def report(capsys):
+def report(call):
     """Run `report --post …`; returns exit code, stdout and stderr."""
-
-    def call(*arguments):
-        code = main(["report", "--post", *arguments])
-        done = capsys.readouterr()
-        return code, done.out, done.err
-
-    return call
+    return partial(call, "report", "--post")
 
 
 @pytest.fixture
-def measured(stores):
+def measured(database, evidence):
     """Four runs of ours on gp2 that fall in the third."""
     (gp2,) = find_published("iaas-2018/results/gp2/iops")
     plan = trial_of(RUNS, expectation=published_outlook(gp2, SHIPPED, 40))
-    save_trial(*stores, plan, [3000.0, 2900.0, 100.0, 100.0])
+    save_trial(database, evidence, plan, [3000.0, 2900.0, 100.0, 100.0])
     return plan
 
 

@@ -14,9 +14,7 @@ from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from diskbench.cli import main
 from diskbench.model.ids import short
 from diskbench.store import archive
-from diskbench.store.database import open_database
 from diskbench.store.document import results_schema
-from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
 from diskbench.store.rows import begin_run
@@ -34,19 +32,16 @@ def steps(tmp_path_factory):
 
 
 @pytest.fixture
-def stores(here, steps, monkeypatch):
+def stores(here, steps, database, evidence, monkeypatch):  # noqa: ARG001 - the settings lead to it
     """A database with two finished runs, and the settings that lead to it."""
     monkeypatch.setenv("COLUMNS", "200")
-    database = open_database(f"sqlite:///{here}/rows.db")
-    evidence = open_evidence((here / "evidence").as_uri())
     plan = make_plan()
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
     for index in (0, 1):
         measure(database, evidence, plan, index, steps)
         finish_run(database, evidence, plan, index, "done", None)
-    yield database, evidence
-    database.dispose()
+    return database, evidence
 
 
 @pytest.fixture
@@ -90,13 +85,11 @@ def test_list_of_nothing_says_so(call):
 @pytest.mark.parametrize(
     "command",
     [
-        ("list", "--output", "json"),
-        ("list", "--output", "json", "--filter", "profile=none"),
-        ("show", "--output", "json"),
-        ("show", FIRST, "--alone", "--output", "json"),
+        ("list", "--output", "json"), ("list", "--output", "json", "--filter", "profile=none"),
+        ("show", "--output", "json"), ("show", FIRST, "--alone", "--output", "json"),
         ("export", "--format", "json"),
     ],
-)
+)  # fmt: skip
 def test_json_meets_its_published_schema(call, command):
     code, out, _ = call("results", *command)
     assert code == 0

@@ -11,11 +11,8 @@ from diskbench.cli.main import app
 @pytest.fixture
 def typed(tmp_path):
     stores = [
-        "--database-url",
-        f"sqlite:///{tmp_path}/d.db",
-        "--evidence-url",
-        f"file://{tmp_path}/e",
-    ]
+        "--database-url", f"sqlite:///{tmp_path}/d.db", "--evidence-url", f"file://{tmp_path}/e",
+    ]  # fmt: skip
 
     def run(*args):
         return invoked(app, "results", *args, *stores)

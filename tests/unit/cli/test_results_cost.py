@@ -13,9 +13,7 @@ from diskbench.catalog.cost import disk_part, machine_part
 from diskbench.cli import main
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.store.database import open_database
 from diskbench.store.document import results_schema
-from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
 
@@ -36,20 +34,15 @@ RENTAL = Rental(
 
 
 @pytest.fixture
-def database(tmp_path, monkeypatch):
+def database(here, database, evidence, monkeypatch):
     """A database in which one run of a rented disk was measured."""
-    url = f"sqlite:///{tmp_path}/rows.db"
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", url)
-    found = open_database(url)
-    evidence = open_evidence((tmp_path / "evidence").as_uri())
     plan = make_plan(RUN_IDS[:1], rental=RENTAL)
-    steps = [(step, run_fio(tmp_path / str(step.index), step)) for step in plan.steps]
-    save_plan(found, plan, evidence.url)
-    measure(found, evidence, plan, 0, steps)
-    finish_run(found, evidence, plan, 0, "done", None)
-    yield found
-    found.dispose()
+    steps = [(step, run_fio(here / str(step.index), step)) for step in plan.steps]
+    save_plan(database, plan, evidence.url)
+    measure(database, evidence, plan, 0, steps)
+    finish_run(database, evidence, plan, 0, "done", None)
+    return database
 
 
 def rent(database, *, given_back: bool) -> None:

@@ -12,7 +12,6 @@ from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from tests.rigs.s3 import s3_bucket
 
-from diskbench.cli import main
 from diskbench.model.ids import short
 from diskbench.results import pruning
 from diskbench.results.pruning import due_runs, prune
@@ -20,7 +19,6 @@ from diskbench.results.selection import Selection
 from diskbench.store import archive
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
-from diskbench.store.database import open_database
 from diskbench.store.derived import pruned_key, read_pruned
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
@@ -50,24 +48,20 @@ def steps(tmp_path_factory):
 
 
 @pytest.fixture(params=["file", "s3"])
-def stores(request, tmp_path, steps, monkeypatch):
+def stores(request, here, database, steps, monkeypatch):
     """A database with two finished runs of one trial, and the settings that lead to it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
     if request.param == "file":
-        yield from _filled(tmp_path, (tmp_path / "evidence").as_uri(), steps, monkeypatch)
+        yield from _filled(database, (here / "evidence").as_uri(), steps, monkeypatch)
         return
     with s3_bucket() as (url, environment):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        yield from _filled(tmp_path, url, steps, monkeypatch)
+        yield from _filled(database, url, steps, monkeypatch)
 
 
-def _filled(tmp_path, url, steps, monkeypatch):
+def _filled(database, url, steps, monkeypatch):
     monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", url)
-    database = open_database(f"sqlite:///{tmp_path}/rows.db")
     evidence = open_evidence(url)
     plan = make_plan(steps=tuple(step for step, _ in steps))
     save_plan(database, plan, evidence.url)
@@ -76,19 +70,11 @@ def _filled(tmp_path, url, steps, monkeypatch):
         measure(database, evidence, plan, index, steps)
         finish_run(database, evidence, plan, index, "done", None)
     yield database, evidence
-    database.dispose()
 
 
 @pytest.fixture
-def call(stores, capfdbinary):  # noqa: ARG001 - the settings lead to its stores
-    """Run a command line; returns exit code, stdout and stderr."""
-
-    def run(*arguments):
-        code = main.main(list(arguments))
-        done = capfdbinary.readouterr()
-        return code, done.out.decode(), done.err.decode()
-
-    return run
+def call(call, stores):  # noqa: ARG001 - the settings lead to its stores
+    return call
 
 
 def read(call, evidence):

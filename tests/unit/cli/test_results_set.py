@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import random
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -11,7 +12,6 @@ from tests.rigs.coursed import coursed
 from tests.rigs.replicates import measured
 from tests.rigs.synthetic import Noise, bucket
 
-from diskbench.cli import main
 from diskbench.model.campaign import Replicates
 from diskbench.store.document import model_schema
 
@@ -19,11 +19,11 @@ BURST = bucket(870_000, 3000, 100, 900, Noise(sd=0.01), seed=1)
 
 
 @pytest.fixture
-def call(here, capfd):  # noqa: ARG001 - the settings lead to it
-
+def call(call):
     def run(*arguments, code=0):
-        assert main.main(["results", *arguments]) == code
-        return capfd.readouterr()
+        ended, out, err = call("results", *arguments)
+        assert ended == code
+        return SimpleNamespace(out=out, err=err)
 
     return run
 

@@ -7,24 +7,10 @@ import pytest
 from tests.rigs.imported_disks import gobonniego_file
 from tests.rigs.synthetic import Noise, bucket, flat
 
-from diskbench.cli import main
 from diskbench.store.document import results_schema
 
 FELL_IN = 34
 """The run in which the 20 GiB gp2 of a post of 2018 collapsed; the figures below are its."""
-
-
-@pytest.fixture
-def diskbench(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
-    """Runs diskbench on stores of its own; returns what it prints on stdout."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*words, code=0):
-        capfd.readouterr()
-        assert main.main(list(words)) == code
-        return capfd.readouterr().out
-
-    return run
 
 
 @pytest.fixture
@@ -104,10 +90,7 @@ def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
     [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
 
     assert found["stretches"][0]["iops"] is None
-    assert (found["trust"], [one["code"] for one in found["reasons"]]) == (
-        "with care",
-        ["no-rate"],
-    )
+    assert (found["trust"], [one["code"] for one in found["reasons"]]) == ("with care", ["no-rate"])
 
 
 def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, diskbench):
@@ -144,15 +127,12 @@ def test_the_word_of_an_owner_stands_where_no_catalogue_knows_the_disk(tmp_path,
 @pytest.mark.parametrize(
     "words",
     [
-        ("--as-disk", "gp2:20"),
-        ("--as-disk", "aws:gp2:much"),
-        ("--as-disk", "aws:no-such:20"),
+        ("--as-disk", "gp2:20"), ("--as-disk", "aws:gp2:much"), ("--as-disk", "aws:no-such:20"),
         ("--as-disk", "azure:Premium_LRS:256:cache=perhaps"),
-        ("--as-disk", "aws:gp2:20:colour=red"),
-        ("--as-machine", "c4.xlarge"),
+        ("--as-disk", "aws:gp2:20:colour=red"), ("--as-machine", "c4.xlarge"),
         ("--promise", "iops=fast"),
     ],
-)
+)  # fmt: skip
 def test_a_disk_that_nobody_knows_is_refused_before_anything_is_kept(tmp_path, diskbench, words):
     log(tmp_path, flat(100, 100, Noise(sd=0.0), seed=1), iops=1)
 

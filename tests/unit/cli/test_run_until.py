@@ -4,22 +4,7 @@ import json
 
 import pytest
 
-from diskbench.cli import main
-
 LAB = ("--provider", "lab", "--disk", "gp2", "--size", "20", "--profile", "quick")
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-
-    def run(*arguments):
-        return main.main(list(arguments)), capfd.readouterr()
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -38,24 +23,24 @@ def call(tmp_path, monkeypatch, capfd):
     ],
 )
 def test_what_cannot_be_meant_ends_with_2_and_rents_nothing(call, tmp_path, arguments, told):
-    code, said = call("run", *arguments)
-    assert (code, told in said.err) == (2, True), said.err
+    code, _, err = call("run", *arguments)
+    assert (code, told in err) == (2, True), err
     assert not (tmp_path / "rows.db").exists(), "nothing was begun"
 
 
 def test_the_plan_says_from_how_many_to_how_many(call):
-    code, said = call("plan", *LAB, "--until-ci", "5%", "--max-replicates", "20")
-    assert code == 0, said.err
-    out = " ".join(said.out.split())
+    code, out, err = call("plan", *LAB, "--until-ci", "5%", "--max-replicates", "20")
+    assert code == 0, err
+    out = " ".join(out.split())
     assert "from 10 to 20 replicates of each block, until the interval of every step" in out
     assert "20 cells of one block" in out
 
 
 def test_the_plan_as_a_document_holds_the_limits_and_what_was_typed(call):
     flags = ("--until-ci", "0.03", "--replicates", "12", "--label", "team=x", "--runs", "2")
-    code, said = call("plan", *LAB, *flags, "--time-scale", "100", "--output", "json")
-    assert code == 0, said.err
-    found = json.loads(said.out)
+    code, out, err = call("plan", *LAB, *flags, "--time-scale", "100", "--output", "json")
+    assert code == 0, err
+    found = json.loads(out)
     assert (found["limits"]["until_ci"], found["limits"]["min_replicates"]) == (0.03, 12)
     (block,) = found["blocks"]
     assert (block["replicates"], block["runs"]) == (30, 2)

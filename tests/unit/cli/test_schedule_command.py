@@ -5,7 +5,6 @@ import json
 import jsonschema
 import pytest
 
-from diskbench.cli.main import main
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 
 MATRIX = """name: nightly
@@ -15,19 +14,11 @@ WEEKLY = ("--cron", "30 3 * * 0", "--timezone", "Europe/Berlin")
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
+def call(call, here, monkeypatch):
     """Runs a command beside `nightly.yaml`; returns its exit code, stdout and stderr."""
-    (tmp_path / "nightly.yaml").write_text(MATRIX)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv(FAKE_DIR, str(tmp_path / "fake"))
-
-    def run(*arguments):
-        code = main(list(arguments))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+    (here / "nightly.yaml").write_text(MATRIX)
+    monkeypatch.setenv(FAKE_DIR, str(here / "fake"))
+    return call
 
 
 def test_add_says_when_it_is_due_and_who_begins_it(call):

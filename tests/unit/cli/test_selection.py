@@ -12,16 +12,11 @@ from diskbench.results.exported_rows import ExportFormat
 from diskbench.store.database import open_database
 
 ON_RUNS = (
-    ("results", "list"),
-    ("results", "show"),
-    ("results", "export"),
+    ("results", "list"), ("results", "show"), ("results", "export"),
     ("results", "prune", "--keep", "0s", "--yes"),
-    ("results", "delete", "--keep-evidence", "--yes"),
-    ("report", "-q", "-o", "x.html"),
-    ("compare", "disk=gp2", "disk=gp3"),
-    ("regressions",),
-    ("publish", "site"),
-)
+    ("results", "delete", "--keep-evidence", "--yes"), ("report", "-q", "-o", "x.html"),
+    ("compare", "disk=gp2", "disk=gp3"), ("regressions",), ("publish", "site"),
+)  # fmt: skip
 SELECTION = ("-f", "region=eu-central-1", "--since", "2026-01-01", "--until", "2099-01-01")
 DOCS = Path(__file__).parents[3] / "docs" / "compare.md"
 
@@ -47,22 +42,17 @@ def call(here, monkeypatch, capfdbinary):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("results", "list", "-f", "region=eu-central-1"),
-        ("results", "show", "disk=gp2"),
-        ("results", "show", "size>=20"),
-        ("results", "export", "disk=gp2"),
-        ("results", "export", "-f", "instance=m7i.large"),
-        ("report", "disk=gp2", "-o", "x.html"),
+        ("results", "list", "-f", "region=eu-central-1"), ("results", "show", "disk=gp2"),
+        ("results", "show", "size>=20"), ("results", "export", "disk=gp2"),
+        ("results", "export", "-f", "instance=m7i.large"), ("report", "disk=gp2", "-o", "x.html"),
         ("report", "last", "-f", "region=eu-central-1", "-o", "x.html"),
-        ("compare", "disk=gp2", "disk=gp3"),
-        ("compare", "team=storage", "disk=gp3"),
+        ("compare", "disk=gp2", "disk=gp3"), ("compare", "team=storage", "disk=gp3"),
         ("compare", "--published", "--include-emulated", "disk=gp2"),
-        ("regressions", "-f", "region=eu-central-1"),
-        ("publish", "site", "-f", "disk=gp2"),
+        ("regressions", "-f", "region=eu-central-1"), ("publish", "site", "-f", "disk=gp2"),
         ("results", "delete", "-f", "disk=gp2", "--keep-evidence", "--yes"),
         *((*command, *SELECTION) for command in ON_RUNS),
     ],
-)
+)  # fmt: skip
 def test_every_command_takes_what_was_bought(call, arguments):
     code, _, err = call(*arguments)
     assert code == 0, err
@@ -71,22 +61,16 @@ def test_every_command_takes_what_was_bought(call, arguments):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("results", "list", "-f", "dsik=gp2"),
-        ("results", "show", "dsik=gp2"),
+        ("results", "list", "-f", "dsik=gp2"), ("results", "show", "dsik=gp2"),
         ("results", "export", "dsik=gp2"),
         ("results", "prune", "-f", "dsik=gp2", "--keep", "0s", "--yes"),
-        ("results", "delete", "-f", "dsik=gp2", "--yes"),
-        ("report", "dsik=gp2"),
-        ("compare", "dsik=gp2", "disk=gp3"),
-        ("compare", "--published", "dsik=gp2"),
-        ("regressions", "-f", "dsik=gp2"),
-        ("publish", "site", "-f", "dsik=gp2"),
-        ("publish", "site", "dsik=gp2"),
-        ("regressions", "dsik=gp2"),
-        ("results", "list", "dsik=gp2"),
-        ("results", "delete", "dsik=gp2", "--yes"),
+        ("results", "delete", "-f", "dsik=gp2", "--yes"), ("report", "dsik=gp2"),
+        ("compare", "dsik=gp2", "disk=gp3"), ("compare", "--published", "dsik=gp2"),
+        ("regressions", "-f", "dsik=gp2"), ("publish", "site", "-f", "dsik=gp2"),
+        ("publish", "site", "dsik=gp2"), ("regressions", "dsik=gp2"),
+        ("results", "list", "dsik=gp2"), ("results", "delete", "dsik=gp2", "--yes"),
     ],
-)
+)  # fmt: skip
 def test_every_command_names_the_nearest_key(call, arguments):
     code, _, err = call(*arguments)
     assert code == 2
@@ -133,13 +117,10 @@ def test_the_page_lists_the_keys():
 @pytest.mark.parametrize(
     ("name", "begins"),
     [
-        ("x.parquet", b"PAR1"),
-        ("x.PARQUET", b"PAR1"),
-        ("x.json", b"{"),
-        ("x.csv", b"run_id,"),
+        ("x.parquet", b"PAR1"), ("x.PARQUET", b"PAR1"), ("x.json", b"{"), ("x.csv", b"run_id,"),
         ("x", b"run_id,"),
     ],
-)
+)  # fmt: skip
 def test_an_export_has_the_format_that_its_name_says(call, tmp_path, name, begins):
     assert call("results", "export", "--to", name)[0] == 0
     assert (tmp_path / name).read_bytes().startswith(begins)

@@ -11,7 +11,6 @@ from tests.rigs.plans import make_step, run_fio
 from tests.rigs.replicates import measured
 
 import diskbench
-from diskbench.cli import main
 from diskbench.model.ids import short
 from diskbench.store.database import open_database
 from diskbench.store.query import find_runs
@@ -51,15 +50,9 @@ DATED = ("dated.json", "bonnie-dated.json")
 
 
 @pytest.fixture
-def call(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
+def call(call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-
-    def run(*arguments):
-        code = main.main(list(arguments))
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return run
+    return call
 
 
 @pytest.fixture

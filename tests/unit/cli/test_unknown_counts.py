@@ -8,34 +8,21 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from diskbench.cli import main
-
 CASES = Path(__file__).parents[2] / "cases/imports"
 COUNTS = ("ios", "bytes", "runtime_ns")
 EMPTY = {
-    "char-write": {*COUNTS, "iops"},
-    "block-write": set(),
-    "seeks": {*COUNTS, "bytes_per_s"},
-    "dd": {"ios", "iops"},
-    "sequential_write": set(COUNTS),
-    "rd1": {"ios", "bytes"},
-}
+    "char-write": {*COUNTS, "iops"}, "block-write": set(), "seeks": {*COUNTS, "bytes_per_s"},
+    "dd": {"ios", "iops"}, "sequential_write": set(COUNTS), "rd1": {"ios", "bytes"},
+}  # fmt: skip
 FILES = (
     "bonnie-1.97.txt", "dd-last-line.txt", "perfkitbenchmarker_results.json", "vdbench-50407.txt",
 )  # fmt: skip
 
 
 @pytest.fixture
-def call(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
+def call(diskbench, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-
-    def run(*arguments):
-        code = main.main(list(arguments))
-        out, err = capfd.readouterr()
-        assert code == 0, err
-        return out
-
-    return run
+    return diskbench
 
 
 @pytest.fixture

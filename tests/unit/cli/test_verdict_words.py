@@ -20,7 +20,6 @@ from tests.rigs.imported_disks import Job, bucket_logs, fio_file, flat_logs, gob
 from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row
 
-from diskbench.cli import main
 from diskbench.model.doubts import NETWORK_FILESYSTEM, doubt_of
 from diskbench.model.ids import short
 from diskbench.report.assemble.subject import subject_of_plan
@@ -41,10 +40,7 @@ IMPORTED: dict[str, tuple[Files, tuple[str, ...]]] = {
         lambda at: bucket_logs(at, 5_400_000, 3000, 300, 2600),
         ("--as-disk", "aws:gp2:100", "--as-machine", "m5.large"),
     ),
-    "gp2-gobonniego": (
-        gobonniego_file,
-        ("--as-disk", "aws:gp2:20", "--as-machine", "c4.xlarge"),
-    ),
+    "gp2-gobonniego": (gobonniego_file, ("--as-disk", "aws:gp2:20", "--as-machine", "c4.xlarge")),
     "gp3-flat": (lambda at: fio_file(at, *QUICK), ("--as-disk", "aws:gp3:100")),
     "st1": (
         lambda at: bucket_logs(at, 1_000_000, 250, 40, 3000, kib=1024),
@@ -83,26 +79,6 @@ IMPORTED: dict[str, tuple[Files, tuple[str, ...]]] = {
     "unnamed-flat": (lambda at: flat_logs(at, 26, 600, kib=1024), ()),
     "undocumented-burst": (lambda at: fio_file(at, QUICK[0]), ("--as-disk", "gcp:pd-standard:20")),
 }
-
-
-@pytest.fixture
-def diskbench(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., str]:
-    """Runs diskbench on stores of its own at 80 columns; returns what it prints on stdout."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
-
-    def run(*words: str) -> str:
-        capfd.readouterr()
-        assert main.main(list(words)) == 0
-        return capfd.readouterr().out
-
-    return run
 
 
 @pytest.mark.parametrize("name", IMPORTED)

@@ -35,12 +35,7 @@ from diskbench.store import clock
 from diskbench.store import database as store_database
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import open_database
-from diskbench.store.executors import (
-    Executor,
-    describe_executor,
-    list_executors,
-    register_executor,
-)
+from diskbench.store.executors import Executor, describe_executor, list_executors, register_executor
 from diskbench.store.moments import iso
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

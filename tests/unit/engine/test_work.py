@@ -66,9 +66,9 @@ def test_what_is_not_there_and_what_fits_several_is_refused(busy):
 
 
 def test_a_matrix_is_cancelled_by_the_command_that_cancels_a_run(busy):
-    asked = cancel(busy, [CAMPAIGN])
-    assert asked.lines == (f"{short(CAMPAIGN)} was asked to stop",)
-    assert [one.campaign_id for one in asked.unattended] == [CAMPAIGN]
+    lines, unattended = cancel(busy, [CAMPAIGN])
+    assert lines == [f"{short(CAMPAIGN)} was asked to stop"]
+    assert [one.campaign_id for one in unattended] == [CAMPAIGN]
     assert find_campaign(busy, CAMPAIGN).state == "cancelling"
     assert asked_to_stop(busy, "dead") == {OF_CELL}
 
@@ -106,7 +106,7 @@ def the_cell(database):
 @pytest.mark.parametrize("state", ["waiting", "queued"])
 def test_a_cell_that_nobody_has_is_cancelled_at_once(database, state):
     begun(database, cell_row(0, state=state, trial_id=TRIAL_ID, attempt=1), cell_row(1))
-    (told,) = cancel(database, [TRIAL_ID[:20]]).lines
+    (told,), _ = cancel(database, [TRIAL_ID[:20]])
     assert "will not be measured" in told
     assert [cell.state for cell in load_cells(database, CAMPAIGN)] == ["cancelled", "waiting"]
     assert the_cell(database).finished_at is not None
@@ -115,7 +115,7 @@ def test_a_cell_that_nobody_has_is_cancelled_at_once(database, state):
 def test_a_cell_in_hand_is_asked_to_stop_and_marked(database):
     begun(database, cell_row(0, state="measuring", trial_id=TRIAL_ID, owner="e1"))
     save_plan(database, make_plan(), "file:///evidence", owner="e1")
-    (told,) = cancel(database, [TRIAL_ID]).lines
+    (told,), _ = cancel(database, [TRIAL_ID])
     assert "was asked to stop" in told
     assert (the_cell(database).state, the_cell(database).cancel) == ("measuring", True)
     assert asked_to_stop(database, "e1") == {TRIAL_ID}

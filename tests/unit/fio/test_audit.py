@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.audit import (
-    LEAST_VARIATION,
-    audit_logs,
-    audit_output,
-    audit_warnings,
-    block_sizes,
-    least_variation,
-)
+from diskbench.fio import audit
 from diskbench.fio.declared import declared
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
@@ -38,7 +31,7 @@ def output(*, version="fio-3.33", options=None, stamp=1, job=None, **stats):
 
 
 def holds(one, name, job=""):
-    checks = audit_output(one, declared(job), end_known=bool(job))
+    checks = audit.audit_output(one, declared(job), end_known=bool(job))
     return next(check.holds for check in checks if check.name == name)
 
 
@@ -48,7 +41,7 @@ def test_what_fio_wrote_holds_in_every_version(path):
         found = parse_output(path.read_bytes(), where=path.name)
     except FioOutputUnreadable:
         return
-    checks = audit_output(found, {}, end_known=False)
+    checks = audit.audit_output(found, {}, end_known=False)
     wrong = {check.name for check in checks if check.holds is False}
     assert wrong == KNOWN_TO_FAIL.get(path.name, set())
 
@@ -64,9 +57,9 @@ def test_one_wrong_figure_of_a_real_output_is_named(name, field, factor):
         for direction in ("read", "write"):
             job[direction][field] = type(job[direction][field])(job[direction][field] * factor)
     found = parse_output(json.dumps(root).encode(), where="x.json")
-    checks = audit_output(found, {}, end_known=False)
+    checks = audit.audit_output(found, {}, end_known=False)
     assert {check.name for check in checks if check.holds is False} >= {name}
-    (doubt, *_) = audit_warnings([c for c in checks if c.name == name], "s")
+    (doubt, *_) = audit.audit_warnings([c for c in checks if c.name == name], "s")
     assert (doubt.code, doubt.step) == ("figures-disagree", "s")
     assert doubt.message.startswith(f"{name}: job ")
 
@@ -102,7 +95,7 @@ def test_old_versions_round_bytes_down_to_kib(version, expected):
     ],
 )
 def test_the_blocks_that_ios_may_have(options, sizes):
-    assert block_sizes(options, "read") == sizes
+    assert audit.block_sizes(options, "read") == sizes
 
 
 def test_blocks_of_a_range_are_allowed_for():
@@ -145,14 +138,16 @@ def test_the_end_of_an_import_is_in_its_document():
     ("logged", "expected"), [(100_000, True), (94_100, True), (93_900, False), (106_100, False)]
 )
 def test_logs_sum_up_to_the_json(logged, expected):
-    found = audit_logs({("read", "iops"): logged}, {("read", "iops"): 100_000}, {"read": 100.0})
+    found = audit.audit_logs(
+        {("read", "iops"): logged}, {("read", "iops"): 100_000}, {"read": 100.0}
+    )
     assert found.holds is expected
-    assert audit_logs({}, {("read", "iops"): 1}, {"read": 1.0}).holds is None
+    assert audit.audit_logs({}, {("read", "iops"): 1}, {"read": 1.0}).holds is None
 
 
 def test_the_line_says_which_figure_of_which_step():
-    good = audit_output(output(), {}, end_known=False)
-    bad = audit_output(output(bytes=1), {}, end_known=False)
+    good = audit.audit_output(output(), {}, end_known=False)
+    bad = audit.audit_output(output(bytes=1), {}, end_known=False)
     steps = [
         StepAudit(run_id="r", step_index=at, step=name, checks=checks)
         for at, (name, checks) in enumerate((("a", good), ("b", bad)))
@@ -168,7 +163,7 @@ def flagged(variation, n, *, cases=300):
     """The share of series of `n` runs with a variation that are flagged."""
     drawn = random.Random(n)
     series = ([drawn.gauss(1000, 1000 * variation) for _ in range(n)] for _ in range(cases))
-    return sum((least_variation(one) or 0) >= LEAST_VARIATION for one in series) / cases
+    return sum((audit.least_variation(one) or 0) >= audit.LEAST_VARIATION for one in series) / cases
 
 
 @pytest.mark.parametrize("n", [3, 10, 50, 215])
@@ -182,11 +177,11 @@ def test_runs_that_vary_by_a_sixth_are_flagged(n):
 
 
 def test_one_odd_run_of_many_is_no_disagreement():
-    assert (least_variation([1000.0] * 29 + [100.0]) or 0.0) < LEAST_VARIATION
+    assert (audit.least_variation([1000.0] * 29 + [100.0]) or 0.0) < audit.LEAST_VARIATION
 
 
 def test_a_fall_is_a_disagreement():
-    assert (least_variation([3000.0] * 17 + [100.0] * 5) or 0.0) > 0.2
+    assert (audit.least_variation([3000.0] * 17 + [100.0] * 5) or 0.0) > 0.2
 
 
 @pytest.mark.parametrize(("clat_ns", "expected"), [(199.0, True), (5e6, False)])

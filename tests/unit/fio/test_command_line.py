@@ -60,17 +60,14 @@ def test_a_placeholder_is_a_name_and_not_a_redirection():
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("fio --name=a | tee log", "'|'"),
-        ("fio --name=a > log", "'>'"),
-        ("fio --name=a && rm -r x", "rm -r is not fio"),
-        ("fio --rw=read", "has no job"),
+        ("fio --name=a | tee log", "'|'"), ("fio --name=a > log", "'>'"),
+        ("fio --name=a && rm -r x", "rm -r is not fio"), ("fio --rw=read", "has no job"),
         ("fio --runtime 30 fiowrite.ini", "'fiowrite.ini'"),
-        ("fio --name=a --filename=device name", "'name'"),
-        ("fio --name='a", "quotation"),
+        ("fio --name=a --filename=device name", "'name'"), ("fio --name='a", "quotation"),
         ("fio --name=a --rw=randrw --readonly", "--readonly"),
         ("fio --name=a --description='x; y'", "--description"),
     ],
-)
+)  # fmt: skip
 def test_what_is_more_than_fio_and_its_options_is_refused_by_name(line, named):
     with pytest.raises(ProfileError) as caught:
         job_file(line)

@@ -35,15 +35,11 @@ def test_every_alias_is_its_first_name_in_a_job_file_and_in_fios_json(alias, val
 @pytest.mark.parametrize(
     ("lines", "direct"),
     [
-        ("buffered=0", True),
-        ("buffered=1", False),
-        ("buffered", False),
-        ("direct=1\nbuffered=1", False),
-        ("buffered=1\ndirect=1", True),
-        ("direct", True),
+        ("buffered=0", True), ("buffered=1", False), ("buffered", False),
+        ("direct=1\nbuffered=1", False), ("buffered=1\ndirect=1", True), ("direct", True),
         ("", False),
     ],
-)
+)  # fmt: skip
 def test_buffered_is_the_inverse_of_direct_and_the_last_one_counts(lines, direct):
     assert is_set(declared(f"[j]\nrw=read\n{lines}\n")["j"], "direct") is direct
 

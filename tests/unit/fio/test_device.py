@@ -76,12 +76,10 @@ def test_a_disk_below_another_is_not_counted_twice():
 @pytest.mark.parametrize(
     ("reads", "shares", "of_all"),
     [
-        (360_040, [1.0, 1.0], 1.0),
-        (200_000, [None, None], 200_000 / 360_000),
-        (18_000, [0.1, 0.1], 0.05),
-        (351_000, [1.0, 1.0], 0.975),
+        (360_040, [1.0, 1.0], 1.0), (200_000, [None, None], 200_000 / 360_000),
+        (18_000, [0.1, 0.1], 0.05), (351_000, [1.0, 1.0], 0.975),
     ],
-)
+)  # fmt: skip
 def test_of_several_steps_each_did_what_the_others_leave(reads, shares, of_all):
     jobs = [Told(name="a"), Told(name="b", group=1)]
     found = [counts(jobs, [Disk(reads=reads)], step=at)["read"] for at in (0, 1)]

@@ -87,25 +87,13 @@ def test_a_section_name_is_a_file_name_and_must_stay_inside(name):
 @pytest.mark.parametrize(
     "line",
     [
-        "filename=/dev/sda",
-        "filename=/dev/loop9:/dev/sda",
-        "filename=a:b",
-        "filename_format=x.$jobnum",
-        "nrfiles=2",
-        "nr_files=2",
-        "unlink=1",
-        "unlink",
-        "unlink_each_loop=1",
-        "ioengine=filecreate",
-        "ioengine=filedelete",
-        "ioengine=ftruncate",
-        "opendir=/dev",
-        "filename=/dev/loop90",
-        "filename=/dev/../dev/sda",
-        "filename=//dev/loop9",
+        "filename=/dev/sda", "filename=/dev/loop9:/dev/sda", "filename=a:b",
+        "filename_format=x.$jobnum", "nrfiles=2", "nr_files=2", "unlink=1", "unlink",
+        "unlink_each_loop=1", "ioengine=filecreate", "ioengine=filedelete", "ioengine=ftruncate",
+        "opendir=/dev", "filename=/dev/loop90", "filename=/dev/../dev/sda", "filename=//dev/loop9",
         "directory=/dev",
     ],
-)
+)  # fmt: skip
 def test_a_device_is_one_file_and_its_node_stays(line):
     refused(line, DEVICE)
 
@@ -120,25 +108,13 @@ def test_the_device_itself_may_be_named(line):
 @pytest.mark.parametrize(
     "line",
     [
-        "filename=data",
-        "filename=a:b:c",
-        "filename=sub/data.1",
-        "filename_format=bonnie.$jobnum",
-        "filename_format=$jobname.$jobnum.$filenum",
-        "mem=mmap",
-        "unlink=1",
-        "blocksize=4k",
-        "rw=randrw:8",
-        "bssplit=4k/50:8k/50",
-        "fill_device=0",
-        "buffer_pattern=0xdeadbeef",
-        'buffer_pattern="abcd"0x12',
-        'verify_pattern="wxyz"',
-        "description='Mixed 70/30 workload'",
-        'description="what it is"',
-        "rate_iops=75% of capacity",
+        "filename=data", "filename=a:b:c", "filename=sub/data.1", "filename_format=bonnie.$jobnum",
+        "filename_format=$jobname.$jobnum.$filenum", "mem=mmap", "unlink=1", "blocksize=4k",
+        "rw=randrw:8", "bssplit=4k/50:8k/50", "fill_device=0", "buffer_pattern=0xdeadbeef",
+        'buffer_pattern="abcd"0x12', 'verify_pattern="wxyz"', "description='Mixed 70/30 workload'",
+        'description="what it is"', "rate_iops=75% of capacity",
     ],
-)
+)  # fmt: skip
 def test_ordinary_options_pass(line):
     check(parse(f"[a]\nrw=write\n{line}\n"), DIRECTORY)
 

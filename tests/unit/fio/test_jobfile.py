@@ -62,14 +62,16 @@ def test_a_global_section_applies_only_to_jobs_after_it():
     assert [job.get("bs") for job in jobs(file)] == [None, "8k", "16k"]
 
 
-def test_stonewall_and_its_alias_begin_a_group():
-    file = parse("[a]\nrw=read\n[b]\nrw=read\n[c]\nwait_for_previous\nrw=read\n[d]\nstonewall=0")
-    assert [[job.name for job in group.jobs] for group in groups(file)] == [["a", "b"], ["c", "d"]]
-
-
-def test_stonewall_in_global_holds_for_each_job_but_those_that_take_it_back():
-    file = parse("[global]\nstonewall\n[a]\nrw=read\n[b]\nstonewall=0\nrw=read\n[c]\nrw=read")
-    assert [[job.name for job in group.jobs] for group in groups(file)] == [["a", "b"], ["c"]]
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("[a]\n[b]\n[c]\nwait_for_previous\n[d]\nstonewall=0", [["a", "b"], ["c", "d"]]),
+        ("[global]\nstonewall\n[a]\n[b]\nstonewall=0\n[c]\n", [["a", "b"], ["c"]]),
+    ],
+    ids=["stonewall and its alias begin a group", "one in global is of all that keep it"],
+)
+def test_groups_begin_at_a_stonewall(text, names):
+    assert [[job.name for job in group.jobs] for group in groups(parse(text))] == names
 
 
 def test_a_group_keeps_the_globals_before_it_and_none_after_it():
@@ -111,11 +113,7 @@ def test_waiting_for_a_job_of_an_earlier_group_is_left_out():
 )
 def test_what_fio_would_read_otherwise_is_refused_with_its_line(text, named):
     with pytest.raises(ProfileError, match=named):
-        parse_and_split(text)
-
-
-def parse_and_split(text):
-    return groups(parse(text))
+        groups(parse(text))
 
 
 @pytest.mark.slow
@@ -126,14 +124,9 @@ def test_fio_forms_the_same_groups(tmp_path: Path):
     )
     (tmp_path / "job.fio").write_text(text)
     done = subprocess.run(
-        ["fio", "job.fio"],
-        cwd=tmp_path,
-        start_new_session=True,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=True,
-    )
+        ["fio", "job.fio"], cwd=tmp_path, start_new_session=True, capture_output=True, text=True,
+        timeout=240, check=True,
+    )  # fmt: skip
     found = [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid=" in line]
     ids = [line.split("groupid=")[1][0] for line in done.stdout.splitlines() if "(groupid" in line]
     ours = [
@@ -190,7 +183,6 @@ def test_a_variable_that_names_a_secret_is_refused_without_its_value(name):
 
 
 def test_a_value_cannot_bring_another_option():
+    profile = parse_profile("[a]\nrw=${RW}\n", name="job")
     with pytest.raises(InvalidValue):
-        render(
-            parse_profile("[a]\nrw=${RW}\n", name="job"), {"RW": "read\nexec_prerun=id"}, CONTEXT
-        )
+        render(profile, {"RW": "read\nexec_prerun=id"}, CONTEXT)

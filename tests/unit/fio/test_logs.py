@@ -11,14 +11,11 @@ from diskbench.fio.logs import layout, log_name
 @pytest.mark.parametrize(
     ("name", "prefix", "kind", "job"),
     [
-        ("fio_bw.1.log", "fio", "bw", 1),
-        ("fio_clat_hist.12.log", "fio", "hist", 12),
-        ("my_run_lat.3.log.zst", "my_run", "lat", 3),
-        ("x_iops.log", "x", "iops", 0),
-        ("lat.log", "", "lat", 0),
-        ("a_slat.1.log", "a", "slat", 1),
+        ("fio_bw.1.log", "fio", "bw", 1), ("fio_clat_hist.12.log", "fio", "hist", 12),
+        ("my_run_lat.3.log.zst", "my_run", "lat", 3), ("x_iops.log", "x", "iops", 0),
+        ("lat.log", "", "lat", 0), ("a_slat.1.log", "a", "slat", 1),
     ],
-)
+)  # fmt: skip
 def test_a_log_is_known_by_its_name(name, prefix, kind, job):
     found = log_name(name)
     assert (found.prefix, found.kind, found.job) == (prefix, kind, job)

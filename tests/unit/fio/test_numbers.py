@@ -10,19 +10,9 @@ from hypothesis import strategies as st
 from tests.rigs.plans import built
 
 from diskbench.errors import ProfileError
+from diskbench.fio import numbers
 from diskbench.fio.guard import check
 from diskbench.fio.jobfile import parse
-from diskbench.fio.numbers import (
-    blocks_of,
-    bytes_of,
-    count_of,
-    evaluate,
-    is_arithmetic,
-    percent_of,
-    range_of,
-    seconds_of,
-    unreadable,
-)
 from diskbench.fio.steps import space_bytes
 from diskbench.fio.target import FioTarget
 from diskbench.units import GIB
@@ -38,13 +28,9 @@ def fio(job: str, directory: Path) -> dict[str, int]:
         f"directory={directory}/w\nbs=1\n[x]\n{job}\n"
     )
     subprocess.run(
-        ["fio", "job.fio"],
-        cwd=directory,
-        start_new_session=True,
-        capture_output=True,
-        check=False,
+        ["fio", "job.fio"], cwd=directory, start_new_session=True, capture_output=True, check=False,
         timeout=240,
-    )
+    )  # fmt: skip
     sizes = {p.name: p.stat().st_size for p in (directory / "w").iterdir()}
     for path in (directory / "w").iterdir():
         path.unlink()
@@ -67,7 +53,7 @@ def fio_reads(texts: list[str], directory: Path) -> dict[str, int]:
 
 
 def test_sizes_are_what_fio_makes_of_them(tmp_path):
-    assert fio_reads(SIZES, tmp_path) == {text: bytes_of(text) for text in SIZES}
+    assert fio_reads(SIZES, tmp_path) == {text: numbers.bytes_of(text) for text in SIZES}
 
 
 @pytest.mark.slow
@@ -83,7 +69,7 @@ def test_sizes_are_what_fio_makes_of_them(tmp_path):
                 st.sampled_from(["", "b", "i", "iB"]),
             ).map(lambda parts: "".join(map(str, parts))),
             st.text("0123456789xkmgibe.+-%zZ_", min_size=1, max_size=6),
-        ).filter(lambda text: 0 < (bytes_of(text) or 0) <= 2**41),
+        ).filter(lambda text: 0 < (numbers.bytes_of(text) or 0) <= 2**41),
         min_size=5,
         max_size=30,
         unique=True,
@@ -91,12 +77,12 @@ def test_sizes_are_what_fio_makes_of_them(tmp_path):
 )
 def test_whatever_is_read_is_what_fio_reads(texts):
     with tempfile.TemporaryDirectory() as directory:
-        assert fio_reads(texts, Path(directory)) == {text: bytes_of(text) for text in texts}
+        assert fio_reads(texts, Path(directory)) == {text: numbers.bytes_of(text) for text in texts}
 
 
 @pytest.mark.parametrize("text", ["0x10", "1k", "010"])
 def test_a_count_is_what_fio_makes_of_it(text, tmp_path):
-    assert len(fio(f"size=8m\nnrfiles={text}", tmp_path)) == count_of(text)
+    assert len(fio(f"size=8m\nnrfiles={text}", tmp_path)) == numbers.count_of(text)
 
 
 FOREIGN = [
@@ -107,7 +93,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("text", FOREIGN)
 def test_what_says_one_thing_and_means_another_is_no_number(text):
-    assert bytes_of(text) is None
+    assert numbers.bytes_of(text) is None
     for name in ("size", "numjobs", "nrfiles", "bs", "filesize"):
         with pytest.raises(ProfileError, match=name) as caught:
             check(parse(f"[a]\nrw=write\n{name}={text}\n"), DIRECTORY)
@@ -153,11 +139,17 @@ def test_the_forms_that_fio_documents_pass(line):
 
 @given(st.sampled_from(["size", "bs", "numjobs", "runtime", "filesize", "bssplit", "x"]), st.text())
 def test_no_text_breaks_the_reader(name, text):
-    assert isinstance(unreadable(name, text), str | None)
-    for read in (bytes_of, count_of, percent_of, seconds_of, range_of):
+    assert isinstance(numbers.unreadable(name, text), str | None)
+    for read in (
+        numbers.bytes_of,
+        numbers.count_of,
+        numbers.percent_of,
+        numbers.seconds_of,
+        numbers.range_of,
+    ):
         assert read(text) is None or text.strip()[:1] in "+0123456789"
     for option in ("bs", "bsrange", "bssplit"):
-        assert all(size >= 0 for size in blocks_of(option, text) or ())
+        assert all(size >= 0 for size in numbers.blocks_of(option, text) or ())
 
 
 # --- What comes of them
@@ -188,12 +180,10 @@ DEVICE = FioTarget(kind="device", path="/dev/loop9", size_bytes=2**20, capacity_
 @pytest.mark.parametrize(
     "body",
     [
-        "size=8m\nfilesize=4k",
-        "size=50%",
-        "size=1m\noffset=1m",
+        "size=8m\nfilesize=4k", "size=50%", "size=1m\noffset=1m",
         "size=1m\nnumjobs=2\noffset_increment=1m",
     ],
-)
+)  # fmt: skip
 def test_a_device_is_used_no_further_than_the_user_allows(body):
     with pytest.raises(ProfileError, match="--size"):
         built(f"[x]\nrw=write\n{body}\n", DEVICE)
@@ -210,32 +200,27 @@ def test_what_wraps_at_the_end_of_the_device_only_needs_the_whole_device(body):
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("30g/2", 15 * GIB),
-        ("(4k*8)", 32768),
-        ("2^20", 1048576),
-        ("(1g+512m)/2", 805306368),
-        ("7/2*2", 7),
-        ("10%4", 2),
-        ("1m-4k", 1044480),
+        ("30g/2", 15 * GIB), ("(4k*8)", 32768), ("2^20", 1048576), ("(1g+512m)/2", 805306368),
+        ("7/2*2", 7), ("10%4", 2), ("1m-4k", 1044480),
     ],
-)
+)  # fmt: skip
 def test_a_value_is_worked_out_as_its_author_wrote_it(text, value):
-    assert evaluate(text) == value
+    assert numbers.evaluate(text) == value
 
 
 @pytest.mark.parametrize(
     "text", ["1/0", "4k-8k", "", "2^64", "9^9^9^9", "(1", "a*2", "1g*x", "1.5*2"]
 )
 def test_what_is_no_number_of_63_bits_stays_unread(text):
-    assert evaluate(text) is None
+    assert numbers.evaluate(text) is None
 
 
 @pytest.mark.parametrize("text", ["4k", "10%", "4k-64k", "+4k", "$ncpus"])
 def test_fios_own_forms_are_not_arithmetic(text):
-    assert not is_arithmetic(text)
+    assert not numbers.is_arithmetic(text)
 
 
 @given(st.text(alphabet="0123456789kmgt()+*/%^- ", max_size=40))
 def test_any_text_gives_a_number_or_none_at_once(text):
-    value = evaluate(text)
+    value = numbers.evaluate(text)
     assert value is None or 0 <= value < 2**63

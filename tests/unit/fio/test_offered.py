@@ -8,13 +8,7 @@ from tests.unit.report.made import row
 from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.declared import Case
 from diskbench.fio.jobfile import jobs, parse
-from diskbench.fio.offered import (
-    requested_iops,
-    resolve,
-    saturation_doubts,
-    share_of,
-    stand_in,
-)
+from diskbench.fio.offered import requested_iops, resolve, saturation_doubts, share_of, stand_in
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.target import FioTarget
 from diskbench.model.facts import HostFacts

@@ -5,24 +5,15 @@ from __future__ import annotations
 import subprocess
 from collections import defaultdict
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from tests.rigs.golden import check_part
 
 from diskbench.errors import ProfileError
+from diskbench.fio import options
 from diskbench.fio.guard import _SPECIAL, OURS, check, settable
 from diskbench.fio.jobfile import ALIASES, parse
 from diskbench.fio.numbers import NUMERIC
-from diskbench.fio.options import (
-    ALLOWABLE,
-    ENGINE_OPTIONS,
-    OPTION_REASONS,
-    check_version,
-    option_reason,
-    option_versions,
-    parse_version,
-)
 from diskbench.fio.retarget import OUTPUT, retarget
 from diskbench.fio.target import FioTarget
 
@@ -30,20 +21,16 @@ from diskbench.fio.target import FioTarget
 @pytest.mark.parametrize(
     ("line", "version", "needs"),
     [
-        ("thinktime_iotime=1", "3.16", "3.28"),
-        ("ioengine=io_uring_cmd", "3.28", "3.31"),
-        ("ioengine=filedelete", "3.16", "3.27"),
-        ("sync=dsync", "3.16", "3.24"),
-        ("ss_interval=1", "fio-3.33", "3.35"),
-        ("log_window_value=avg", "3.33", "3.37"),
-        ("ramp_size=1m", "3.41", "3.42"),
-        ("sprandom=1", "3.40-12-gabcdef", "3.41"),
+        ("thinktime_iotime=1", "3.16", "3.28"), ("ioengine=io_uring_cmd", "3.28", "3.31"),
+        ("ioengine=filedelete", "3.16", "3.27"), ("sync=dsync", "3.16", "3.24"),
+        ("ss_interval=1", "fio-3.33", "3.35"), ("log_window_value=avg", "3.33", "3.37"),
+        ("ramp_size=1m", "3.41", "3.42"), ("sprandom=1", "3.40-12-gabcdef", "3.41"),
     ],
-)
+)  # fmt: skip
 def test_an_option_the_target_does_not_know_is_named_with_section_and_version(line, version, needs):
     sections = parse(f"[global]\nbs=4k\n[late]\nrw=read\n{line}\n")
     with pytest.raises(ProfileError) as caught:
-        check_version(sections, version, where="profile 'x'")
+        options.check_version(sections, version, where="profile 'x'")
     assert "[late]" in caught.value.message
     assert line.split("=")[0] in caught.value.message
     assert needs in caught.value.message
@@ -52,25 +39,25 @@ def test_an_option_the_target_does_not_know_is_named_with_section_and_version(li
 
 def test_what_the_target_knows_passes():
     sections = parse("[a]\nrw=read\nsync=dsync\nioengine=filestat\n")
-    check_version(sections, "3.33", where="x")
-    check_version(sections, None, where="x")
-    check_version(sections, "3.24", where="x")
+    options.check_version(sections, "3.33", where="x")
+    options.check_version(sections, None, where="x")
+    options.check_version(sections, "3.24", where="x")
 
 
 def test_a_fio_older_than_the_oldest_is_refused():
     with pytest.raises(ProfileError, match=r"3\.16"):
-        check_version(parse("[a]\nrw=read\n"), "3.1", where="x")
+        options.check_version(parse("[a]\nrw=read\n"), "3.1", where="x")
 
 
 @pytest.mark.parametrize(
     ("text", "version"), [("fio-3.33", (3, 33)), ("3.36.1", (3, 36, 1)), ("fio-3.40-5-g1", (3, 40))]
 )
 def test_versions_are_numbers(text, version):
-    assert parse_version(text) == version
+    assert options.parse_version(text) == version
 
 
 def test_the_table_reaches_342_and_stays_small():
-    table = option_versions()
+    table = options.option_versions()
     assert table.newest == "3.42"
     assert table.options["ramp_size"] == "3.42"
     assert len(table.options) < 100
@@ -90,10 +77,6 @@ HEADINGS = {
 }
 
 
-OptionClass = Literal["passes", "checked", "retargeted", "ours", "refused", "unknown"]
-"""`passes` with any value, `checked`: with some values (guard.py); `retargeted`: put onto our
-target or taken out; `ours`: set by diskbench alone; `unknown` is refused, too."""
-
 RETARGETED = frozenset({"filename", "directory", "filename_format", "threads"})
 OF_THE_COMMAND = frozenset({"readonly"})
 """Read with the command line (command_line.py)."""
@@ -104,8 +87,10 @@ def _is_checked(name):
     return name in _SPECIAL or name in NUMERIC or name in {"trim_percentage", "zonemode"}
 
 
-def option_class(name: str) -> tuple[OptionClass, str]:
-    """The class of an option by any of its names, and the reason of one that is refused."""
+def option_class(name: str) -> tuple[str, str]:
+    """The class of an option by any of its names, and the reason of one that is refused: `passes`
+    with any value, `checked`: with some values (guard.py); `retargeted`: put onto our target or
+    taken out; `ours`: set by diskbench alone; `unknown` is refused, too."""
     name = ALIASES.get(name, name)
     if name in RETARGETED | OUTPUT | OF_THE_COMMAND:
         return "retargeted", ""
@@ -113,9 +98,9 @@ def option_class(name: str) -> tuple[OptionClass, str]:
         return "ours", OURS[name]
     if name in settable():
         return ("checked" if _is_checked(name) else "passes"), ""
-    if name in OPTION_REASONS or name in ENGINE_OPTIONS:
-        return "refused", option_reason(name)
-    return "unknown", option_reason(name)
+    if name in options.OPTION_REASONS or name in options.ENGINE_OPTIONS:
+        return "refused", options.option_reason(name)
+    return "unknown", options.option_reason(name)
 
 
 def listed() -> list[str]:
@@ -142,7 +127,7 @@ def table() -> str:
 def test_no_option_of_fio_is_without_a_class() -> None:
     assert len(listed()) > 350
     assert [name for name in listed() if option_class(name)[0] == "unknown"] == []
-    assert set(option_versions().options) <= set(listed())
+    assert set(options.option_versions().options) <= set(listed())
 
 
 def test_the_page_lists_every_option(request: pytest.FixtureRequest) -> None:
@@ -155,7 +140,7 @@ def test_what_is_refused_is_refused_with_its_reason_and_the_rest_is_ours_or_pass
     for name in listed():
         kind, reason = option_class(name)
         file, changes = retarget(parse(f"[a]\nrw=read\n{name}=1\n"), target)
-        assert ("--allow" in reason) == (name in ALLOWABLE)
+        assert ("--allow" in reason) == (name in options.ALLOWABLE)
         if kind == "refused":
             with pytest.raises(ProfileError) as caught:
                 check(file, target)

@@ -147,33 +147,11 @@ JSON = st.recursive(
 )
 FIELD = st.sampled_from(
     [
-        "jobname",
-        "groupid",
-        "error",
-        "read",
-        "write",
-        "sync",
-        "total_ios",
-        "runtime",
-        "io_bytes",
-        "lat_ns",
-        "clat_ns",
-        "bins",
-        "percentile",
-        "N",
-        "mean",
-        "min",
-        "max",
-        "stddev",
-        "hostname",
-        "usr_cpu",
-        "sys_cpu",
-        "job_runtime",
-        "iodepth_level",
-        "total_err",
-        "ctx",
+        "jobname", "groupid", "error", "read", "write", "sync", "total_ios", "runtime", "io_bytes",
+        "lat_ns", "clat_ns", "bins", "percentile", "N", "mean", "min", "max", "stddev", "hostname",
+        "usr_cpu", "sys_cpu", "job_runtime", "iodepth_level", "total_err", "ctx",
     ]
-)
+)  # fmt: skip
 
 
 @pytest.mark.slow
@@ -205,8 +183,7 @@ def test_deep_nesting_is_a_clear_error():
 
 
 @pytest.mark.parametrize(
-    "field",
-    ["usr_cpu", "read.iops", "read.bw_bytes", "read.total_ios", "read.lat_ns.mean"],
+    "field", ["usr_cpu", "read.iops", "read.bw_bytes", "read.total_ios", "read.lat_ns.mean"]
 )
 def test_a_figure_below_zero_is_refused_by_name(field):
     latency = {"min": 1, "max": 1, "mean": 1.0, "stddev": 0.0, "N": 1}

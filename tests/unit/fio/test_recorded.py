@@ -4,16 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diskbench.fio import recorded
 from diskbench.fio.declared import Case
-from diskbench.fio.recorded import (
-    CacheDrop,
-    Canary,
-    kept_cache_doubts,
-    parse_cache_drop,
-    parse_canary,
-    parse_end,
-    why_failed,
-)
 from diskbench.fio.reported import FioOutput
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
@@ -34,48 +26,48 @@ from diskbench.model.spec import Step
     ],
 )
 def test_each_end_has_words_of_its_own(status, files, words):
-    told, advice = why_failed(status, files)
+    told, advice = recorded.why_failed(status, files)
     assert words in told
     assert advice
 
 
 def test_a_good_end_is_no_failure():
-    assert why_failed(0, {"stderr.txt": b"fio: a warning\n"}) is None
+    assert recorded.why_failed(0, {"stderr.txt": b"fio: a warning\n"}) is None
 
 
 @given(st.binary(max_size=300))
 def test_no_end_makes_its_parser_fail(data):
-    assert abs(parse_end(data).clock_moved_s) < float("inf")
+    assert abs(recorded.parse_end(data).clock_moved_s) < float("inf")
 
 
 def test_a_canary_has_seconds_and_iops():
     data = b'checksum_8mib_s 0.123\n{"jobs": [{"read": {"iops": 4000000.5}}]}\n'
-    assert parse_canary(data) == Canary(cpu_s=0.123, null_iops=4000000.5)
+    assert recorded.parse_canary(data) == recorded.Canary(cpu_s=0.123, null_iops=4000000.5)
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"checksum_8mib_s nan\n{}", b"checksum_8mib_s -1\n[1]", b"cpu_s 1", b"x"]
 )
 def test_a_canary_that_cannot_be_read_is_empty(data):
-    assert parse_canary(data) == Canary()
+    assert recorded.parse_canary(data) == recorded.Canary()
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_make_the_parsers_fail(data):
-    parse_canary(data)
-    parse_cache_drop(data)
-    parse_cache_drop(b"method none\n" + data)
+    recorded.parse_canary(data)
+    recorded.parse_cache_drop(data)
+    recorded.parse_cache_drop(b"method none\n" + data)
 
 
 @pytest.mark.parametrize(
     ("drop", "verified"),
     [
-        (CacheDrop(method="drop_caches", before_bytes=2**30, after_bytes=0), True),
-        (CacheDrop(method="drop_caches", before_bytes=2**30, after_bytes=2**20), True),
-        (CacheDrop(method="fadvise", before_bytes=2**30, after_bytes=2**29), False),
-        (CacheDrop(method="drop_caches"), None),
-        (CacheDrop(method="none", before_bytes=0, after_bytes=0), False),
-        (CacheDrop(method="kept"), None),
+        (recorded.CacheDrop(method="drop_caches", before_bytes=2**30, after_bytes=0), True),
+        (recorded.CacheDrop(method="drop_caches", before_bytes=2**30, after_bytes=2**20), True),
+        (recorded.CacheDrop(method="fadvise", before_bytes=2**30, after_bytes=2**29), False),
+        (recorded.CacheDrop(method="drop_caches"), None),
+        (recorded.CacheDrop(method="none", before_bytes=0, after_bytes=0), False),
+        (recorded.CacheDrop(method="kept"), None),
     ],
 )
 def test_a_drop_is_verified_only_when_next_to_nothing_is_left(drop, verified):
@@ -87,7 +79,7 @@ def kept(data, job="[read]\nrw=read\n"):
     output = FioOutput(where="x", version="fio-3.33", jobs=(), options={})
     step = Step(index=0, name="read", job=job, expected_s=1)
     case = Case(step, (), output, HostFacts(), files={"cache.txt": data})
-    return next(iter(kept_cache_doubts(case)), None)
+    return next(iter(recorded.kept_cache_doubts(case)), None)
 
 
 STAYED = b"method drop_caches\nwhat files\nbefore_bytes 104857600\nafter_bytes 52428800\n"

@@ -72,11 +72,9 @@ def timed(samples):
 
 
 @given(
-    fsyncs=st.integers(0, 10**6),
-    datasyncs=st.integers(0, 10**6),
-    short_reads=st.integers(0, 1000),
+    fsyncs=st.integers(0, 10**6), datasyncs=st.integers(0, 10**6), short_reads=st.integers(0, 1000),
     reads=st.integers(1000, 10**6),
-)
+)  # fmt: skip
 def test_short_reads_beside_syncs_stay_short_reads(fsyncs, datasyncs, short_reads, reads):
     counted = count_syncs(
         {

@@ -123,10 +123,8 @@ def test_options_that_are_set_replace_those_of_every_job_and_are_given_to_the_re
     for job in jobs(done):
         assert (job.get("runtime"), job.get("bs")) == ("1", "8k")
     assert [(change.before, change.after) for change in changes] == [
-        ("", "runtime=1"),
-        ("bs=4k", "bs=8k"),
-        ("timeout=180", "timeout=1"),
-    ]
+        ("", "runtime=1"), ("bs=4k", "bs=8k"), ("timeout=180", "timeout=1"),
+    ]  # fmt: skip
     assert all("--set" in line for line in change_lines(changes))
 
 

@@ -54,14 +54,10 @@ def pick(rows, **wanted):
 def test_every_version_gives_the_same_rows(version):
     _, rows = rows_of(f"v{version}-two-jobs")
     assert [(r.scope, r.job, r.job_index, r.direction) for r in rows] == [
-        ("job", "a", 0, "read"),
-        ("job", "a", 0, "write"),
-        ("job", "b", 1, "write"),
-        ("job", "b", 1, "sync"),
-        ("step", ALL_JOBS, -1, "read"),
-        ("step", ALL_JOBS, -1, "write"),
+        ("job", "a", 0, "read"), ("job", "a", 0, "write"), ("job", "b", 1, "write"),
+        ("job", "b", 1, "sync"), ("step", ALL_JOBS, -1, "read"), ("step", ALL_JOBS, -1, "write"),
         ("step", ALL_JOBS, -1, "sync"),
-    ]
+    ]  # fmt: skip
     assert {(r.run_id, r.step_index, r.step, r.round) for r in rows} == {("01run", 3, "mix", 2)}
     assert all(r.clat_samples == r.ios for r in rows)
     assert pick(rows, scope="step", direction="write").p50_ns is not None
@@ -187,13 +183,10 @@ def test_pooled_mean_and_deviation_are_those_of_all_samples_together(samples):
 
 def fake_job(index, values, *, kind="lat", bins=None):
     latency = ReportedLatency(
-        samples=len(values),
-        min_ns=int(min(values)),
-        max_ns=int(max(values)),
+        samples=len(values), min_ns=int(min(values)), max_ns=int(max(values)),
         mean_ns=statistics.fmean(values),
-        stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0,
-        bins=bins or {},
-    )
+        stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0, bins=bins or {},
+    )  # fmt: skip
     stats = DirectionStats(ios=len(values), bytes=4096, runtime_ns=10**9, **{kind: latency})
     return FioJob(
         name=f"j{index}", index=index, group=0, error=0, options={}, directions={"read": stats}

@@ -54,12 +54,9 @@ LINE = b"1795261923.481\t0.814\t100\t409600\t5000000\t100\t50\t204800\t1000000\t
 def test_a_line_gives_totals_by_direction():
     live = parse_live(LINE)
     assert live == LiveTotals(
-        1795261923.481,
-        0.814,
-        Totals(100, 409600, 5_000_000, 100),
-        Totals(50, 204800, 1_000_000, 50),
-        Totals(),
-    )
+        1795261923.481, 0.814, Totals(100, 409600, 5_000_000, 100),
+        Totals(50, 204800, 1_000_000, 50), Totals(),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

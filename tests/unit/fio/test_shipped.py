@@ -15,43 +15,21 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 
 TINY = {
-    "size": "16m",
-    "runtime": "1",
-    "capacity_runtime": "1",
-    "drain": "1",
-    "passes": "1",
-    "random_passes": "1",
-    "chars": "64k",
-    "files": "200",
-    "random_files": "50",
-    "seeks": "200",
-    "count": "2000",
-    "steps": "2",
-    "pause": "0",
-    "cached_runtime": "1",
-    "warm_up": "0",
-    "mixes": "100 65 0",
-    "block_sizes": "64k 4k",
-    "depths": "1 4",
-    "workers": "2",
-}
+    "size": "16m", "runtime": "1", "capacity_runtime": "1", "drain": "1", "passes": "1",
+    "random_passes": "1", "chars": "64k", "files": "200", "random_files": "50", "seeks": "200",
+    "count": "2000", "steps": "2", "pause": "0", "cached_runtime": "1", "warm_up": "0",
+    "mixes": "100 65 0", "block_sizes": "64k 4k", "depths": "1 4", "workers": "2",
+}  # fmt: skip
 SHORT = "runtime=500ms"
 CONTEXT = RenderContext(cores=2, memory_bytes=4 << 30, fio_version="3.33", engines=("libaio",))
 
 
-def tiny_steps(name, target):
+def steps_at(name, target, version="3.33", changes=()):
     profile = shipped_profile(name)
     known = {p.name for p in profile.parameters}
-    overrides = {key: value for key, value in TINY.items() if key in known}
+    overrides = {key: value for key, value in dict(changes).items() if key in known}
     context = CONTEXT.model_copy(update={"target_kind": target.kind})
-    found = build_steps(profile, render(profile, overrides, context), target, "3.33")
-    return found.steps, found.loop
-
-
-def steps_at(name, target, version="3.33"):
-    profile = shipped_profile(name)
-    context = CONTEXT.model_copy(update={"target_kind": target.kind})
-    found = build_steps(profile, render(profile, {}, context), target, version)
+    found = build_steps(profile, render(profile, overrides, context), target, version)
     return found.steps, found.loop
 
 
@@ -71,19 +49,15 @@ def test_it_fits_every_target_it_names(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_names())
 def test_fio_accepts_each_step(name, tmp_path: Path):
-    steps, _ = tiny_steps(name, FioTarget(kind="directory", path=str(tmp_path)))
+    steps, _ = steps_at(name, FioTarget(kind="directory", path=str(tmp_path)), changes=TINY)
     files = []
     for step in steps:
         files.append(f"{step.index}.fio")
         (tmp_path / files[-1]).write_text(stand_in(step).job)
     done = subprocess.run(
-        ["fio", "--parse-only", *files],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=240,
+        ["fio", "--parse-only", *files], cwd=tmp_path, capture_output=True, text=True, timeout=240,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
@@ -123,11 +97,6 @@ def test_gobonniego_uses_twice_the_memory_and_one_worker_a_core():
     assert jobs(parse(steps[0].job))[0].get("numjobs") == "2"
 
 
-def test_dd_writes_what_the_post_wrote():
-    steps, _ = steps_at("dd", DIRECTORY)
-    assert jobs(parse(steps[0].job))[0].get("size") == str(4096 * 100 * 1024)
-
-
 @pytest.mark.slow
 def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_phase():
     steps, _ = steps_at("bonnie", DIRECTORY)
@@ -142,10 +111,11 @@ def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_ph
     assert len({tuple(order) for order in orders}) == 3
 
 
-def test_dd_waits_for_the_device_as_its_close_does_but_not_for_a_file():
+def test_dd_writes_what_the_post_wrote_and_waits_for_a_device_as_its_close_does():
     at = {kind: steps_at("dd", target)[0][0] for kind, target in TARGETS.items()}
-    waits = {kind: jobs(parse(step.job))[0].get("end_fsync") for kind, step in at.items()}
-    assert waits == {"directory": "0", "device": "1"}
+    job = {kind: jobs(parse(step.job))[0] for kind, step in at.items()}
+    assert job["directory"].get("size") == str(4096 * 100 * 1024)
+    assert [job[kind].get("end_fsync") for kind in ("directory", "device")] == ["0", "1"]
 
 
 def test_diskspd_stays_below_the_throttle_of_the_post():
@@ -166,21 +136,16 @@ def test_the_snia_matrix_is_56_minutes_a_round_and_steady_on_writes():
 def test_it_really_runs(name, tmp_path: Path):
     target = tmp_path / "target"
     target.mkdir()
-    steps, _ = tiny_steps(name, FioTarget(kind="directory", path=str(target)))
+    steps, _ = steps_at(name, FioTarget(kind="directory", path=str(target)), changes=TINY)
     for step in steps:
         directory = tmp_path / f"step-{step.index}"
         directory.mkdir()
         # That it runs and logs is seen in half a second; a profile knows whole ones.
         (directory / "job.fio").write_text(re.sub("(?m)^runtime=1$", SHORT, stand_in(step).job))
         done = subprocess.run(
-            ["fio", "--output-format=json+", "--eta=never", "job.fio"],
-            cwd=directory,
-            start_new_session=True,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+            ["fio", "--output-format=json+", "--eta=never", "job.fio"], cwd=directory,
+            start_new_session=True, capture_output=True, text=True, timeout=240, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         document = json.loads(done.stdout[done.stdout.index("{") :])
         ios = sum(j[d]["total_ios"] for j in document["jobs"] for d in ("read", "write"))

@@ -105,15 +105,12 @@ def test_a_time_based_step_takes_its_time():
 @pytest.mark.parametrize(
     ("options", "seconds"),
     [
-        ("rw=write\nbs=1m\nsize=100000000", 1),
-        ("rw=write\nbs=1m\nsize=100000000\nloops=2", 2),
-        ("rw=randread\nbs=4k\nsize=12288000", 1),
-        ("rw=read\nsize=1g\nruntime=3", 3),
-        ("rw=read\nsize=1g\nrate=128m", 8),
-        ("rw=write\nbs=4k\nsize=4m\nfdatasync=1", 0.3),
+        ("rw=write\nbs=1m\nsize=100000000", 1), ("rw=write\nbs=1m\nsize=100000000\nloops=2", 2),
+        ("rw=randread\nbs=4k\nsize=12288000", 1), ("rw=read\nsize=1g\nruntime=3", 3),
+        ("rw=read\nsize=1g\nrate=128m", 8), ("rw=write\nbs=4k\nsize=4m\nfdatasync=1", 0.3),
         ("rw=write\nioengine=filecreate\nnrfiles=10000\nfilesize=4k", 1),
     ],
-)
+)  # fmt: skip
 def test_a_size_bound_step_is_estimated_at_the_stated_rate(options, seconds):
     (step,), _ = build(f"[a]\n{options}\n")
     assert step.expected_s == pytest.approx(seconds, abs=0.1)
@@ -165,7 +162,7 @@ TARGET = FioTarget(kind="directory", path="/mnt/x")
 
 def found(text, version="3.33"):
     profile = parse_profile(text, name="x")
-    return mistakes(profile, {}, RenderContext(fio_version=version), TARGET)
+    return tuple(mistakes(profile, {}, RenderContext(fio_version=version), TARGET))
 
 
 def test_every_stage_tells_its_mistakes_in_their_order():
@@ -202,14 +199,11 @@ def steps(body):
 @pytest.mark.parametrize(
     ("body", "space"),
     [
-        ("", GIB),
-        ("filesize=2500G", GIB),
-        ("filesize=64m", 64 * MIB),
+        ("", GIB), ("filesize=2500G", GIB), ("filesize=64m", 64 * MIB),
         ("filesize=64m\noffset_increment=10m\nnumjobs=4", 64 * MIB),
-        ("size=64m\noffset=1m", 65 * MIB),
-        ("size=50%", GIB // 2),
+        ("size=64m\noffset=1m", 65 * MIB), ("size=50%", GIB // 2),
     ],
-)
+)  # fmt: skip
 def test_the_space_is_what_fio_uses_of_the_device(body, space):
     assert space_bytes(steps(body), GIB) == space
 

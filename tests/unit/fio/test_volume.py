@@ -55,16 +55,12 @@ GOOD = line("before", page([0] * 4))
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        GOOD,
-        GOOD + line("after", page([0] * 4, magic=MAGIC + 1)),
-        GOOD + line("after", page([0] * 4)[:-1]),
-        GOOD + line("after", page([0] * 4) + b"\0"),
-        GOOD + line("after", page([0] * 4), "259:2"),
-        GOOD + line("meanwhile", page([0] * 4)),
+        b"", GOOD, GOOD + line("after", page([0] * 4, magic=MAGIC + 1)),
+        GOOD + line("after", page([0] * 4)[:-1]), GOOD + line("after", page([0] * 4) + b"\0"),
+        GOOD + line("after", page([0] * 4), "259:2"), GOOD + line("meanwhile", page([0] * 4)),
         line("before", page([1, 0, 0, 0])) + line("after", page([0] * 4)),
     ],
-)
+)  # fmt: skip
 def test_a_page_that_is_missing_damaged_or_counts_backwards_says_nothing(data):
     assert parse_exceeded(data) is None
 

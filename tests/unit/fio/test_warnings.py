@@ -105,12 +105,10 @@ def test_each_thing_that_used_the_processor_up_is_a_warning_of_its_own():
 @pytest.mark.parametrize(
     ("job", "share", "codes"),
     [
-        (BUFFERED, 0.94, {"page-cache"}),
-        (BUFFERED, 0.96, set()),
-        (DIRECT, 0.94, {"unwritten"}),
+        (BUFFERED, 0.94, {"page-cache"}), (BUFFERED, 0.96, set()), (DIRECT, 0.94, {"unwritten"}),
         (DIRECT, 0.96, set()),
     ],
-)
+)  # fmt: skip
 def test_reads_that_the_device_never_saw_came_from_the_cache_or_of_nothing(job, share, codes):
     samples = SampleSummary(seconds=10, device_read_bytes=int(10_000 * 4096 * share))
     assert set(warn(job=job, samples=samples)) == codes
@@ -186,13 +184,10 @@ def test_a_network_filesystem_is_named():
 @pytest.mark.parametrize(
     ("fstype", "disk", "warned"),
     [
-        ("tmpfs", None, True),
-        ("ramfs", None, True),
-        ("ext4", "zram0", True),
-        ("ext4", "ram1", True),
-        ("ext4", "sda", False),
+        ("tmpfs", None, True), ("ramfs", None, True), ("ext4", "zram0", True),
+        ("ext4", "ram1", True), ("ext4", "sda", False),
     ],
-)
+)  # fmt: skip
 def test_memory_is_not_taken_for_a_disk(fstype, disk, warned):
     mount = MountFacts(mount_point="/t", source="t", fstype=fstype, options="rw")
     facts = DiskFacts(name=disk, path=f"/dev/{disk}") if disk else None

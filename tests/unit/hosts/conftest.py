@@ -10,6 +10,7 @@ import pytest
 import ulid
 from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
 
+from diskbench.hosts import local, shell
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import Unit
 from diskbench.hosts.workspace import cleanup, make_workspace
@@ -34,6 +35,15 @@ def python_of() -> Callable[[str], str]:
         return found or pytest.skip(f"no Python {version} is on this machine")
 
     return find
+
+
+@pytest.fixture
+def as_nobody(monkeypatch) -> None:
+    """Scripts on this machine run as nobody, also where they are to run as root."""
+    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    monkeypatch.setattr(
+        local, "argv", lambda script, root=False: [*drop, *shell.argv(script, root=root)]
+    )
 
 
 @pytest.fixture

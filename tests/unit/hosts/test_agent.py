@@ -160,7 +160,7 @@ class Member:
     def check_identity(self) -> None:
         pass
 
-    def hold(self, exclusively: bool) -> None:
+    def hold(self, exclusively: bool = False) -> None:
         assert not exclusively
         if self.why:
             raise agent.Failed(self.why)

@@ -12,7 +12,7 @@ from diskbench.errors import (
     ProfileError,
     ReleaseFailed,
     TargetRefused,
-)
+)  # fmt: skip
 from diskbench.hosts.directory import require_absolute, usable_bytes
 from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.installed_fio import install_fio, parse_only
@@ -50,26 +50,26 @@ def test_what_is_no_directory_to_measure_in(tmp_path):
     assert "not an absolute path" in refused("relative")
 
 
-def test_a_read_only_filesystem_is_named_as_such(tmp_path):
-    at = tmp_path / "ro"
+@pytest.fixture
+def a_tmpfs(tmp_path, request):
+    """A filesystem of the test, with the options of the parameter."""
+    at = tmp_path / "mounted"
     at.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", str(at)], check=True)
-    try:
-        assert "Read-only file system" in refused(at)
-    finally:
-        subprocess.run(["umount", str(at)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", request.param, "none", str(at)], check=True)
+    yield at
+    subprocess.run(["umount", str(at)], check=True)
+
+
+@pytest.mark.parametrize("a_tmpfs", ["ro"], indirect=True)
+def test_a_read_only_filesystem_is_named_as_such(a_tmpfs):
+    assert "Read-only file system" in refused(a_tmpfs)
 
 
 @pytest.mark.slow
-def test_more_than_the_free_space_less_a_reserve_is_refused(tmp_path):
-    at = tmp_path / "small"
-    at.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2g", "none", str(at)], check=True)
-    try:
-        assert check_directory(HERE, str(at), GIB) == pytest.approx(2 * GIB * 0.95)
-        assert "2 GiB is more than the free space" in refused(at, 2 * GIB)
-    finally:
-        subprocess.run(["umount", str(at)], check=True)
+@pytest.mark.parametrize("a_tmpfs", ["size=2g"], indirect=True)
+def test_more_than_the_free_space_less_a_reserve_is_refused(a_tmpfs):
+    assert check_directory(HERE, str(a_tmpfs), GIB) == pytest.approx(2 * GIB * 0.95)
+    assert "2 GiB is more than the free space" in refused(a_tmpfs, 2 * GIB)
 
 
 def test_a_path_with_odd_characters(tmp_path):
@@ -171,15 +171,10 @@ def test_an_owner_whom_the_machine_does_not_know_is_told_and_gone_on_with(tmp_pa
     os.chown(tmp_path, 0, 0)
 
 
-def test_somebody_who_is_not_root_measures_in_their_own_directory(foreign, monkeypatch):
+@pytest.mark.usefixtures("as_nobody")
+def test_somebody_who_is_not_root_measures_in_their_own_directory(foreign):
     at = Path(tempfile.mkdtemp(dir="/var/tmp"))  # not below root's own 0700
     at.chmod(0o755)
-    monkeypatch.setattr(
-        "diskbench.hosts.local.argv",
-        lambda script, root=False: [  # noqa: ARG005 - argv's signature
-            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", script,
-        ],
-    )  # fmt: skip
     try:
         moved = foreign.rename(at / "home")
         check_directory(HERE, str(moved), 1)
@@ -220,40 +215,24 @@ def swapped(target, tmp_path):
         away.rename(work)
 
 
-SWAPS = ["link", "remade", "other"]
-
-
-@pytest.mark.parametrize("how", SWAPS)
-def test_a_swapped_work_directory_keeps_fio_from_starting(swapped, make_unit, how):
+@pytest.mark.parametrize("how", ["link", "remade", "other"])
+def test_a_swapped_work_directory_is_not_measured_in_nor_removed_nor_prepared_again(
+    swapped, target, make_unit, how
+):
     swaps, victim = swapped
     unit = make_unit(0.1)
+    make_workspace(HERE, target)
     swaps[how]()
     with pytest.raises(MeasurementFailed, match="is not the directory that diskbench made"):
         start_and_watch(HERE, unit, lambda _: None, lambda: False)
-    assert [p.name for p in victim.iterdir()] == ["precious"]
     assert not Path(unit.directory, "fio.json").exists()
-
-
-@pytest.mark.parametrize("how", SWAPS)
-def test_a_swapped_work_directory_is_not_removed_and_told(swapped, target, how):
-    swaps, victim = swapped
-    make_workspace(HERE, target)
-    swaps[how]()
+    with pytest.raises(MeasurementFailed, match=r"not the directory|belongs to somebody else"):
+        make_workspace(HERE, target)
     with pytest.raises(ReleaseFailed, match="is not the directory that diskbench made") as caught:
         cleanup(HERE, target)
     assert caught.value.exit_code == 3
-    assert (victim / "precious").exists()
+    assert [p.name for p in victim.iterdir()] == ["precious"]
     assert os.path.lexists(target.work_dir)
-
-
-@pytest.mark.parametrize("how", SWAPS)
-def test_a_swapped_work_directory_is_not_taken_by_a_second_prepare(swapped, target, how):
-    swaps, _ = swapped
-    make_workspace(HERE, target)
-    make_workspace(HERE, target)
-    swaps[how]()
-    with pytest.raises(MeasurementFailed, match=r"not the directory|belongs to somebody else"):
-        make_workspace(HERE, target)
 
 
 def test_a_link_that_waits_where_the_work_directory_is_to_be_made_is_not_followed(target, tmp_path):

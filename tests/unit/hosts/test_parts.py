@@ -164,7 +164,7 @@ def parts_of(
             raise ConnectionLost("cut")
 
         with pytest.raises(ConnectionLost):
-            parts.fetch(get, "it", "")
+            parts.fetch(get)
     return parts
 
 
@@ -178,7 +178,7 @@ def test_the_parts_are_one_archive(tmp_path: Path, command: list[str]) -> None:
     assert stream.seek(9) == 9
     assert stream.read(2) == data[9:11]
     assert stream.seek(70_001) == 70_001
-    assert stream.read(10**6) == data[70_001:]
+    assert stream.read(2**16) + stream.read(2**16) == data[70_001:]
     assert stream.read(1) == b""
     with pytest.raises(ValueError, match="back"):
         stream.seek(5)
@@ -209,4 +209,4 @@ def test_what_does_not_unpack_is_damaged(tmp_path: Path, head: bytes) -> None:
         raise ConnectionLost("cut")
 
     with pytest.raises(EvidenceDamaged):
-        Parts(tmp_path, 2**30).fetch(get, "it", "")
+        Parts(tmp_path, 2**30).fetch(get)

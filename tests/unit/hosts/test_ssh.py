@@ -22,7 +22,7 @@ from diskbench.hosts.ssh_config import (
     parse_address,
     parse_resolved,
     resolve,
-)
+)  # fmt: skip
 from diskbench.hosts.ssh_connect import fingerprint_of, known_keys, parse_found
 
 pytestmark = pytest.mark.slow
@@ -78,26 +78,16 @@ def test_a_closed_connection_ends_at_once_however_rarely_its_thread_looks(config
 # --- Trust
 
 
-def test_a_key_in_known_hosts_is_trusted(configure):
-    configure()
-    assert hello() == "hello"
-
-
 def test_an_unknown_host_is_refused_with_its_fingerprint_and_how_to_add_it(
     configure, sshd, tmp_path
 ):
-    configure(UserKnownHostsFile=tmp_path / "empty")
+    configure(UserKnownHostsFile=tmp_path / "empty", StrictHostKeyChecking="no")
     words = refused()
     key = __import__("base64").b64decode(sshd.host_public.split()[1])
     assert f"is not known: ssh-ed25519 {fingerprint_of(key)}" in words
     assert f"ssh-keyscan -p {sshd.port} 127.0.0.1" in words
     assert re.search(r"`ssh -F \S+ box`", words)
     assert not (tmp_path / "empty").exists()
-
-
-def test_strict_host_key_checking_cannot_be_turned_off(configure, tmp_path):
-    configure(UserKnownHostsFile=tmp_path / "empty", StrictHostKeyChecking="no")
-    assert "is not known" in refused()
 
 
 def test_a_changed_key_is_told_loudly_with_file_and_line(configure, sshd, tmp_path):
@@ -112,26 +102,23 @@ def test_a_changed_key_is_told_loudly_with_file_and_line(configure, sshd, tmp_pa
     assert f"ssh-keygen -R '[127.0.0.1]:{sshd.port}' -f {known}" in words
 
 
-def test_a_revoked_key_is_refused_even_when_it_is_known(configure, sshd, tmp_path):
-    known = tmp_path / "known"
-    name, key = f"[127.0.0.1]:{sshd.port}", " ".join(sshd.host_public.split()[:2])
-    known.write_text(f"{name} {key}\n@revoked * {key}\n")
-    configure(UserKnownHostsFile=known)
-    assert f"REVOKED in {known} line 2" in refused()
-
-
-def test_a_certificate_authority_alone_is_not_enough(configure, sshd, tmp_path):
-    known = tmp_path / "known"
-    known.write_text(f"@cert-authority * {' '.join(sshd.host_public.split()[:2])}\n")
-    configure(UserKnownHostsFile=known)
-    assert "certificate authority only" in refused()
-
-
-def test_host_key_alias_is_the_name_that_counts(configure, sshd, tmp_path):
-    known = tmp_path / "known"
-    known.write_text(f"my-alias {' '.join(sshd.host_public.split()[:2])}\n")
-    configure(UserKnownHostsFile=known, HostKeyAlias="my-alias")
-    assert hello() == "hello"
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("[127.0.0.1]:{port} {key}\n@revoked * {key}\n", "REVOKED in {known} line 2"),
+        ("@cert-authority * {key}\n", "certificate authority only"),
+        ("my-alias {key}\n", ""),
+    ],
+    ids=["a revoked key", "an authority alone", "HostKeyAlias"],
+)
+def test_known_hosts_has_the_last_word(configure, sshd, tmp_path, lines, words):
+    known, key = tmp_path / "known", " ".join(sshd.host_public.split()[:2])
+    known.write_text(lines.format(port=sshd.port, key=key))
+    configure(UserKnownHostsFile=known, HostKeyAlias=None if words else "my-alias")
+    if words:
+        assert words.format(known=known) in refused()
+    else:
+        assert hello() == "hello"
 
 
 def test_a_host_with_several_keys_is_asked_for_the_one_we_know(tmp_path, monkeypatch):
@@ -220,16 +207,12 @@ def test_a_bastion_that_does_not_answer_is_told(configure, sshd):
     assert "through its proxy" in refused()
 
 
-def test_user_host_and_port_may_be_typed(configure, sshd):
+def test_user_host_and_port_may_be_typed_and_where_nobody_is_found_is_told(configure, sshd):
     configure(User="nobody", Port=1)
     assert hello(f"{sshd.user}@box:{sshd.port}") == "hello"
-
-
-def test_a_name_that_does_not_resolve_and_a_port_nobody_listens_on(configure):
+    assert "cannot connect to 127.0.0.1 port 1: Connection refused" in refused()
     configure(HostName="nothing.invalid")
     assert "cannot be resolved" in refused()
-    configure(Port=1)
-    assert "cannot connect to 127.0.0.1 port 1: Connection refused" in refused()
 
 
 @pytest.mark.slow
@@ -284,13 +267,9 @@ def test_any_text_is_an_address_or_an_invalid_value(text):
     assert not found.host.startswith("-")
 
 
-@given(st.text(max_size=200))
-def test_no_output_of_ssh_g_makes_the_parser_fail_on_unknown_lines(text):
-    parse_resolved("box", "".join(f"x-{line}\n" for line in text.splitlines()))
-
-
 @given(st.text(max_size=300))
-def test_no_known_hosts_output_makes_the_parser_fail(text):
+def test_no_output_of_openssh_makes_a_parser_fail(text):
+    parse_resolved("box", "".join(f"x-{line}\n" for line in text.splitlines()))
     parse_found(Path("x"), text)
 
 

@@ -88,12 +88,10 @@ Run status group 0 (all jobs):
 @pytest.mark.parametrize(
     ("unit", "figures", "ns"),
     [
-        ("nsec", ("700", "30000", "980.00"), 1),
-        ("usec", ("700", "30000", "980.00"), 1000),
-        ("usec", ("700", "30k", "980.00"), None),
-        ("msec", ("7", "300", "9.00"), 10**6),
+        ("nsec", ("700", "30000", "980.00"), 1), ("usec", ("700", "30000", "980.00"), 1000),
+        ("usec", ("700", "30k", "980.00"), None), ("msec", ("7", "300", "9.00"), 10**6),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("issued", "syncs", "short"),
     [
@@ -165,11 +163,8 @@ def test_text_of_fio_1_and_2_0_has_its_figures(version, direction, issued, perce
     assert found.tool_version == f"fio-{version.removeprefix('fio').strip(' -')}"
     row = rows(text)["read"]
     assert (row.ios, row.bytes, row.iops, row.bytes_per_s) == (
-        50_000,
-        409_600_000,
-        2500,
-        20_480_000,
-    )
+        50_000, 409_600_000, 2500, 20_480_000,
+    )  # fmt: skip
     assert (row.lat_mean_ns, row.lat_max_ns) == (1_594_000, 9_010_000)
     assert row.p99_ns == (4_100_000 if percentiles else None)
     assert (row.rw, row.block_bytes, row.iodepth) == ("randread", 8192, 4)
@@ -232,13 +227,10 @@ def test_sizes_and_latencies_are_read_in_the_units_that_their_names_show(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"clat": latency(1000)},
-        {"clat_ns": latency(), "lat": latency(1000)},
-        {"clat_ns": [1, 2]},
-        {"clat_ns": "fast"},
-        {"clat_ns": latency(N=0)},
+        {"clat": latency(1000)}, {"clat_ns": latency(), "lat": latency(1000)}, {"clat_ns": [1, 2]},
+        {"clat_ns": "fast"}, {"clat_ns": latency(N=0)},
     ],
-)
+)  # fmt: skip
 def test_a_latency_that_is_there_and_cannot_be_read_is_refused(changes):
     with pytest.raises(InvalidValue, match=r"clat|latencies"):
         rows(json.dumps(document(**changes)))
@@ -266,11 +258,8 @@ ENDS = {"fio-2.2.10": 16_711_680_000, "fio-3.36": 17_112_760_320}
 def test_percentiles_at_the_end_of_the_histogram_are_at_least_that(version, form):
     end, scale = ENDS[version], 1000 if version < "fio-3" else 1
     figures = {
-        "min": 10**9 // scale,
-        "max": 60 * 10**9 // scale,
-        "mean": 41e9 / scale,
-        "stddev": 1.0,
-    }
+        "min": 10**9 // scale, "max": 60 * 10**9 // scale, "mean": 41e9 / scale, "stddev": 1.0,
+    }  # fmt: skip
     middle = bucket_middle_ns(bucket_index(2 * 10**9 // scale))
     if form == "bins":
         figures["bins"] = {str(middle): 35_000, str(end // scale): 25_000}
@@ -302,20 +291,14 @@ RAMP = {"ramp_time": "5"}
 @pytest.mark.parametrize(
     ("options", "more", "holds"),
     [
-        (RAMP, 31, True),
-        (RAMP, 32, True),
-        (RAMP, 33, False),
-        (RAMP, -1, False),
+        (RAMP, 31, True), (RAMP, 32, True), (RAMP, 33, False), (RAMP, -1, False),
         (RAMP | {"numjobs": "4", "group_reporting": "1"}, 31, True),
-        (RAMP | {"iodepth": "1"}, 1, True),
-        (RAMP | {"iodepth": "1"}, 2, False),
+        (RAMP | {"iodepth": "1"}, 1, True), (RAMP | {"iodepth": "1"}, 2, False),
         (RAMP | {"ioengine": "psync"}, 1, False),
         (RAMP | {"ioengine": "psync", "io_submit_mode": "offload"}, 31, True),
-        ({"ramp_time": "0"}, 31, False),
-        ({}, 1, False),
-        ({}, 0, True),
+        ({"ramp_time": "0"}, 31, False), ({}, 1, False), ({}, 0, True),
     ],
-)
+)  # fmt: skip
 def test_after_a_ramp_bytes_may_be_of_the_ios_that_were_under_way(options, more, holds):
     output = report(document(options=options, more=more, clat_ns=latency()))
     checks = {check.name: check.holds for check in audit_output(output, {}, end_known=True)}

@@ -56,10 +56,7 @@ def test_every_row_of_the_table_is_raised_somewhere():
     source = "\n".join(
         path.read_text() for path in SOURCE.rglob("*.py") if path.name != "doubts.py"
     )
-    published = {
-        "burst",
-        "other-disk",
-    }  # by their code in catalog/published
+    published = {"burst", "other-disk"}  # by their code in catalog/published
     names = {name: one for name, one in vars(diskbench.model.doubts).items() if _is_doubt(one)}
     written = set(re.findall(r"\w+", source))
     unused = [

@@ -53,7 +53,6 @@ def test_who_pays_is_the_account_of_the_spec():
     for one in plugins():
         if one.account_option is not None:
             spec = rent_spec(one.name, {"disk": "x", one.account_option: "them"})
-            assert spec is not None
             assert spec.account == "them"
             assert not spec.groups()
 
@@ -76,7 +75,6 @@ def test_a_misspelt_option_in_a_matrix_is_found_with_its_line():
     form = read_form("name: x\ndefaults:\n  provider: azure\n  cachee: readonly\n")
     (mistake,) = form.mistakes
     assert (mistake.line, mistake.advice) == (4, "known: diskbench matrix schema")
-    assert form.matrix is not None
     assert form.matrix.defaults.given() == {"provider": "azure"}, "it is not guessed"
 
 

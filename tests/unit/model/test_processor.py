@@ -60,7 +60,6 @@ def test_samples_tell_interrupts_and_steal_of_the_busiest_core_and_what_processe
         b"@ 1\ncpu 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n"
         b"@ 2\ncpu 30 10 20 70 0 10 50 10\ncpu0 5 0 5 20 0 10 50 10\ncpu1 25 10 15 50 0 0 0 0\n"
     )
-    assert found is not None
     assert found.busiest_core == pytest.approx(0.8)
     assert found.busiest_core_interrupts == pytest.approx(0.6)
     assert found.busiest_core_steal == pytest.approx(0.1)

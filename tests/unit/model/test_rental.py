@@ -13,18 +13,12 @@ NAME = "diskbench-one-disk-0"
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        (NAME, True),
-        ("diskbench-one-machine", True),
-        ("diskbench-one-", False),
-        ("diskbench-one", False),
-        ("diskbench-one-disk 0", False),
-        ("diskbench-oneself-disk", False),
-        ("x-diskbench-one-disk", False),
-        ("prod-database", False),
-        ("", False),
-        (None, False),
+        (NAME, True), ("diskbench-one-machine", True), ("diskbench-one-", False),
+        ("diskbench-one", False), ("diskbench-one-disk 0", False),
+        ("diskbench-oneself-disk", False), ("x-diskbench-one-disk", False),
+        ("prod-database", False), ("", False), (None, False),
     ],
-)
+)  # fmt: skip
 def test_a_name_is_that_of_the_lease_and_a_kind(name, ours):
     assert is_named_for("one", name) is ours
 
@@ -46,12 +40,9 @@ def test_what_a_person_named_is_all_that_is_meant():
 @pytest.mark.parametrize(
     ("tag", "owner", "same"),
     [
-        ("alice@desk", "alice@desk", True),
-        ("alice_desk", "Alice@desk", True),
-        ("bob@desk", "alice@desk", False),
-        ("", "alice@desk", False),
-        (None, "alice@desk", False),
+        ("alice@desk", "alice@desk", True), ("alice_desk", "Alice@desk", True),
+        ("bob@desk", "alice@desk", False), ("", "alice@desk", False), (None, "alice@desk", False),
     ],
-)
+)  # fmt: skip
 def test_an_owner_is_known_by_what_clouds_make_of_it(tag, owner, same):
     assert is_same_owner(tag, owner) is same

@@ -47,13 +47,8 @@ def planned(
     }
     rental = Rental.model_validate(told)
     cell = Cell(
-        provider=rental.scope.provider,
-        target=target,
-        rent=rental.spec,
-        profile=profile,
-        parameters=parameters,
-        runs=runs,
-        promise=promise,
-    )
+        provider=rental.scope.provider, target=target, rent=rental.spec, profile=profile,
+        parameters=parameters, runs=runs, promise=promise,
+    )  # fmt: skip
     found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
     return draft(cell, found, rental, "campaign", SHIPPED)

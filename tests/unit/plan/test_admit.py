@@ -7,19 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.matrix_rows import cell_row
 
-from diskbench.errors import (
-    AccessDenied,
-    Busy,
-    CloudSilent,
-    DiskbenchError,
-    Interrupted,
-    NoCapacity,
-    QuotaExceeded,
-    RentalFailed,
-    Throttled,
-    Unanswered,
-    UnknownName,
-)
+from diskbench import errors
 from diskbench.model.campaign import LIVE
 from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem, RunEnd, TrialEnd, problem_of
@@ -139,15 +127,11 @@ rows = st.lists(
 def test_no_limit_is_ever_passed(found, max_parallel, per_aws, budget, spent):
     cells = [
         cell_row(
-            n,
-            state=state,
-            provider=partition.split("/")[0],
-            partition=partition,
-            cost_usd=cost,
+            n, state=state, provider=partition.split("/")[0], partition=partition, cost_usd=cost,
             expected_s=seconds,
         )
         for n, (state, partition, cost, seconds) in enumerate(found)
-    ]
+    ]  # fmt: skip
     limits = Limits(max_parallel=max_parallel, per={"aws": per_aws}, budget=budget, deadline=500.0)
     decision = admit(cells, limits, moment(spent_usd=spent, elapsed_s=100.0))
     refused = {position for position, _ in decision.refuse}
@@ -211,7 +195,7 @@ def test_no_more_begin_in_a_minute_than_the_rates_let(cells, rates, begin):
 
 
 LIMITS = Limits(attempts=3)
-STOPPED = problem_of(Interrupted("stopped by the user"))
+STOPPED = problem_of(errors.Interrupted("stopped by the user"))
 
 
 def ended(*states, problem=None):
@@ -226,14 +210,17 @@ def settled(end=None, problem=None, *, attempt=1, state="running", limits=LIMITS
     return after(cell_row(attempt=attempt), limits, end, problem, state=state, now=NOW)
 
 
-TRIED_AGAIN = (NoCapacity, QuotaExceeded, RentalFailed, Unanswered, Throttled, Busy, CloudSilent)
+TRIED_AGAIN = (
+    errors.NoCapacity, errors.QuotaExceeded, errors.RentalFailed, errors.Unanswered,
+    errors.Throttled, errors.Busy, errors.CloudSilent,
+)  # fmt: skip
 """What may be different later."""
 
 
 @pytest.mark.parametrize("kind", TRIED_AGAIN)
 @pytest.mark.parametrize(("attempt", "at"), [(1, "12:01:00"), (2, "12:02:00")])
 def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(
-    kind: type[DiskbenchError], attempt: int, at: str
+    kind, attempt: int, at: str
 ):
     found = settled(None, problem_of(kind("none there")), attempt=attempt)
     assert found["state"] == "waiting"
@@ -244,7 +231,7 @@ def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(
 
 @pytest.mark.parametrize("kind", TRIED_AGAIN)
 def test_an_error_of_another_name_that_may_be_over_later_is_tried_again(
-    kind: type[DiskbenchError],
+    kind,
 ):
     """A cloud's own kind of an error, which nobody listed anywhere."""
     renamed = type("OfThatCloud", (kind,), {})
@@ -258,7 +245,7 @@ def test_the_name_of_an_error_decides_nothing(word: str):
 
 WHY = Problem(kind="FioFailed", message="fio ended with status 1", advice="look")
 SLOW = Problem(kind="TookTooLong", message="it took longer than max_cell_time")
-GONE = problem_of(RentalFailed("the machine is gone"))
+GONE = problem_of(errors.RentalFailed("the machine is gone"))
 FAILED = {"error_kind": "FioFailed", "error": "fio ended with status 1", "advice": "look"}
 AGAIN = {"state": "waiting", "attempt": 1, "error": None}
 
@@ -268,11 +255,9 @@ AGAIN = {"state": "waiting", "attempt": 1, "error": None}
     [
         (ended("done", "done"), None, {}, {"state": "done", "error": None}),
         (ended("done", "failed", problem=WHY), None, {}, {"state": "failed", **FAILED}),
-        (None, problem_of(AccessDenied("no")), {}, {"state": "failed"}),
+        (None, problem_of(errors.AccessDenied("no")), {}, {"state": "failed"}),
         (
-            None,
-            problem_of(NoCapacity("AWS has none")),
-            {"attempt": 3},
+            None, problem_of(errors.NoCapacity("AWS has none")), {"attempt": 3},
             {"state": "failed", "error": "AWS has none"},
         ),
         (ended("failed", problem=GONE), None, {}, {"state": "failed"}),
@@ -280,15 +265,11 @@ AGAIN = {"state": "waiting", "attempt": 1, "error": None}
         (ended("interrupted", "cancelled", problem=STOPPED), None, {"attempt": 2}, AGAIN),
         (None, STOPPED, {"state": "cancelling"}, {"state": "cancelled"}),
         (
-            ended("interrupted", problem=STOPPED),
-            None,
-            {"state": "cancelling"},
+            ended("interrupted", problem=STOPPED), None, {"state": "cancelling"},
             {"state": "cancelled"},
         ),
         (
-            ended("interrupted", problem=STOPPED),
-            SLOW,
-            {},
+            ended("interrupted", problem=STOPPED), SLOW, {},
             {"state": "failed", "error_kind": "TookTooLong"},
         ),
     ],
@@ -304,7 +285,7 @@ def test_what_becomes_of_a_cell_after_an_attempt(end, problem, more, becomes):
 
 
 def test_one_error_may_be_retryable_where_its_kind_is_not():
-    error = AccessDenied("the token is being made")
+    error = errors.AccessDenied("the token is being made")
     error.retryable = True
     assert settled(None, problem_of(error))["state"] == "waiting"
 
@@ -318,21 +299,15 @@ def test_each_attempt_looks_in_the_next_zone_that_is_allowed():
 @pytest.mark.parametrize(
     ("patterns", "route", "does"),
     [
-        (EVERYWHERE, "aws", True),
-        (EVERYWHERE, "vsphere/site-a", True),
-        (("aws",), "aws", True),
-        (("aws",), "aws/site-a", True),
-        (("aws/*",), "aws", True),
-        (("aws/*",), "aws/site-a", True),
-        (("aws",), "azure", False),
+        (EVERYWHERE, "aws", True), (EVERYWHERE, "vsphere/site-a", True), (("aws",), "aws", True),
+        (("aws",), "aws/site-a", True), (("aws/*",), "aws", True),
+        (("aws/*",), "aws/site-a", True), (("aws",), "azure", False),
         (("vsphere/site-a",), "vsphere/site-a", True),
-        (("vsphere/site-a",), "vsphere/site-b", False),
-        (("vsphere/site-a",), "vsphere", False),
+        (("vsphere/site-a",), "vsphere/site-b", False), (("vsphere/site-a",), "vsphere", False),
         (("vsphere/site-?",), "vsphere/site-b", True),
-        (("aws", "vsphere/site-a"), "vsphere/site-a", True),
-        ((), "aws", False),
+        (("aws", "vsphere/site-a"), "vsphere/site-a", True), ((), "aws", False),
     ],
-)
+)  # fmt: skip
 def test_a_worker_serves_the_routes_that_its_patterns_name(patterns, route, does):
     assert serves(patterns, route) is does
 
@@ -345,7 +320,7 @@ def test_patterns_are_read_from_one_text_each_once():
 
 
 def test_a_pattern_of_no_provider_is_told_with_the_nearest():
-    with pytest.raises(UnknownName) as raised:
+    with pytest.raises(errors.UnknownName) as raised:
         read_patterns("aws,vspere/site-a", ["aws", "vsphere"])
     assert "vspere" in raised.value.message
     assert "vsphere" in raised.value.advice

@@ -13,29 +13,19 @@ from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 
 BUCKETS = [
-    ("aws", "gp2", 20, None),
-    ("aws", "gp2", 123, None),
-    ("aws", "gp2", 250, None),
-    ("aws", "gp2", 500, None),
-    ("aws", "gp2", 700, None),
-    ("aws", "st1", 500, None),
-    ("aws", "st1", 1024, "m5.2xlarge"),
-    ("aws", "sc1", 1024, None),
-    ("aws", "gp3", 100, "m5.large"),
-    ("azure", "Premium_LRS", 4, "Standard_D2s_v3"),
+    ("aws", "gp2", 20, None), ("aws", "gp2", 123, None), ("aws", "gp2", 250, None),
+    ("aws", "gp2", 500, None), ("aws", "gp2", 700, None), ("aws", "st1", 500, None),
+    ("aws", "st1", 1024, "m5.2xlarge"), ("aws", "sc1", 1024, None),
+    ("aws", "gp3", 100, "m5.large"), ("azure", "Premium_LRS", 4, "Standard_D2s_v3"),
     ("azure", "Premium_LRS", 32, "Standard_D8s_v5"),
     ("azure", "Premium_LRS", 128, "Standard_D8s_v5"),
     ("azure", "StandardSSD_LRS", 64, "Standard_D8s_v5"),
-]
+]  # fmt: skip
 FLAT = [
-    ("aws", "gp2", 900, None),
-    ("aws", "gp2", 1000, None),
-    ("aws", "gp3", 100, None),
-    ("aws", "io1", 100, None),
-    ("azure", "Standard_LRS", 128, None),
-    ("gcp", "pd-ssd", 100, None),
+    ("aws", "gp2", 900, None), ("aws", "gp2", 1000, None), ("aws", "gp3", 100, None),
+    ("aws", "io1", 100, None), ("azure", "Standard_LRS", 128, None), ("gcp", "pd-ssd", 100, None),
     ("gcp", "pd-standard", 100, None),
-]
+]  # fmt: skip
 
 
 def beyond(
@@ -50,16 +40,12 @@ def beyond(
 ) -> BeyondCredit | None:
     lab = {"lab": EmulationOptions(time_scale=scale)} if scale != 1 else {}
     found = planned(
-        profile,
-        parameters=parameters,
-        target=NEW_DISK.model_copy(update={"size_bytes": GIB}),
-        scope=Scope(provider="lab" if lab else cloud, region="us-east-1"),
-        cloud=cloud,
-        spec=RentSpec(**lab),
-        instance_type=machine,
+        profile, parameters=parameters, target=NEW_DISK.model_copy(update={"size_bytes": GIB}),
+        scope=Scope(provider="lab" if lab else cloud, region="us-east-1"), cloud=cloud,
+        spec=RentSpec(**lab), instance_type=machine,
         disk=DiskSpec(type=disk, size_gib=gib, iops=3000 if disk == "io1" else None),
         memory_bytes=8 * GIB,
-    ).expectation
+    ).expectation  # fmt: skip
     assert found is not None, "the disk is in the catalogue"
     return found.beyond
 
@@ -82,7 +68,6 @@ def test_what_is_proposed_goes_beyond_the_credit(disk, profile):
         return
     named, parameters = told(found.flags)
     again = beyond(*disk, named or profile, parameters)
-    assert again is not None
     assert again.ends == "after", found.flags
 
 
@@ -95,7 +80,6 @@ def test_a_disk_without_a_fall_has_nothing_to_say(disk, profile):
 def test_short_profiles_end_before_the_credit_does():
     for profile in ("quick", "default"):
         found = beyond("aws", "gp2", 20, None, profile)
-        assert found is not None
         assert found.ends == "before"
         assert told(found.flags)[0] == "burst"
 
@@ -103,24 +87,20 @@ def test_short_profiles_end_before_the_credit_does():
 def test_an_hour_of_burst_ends_exactly_at_the_cliff_of_500_gib():
     """5.4 million credits at 3,000 less 1,500 a second last 3,600 s: the profile's own hour."""
     found = beyond("aws", "gp2", 500, None, "burst")
-    assert found is not None
     assert found.lasts_s == pytest.approx(3600)
     assert found.ends in ("before", "at")
     assert told(found.flags) == (None, (("runtime", "72m"),))
     seen = beyond("aws", "gp2", 20, None, "burst")
-    assert seen is not None
     assert seen.ends == "after"
 
 
 def test_sustained_goes_beyond_by_itself():
     found = beyond("aws", "gp2", 500, None, "sustained")
-    assert found is not None
     assert found.ends == "after"
 
 
 def test_credit_that_is_scaled_ends_sooner():
     found = beyond("aws", "gp2", 20, None, "burst", scale=60)
-    assert found is not None
     assert found.lasts_s == pytest.approx(1862 / 60, rel=0.01)
     assert found.ends == "after"
     assert re.fullmatch(r"--set runtime=3\d", found.flags)
@@ -129,5 +109,4 @@ def test_credit_that_is_scaled_ends_sooner():
 def test_a_load_below_the_baseline_never_falls():
     slow = RANDOM + "rate_iops=50\n"
     found = planned(slow).expectation
-    assert found is not None
     assert found.beyond is None

@@ -31,12 +31,9 @@ def rented(*steps: Step, disk: DiskSpec = HDD, runs: int = 1, loop: Loop | None 
         disk_part(SHIPPED, "azure", disk, "eastus"),
     )
     rental = Rental(
-        scope=Scope(provider="azure", region="eastus"),
-        spec=RentSpec(),
-        offer="a machine",
-        disk=disk,
-        prices=prices,
-    )
+        scope=Scope(provider="azure", region="eastus"), spec=RentSpec(), offer="a machine",
+        disk=disk, prices=prices,
+    )  # fmt: skip
     return plan(steps=steps, runs=runs, loop=loop).model_copy(update={"rental": rental})
 
 
@@ -53,7 +50,6 @@ def test_coming_up_and_all_runs_are_paid_for():
 
 def test_a_machine_made_of_this_one_is_there_at_once():
     of_azure = rented(job("bs=4k"))
-    assert of_azure.rental is not None
     scope = of_azure.rental.scope.model_copy(update={"provider": "lab"})
     rental = of_azure.rental.model_copy(update={"scope": scope})
     of_lab = of_azure.model_copy(update={"rental": rental})
@@ -99,11 +95,7 @@ SUMS = st.lists(st.floats(0, 1000), max_size=6)
 
 def priced(usd: float, transactions: float = 0.0) -> CellCost:
     return CellCost(
-        seconds=3600,
-        hourly_usd=usd,
-        known_usd=usd,
-        total_usd=usd,
-        transactions_usd=transactions,
+        seconds=3600, hourly_usd=usd, known_usd=usd, total_usd=usd, transactions_usd=transactions
     )
 
 

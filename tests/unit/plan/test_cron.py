@@ -32,18 +32,14 @@ def begins(cron: str, after: str, count: int, zone: str = BERLIN) -> list[str]:
 
 def test_a_week_is_seven_days_by_the_clock_on_the_wall():
     assert begins("30 3 * * 0", "2026-03-20", 3) == [
-        "2026-03-22T03:30:00+01:00",
-        "2026-03-29T03:30:00+02:00",
-        "2026-04-05T03:30:00+02:00",
-    ]
+        "2026-03-22T03:30:00+01:00", "2026-03-29T03:30:00+02:00", "2026-04-05T03:30:00+02:00",
+    ]  # fmt: skip
 
 
 def test_an_hour_that_does_not_exist_is_due_once_at_the_first_moment_after_it():
     assert begins("30 2 * * *", "2026-03-28", 3) == [
-        "2026-03-28T02:30:00+01:00",
-        "2026-03-29T03:00:00+02:00",
-        "2026-03-30T02:30:00+02:00",
-    ]
+        "2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00",
+    ]  # fmt: skip
     assert begins("15 2 * * *", "2026-10-04", 1, LORD_HOWE) == ["2026-10-04T02:30:00+11:00"]
 
 
@@ -96,15 +92,10 @@ def test_of_very_many_the_newest_are_told():
 
 CRONS = st.sampled_from(
     [
-        "30 2 * * *",
-        "0 * * * *",
-        "30 3 * * 0",
-        "*/20 1-3 * * *",
-        "0 0 29 2 *",
-        "@weekly",
+        "30 2 * * *", "0 * * * *", "30 3 * * 0", "*/20 1-3 * * *", "0 0 29 2 *", "@weekly",
         "5 4 L * *",
     ]
-)
+)  # fmt: skip
 NEAR_A_CHANGE = st.sampled_from(["2026-03-28", "2026-10-03", "2026-10-24", "2027-04-03"])
 SPANS = st.integers(0, 36 * 3600).map(lambda seconds: timedelta(seconds=seconds))
 
@@ -159,18 +150,16 @@ def test_dbos_rings_at_the_times_that_are_told_here(cron, days):
 @pytest.mark.parametrize(
     ("cron", "wrong", "hint"),
     [
-        ("30 3 * *", "4 fields", "five fields"),
-        ("", "0 fields", "five fields"),
+        ("30 3 * *", "4 fields", "five fields"), ("", "0 fields", "five fields"),
         ("61 3 * * *", "'61' is not a valid minute", "0-59"),
         ("30 24 * * *", "'24' is not a valid hour", "0-23"),
         ("30 3 * * 8", "'8' is not a valid day of week", "0-7"),
         ("30 3 * foo *", "'foo' is not a valid month", "jan-dec"),
         ("99 0 3 * * *", "'99' is not a valid second", "0-59"),
         ("r(0-30) 3 * * *", "'r(0-30)' is not a valid minute", "0-59"),
-        ("0 0 31 2 *", "never occurs", "no such day"),
-        ("@reboot", "no such name", "@daily"),
+        ("0 0 31 2 *", "never occurs", "no such day"), ("@reboot", "no such name", "@daily"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_in_a_cron_expression_is_named(cron, wrong, hint):
     with pytest.raises(InvalidValue) as caught:
         check_cron(cron)

@@ -66,13 +66,10 @@ class TestWhatAStepAsks:
     @pytest.mark.parametrize(
         ("options", "share"),
         [
-            ("rw=randrw", 0.5),
-            ("rw=randrw\nrwmixread=70", 0.7),
-            ("rw=rw\nrwmixwrite=10", 0.9),
-            ("rw=randread:8", 1),
-            ("rw=write", 0),
+            ("rw=randrw", 0.5), ("rw=randrw\nrwmixread=70", 0.7), ("rw=rw\nrwmixwrite=10", 0.9),
+            ("rw=randread:8", 1), ("rw=write", 0),
         ],
-    )
+    )  # fmt: skip
     def test_the_mix(self, options: str, share: float):
         assert load_of(options).read_share == pytest.approx(share)
 
@@ -83,14 +80,12 @@ class TestWhatAStepAsks:
     def test_a_share_of_what_an_earlier_step_reaches(self):
         step = Step(index=1, name="b", job=job("rw=randread\nrate_iops=50% of a"), expected_s=60)
         found = asked_by(step, capacity_bytes=None, rates={"a": 3000}).stage.load
-        assert found is not None
         assert found.max_per_s == 1500
 
     def test_jobs_of_different_blocks_are_no_one_load(self):
         text = job("rw=randread\nbs=4k\ndirect=1") + "[b]\n" + job("rw=write\nbs=64k\ndirect=1")[4:]
         found = asked_by(Step(index=0, name="a", job=text, expected_s=60), capacity_bytes=None)
         assert not found.is_one
-        assert found.stage.load is not None
         assert found.stage.load.block_bytes == 4 * KIB
 
     def test_metadata_asks_for_nothing(self):
@@ -133,14 +128,11 @@ def test_a_run_that_is_as_the_one_before_is_told_once():
     drained = expected(hour, runs=30)
     assert {one.run for one in drained.steps} == {1, 2}
     last = drained.of(drained.step(0, run=30))
-    assert last is not None
     assert last.begin.iops == 100
 
 
 def test_a_loop_counts_with_its_fewest_rounds():
     plan = planned("sustained")
-    assert plan.loop is not None
-    assert plan.expectation is not None
     assert max(one.round or 0 for one in plan.expectation.steps) == plan.loop.min_rounds
 
 
@@ -175,8 +167,6 @@ def test_a_host_cache_is_cold_at_first_and_warm_then():
         instance_type="Standard_D2s_v3",
     )
     cold, warm = (found.of(one) for one in found.steps)
-    assert cold is not None
-    assert warm is not None
     assert cold.begin.limited_by != "vm-cached-iops"
     assert warm.begin.limited_by == "vm-cached-iops"
     assert warm.begin.iops > cold.lasting.iops
@@ -250,7 +240,6 @@ class TestIopsOfLargeBlocks:
     def test_without_a_catalogue_a_promise_counts_256_kib(self):
         path = Path(promise_gates(Promise(iops=3000), None))
         large = expect_on(path, Load(block_bytes=MIB))
-        assert large is not None
         assert large.begin.iops == 750
 
 
@@ -272,7 +261,6 @@ def test_a_fill_while_credit_is_held_spends_none_in_the_plan():
     assert less.gone_s < credit.gone_s - 4
     assert held.steps[1].credit == {"disk-iops": 1.0}
     filled = held.of(held.steps[0])
-    assert filled is not None
     assert filled.lasts_s is None
 
 
@@ -300,7 +288,6 @@ class TestPrice:
             scope=Scope(provider="azure", region="eastus"),
             disk=DiskSpec(type="Standard_LRS", size_gib=256),
         ).price
-        assert price is not None
         # 500 a second for 730 hours at $0.0005 for 10,000.
         assert price.transactions_usd == pytest.approx(500 * 3600 * 730 / 10_000 * 0.0005)
         assert price.storage_usd is not None
@@ -310,7 +297,6 @@ class TestPrice:
 @pytest.mark.parametrize("profile", shipped_names())
 def test_every_shipped_profile_has_an_expectation_that_survives_json(profile: str):
     found = planned(profile, instance_type="m5.large").expectation
-    assert found is not None
     assert PlanExpectation.model_validate(json.loads(found.model_dump_json())) == found
     assert any(one.load is not None for one in found.steps)
 
@@ -413,9 +399,7 @@ def test_the_first_pass_over_a_disk_from_a_snapshot_gets_what_its_loading_is_pro
 ) -> None:
     disk = DiskSpec(type="gp2", size_gib=1000)
     found = planned("first-touch", disk=disk, loads_bytes_per_s=loads).expectation
-    assert found is not None
     touched, again = (found.of(step) for step in found.steps)
-    assert again is not None
     assert again.begin.bytes_per_s == pytest.approx(262e6, rel=0.01)
     told = None if touched is None else touched.begin.bytes_per_s
     assert told == (None if first is None else pytest.approx(first, rel=0.01))

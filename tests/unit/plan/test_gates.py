@@ -16,12 +16,10 @@ def step(index, name, job, role="measure"):
 
 
 STEPS = (
-    step(0, "fill", "rw=write\nsize=1m\n", "fill"),
-    step(1, "reads", "rw=randread\nsize=1m\n"),
+    step(0, "fill", "rw=write\nsize=1m\n", "fill"), step(1, "reads", "rw=randread\nsize=1m\n"),
     step(2, "both", "rw=randrw:4k\nfdatasync=1\nsize=1m\n"),
-    step(3, "fast", "rw=randwrite\ngtod_reduce=1\nsize=1m\n"),
-    step(4, "plain", "size=1m\n"),
-)
+    step(3, "fast", "rw=randwrite\ngtod_reduce=1\nsize=1m\n"), step(4, "plain", "size=1m\n"),
+)  # fmt: skip
 
 
 def gates(*texts):

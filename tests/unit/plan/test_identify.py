@@ -15,23 +15,13 @@ LARGE = Load(block_bytes=1 << 20, random=False, depth=64)
 LARGE_WRITES = LARGE.model_copy(update={"read_share": 0.0})
 LOADS = {"random": RANDOM, "large": LARGE, "large-writes": LARGE_WRITES}
 DISKS = [
-    ("aws", "gp2", 20),
-    ("aws", "gp2", 123),
-    ("aws", "gp2", 500),
-    ("aws", "gp3", 100),
-    ("aws", "st1", 1024),
-    ("aws", "sc1", 2048),
-    ("azure", "Standard_LRS", 8192),
-    ("azure", "StandardSSD_LRS", 1024),
-    ("azure", "Premium_LRS", 64),
-    ("azure", "Premium_LRS", 128),
-    ("azure", "Premium_LRS", 256),
-    ("azure", "Premium_LRS", 1024),
-    ("azure", "PremiumV2_LRS", 100),
-    ("gcp", "pd-standard", 500),
-    ("gcp", "pd-balanced", 200),
+    ("aws", "gp2", 20), ("aws", "gp2", 123), ("aws", "gp2", 500), ("aws", "gp3", 100),
+    ("aws", "st1", 1024), ("aws", "sc1", 2048), ("azure", "Standard_LRS", 8192),
+    ("azure", "StandardSSD_LRS", 1024), ("azure", "Premium_LRS", 64),
+    ("azure", "Premium_LRS", 128), ("azure", "Premium_LRS", 256), ("azure", "Premium_LRS", 1024),
+    ("azure", "PremiumV2_LRS", 100), ("gcp", "pd-standard", 500), ("gcp", "pd-balanced", 200),
     ("gcp", "pd-ssd", 256),
-]
+]  # fmt: skip
 
 
 def measured(cloud, disk_type, size, *, off=0.01):
@@ -108,11 +98,9 @@ def test_credit_that_flowed_in_during_a_pause_is_not_another_disk():
 
 def test_figures_that_are_bought_are_tried_as_they_were_measured():
     levels = [
-        Level("reads", RANDOM, 4190),
-        Level("writes", RANDOM_WRITES, 4210),
-        Level("large", LARGE, 301),
-        Level("large-writes", LARGE_WRITES, 299),
-    ]
+        Level("reads", RANDOM, 4190), Level("writes", RANDOM_WRITES, 4210),
+        Level("large", LARGE, 301), Level("large-writes", LARGE_WRITES, 299),
+    ]  # fmt: skip
 
     found = identify(levels)
 

@@ -117,7 +117,6 @@ def planned(text: str, **told: object) -> Plan:
 
 def rates(plan: Plan) -> list[float | None]:
     found = plan.expectation
-    assert found is not None
     every = [found.of(step) for step in found.steps]
     return [one and one.begin.iops for one in every]
 
@@ -140,30 +139,25 @@ class TestExpected:
         spec = RentSpec(disk="io2", size_gib=100, count=2)
         spec = spec.with_groups({"lab": {"vm_iops": 8000}})
         plan = planned(EACH, spec=spec)
-        assert plan.expectation is not None
         level = plan.expectation.expectations[0].begin
         assert (level.iops, level.limited_by) == (8000, "vm-iops")
         assert rates(planned(ONE_AFTER_THE_OTHER, spec=spec)) == [5000, 5000]
 
     def test_credit_of_disks_loaded_alike_is_summed(self) -> None:
         plan = planned(EACH, **GP2)
-        assert plan.expectation is not None
         (found,) = plan.expectation.expectations
         assert (found.begin.iops, found.lasting.iops) == (6000, 600)
 
     def test_credit_of_disks_in_turn_is_said_to_be_unknown(self) -> None:
         found = planned(ONE_AFTER_THE_OTHER, **GP2).expectation
-        assert found is not None
         assert found.expectations == ()
         assert "credit" in found.unknown[-1]
 
     def test_a_promise_is_each_disks(self) -> None:
         told = {
-            "scope": Scope(provider="vsphere"),
-            "spec": RentSpec(size_gib=100, count=2),
-            "disk": DiskSpec(type="datastore", size_gib=100, count=2),
-            "promise": Promise(iops=700),
-        }
+            "scope": Scope(provider="vsphere"), "spec": RentSpec(size_gib=100, count=2),
+            "disk": DiskSpec(type="datastore", size_gib=100, count=2), "promise": Promise(iops=700),
+        }  # fmt: skip
         assert rates(planned(EACH, **told)) == [1400]  # type: ignore[arg-type]
         assert rates(planned(ONE_AFTER_THE_OTHER, **told)) == [700, 700]  # type: ignore[arg-type]
 
@@ -186,7 +180,6 @@ def test_as_many_disks_as_devices_or_none_is_rented(count: int) -> None:
 def test_no_filesystem_is_made_on_several() -> None:
     target = TargetSpec(kind="device", path="/dev/a", others=(NamedDisk(path="/dev/b"),))
     rental = planned(EACH).rental
-    assert rental is not None
     cell = Cell(
         provider="aws",
         profile="j",

@@ -8,12 +8,8 @@ from diskbench.model.matrix import Limits
 from diskbench.plan.makespan import Task, at_once, makespan_s, starts
 
 PLACES = [
-    ("aws", "aws/a"),
-    ("aws", "aws/b"),
-    ("gcp", "gcp/c"),
-    ("ssh", "ssh/h"),
-    ("local", "local"),
-]
+    ("aws", "aws/a"), ("aws", "aws/b"), ("gcp", "gcp/c"), ("ssh", "ssh/h"), ("local", "local"),
+]  # fmt: skip
 TASKS = st.lists(
     st.builds(lambda place, s: Task(*place, float(s)), st.sampled_from(PLACES), st.integers(0, 50)),
     max_size=25,

@@ -115,13 +115,11 @@ def test_include_does_what_the_manual_of_github_actions_says_of_its_example():
     matrix = a_matrix(
         axes={"disk": ["apple", "pear"], "region": ["cat", "dog"]},
         include=[
-            {"image": "green"},
-            {"image": "pink", "region": "cat"},
-            {"disk": "apple", "zone": "circle"},
-            {"disk": "banana"},
+            {"image": "green"}, {"image": "pink", "region": "cat"},
+            {"disk": "apple", "zone": "circle"}, {"disk": "banana"},
             {"disk": "banana", "region": "cat"},
         ],
-    )
+    )  # fmt: skip
     assert fields(matrix) == [
         {"disk": "apple", "region": "cat", "image": "pink", "zone": "circle"},
         {"disk": "apple", "region": "dog", "image": "green", "zone": "circle"},
@@ -204,8 +202,7 @@ def test_what_is_measured_stands_in_the_key(given, key):
 
 def test_cells_that_differ_in_what_no_key_tells_have_different_keys():
     matrix = a_matrix(
-        defaults={"provider": "aws", "disk": "gp2"},
-        axes={"subnet": ["subnet-1", "subnet-2"]},
+        defaults={"provider": "aws", "disk": "gp2"}, axes={"subnet": ["subnet-1", "subnet-2"]}
     )
     first, second = keys(matrix)
     assert first != second
@@ -250,24 +247,19 @@ def test_the_route_of_the_matrix_is_that_of_cells_without_their_own():
 def test_zones_are_kept_and_the_first_is_the_cells():
     (one,) = expand(a_matrix(defaults={"provider": "aws", "zones": ["a1", "a2"]}), seed=1)
     assert one.zones == ("a1", "a2")
-    assert one.cell.rent is not None
     assert one.cell.rent.zone == "a1"
 
 
 @pytest.mark.parametrize(
     "given",
     [
-        {"disk": "gp2"},
-        {"provider": "aws", "zone": "a", "zones": ["b"]},
-        {"provider": "aws", "zones": ["b", "b"]},
-        {"provider": "aws", "size": 20.5},
-        {"provider": "aws", "project": "p"},
-        {"provider": "local", "path": "there"},
+        {"disk": "gp2"}, {"provider": "aws", "zone": "a", "zones": ["b"]},
+        {"provider": "aws", "zones": ["b", "b"]}, {"provider": "aws", "size": 20.5},
+        {"provider": "aws", "project": "p"}, {"provider": "local", "path": "there"},
         {"provider": "ssh", "host": "a", "path": "/x", "disk": "gp2"},
-        {"provider": "aws", "labels": {"a b": 1}},
-        {"provider": "lab", "filesystem": "btrfs"},
+        {"provider": "aws", "labels": {"a b": 1}}, {"provider": "lab", "filesystem": "btrfs"},
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_meant_is_refused(given):
     with pytest.raises(InvalidValue):
         expand(a_matrix(defaults=given), seed=1)
@@ -304,7 +296,6 @@ def test_tags_of_a_matrix_are_on_all_that_it_rents_and_those_of_a_cell_win():
         ],
     })  # fmt: skip
     rented, local = sorted((cell.cell for cell in expand(matrix, seed=1)), key=lambda c: c.provider)
-    assert rented.rent is not None
     assert rented.rent.tags == (("env", "test"), ("team", "web"))
     assert local.rent is None
 

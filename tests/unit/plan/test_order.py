@@ -136,14 +136,10 @@ def test_disks_of_any_kind_share_the_machine_of_their_place_and_type():
 
 def test_whatever_makes_another_machine_is_not_shared():
     axes = {
-        "region": ["us-east-1", "eu-west-1"],
-        "instance_type": ["m5.large", "c5.large"],
-        "image": ["ami-1", "ami-2"],
-        "spot": [True, False],
-        "profile_name": ["mine", "other"],
-        "zones": [["us-east-1a"], ["us-east-1b", "us-east-1a"]],
-        "route": ["here", "there"],
-    }
+        "region": ["us-east-1", "eu-west-1"], "instance_type": ["m5.large", "c5.large"],
+        "image": ["ami-1", "ami-2"], "spot": [True, False], "profile_name": ["mine", "other"],
+        "zones": [["us-east-1a"], ["us-east-1b", "us-east-1a"]], "route": ["here", "there"],
+    }  # fmt: skip
     for name, values in axes.items():
         found = machines(defaults={**AWS, "disk": "gp2"}, axes={name: values})
         assert len(set(found.values())) == 2, name

@@ -16,15 +16,9 @@ from diskbench.plan.published import GOBONNIEGO_FILE, asked_of, published_verdic
 from diskbench.providers.azure.plugin import AzureOptions
 
 ROW = bare_run(
-    provider="ssh",
-    profile="gobonniego",
-    parameters={"workers": 4},
-    cloud="aws",
-    memory_bytes=8 * 2**30,
-    disk_size_bytes=20 * 2**30,
-    size_bytes=2**30,
-    instance_type="c4.xlarge",
-)
+    provider="ssh", profile="gobonniego", parameters={"workers": 4}, cloud="aws",
+    memory_bytes=8 * 2**30, disk_size_bytes=20 * 2**30, size_bytes=2**30, instance_type="c4.xlarge",
+)  # fmt: skip
 
 
 def rented(provider, spec, *, cloud=None, disk=None):
@@ -80,12 +74,10 @@ def test_a_lab_disk_is_of_the_cloud_that_it_imitates():
 @pytest.mark.parametrize(
     ("disk", "typed", "cache"),
     [
-        ("Premium_LRS", None, "none"),
-        ("Premium_LRS", "ReadWrite", "readwrite"),
-        ("temp-disk", None, None),
-        ("root:Premium_LRS", None, None),
+        ("Premium_LRS", None, "none"), ("Premium_LRS", "ReadWrite", "readwrite"),
+        ("temp-disk", None, None), ("root:Premium_LRS", None, None),
     ],
-)
+)  # fmt: skip
 def test_a_disk_of_azure_has_the_host_cache_that_was_typed_or_none(disk, typed, cache):
     spec = RentSpec(disk=disk, size_gib=64, azure=AzureOptions(cache=typed))
     assert asked_of(ROW, rented("azure", spec)).cache == cache
@@ -105,11 +97,7 @@ def matched(name):
             size_gib=size,
             iops=spec.iops,
         )
-        row = {
-            "profile": one.cell.profile,
-            "parameters": {},
-            "instance_type": spec.instance_type,
-        }
+        row = {"profile": one.cell.profile, "parameters": {}, "instance_type": spec.instance_type}
         asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, disk=disk))
         figures = match(asked, load_published()).figures
         assert figures, one.key

@@ -66,7 +66,6 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
     results = [finished(s, values[i]) for i, s in enumerate(steps)]
     assert made.loop is not None
     judged = steadiness(made.loop, results)
-    assert judged is not None
     assert not judged.steady
 
 

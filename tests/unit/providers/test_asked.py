@@ -19,10 +19,7 @@ DISKS = {
     "lab": RentSpec(disk="gp2", size_gib=20),
     "vsphere": RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme")),
 }
-OWNED = {
-    "azure": {"azure": {"cache": "readonly"}},
-    "vsphere": {"vsphere": {"iops_limit": 500}},
-}
+OWNED = {"azure": {"azure": {"cache": "readonly"}}, "vsphere": {"vsphere": {"iops_limit": 500}}}
 
 
 @pytest.mark.parametrize(

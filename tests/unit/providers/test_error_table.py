@@ -111,10 +111,7 @@ def test_what_to_look_at_stands_before_the_way_to_resume() -> None:
 
 
 def test_a_row_matches_any_of_several_codes() -> None:
-    table = (
-        ErrorRow(AccessDenied, "{code}", codes=("Base",)),
-        ErrorRow(RentalFailed, "the rest"),
-    )
+    table = (ErrorRow(AccessDenied, "{code}", codes=("Base",)), ErrorRow(RentalFailed, "the rest"))
     error = error_of(table, CloudError(("Derived", "Base"), "x", "y"))
     assert type(error) is AccessDenied
     assert error.message == "Derived"

@@ -29,9 +29,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("user_config")]
 
 @pytest.fixture
 def user_config(tmp_path, monkeypatch):
-    """The user's OpenSSH configuration: empty, whoever runs the tests."""
+    """The user's OpenSSH configuration: empty, whoever runs the tests. Nor is there a secret."""
     path = tmp_path / "empty_config"
     path.touch()
+    monkeypatch.delenv("DISKBENCH_SECRET", raising=False)
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(path))
     return path
 
@@ -53,9 +54,9 @@ def said(config, address):
 
 def test_a_secret_is_made_at_first_use_for_its_owner_only(tmp_path):
     file = tmp_path / "data" / "secret"
-    first = load_secret(file, {})
+    first = load_secret(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert load_secret(file, {}) == first
+    assert load_secret(file) == first
     assert len(first.get_secret_value()) >= 32
     assert list(file.parent.iterdir()) == [file]
 
@@ -63,49 +64,48 @@ def test_a_secret_is_made_at_first_use_for_its_owner_only(tmp_path):
 def test_many_that_start_at_once_agree_on_one_secret(tmp_path):
     file = tmp_path / "secret"
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: load_secret(file, {}).get_secret_value(), range(32)))
+        found = list(pool.map(lambda _: load_secret(file).get_secret_value(), range(32)))
     assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_a_secret_that_others_can_reach_is_refused(tmp_path, mode):
     file = tmp_path / "secret"
-    load_secret(file, {})
+    load_secret(file)
     file.chmod(mode)
     with pytest.raises(InvalidValue, match=f"mode {mode:o}"):
-        load_secret(file, {})
+        load_secret(file)
 
 
 def test_a_secret_of_another_user_is_refused(tmp_path):
     file = tmp_path / "secret"
-    load_secret(file, {})
+    load_secret(file)
     os.chown(file, 1234, -1)
     with pytest.raises(InvalidValue, match="user 1234"):
-        load_secret(file, {})
+        load_secret(file)
 
 
-def test_the_environment_goes_before_the_file(tmp_path):
-    text = "e" * 40
-    assert load_secret(tmp_path / "secret", {"DISKBENCH_SECRET": text}) == SecretBytes(b"e" * 40)
+def test_the_environment_goes_before_the_file_and_means_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISKBENCH_SECRET", "e" * 40)
+    assert load_secret(tmp_path / "secret") == SecretBytes(b"e" * 40)
     assert not (tmp_path / "secret").exists()
+    monkeypatch.delenv("DISKBENCH_SECRET")
+    made = load_secret(tmp_path / "secret")
+    monkeypatch.setenv("DISKBENCH_SECRET", (tmp_path / "secret").read_text())
+    assert load_secret(tmp_path / "other") == made
 
 
-def test_the_text_of_a_file_means_the_same_in_the_environment(tmp_path):
-    file = tmp_path / "secret"
-    made = load_secret(file, {})
-    assert load_secret(tmp_path / "other", {"DISKBENCH_SECRET": file.read_text()}) == made
-
-
-def test_a_short_secret_is_refused_without_showing_it(tmp_path):
+def test_a_short_secret_is_refused_without_showing_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISKBENCH_SECRET", "letmein")
     with pytest.raises(InvalidValue, match="has 7 bytes, fewer than 32") as caught:
-        load_secret(tmp_path / "secret", {"DISKBENCH_SECRET": "letmein"})
+        load_secret(tmp_path / "secret")
     assert "letmein" not in str(caught.value)
 
 
 def test_a_secret_that_cannot_be_written_says_where(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidValue, match="file/secret"):
-        load_secret(tmp_path / "file" / "secret", {})
+        load_secret(tmp_path / "file" / "secret")
 
 
 # --- The keys

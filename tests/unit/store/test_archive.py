@@ -77,7 +77,7 @@ def test_large_files_are_compressed_and_small_ones_stay_readable(evidence):
 
 
 def test_what_is_kept_is_read_back_verified(evidence):
-    record = keep(evidence).record
+    record = keep(evidence)
     assert step_files(evidence, record) == FILES
     assert archive.read_step(evidence, RUN, "steps/000-write") == record
 
@@ -90,27 +90,27 @@ def test_rounds_and_odd_names_have_folders_of_their_own():
 def test_a_step_collected_twice_keeps_its_first_times_and_files(evidence):
     first = keep(evidence)
     again = keep(evidence, {"fio.json": b"other"}, finished_at="2030")
-    assert again.record == first.record
-    assert step_files(evidence, again.record) == FILES
+    assert again == first
+    assert step_files(evidence, again) == FILES
 
 
 def test_a_folder_that_a_killed_process_left_open_is_written_anew(evidence):
     evidence.put(f"runs/{RUN}/steps/000-write/stderr.txt", b"of another attempt")
     evidence.put(f"runs/{RUN}/steps/000-write/half", b"")
-    record = keep(evidence).record
+    record = keep(evidence)
     assert step_files(evidence, record) == FILES
     assert f"runs/{RUN}/steps/000-write/half" not in evidence.list("runs")
 
 
 def test_leavings_of_a_stopped_step_give_way_to_a_whole_one(evidence):
     keep(evidence, {"fio.json": b"half"}, stopped=True)
-    assert keep(evidence).record.stopped is False
-    assert keep(evidence, {"fio.json": b"half"}, stopped=True).record.stopped is False
+    assert keep(evidence).stopped is False
+    assert keep(evidence, {"fio.json": b"half"}, stopped=True).stopped is False
 
 
 @pytest.mark.parametrize("spoil", [lambda data: data[:-9], lambda data: data + b"x", lambda _: b""])
 def test_a_file_that_is_not_what_was_kept_is_named(tmp_path, evidence, spoil):
-    record = keep(evidence).record
+    record = keep(evidence)
     path = tmp_path / "evidence" / "runs" / RUN / "steps/000-write/fio.json.zst"
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(EvidenceDamaged, match=r"fio\.json\.zst"):

@@ -20,11 +20,7 @@ import diskbench
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import archive
 from diskbench.store.frames import series_frame
-from diskbench.store.stored_series import (
-    LATENCIES_FILE,
-    SERIES_FILE,
-    latency_seconds,
-)
+from diskbench.store.stored_series import LATENCIES_FILE, SERIES_FILE, latency_seconds
 
 RUN = RUN_IDS[0]
 LOGGED = """[global]

@@ -6,12 +6,7 @@ import pytest
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.model.result import AuditCheck
-from diskbench.store.derived import (
-    audit_instead,
-    kept_instead,
-    pruned_key,
-    read_pruned,
-)
+from diskbench.store.derived import audit_instead, kept_instead, pruned_key, read_pruned
 from diskbench.store.evidence import open_evidence
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
 

@@ -54,10 +54,7 @@ def result(index=0, *, iops=100.0, jobs=("a", "b")):
         finished_at=FINISHED,
         fio_exit=0,
         fio_version="fio-3.33",
-        measurements=(
-            *(row("job", job, i) for i, job in enumerate(jobs)),
-            row("step", "all", -1),
-        ),
+        measurements=(*(row("job", job, i) for i, job in enumerate(jobs)), row("step", "all", -1)),
         warnings=(Warning(code="too-short", message="m", advice="a", step="read"),),
     )
 

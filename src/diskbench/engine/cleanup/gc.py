@@ -25,6 +25,7 @@ from diskbench.engine.trial.release import (
     left_behind,
     let_go,
     mark_released,
+    place,
     release,
     where,
 )
@@ -78,8 +79,9 @@ def sweep(
             over = why_over(session.database, machine)
         else:
             over = None if lease.lease_id in unfinished else "its trial is finished"
-        reason = _reason(lease, over, now, named=bool(ids))
-        if reason and reaches(lease):
+        is_expired = lease.ends is not None and lease.ends < now
+        reason = over or (f"it expired at {lease.expires_at}" if is_expired else None)
+        if (reason := reason or ("you named it" if ids else None)) and reaches(lease):
             due.append((lease, reason, over is None and not ids))
     return all_of(lambda due_lease: _swept(session, *due_lease, now, dry_run=dry_run), due)
 
@@ -127,12 +129,6 @@ def cost_of_lease(lease: Lease, now: datetime, plan: Plan | None = None) -> Leas
     )
 
 
-def expires_at(lease: Lease) -> float | None:
-    """The expiry in a lease's row, in Unix seconds."""
-    text = lease.expires_at
-    return datetime.fromisoformat(text).timestamp() if text else None
-
-
 def _chosen(
     leases: Sequence[Lease], ids: Sequence[str], shared: Collection[str]
 ) -> Sequence[Lease]:
@@ -140,17 +136,8 @@ def _chosen(
     if not ids:
         return leases
     known = ids_of_leases(leases, shared)
-    lease_ids = {meant(name, known, "open lease").stands_for for name in ids}
-    return [lease for lease in leases if lease.lease_id in lease_ids]
-
-
-def _reason(lease: Lease, over: str | None, now: datetime, *, named: bool) -> str | None:
-    if over is not None:
-        return over
-    until = expires_at(lease)
-    if until is not None and until < now.timestamp():
-        return f"it expired at {lease.expires_at}"
-    return "you named it" if named else None
+    named = {meant(name, known, "open lease").stands_for for name in ids}
+    return [lease for lease in leases if lease.lease_id in named]
 
 
 def _swept(
@@ -176,17 +163,12 @@ def _swept(
         provider=lease.provider,
         region=lease.region,
         resources=left_behind(plan) if plan else (f"diskbench-{lease.lease_id}",),
-        expires_at=expires_at(lease),
+        expires_at=lease.ends.timestamp() if lease.ends else None,
         reason=why_kept or reason,
         outcome="kept" if why_kept else outcome(dry_run=dry_run, failed=problem is not None),
         cost=cost_of_lease(lease, now, plan),
         problem=problem,
     )
-
-
-def place(provider: str, region: str | None) -> str:
-    """The provider and its region, for display."""
-    return " ".join(word for word in (provider, region) if word)
 
 
 def outcome(*, dry_run: bool, failed: bool) -> SweepOutcome:
@@ -203,7 +185,10 @@ def _give_back(session: Session, lease: Lease, plan: Plan | None) -> bool:
     if machine is not None:
         return let_go(session, machine)
     if plan is None:  # its process died between writing the lease and writing the plan
-        return _release_unplanned(session, lease)
+        renter = session.providers.renter(lease.provider)
+        if renter is not None:
+            renter.release(lease.lease_id, _scope_of(lease))
+        return mark_released(session, lease.lease_id)
     try:
         is_mine = release(session, plan)
         end_released(session, plan)
@@ -212,20 +197,10 @@ def _give_back(session: Session, lease: Lease, plan: Plan | None) -> bool:
     return is_mine
 
 
-def _release_unplanned(session: Session, lease: Lease) -> bool:
-    renter = session.providers.renter(lease.provider)
-    if renter is not None:
-        renter.release(lease.lease_id, _scope_of(lease))
-    return mark_released(session, lease.lease_id)
-
-
 def _scope_of(lease: Lease) -> Scope:
     """Where what a lease holds was rented, by its row."""
     return Scope(
-        provider=lease.provider,
-        account=lease.account,
-        region=lease.region,
-        endpoint=lease.endpoint,
+        provider=lease.provider, account=lease.account, region=lease.region, endpoint=lease.endpoint
     )
 
 
@@ -262,11 +237,11 @@ def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], d
 def kept_by_cloud(session: Session, lease: Lease) -> str | None:
     """Why a lease that expired by the database's clock stays: it has not expired by its cloud's.
     None where both agree. Raises DiskbenchError when the cloud does not give its time."""
-    if lease.expires_at is None:
+    if lease.ends is None:
         return None
     renter = session.providers.renter(lease.provider)
     present = _time_at(session.database, renter, _scope_of(lease))
-    if datetime.fromisoformat(lease.expires_at) < present:
+    if lease.ends < present:
         return None
     return (
         f"it expires at {lease.expires_at}; {lease.provider}'s clock says "
@@ -293,13 +268,13 @@ def _give_back_all(opened: Callable[[], Session], swept: Callable[[list[Swept]],
     except DiskbenchError as error:
         log.warning("leases that expired are not given back: %s", error.message)
         return
-    now = database_time(session.database).timestamp()
+    now = database_time(session.database)
 
     def is_expired(lease: Lease) -> bool:
         """Whether a lease expired and was not tried before. One that could not be released is left
         to `gc`, workers and `resume`, so that commands that only read need not wait for the same
         cloud each time."""
-        return lease.error is None and (expires_at(lease) or now) < now
+        return lease.error is None and (lease.ends or now) < now
 
     try:
         results = sweep(session, [], dry_run=False, reaches=is_expired)

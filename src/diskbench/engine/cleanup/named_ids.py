@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
+from diskbench.engine.trial.release import place
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import Known, beginning, meant, owned
 from diskbench.model.rental import Found
@@ -21,28 +21,17 @@ _TAG_LENGTH = 63
 """The shortest owner tag that any provider keeps whole."""
 
 
-@dataclass(frozen=True)
-class NamedLeases:
-    """The named items: open leases of this database, leases that a provider listed, and full ids of
-    resources that carry a lease's tags but were not made for it, each with that lease."""
-
-    leases: tuple[str, ...] = ()
-    listed: tuple[Found, ...] = ()
-    copies: tuple[tuple[Found, str], ...] = ()
-
-
 def ids_of_leases(leases: Sequence[Lease], shared: Collection[str] = ()) -> list[Known]:
     """The ids that may be typed for leases: their own, and those of their runs. The id of a run on
     a machine that trials share (`shared`: the machines' leases) means its trial's lease."""
     own = {lease.lease_id for lease in leases}
     by_id: dict[str, Known] = {}
     for lease in sorted(leases, key=lambda lease: lease.lease_id in shared):
-        place = " ".join(word for word in (lease.provider, lease.region or lease.address) if word)
-        by_id[lease.lease_id] = Known(lease.lease_id, "lease", where=place)
+        at = place(lease.provider, lease.region or lease.address)
+        by_id[lease.lease_id] = Known(lease.lease_id, "lease", where=at)
         for run_id in lease.run_ids:
             if run_id not in own:
-                known = Known(run_id, "run", where=place, means=lease.lease_id)
-                by_id.setdefault(run_id, known)
+                by_id.setdefault(run_id, Known(run_id, "run", where=at, means=lease.lease_id))
     return list(by_id.values())
 
 
@@ -56,18 +45,22 @@ def choose(
     owner: str,
     not_mine: bool,
     is_over: Callable[[Found], bool],
-) -> NamedLeases:
-    """The items that the ids mean, among the open leases `ours` and what a provider listed. One id
-    that must not be released makes the whole call raise.
+) -> tuple[list[str], list[Found], list[tuple[Found, str]]]:
+    """The items that the ids mean, among the open leases `ours` and what a provider listed: open
+    leases, listed leases, and full ids of resources that carry a lease's tags but were not made for
+    it, each with that lease. One id that must not be released makes the whole call raise.
 
     `released` are the listed leases that this database knows. `all_listed` says whether all regions
     were listed: where not, an unknown name may be that of something unlisted, and is skipped.
     `is_over` says whether a listed lease has expired. Raises UnknownName, InvalidValue.
     """
     open_ids = {known.id for known in ours}
-    theirs = [
-        _known(lease) for lease in listed if lease.resources and lease.lease_id not in open_ids
-    ]
+    theirs = []
+    for lease in listed:
+        if lease.resources and lease.lease_id not in open_ids:
+            at = place(lease.scope.provider, lease.scope.region)
+            tagged = f"owner {lease.owner}" if lease.owner else "no owner tagged"
+            theirs.append(Known(lease.lease_id, "lease", where=f"{at}, {tagged}"))
     leases: dict[str, None] = {}
     chosen: dict[int, Found] = {}
     copies: dict[str, tuple[Found, str]] = {}
@@ -90,44 +83,37 @@ def choose(
             for stranger in by_index.values():
                 _check_stranger(name, stranger, owner, not_mine=not_mine, is_over=is_over)
         chosen |= by_index
-    return NamedLeases(tuple(leases), tuple(chosen.values()), tuple(copies.values()))
+    return list(leases), list(chosen.values()), list(copies.values())
 
 
 def is_same_owner(tagged: str | None, owner: str) -> bool:
     """Whether an owner tag may be `owner` as a cloud stores it: clouds replace some characters,
     change capitals to small letters, and cut long values."""
-    return tagged is not None and _folded(tagged) == _folded(owner)
+
+    def folded(text: str) -> str:
+        return re.sub(r"[^a-z0-9]", "_", text.lower())[:_TAG_LENGTH]
+
+    return tagged is not None and folded(tagged) == folded(owner)
 
 
 def _check_stranger(
     name: str, listed_lease: Found, owner: str, *, not_mine: bool, is_over: Callable[[Found], bool]
 ) -> None:
-    place = _place(listed_lease)
+    at = place(listed_lease.scope.provider, listed_lease.scope.region)
     command = f"diskbench gc --provider {listed_lease.scope.provider}"
     if beginning(name, "lease") != listed_lease.lease_id:
         raise InvalidValue(
-            f"{name.strip()!r} fits a lease that this database does not know, on {place}:"
+            f"{name.strip()!r} fits a lease that this database does not know, on {at}:"
             f"\n  {owned(listed_lease.lease_id, listed_lease.owner)}",
             advice=f"to delete it, type its full id: {command} {listed_lease.lease_id}",
         )
     if not (not_mine or is_same_owner(listed_lease.owner, owner) or is_over(listed_lease)):
         raise InvalidValue(
-            f"{owned(listed_lease.lease_id, listed_lease.owner)}, on {place}: it has not expired, "
+            f"{owned(listed_lease.lease_id, listed_lease.owner)}, on {at}: it has not expired, "
             f"and its owner is not {owner}",
             advice="ask its owner, or wait until it expires; to end it anyway: "
             f"{command} --not-mine {listed_lease.lease_id}",
         )
-
-
-def _known(listed_lease: Found) -> Known:
-    owner = f"owner {listed_lease.owner}" if listed_lease.owner else "no owner tagged"
-    return Known(listed_lease.lease_id, "lease", where=f"{_place(listed_lease)}, {owner}")
-
-
-def _place(listed_lease: Found) -> str:
-    return " ".join(
-        word for word in (listed_lease.scope.provider, listed_lease.scope.region) if word
-    )
 
 
 def _copy_with_id(name: str, listed: Sequence[Found]) -> tuple[Found, str] | None:
@@ -138,17 +124,11 @@ def _copy_with_id(name: str, listed: Sequence[Found]) -> tuple[Found, str] | Non
         (lease, resource)
         for lease in listed
         for resource in lease.not_ours
-        if resource_id in {resource.lower(), resource.lower().partition(" ")[2]}
+        if resource_id and resource_id in {resource.lower(), resource.lower().partition(" ")[2]}
     ]
-    if resource_id and len(matches) > 1:
-        places = ", ".join(
-            f"{resource} in {lease.scope.region or 'no region'}" for lease, resource in matches
-        )
+    if len(matches) > 1:
+        places = ", ".join(f"{what} in {at.scope.region or 'no region'}" for at, what in matches)
         raise InvalidValue(
             f"{name.strip()!r} is the id of several: {places}", advice="name one by --region"
         )
-    return matches[0] if resource_id and matches else None
-
-
-def _folded(owner: str) -> str:
-    return re.sub(r"[^a-z0-9]", "_", owner.lower())[:_TAG_LENGTH]
+    return next(iter(matches), None)

@@ -4,21 +4,21 @@ the database knows it: the third net of docs/design.md#three-nets."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import (
     UNKNOWN,
     asked_once,
     cost_of_lease,
-    expires_at,
     in_use,
     leases_at_work,
     outcome,
-    place,
     sweep,
 )
-from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
-from diskbench.engine.trial.release import end_released, mark_released, recorded
+from diskbench.engine.cleanup.named_ids import choose, ids_of_leases
+from diskbench.engine.trial.release import end_released, mark_released, place, recorded
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.outcome import Swept, Unlisted, problem_of
 from diskbench.model.rental import NOT_OURS, was_made
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from diskbench.engine.session import Session
     from diskbench.model.rental import Found, Scope
-    from diskbench.model.spec import Plan
     from diskbench.ports import Renter
     from diskbench.store.leases import Lease
 
@@ -70,50 +69,29 @@ def sweep_provider(
     listed = [_recorded(session, lease) for lease in listed]
     busy = leases_at_work(session.database)
     now = asked_once(session.database, renter, scope)
+    swept = partial(_swept, session, renter, now=now, busy=busy, named=bool(ids), dry_run=dry_run)
     if not ids:
-        swept = all_of(
-            lambda listed_lease: _swept(
-                session, renter, listed_lease, now, busy=busy, named=False, dry_run=dry_run
-            ),
-            [lease for lease in listed if lease.resources],
-        )
-        copied = [_copied(session, lease) for lease in listed if lease.not_ours]
-        return [*swept, *copied], unlisted
-    chosen = _chosen(session, listed, ids, now, all_listed=not unlisted, not_mine=not_mine)
-    if busy_lease := next((lease for lease in chosen.listed if lease.lease_id in busy), None):
-        raise in_use(busy_lease.lease_id)
-    ours = sweep(session, chosen.leases, dry_run=dry_run) if chosen.leases else []
-    theirs = all_of(
-        lambda listed_lease: _swept(
-            session, renter, listed_lease, now, busy=busy, named=True, dry_run=dry_run
-        ),
-        chosen.listed,
-    )
-    copies = [_deleted(session, renter, *copy, dry_run=dry_run) for copy in chosen.copies]
-    return [*ours, *theirs, *copies], unlisted
-
-
-def _chosen(
-    session: Session,
-    listed: Sequence[Found],
-    ids: Sequence[str],
-    now: Callable[[], datetime],
-    *,
-    all_listed: bool,
-    not_mine: bool,
-) -> NamedLeases:
+        theirs = all_of(swept, [lease for lease in listed if lease.resources])
+        copied = [_copied(session, lease, lease.not_ours) for lease in listed if lease.not_ours]
+        return [*theirs, *copied], unlisted
     rows = {lease.lease_id: load_lease(session.database, lease.lease_id) for lease in listed}
     shared = {machine.lease_id for machine in list_machines(session.database)}
-    return choose(
+    own, chosen, copies = choose(
         ids,
         ours=ids_of_leases(list_leases(session.database, state="open"), shared),
         released={name for name, row in rows.items() if row is not None},
         listed=listed,
-        all_listed=all_listed,
+        all_listed=not unlisted,
         owner=session.owner,
         not_mine=not_mine,
         is_over=lambda lease: _is_over(_expiry(lease, rows[lease.lease_id]), now),
     )
+    if busy_lease := next((lease for lease in chosen if lease.lease_id in busy), None):
+        raise in_use(busy_lease.lease_id)
+    ours = sweep(session, own, dry_run=dry_run) if own else []
+    theirs = all_of(swept, chosen)
+    deleted = [_deleted(session, renter, *copy, dry_run=dry_run) for copy in copies]
+    return [*ours, *theirs, *deleted], unlisted
 
 
 def _recorded(session: Session, listed_lease: Found) -> Found:
@@ -129,7 +107,7 @@ def _recorded(session: Session, listed_lease: Found) -> Found:
     )
 
 
-def _copied(session: Session, listed_lease: Found) -> Swept:
+def _copied(session: Session, listed_lease: Found, resources: tuple[str, ...]) -> Swept:
     """The result for resources that carry a lease's tags but were not made for it: they stay."""
     return Swept(
         lease_id=listed_lease.lease_id,
@@ -138,7 +116,7 @@ def _copied(session: Session, listed_lease: Found) -> Swept:
         where=place(listed_lease.scope.provider, listed_lease.scope.region),
         provider=listed_lease.scope.provider,
         region=listed_lease.scope.region,
-        resources=listed_lease.not_ours,
+        resources=resources,
         reason=NOT_OURS,
         outcome="kept",
     )
@@ -155,13 +133,9 @@ def _deleted(
             renter.release(listed_lease.lease_id, listed_lease.scope, copied=(resource,))
         except DiskbenchError as error:
             problem = problem_of(error)
-    update = {
-        "resources": (resource,),
-        "reason": f"you named it; it {NOT_OURS}",
-        "outcome": outcome(dry_run=dry_run, failed=problem is not None),
-        "problem": problem,
-    }
-    return _copied(session, listed_lease).model_copy(update=update)
+    ended = outcome(dry_run=dry_run, failed=problem is not None)
+    update = {"reason": f"you named it; it {NOT_OURS}", "outcome": ended, "problem": problem}
+    return _copied(session, listed_lease, (resource,)).model_copy(update=update)
 
 
 def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
@@ -177,33 +151,30 @@ def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
         except DiskbenchError as error:
             return error
 
-    leases: list[Found] = []
-    unlisted: list[Unlisted] = []
-    errors: list[DiskbenchError] = []
-    for region_scope, answer in zip(scopes, all_of(ask, scopes), strict=True):
-        if isinstance(answer, DiskbenchError):
-            errors.append(answer)
-            unlisted.append(
-                Unlisted(
-                    where=place(region_scope.provider, region_scope.region),
-                    provider=region_scope.provider,
-                    region=region_scope.region,
-                    problem=problem_of(answer),
-                )
-            )
-        else:
-            leases += answer
+    answers = all_of(ask, scopes)
+    errors = [answer for answer in answers if isinstance(answer, DiskbenchError)]
     if errors and len(errors) == len(scopes):
         raise errors[0]
-    return leases, unlisted
+    unlisted = [
+        Unlisted(
+            where=place(region_scope.provider, region_scope.region),
+            provider=region_scope.provider,
+            region=region_scope.region,
+            problem=problem_of(answer),
+        )
+        for region_scope, answer in zip(scopes, answers, strict=True)
+        if isinstance(answer, DiskbenchError)
+    ]
+    listed = (answer for answer in answers if not isinstance(answer, DiskbenchError))
+    return list(chain.from_iterable(listed)), unlisted
 
 
 def _swept(
     session: Session,
     renter: Renter,
     listed_lease: Found,
-    now: Callable[[], datetime],
     *,
+    now: Callable[[], datetime],
     busy: set[str],
     named: bool,
     dry_run: bool,
@@ -212,14 +183,17 @@ def _swept(
     plan = find_plan(session.database, listed_lease.lease_id) if lease else None
     problem = None
     try:
-        goes, reason = _verdict(
-            listed_lease, lease, now, busy=listed_lease.lease_id in busy, named=named
-        )
+        is_busy = listed_lease.lease_id in busy
+        goes, reason = _verdict(listed_lease, lease, now, busy=is_busy, named=named)
     except DiskbenchError as error:
         goes, reason, problem = False, UNKNOWN, problem_of(error)
     if goes and not dry_run:
         try:
-            _give_back(session, renter, listed_lease, plan)
+            made = recorded(session.database, listed_lease.lease_id)
+            renter.release(listed_lease.lease_id, listed_lease.scope, made=made)
+            if plan is not None:
+                end_released(session, plan)
+            mark_released(session, listed_lease.lease_id)
         except DiskbenchError as error:
             problem = problem_of(error)
     return Swept(
@@ -236,14 +210,6 @@ def _swept(
         cost=cost_of_lease(lease, database_time(session.database), plan) if lease else None,
         problem=problem,
     )
-
-
-def _give_back(session: Session, renter: Renter, listed_lease: Found, plan: Plan | None) -> None:
-    made = recorded(session.database, listed_lease.lease_id)
-    renter.release(listed_lease.lease_id, listed_lease.scope, made=made)
-    if plan is not None:
-        end_released(session, plan)
-    mark_released(session, listed_lease.lease_id)
 
 
 def _verdict(
@@ -277,5 +243,7 @@ def _is_over(until: float | None, now: Callable[[], datetime]) -> bool:
 def _expiry(listed_lease: Found, lease: Lease | None) -> float | None:
     """The expiry, in Unix seconds: the later of tags and row, because a resumed run may have a
     later end in its row than in its tags."""
-    row = expires_at(lease) if lease is not None and lease.state == "open" else None
-    return max((end for end in (listed_lease.expires_at, row) if end is not None), default=None)
+    ends = [listed_lease.expires_at]
+    if lease is not None and lease.ends is not None and lease.state == "open":
+        ends.append(lease.ends.timestamp())
+    return max((end for end in ends if end is not None), default=None)

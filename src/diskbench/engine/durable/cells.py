@@ -111,7 +111,8 @@ def _run_trial(trial_id: str, ready: Outcome) -> TrialEnd:
         elif not ends:
             state = failed
         else:
-            state, problem = "cancelled", _not_started(run_index, ends[-1])
+            why = f"run {run_index + 1} was not started: the run before it was {ends[-1].state}"
+            state, problem = "cancelled", Problem(kind="NotStarted", message=why)
         end = RunEnd(run_id=run_id, run_index=run_index, state=state, problem=problem)
         cells.trials.finish_run(plan, end, ready)
         ends.append(end)
@@ -141,21 +142,13 @@ def _end_state(outcome: Outcome) -> RunState:
     return "interrupted" if outcome.state == "stopped" else "failed"
 
 
-def _not_started(run_index: int, before: RunEnd) -> Problem:
-    return Problem(
-        kind="NotStarted",
-        message=f"run {run_index + 1} was not started: the run before it was {before.state}",
-    )
-
-
 def known(trial_ids: Sequence[str]) -> dict[str, str]:
     """The state of the workflow of each of these cells that has one, by trial id. Who owns the cell
     is in its row alone."""
     if not trial_ids:
         return {}
-    workflows = DBOS.list_workflows(
-        workflow_ids=list(trial_ids), load_input=False, load_output=False
-    )
+    ids = list(trial_ids)
+    workflows = DBOS.list_workflows(workflow_ids=ids, load_input=False, load_output=False)
     return {workflow.workflow_id: str(workflow.status) for workflow in workflows}
 
 
@@ -245,23 +238,17 @@ def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
     idle = none_at_work(within_s)
     with contextlib.suppress(Exception):
         DBOS.destroy()
-    if none_at_work(0):
-        _join_threads()
+    if none_at_work(0):  # `destroy` tells the threads of workflows to end and does not wait
+        end = time.monotonic() + _LEAVES_WITHIN_S
+        for thread in threading.enumerate():
+            if thread.name.startswith(_DBOS_THREADS) and thread is not threading.current_thread():
+                thread.join(max(0.0, end - time.monotonic()))
     _given.clear()
     logger = logging.getLogger("dbos")
     for handler in logger.handlers[:]:
         if handler.name == _DBOS_HANDLER:  # it keeps the standard error of this launch
             logger.removeHandler(handler)
     return idle
-
-
-def _join_threads() -> None:
-    """Wait a moment for the threads in which DBOS ran workflows: `destroy` tells them to end and
-    does not wait."""
-    end = time.monotonic() + _LEAVES_WITHIN_S
-    for thread in threading.enumerate():
-        if thread.name.startswith(_DBOS_THREADS) and thread is not threading.current_thread():
-            thread.join(max(0.0, end - time.monotonic()))
 
 
 def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:

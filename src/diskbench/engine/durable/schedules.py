@@ -112,24 +112,6 @@ def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
     }
 
 
-def pause_clock(engine: sa.Engine, name: str) -> None:
-    """Pause a schedule until it is resumed."""
-    with client_of(engine) as client:
-        client.pause_schedule(name)
-
-
-def resume_clock(engine: sa.Engine, name: str) -> None:
-    """Resume a paused schedule."""
-    with client_of(engine) as client:
-        client.resume_schedule(name)
-
-
-def forget_clock(engine: sa.Engine, name: str) -> None:
-    """Remove a schedule; an unknown name changes nothing."""
-    with client_of(engine) as client:
-        client.delete_schedule(name)
-
-
 @contextmanager
 def client_of(engine: sa.Engine) -> Iterator[DBOSClient]:
     """DBOS's client, which has no threads and needs no launch. Raises StoreUnavailable."""
@@ -154,7 +136,17 @@ class JsonSerializer(Serializer):
 
     def serialize(self, data: object) -> str:
         """`data` as JSON."""
-        return json.dumps(data, default=_as_document, separators=(",", ":"))
+
+        def as_document(value: object) -> object:
+            if isinstance(value, BaseModel):
+                return value.model_dump(mode="json")
+            if isinstance(value, BaseException):
+                return {"error": type(value).__name__, "text": str(value)}
+            if isinstance(value, datetime):
+                return value.isoformat()
+            raise TypeError(f"{type(value).__name__} cannot cross a checkpoint: pass plain JSON")
+
+        return json.dumps(data, default=as_document, separators=(",", ":"))
 
     def deserialize(cls, serialized_data: str) -> object:  # noqa: N805 - DBOS names it so
         """The value that `serialize` wrote."""
@@ -163,16 +155,6 @@ class JsonSerializer(Serializer):
     def name(self) -> str:
         """The name that DBOS stores with each value."""
         return "diskbench_json"
-
-
-def _as_document(value: object) -> object:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, BaseException):
-        return {"error": type(value).__name__, "text": str(value)}
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} cannot cross a checkpoint: pass plain JSON")
 
 
 KEPT = timedelta(minutes=10)

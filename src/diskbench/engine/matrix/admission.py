@@ -101,9 +101,17 @@ def _decide(
         machines=tuple(on_machine[name] for name in sorted(machine_names & on_machine.keys())),
     )
     waiting = [cell for cell in held.cells if cell.state == "waiting"]
-    if not now.ends:
+    if now.state != "cancelling":
         waiting = [cell for cell in _in_turn(waiting, rooms) if reaches(cell)]
-    others = [_at_least(cell, live_usd) for cell in held.cells if cell.state != "waiting"]
+    # Running cells with their actual cost so far, where that exceeds the expected one.
+    others = [
+        cell.model_copy(update={"cost_usd": so_far})
+        if cell.state in LIVE
+        and (so_far := live_usd.get(cell.trial_id or "", 0.0)) > (cell.cost_usd or 0.0)
+        else cell
+        for cell in held.cells
+        if cell.state != "waiting"
+    ]
     decision = admit([*others, *waiting], held.campaign.limits, now)
     by_position = {cell.position: cell for cell in waiting}
     begin = decision.begin[:room]
@@ -143,10 +151,7 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStatus]) -> _Rooms | None:
             if cell.block == name and cell.state == "waiting":
                 _spare(held, cell.position, turn.spare)
     least = campaign.limits.min_replicates
-    return _Rooms(
-        left,
-        frozenset(name for name, count in blocks.items() if count["done"] >= least),
-    )
+    return _Rooms(left, frozenset(name for name, count in blocks.items() if count["done"] >= least))
 
 
 def _in_turn(waiting: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]:
@@ -186,18 +191,13 @@ def _refuse(held: Locked, position: int, problem: Problem) -> None:
     )
 
 
-def _at_least(cell: CellRow, live: dict[str, float]) -> CellRow:
-    """The cell with its actual cost so far where that exceeds the expected cost."""
-    so_far = live.get(cell.trial_id or "", 0.0)
-    if cell.state in LIVE and so_far > (cell.cost_usd or 0.0):
-        return cell.model_copy(update={"cost_usd": so_far})
-    return cell
-
-
-Results = Mapping[str, Sequence[StepResult]]
-
-
-def spent_on(lease: Lease | None, plan: Plan | None, results: Results, *, now: datetime) -> float:
+def spent_on(
+    lease: Lease | None,
+    plan: Plan | None,
+    results: Mapping[str, Sequence[StepResult]],
+    *,
+    now: datetime,
+) -> float:
     """The known cost of one trial in US dollars until `now`, transactions included."""
     if lease is None or plan is None or plan.rental is None:
         return 0.0

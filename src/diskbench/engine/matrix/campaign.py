@@ -4,8 +4,7 @@ changed their state since the last look.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import sqlalchemy as sa
 
@@ -51,9 +50,8 @@ def check_prices(seen: MatrixOutlook) -> None:
         if block.cost is not None and block.cost.unknown
     }
     if unpriced:
-        commands = [
-            refresh_command(region) for region in dict.fromkeys(unpriced.values()) if region
-        ]
+        regions = filter(None, dict.fromkeys(unpriced.values()))
+        commands = list(map(refresh_command, regions))
         assumed = "say what an hour costs: --assume-price USD, or assume_price in the matrix"
         raise CostRefused(
             f"budget {limits.budget_usd:g}: no price is known for {', '.join(unpriced)}",
@@ -80,7 +78,7 @@ def begin_campaign(
         name=seen.name,
         queue=f"matrix-{campaign_id}" if own_queue else None,
         limits=seen.limits,
-        spec={"source": file.source, "text": file.text},
+        spec={"source": file.source, "text": file.text, "title": file.matrix.title},
         seed=seen.seed,
         order=seen.order,
         schedule=schedule,
@@ -88,11 +86,8 @@ def begin_campaign(
     )
     blocks = {block.block: block for block in seen.blocks}
     cells = expand(file.matrix, seed=seen.seed)
-    save_campaign(
-        database,
-        campaign,
-        [_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells],
-    )
+    rows = [_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells]
+    save_campaign(database, campaign, rows)
     return campaign
 
 
@@ -109,10 +104,9 @@ def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
     again = FINAL - {"done", "spared"}
     with locked(database, campaign.campaign_id) as held:
         chosen = [cell for cell in held.cells if cell.state in again]
+        cleared = {**dict.fromkeys(_OF_AN_ATTEMPT), "state": "waiting", "attempt": 0}
         for cell in chosen:
-            held.set_cell(
-                cell.position, **{**dict.fromkeys(_OF_AN_ATTEMPT), "state": "waiting", "attempt": 0}
-            )
+            held.set_cell(cell.position, **cleared)
         if chosen:
             held.set_state("running")
     return len(chosen)
@@ -123,10 +117,7 @@ def claim_foreground(session: Session, campaign: CampaignRow) -> None:
     it, when it is left to workers, or when it has ended."""
     check_resumable(session.database, campaign)
     if not claim_campaign(
-        session.database,
-        campaign.campaign_id,
-        owner=session.executor_id,
-        previous=campaign.owner,
+        session.database, campaign.campaign_id, owner=session.executor_id, previous=campaign.owner
     ):
         raise _is_run(campaign)
 
@@ -183,12 +174,8 @@ def _row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Limits
     )
     if block.problem is None:
         return row
-    return row.model_copy(update={"state": "refused", **_refusal_columns(block)})
-
-
-def _refusal_columns(block: BlockOutlook) -> Mapping[str, Any]:
-    assert block.problem is not None
-    return {**error_columns(block.problem), "finished_at": now()}
+    refused = {"state": "refused", "finished_at": now(), **error_columns(block.problem)}
+    return row.model_copy(update=refused)
 
 
 def changed_cells(

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from ulid import ULID
 
 from diskbench.engine.matrix.admission import spent_on
-from diskbench.engine.matrix.machine_reuse import keeps, placed
+from diskbench.engine.matrix.machine_reuse import keeps_machine, placed
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import save
 from diskbench.engine.trial.metrics import keep_metrics
@@ -22,15 +22,15 @@ from diskbench.engine.trial.planning import check_rentable, draft_of, plan_on_ho
 from diskbench.engine.trial.probe import queued_behind, without_canary_of_others
 from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back, keep_trial_rows
 from diskbench.engine.trial.rent import rent
-from diskbench.engine.trial.steps import LiveTrialSteps, judge_trial
+from diskbench.engine.trial.steps import LiveTrialSteps, failed, judge_trial
 from diskbench.engine.trial.stop import BY_USER, RetryPolicy, Stop
 from diskbench.engine.trial.watch import Watcher
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.hosts.ssh import host_at
 from diskbench.model.campaign import LIVE, CellRow
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
-from diskbench.model.result import StepResult
-from diskbench.model.spec import Cell, Plan
+from diskbench.model.result import RunState, StepResult
+from diskbench.model.spec import Plan
 from diskbench.plan.admit import after, zone_of
 from diskbench.plan.cost import renting_s
 from diskbench.plan.trial import TrialIds
@@ -64,19 +64,12 @@ class CellEnding:
 
     def never_began(self, plan: Plan) -> TrialEnd:
         """The end of the runs of a trial that was not measured, for the reason `problem`."""
-        stopped = self.problem is not None and self.problem.is_stop
-        return TrialEnd(
-            trial_id=self.trial_id,
-            runs=tuple(
-                RunEnd(
-                    run_id=run_id,
-                    run_index=index,
-                    state="interrupted" if stopped else "failed",
-                    problem=self.problem,
-                )
-                for index, run_id in enumerate(plan.run_ids)
-            ),
+        state = _end_state(self.problem)
+        runs = tuple(
+            RunEnd(run_id=run_id, run_index=index, state=state, problem=self.problem)
+            for index, run_id in enumerate(plan.run_ids)
         )
+        return TrialEnd(trial_id=self.trial_id, runs=runs)
 
 
 @dataclass
@@ -115,11 +108,11 @@ class LiveCells:
 
     def open(self, trial_id: str) -> Outcome:
         """Plan the trial, and write its lease and its rows; this process owns the cell."""
-        return self.retry.through(trial_id, lambda: self._open(trial_id), _failed)
+        return self.retry.through(trial_id, lambda: self._open(trial_id), failed)
 
     def rent(self, trial_id: str) -> Outcome:
         """Acquire the machine; what was made where that fails is released by `settle`."""
-        return self.retry.through(trial_id, lambda: self._rent(trial_id), _failed)
+        return self.retry.through(trial_id, lambda: self._rent(trial_id), failed)
 
     def settle(self, trial_id: str, end: TrialEnd | None, problem: Problem | None) -> None:
         """Release everything, and write into the cell's row how it ended or when it is retried."""
@@ -143,16 +136,15 @@ class LiveCells:
         self.watcher.note(ending.trial_id, why)
         plan = self.plans.get(ending.trial_id)
         left = plan.target.state_dir if plan else ending.trial_id
-        failed = ReleaseFailed(
-            f"not given back: {left}: {why}", advice=f"diskbench gc {ending.trial_id}"
-        )
-        return replace(ending, not_released=failed)
+        advice = f"diskbench gc {ending.trial_id}"
+        error = ReleaseFailed(f"not given back: {left}: {why}", advice=advice)
+        return replace(ending, not_released=error)
 
     def _open(self, trial_id: str) -> Outcome:
         database, me = self.session.database, self.session.executor_id
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != me:
-            return _failed(Problem(kind="Cancelled", message="it is not a cell of this process"))
+            return failed(Problem(kind="Cancelled", message="it is not a cell of this process"))
         if trial_id in asked_to_stop(database, me):  # before the poller saw it
             self.stop.ask(trial_id)
         plan = self.plans.get(trial_id) or find_plan(database, trial_id)
@@ -164,7 +156,7 @@ class LiveCells:
             except StoreUnavailable:
                 raise
             except DiskbenchError as error:
-                return _failed(problem_of(error))
+                return failed(problem_of(error))
         update_cell(
             database,
             trial_id,
@@ -220,11 +212,14 @@ class LiveCells:
             note = partial(self.watcher.note, trial_id)
             # A cloud may answer no more for a machine that is gone; one look costs a moment.
             lacks = keep_metrics(self.session, plan, asked.is_set, note, waits=False)
-            failed = self._given_back(plan, handed_on=handed_on, keeps=campaign.is_run)
-            ending = replace(ending, not_released=failed)
+            left = self._given_back(plan, handed_on=handed_on, keeps=campaign.is_run)
+            ending = replace(ending, not_released=left)
             if lacks:  # a machine that is handed on is being paid for
                 keep_metrics(self.session, plan, asked.is_set, note, waits=not handed_on)
-            if self._ended(plan, ending.problem) and _is_done(ending.end):
+            # The unfinished runs of a workflow that broke, or never began its runs.
+            reason = ending.problem or _NOT_KEPT
+            was_unfinished = end_unfinished(self.session, plan, reason, _end_state(reason))
+            if was_unfinished and _is_done(ending.end):
                 ending = replace(ending, end=None, problem=_NOT_KEPT)
         if campaign.is_run:  # the command that waits for it judges it
             end_run_cell(database, trial_id)
@@ -268,30 +263,18 @@ class LiveCells:
         """Release the machine, or hand a shared one on to the next cell. Returns the error of a
         failed release (the next sweep then retries it), or None."""
         lease = load_lease(self.session.database, plan.trial_id)
-        is_kept = handed_on and plan.machine is not None and self._kept(plan)
+        is_kept = False
+        try:
+            is_kept = handed_on and plan.machine is not None and keeps_machine(self.session, plan)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - a provider's fault must not keep the cell
+            log.warning("the machine is not handed on: %s", error, extra={"trial": plan.trial_id})
         is_open = lease is None or lease.state == "open" or plan.machine is not None
         if is_kept or not is_open:
             end_hold(self.session, plan, keeps=keeps)
             return None
         return hand_back(self.session, plan, keeps=keeps)
-
-    def _kept(self, plan: Plan) -> bool:
-        """Whether the machine was handed on to the next cell; if not, the caller releases it."""
-        try:
-            return keeps(self.session, plan)
-        except StoreUnavailable:
-            raise
-        except Exception as error:  # noqa: BLE001 - a provider's fault must not keep the cell
-            log.warning("the machine is not handed on: %s", error, extra={"trial": plan.trial_id})
-            return False
-
-    def _ended(self, plan: Plan, problem: Problem | None) -> bool:
-        """End the unfinished runs of a workflow that broke or never began its runs. Returns whether
-        the trial was unfinished."""
-        reason = problem or _NOT_KEPT
-        return end_unfinished(
-            self.session, plan, reason, "interrupted" if reason.is_stop else "failed"
-        )
 
     def noted(self, trial_id: str, text: str) -> None:
         """Store a note on a cell for `matrix status`, and pass it to the watcher; an empty text
@@ -307,8 +290,8 @@ def _is_done(end: TrialEnd | None) -> bool:
     return end is not None and {run.state for run in end.runs} == {"done"}
 
 
-def _failed(problem: Problem) -> Outcome:
-    return Outcome(state="failed", problem=problem)
+def _end_state(problem: Problem | None) -> RunState:
+    return "interrupted" if problem is not None and problem.is_stop else "failed"
 
 
 def plan_cell(session: Session, row: CellRow) -> Plan:
@@ -324,7 +307,14 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
             host, row.cell, profile, names, books, install_fio=False, parsed=session.parsed
         )
         try:
-            others = _measured_now(session, row)
+            at_work = [
+                find_plan(session.database, cell.trial_id)
+                for cell in live_cells(session.database)
+                if cell.campaign_id == row.campaign_id
+                and cell.trial_id is not None
+                and cell.trial_id != row.trial_id
+            ]
+            others = [other for other in at_work if other is not None]
             plan, *_ = without_canary_of_others([queued_behind(plan, others), *others])
         except DiskbenchError:
             host.close()
@@ -334,7 +324,10 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
         check_rentable(renter, row.cell, profile)
 
         def draft_in(zone: str | None) -> Plan:
-            cell = _in_zone(row.cell, zone)
+            cell = row.cell
+            if zone is not None and cell.rent is not None:
+                rent_there = cell.rent.model_copy(update={"zone": zone})
+                cell = cell.model_copy(update={"rent": rent_there})
             return draft_of(cell, profile, renter.resolve(cell, books), names, books)
 
         zone = zone_of(row)
@@ -352,21 +345,3 @@ def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
     return tuple(
         str(ULID(time_of + (chance + n).to_bytes(10, "big"))).lower() for n in range(count)
     )
-
-
-def _measured_now(session: Session, row: CellRow) -> list[Plan]:
-    """The plans of the matrix's other cells that are being measured now."""
-    trials = [
-        cell.trial_id
-        for cell in live_cells(session.database)
-        if cell.campaign_id == row.campaign_id and cell.trial_id not in (None, row.trial_id)
-    ]
-    plans = [find_plan(session.database, trial_id) for trial_id in trials if trial_id is not None]
-    return [plan for plan in plans if plan is not None]
-
-
-def _in_zone(cell: Cell, zone: str | None) -> Cell:
-    """The cell with the zone in its rental; unchanged for None."""
-    if zone is None or cell.rent is None:
-        return cell
-    return cell.model_copy(update={"rent": cell.rent.model_copy(update={"zone": zone})})

@@ -86,12 +86,8 @@ def placed(
 
     Raises as `draft_in`.
     """
-    assert row.trial_id is not None
-    draft_and_machine = _given(session, row, draft_in, zone)
-    if draft_and_machine is None:
-        plan = draft_in(zone)
-        draft_and_machine = plan, _new(session.database, row, plan)
-    plan, machine = draft_and_machine
+    plan, machine = _given(session, row, draft_in, zone) or (draft_in(zone), None)
+    machine = machine or _new(session.database, row, plan)
     shared = SharedMachine(lease_id=machine.lease_id, turn=machine.turn)
     note = (
         f"turn {machine.turn} on a machine that cells of the matrix share ({machine.lease_id}): "
@@ -100,13 +96,15 @@ def placed(
     return plan.model_copy(update={"machine": shared, "notes": (*plan.notes, note)})
 
 
-def keeps(session: Session, plan: Plan) -> bool:
+def keeps_machine(session: Session, plan: Plan) -> bool:
     """Clean the machine of a trial that ended well, and keep it for the next cell that waits for
     it. False where no cell waits, or where the machine cannot be cleaned."""
     machine = find_machine(session.database, plan.lease_id)
-    if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
-        return False
-    if not any(cell.state == "waiting" for cell in _cells(session.database, machine)):
+    if (
+        machine is None
+        or (machine.state, machine.trial_id) != ("open", plan.trial_id)
+        or all(cell.state != "waiting" for cell in _cells(session.database, machine))
+    ):
         return False
     try:
         clean(session, plan)
@@ -197,12 +195,8 @@ def _given(
         plan = None
     if plan is not None and mine:
         return plan, machine
-    if (
-        plan is not None
-        and _is_alike(machine, plan)
-        and not _is_gone(session, machine)
-        and _lasts(session, machine, row, plan)
-    ):
+    is_usable = plan is not None and _is_alike(session, machine, plan)
+    if plan is not None and is_usable and _lasts(session, machine, row, plan):
         given = give_machine(database, machine, row.trial_id)
         if given is not None:
             return plan, given
@@ -211,12 +205,18 @@ def _given(
     return None
 
 
-def _is_alike(machine: MachineRecord, plan: Plan) -> bool:
-    """Whether the machine has the scope, type and image that would be rented now."""
-    return plan.rental is not None and all(
-        getattr(plan.rental, name) == getattr(machine.rental, name)
-        for name in ("scope", "instance_type", "image")
-    )
+def _is_alike(session: Session, machine: MachineRecord, plan: Plan) -> bool:
+    """Whether the machine has the scope, type and image that would be rented now, and its provider
+    does not say that it is gone, for example since the previous cell."""
+    rental, scope = machine.rental, machine.rental.scope
+    names = ("scope", "instance_type", "image")
+    if any(getattr(plan.rental, name, None) != getattr(rental, name) for name in names):
+        return False
+    renter = session.providers.renter(scope.provider)
+    try:
+        return renter is not None and renter.gone(machine.lease_id, scope) is None
+    except DiskbenchError:
+        return True  # the next use of the machine shows it
 
 
 def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -> bool:
@@ -240,16 +240,6 @@ def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -
     finally:
         session.disconnect(before)
     return True
-
-
-def _is_gone(session: Session, machine: MachineRecord) -> bool:
-    """Whether its provider says that the machine is gone, for example since the previous cell."""
-    scope = machine.rental.scope
-    renter = session.providers.renter(scope.provider)
-    try:
-        return renter is None or renter.gone(machine.lease_id, scope) is not None
-    except DiskbenchError:
-        return False  # the next use of the machine shows it
 
 
 def _new(database: sa.Engine, row: CellRow, plan: Plan) -> MachineRecord:

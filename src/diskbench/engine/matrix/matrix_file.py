@@ -201,12 +201,7 @@ _MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
 
 
 def outlook_of(
-    file: MatrixFile,
-    books: Books,
-    *,
-    seed: int,
-    offline: bool,
-    providers: Providers | None = None,
+    file: MatrixFile, books: Books, *, seed: int, offline: bool, providers: Providers | None = None
 ) -> MatrixOutlook:
     """The plan of each block of a matrix. Rents nothing; with `offline` no provider is called.
     `providers` are those of the caller, who closes them; without them it has its own.

@@ -67,11 +67,21 @@ def execute(
     with session.timing.span("launch"), as_unavailable(session.database):
         launch_cells(stations)
         workflows = durable.known([plan.trial_id for plan in plans]) if take_over else {}
+
+    def to_its_end(report: TrialEnding) -> None:
+        """Begin or continue a cell and wait for its end; note why it was suspended."""
+        trial_id = report.plan.trial_id
+        try:
+            with as_unavailable(session.database):
+                carry_on(stations, trial_id, workflows.get(trial_id))()
+        except (Exception, Suspended) as error:  # noqa: BLE001 - a workflow's fault is reported
+            report.suspended = error.error if isinstance(error, Suspended) else error
+            report.stopped = stop.asked(trial_id)
+
     reports = [TrialEnding(plan) for plan in plans]
-    threads = [
-        _spawn(_to_its_end, stations, stop, report, workflows.get(report.plan.trial_id))
-        for report in reports
-    ]
+    threads = [threading.Thread(target=to_its_end, args=(one,), daemon=True) for one in reports]
+    for thread in threads:
+        thread.start()
     for thread in threads:
         while thread.is_alive():
             thread.join(0.2)  # in slices, so that signals are handled meanwhile
@@ -84,16 +94,6 @@ def execute(
     return reports
 
 
-def _to_its_end(stations: LiveCells, stop: Stop, report: TrialEnding, workflow: str | None) -> None:
-    """Begin or continue a cell and wait for its end; note why it was suspended."""
-    try:
-        with as_unavailable(stations.session.database):
-            carry_on(stations, report.plan.trial_id, workflow)()
-    except (Exception, Suspended) as error:  # noqa: BLE001 - a fault in the workflow is reported
-        report.suspended = error.error if isinstance(error, Suspended) else error
-        report.stopped = stop.asked(report.plan.trial_id)
-
-
 def _add(report: TrialEnding, ending: CellEnding) -> None:
     """Add to a report how its cell ended; a cell whose release could not be tried is suspended,
     and reported as not given back."""
@@ -103,12 +103,6 @@ def _add(report: TrialEnding, ending: CellEnding) -> None:
     if ending.end is None and ending.problem is not None:
         report.end = ending.never_began(report.plan)
         report.refused = ending.problem
-
-
-def _spawn(work: Callable[..., None], *args: object) -> threading.Thread:
-    thread = threading.Thread(target=work, args=args, daemon=True)
-    thread.start()
-    return thread
 
 
 log = logging.getLogger(__name__)
@@ -131,7 +125,14 @@ def take(
             return False
         if not claim_cell(session.database, cell.trial_id, owner=me, previous=cell.owner):
             return False
-    _say_taken(session, cell, begun=workflow is not None)
+    trial = {"trial": cell.trial_id}
+    if workflow is None:
+        log.info("took %s", cell.key, extra=trial)
+    elif cell.owner == me:
+        log.warning("resumes a cell that no thread works on", extra=trial)
+    else:
+        lost = {"lost_s": f"{silent_s(session.database, cell):.1f}"}
+        log.info("takes over %s", cell.key, extra={**trial, **lost})
     if workflow is not None and not durable.is_over(workflow):
         try:
             prolong(session, cell.trial_id)
@@ -155,16 +156,6 @@ def carry_on(stations: LiveCells, trial_id: str, workflow: str | None) -> Callab
     return durable.go_on(trial_id, stations.session.executor_id)
 
 
-def _say_taken(session: Session, cell: CellRow, *, begun: bool) -> None:
-    if begun and cell.owner == session.executor_id:
-        log.warning("resumes a cell that no thread works on", extra={"trial": cell.trial_id})
-    elif begun:
-        lost = f"{silent_s(session.database, cell):.1f}"
-        log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "lost_s": lost})
-    else:
-        log.info("took %s", cell.key, extra={"trial": cell.trial_id})
-
-
 WISHES_EVERY_S = 1.0
 """Seconds between two polls for requests to stop; our choice."""
 
@@ -180,14 +171,14 @@ def launch_cells(cells: LiveCells, *, schedules: bool = False) -> None:
 
 def follow_wishes(session: Session, stop: Stop) -> None:
     """Ask `stop` to stop each trial that `diskbench cancel` names, until the session is closed."""
-    session.keep_running(lambda over: _follow(session, stop, over))
 
+    def follow(over: threading.Event) -> None:
+        while not over.wait(WISHES_EVERY_S):
+            try:
+                trial_ids = asked_to_stop(session.database, session.executor_id)
+            except StoreUnavailable:
+                continue  # reported by whatever writes there; polled again when it is back
+            for trial_id in trial_ids:
+                stop.ask(trial_id)
 
-def _follow(session: Session, stop: Stop, over: threading.Event) -> None:
-    while not over.wait(WISHES_EVERY_S):
-        try:
-            trial_ids = asked_to_stop(session.database, session.executor_id)
-        except StoreUnavailable:
-            continue  # reported by whatever writes there; polled again when it is back
-        for trial_id in trial_ids:
-            stop.ask(trial_id)
+    session.keep_running(follow)

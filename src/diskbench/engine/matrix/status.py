@@ -78,12 +78,10 @@ def _cells(
     return tuple(
         CellStatus(
             row=cell,
-            doing=doing(cell, progress.get(cell.trial_id or "")),
-            spent_usd=live_usd.get(cell.trial_id or "", cell.cost_usd or 0.0)
-            if cell.started_at
-            else 0.0,
+            doing=doing(cell, progress.get(trial_id)),
+            spent_usd=live_usd.get(trial_id, cell.cost_usd or 0.0) if cell.started_at else 0.0,
         )
-        for cell in cells
+        for cell, trial_id in ((cell, cell.trial_id or "") for cell in cells)
     )
 
 
@@ -93,13 +91,13 @@ def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[Ce
         return runs_now(database, campaign)
     executors = list_executors(database)
     alive = living(executors)
-    patterns = [
-        executor.queues
-        for executor in executors
-        if executor.queues and executor.executor_id in alive
-    ]
     left = {cell.route for cell in cells if cell.finished_at is None}
-    return any(serves(served, route) for served in patterns for route in left)
+    return any(
+        serves(executor.queues or (), route)
+        for executor in executors
+        if executor.executor_id in alive
+        for route in left
+    )
 
 
 def _expected_end(
@@ -132,16 +130,12 @@ def doing(cell: CellRow, progress: SavedProgress | None) -> str:
     if cell.state not in LIVE:
         return cell.error or ""
     # While a cell is measured, its note says only what it waits for.
-    return cell.note or (_doing_now(progress) if progress is not None else "")
-
-
-def _doing_now(progress: SavedProgress) -> str:
-    """The step of a run and its rate: `write at 12 s: 3,000 IOPS`."""
-    step, tick = progress.step, progress.tick
-    if not tick:
-        return step
+    if cell.note or progress is None:
+        return cell.note or ""
+    if not (tick := progress.tick):
+        return progress.step
     rate = tick["read_iops"] + tick["write_iops"]
-    return f"{step} at {format_duration_s(tick['elapsed_s'])}: {format_iops(rate)} IOPS"
+    return f"{progress.step} at {format_duration_s(tick['elapsed_s'])}: {format_iops(rate)} IOPS"
 
 
 def fleet(database: sa.Engine) -> FleetDocument:
@@ -149,13 +143,15 @@ def fleet(database: sa.Engine) -> FleetDocument:
     now = database_time(database)
     executors = {executor.executor_id: executor for executor in list_executors(database)}
     alive = living(list(executors.values()))
-    names = {executor_id: _name(executors[executor_id]) for executor_id in alive}
+    names = {
+        executor_id: executors[executor_id].name or executors[executor_id].hostname
+        for executor_id in alive
+    }
     unfinished = unfinished_cells(database)
     at_work = [cell for cell in unfinished if cell.state in LIVE and cell.owner is not None]
     runs = [cell for cell in run_cells(database) if cell.trial_id is not None]
     progress = progress_of_trials(
-        database,
-        [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id],
+        database, [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id]
     )
     matrices = {campaign.campaign_id: campaign for campaign in list_campaigns(database)}
     busy = Counter(cell.owner for cell in [*at_work, *runs])
@@ -170,20 +166,13 @@ def fleet(database: sa.Engine) -> FleetDocument:
     return FleetDocument(
         at=iso(now),
         workers=tuple(
-            _worker(
-                executor,
-                now,
-                alive=executor.executor_id in alive,
-                running=busy[executor.executor_id],
-            )
-            for executor in executors.values()
-            if executor.executor_id in alive
-            or executor.queues is not None
-            or busy[executor.executor_id]
+            _worker(executor, now, alive=name in alive, running=busy[name])
+            for name, executor in executors.items()
+            if name in alive or executor.queues is not None or busy[name]
         ),
         queues=_queues(
             [cell for cell in unfinished if matrices[cell.campaign_id].queue is None],
-            [executors[executor_id] for executor_id in sorted(alive)],
+            [executors[name] for name in sorted(alive)],
         ),
         cells=tuple(
             CellSeen(
@@ -215,28 +204,22 @@ def narrowed(seen: FleetDocument, work: Sequence[OngoingWork]) -> FleetDocument:
     mine = {cell.trial_id for cell in cells} | trials
     leases = tuple(lease for lease in seen.leases if lease.lease_id in mine)
     names = {cell.worker for cell in cells}
-    return seen.model_copy(
-        update={
-            "workers": tuple(
-                worker for worker in seen.workers if worker.name in names and worker.running
-            ),
-            "queues": (),
-            "cells": cells,
-            "leases": leases,
-            "usd": sum(lease.usd or 0.0 for lease in leases),
-            "unpriced": sum(lease.usd is None for lease in leases),
-        }
+    workers = tuple(each for each in seen.workers if each.name in names and each.running)
+    return FleetDocument(
+        at=seen.at,
+        workers=workers,
+        queues=(),
+        cells=cells,
+        leases=leases,
+        usd=sum(lease.usd or 0.0 for lease in leases),
+        unpriced=sum(lease.usd is None for lease in leases),
     )
-
-
-def _name(executor: Executor) -> str:
-    return executor.name or executor.hostname
 
 
 def _worker(executor: Executor, now: datetime, *, alive: bool, running: int) -> WorkerSeen:
     return WorkerSeen(
         executor_id=executor.executor_id,
-        name=_name(executor),
+        name=executor.name or executor.hostname,
         hostname=executor.hostname,
         pid=executor.pid,
         version=executor.version,

@@ -15,12 +15,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
 from diskbench.engine.durable import cells as durable
-from diskbench.engine.durable.schedules import forget_ended
+from diskbench.engine.durable.schedules import bind_schedules, forget_ended
 from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cells import CellEnding, LiveCells
 from diskbench.engine.matrix.machine_reuse import let_idle_go
@@ -38,6 +39,7 @@ from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.store.campaigns import CampaignRow, list_campaigns
 from diskbench.store.cells import live_cells
 from diskbench.store.executors import describe_executor, list_executors
+from diskbench.store.leases import Lease
 from diskbench.store.machines import list_machines
 
 log = logging.getLogger(__name__)
@@ -70,8 +72,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self.cells = LiveCells(self.session, self.stop, Silent(self.note), self._over)
-        self._swept_at = time.monotonic()
-        self._ticked_at = self._back_at = time.monotonic()
+        self._swept_at = self._ticked_at = self._back_at = time.monotonic()
         self._away: Problem | None = None
         self._kept: set[str] = set()
         self._clock = DatabaseClock(self.session.database)
@@ -81,7 +82,7 @@ class Worker:
         the matrices of schedules when they are due."""
         watch = ScheduleWatch(self.session.database, self.session.executor_id, begun=self.wake.set)
         if schedules:
-            watch.bind()
+            bind_schedules(watch.heard)
         launch_cells(self.cells, schedules=schedules)
         if schedules:
             watch.start()
@@ -97,17 +98,16 @@ class Worker:
     def tick(self) -> list[CampaignRow] | None:
         """One round of all checks; returns the matrices that have not ended, or None while the
         database is away, which is logged."""
+        away_before, self._away = self._away, None
         try:
             open_ones = self._tick()
         except StoreUnavailable as error:
-            away = problem_of(error)
-            if away != self._away:
+            self._away = problem_of(error)
+            if self._away != away_before:
                 log.warning("the database does not answer: %s", error.message)
-            self._away = away
             return None
-        if self._away is not None:
+        if away_before is not None:
             log.info("the database answers again")
-        self._away = None
         return open_ones
 
     def _tick(self) -> list[CampaignRow]:
@@ -118,10 +118,13 @@ class Worker:
         served = [
             campaign
             for campaign in list_campaigns(database, states=("running", "cancelling"))
-            if self._is_served(campaign)
+            if (campaign.campaign_id == self.own if self.own else campaign.queue is None)
         ]
         machines = list_machines(database) if served else []
-        room = self._room(live_cells(database)) if served else None
+        room = None
+        if served and self.room is not None:  # cells that nobody has yet count: it takes them
+            mine = (None, self.session.executor_id)
+            room = max(0, self.room - sum(cell.owner in mine for cell in live_cells(database)))
         is_due = time.monotonic() - self._swept_at > SWEEP_EVERY_S
         open_ones = []
         for before in served:
@@ -137,8 +140,10 @@ class Worker:
             room = None if room is None else room - begun
             open_ones.append(campaign)
             # Who lets its first cells begin writes the record; the others look whether it is there.
-            if campaign.state != "done" and (begun or is_due):
-                self._keep_begun(campaign)
+            is_new = campaign.campaign_id not in self._kept
+            if campaign.state != "done" and (begun or is_due) and is_new:
+                keep_begun(self.session, campaign)
+                self._kept.add(campaign.campaign_id)
         if served:
             self._check_cells({campaign.campaign_id: campaign for campaign in open_ones})
         patterns = self.serves if self.own is None else EVERYWHERE
@@ -150,19 +155,6 @@ class Worker:
             self.sweep()
         self._ticked_at = time.monotonic()
         return [campaign for campaign in open_ones if campaign.state != "done"]
-
-    def _room(self, live: Sequence[CellRow]) -> int | None:
-        """How many more cells may be queued for this process: cells that nobody has yet count,
-        since it takes them. None: as many as matrices allow."""
-        if self.room is None:
-            return None
-        me = self.session.executor_id
-        return max(0, self.room - sum(cell.owner in (None, me) for cell in live))
-
-    def _keep_begun(self, campaign: CampaignRow) -> None:
-        if campaign.campaign_id not in self._kept:
-            keep_begun(self.session, campaign)
-            self._kept.add(campaign.campaign_id)
 
     def holds_any(self) -> bool:
         """Whether this process has a cell, or will have one of its own matrix; True also while the
@@ -178,22 +170,17 @@ class Worker:
         """Release what outlived its lease, as far as this worker reaches it, and remove what nobody
         reads again."""
         patterns = self.serves if self.own is None else EVERYWHERE
+        database = self.session.database
+
+        def reaches(lease: Lease) -> bool:
+            return is_reached(database, lease, patterns)
+
         try:
-            self.swept(
-                sweep(
-                    self.session,
-                    [],
-                    dry_run=False,
-                    reaches=lambda lease: is_reached(self.session.database, lease, patterns),
-                )
-            )
-            forget_dead(self.session.database)
-            forget_ended(self.session.database)
+            self.swept(sweep(self.session, [], dry_run=False, reaches=reaches))
+            forget_dead(database)
+            forget_ended(database)
         except DiskbenchError as error:
             log.warning("%s", error.message)
-
-    def _is_served(self, campaign: CampaignRow) -> bool:
-        return campaign.campaign_id == self.own if self.own else campaign.queue is None
 
     def _reaches(self, campaign: CampaignRow) -> Callable[[CellRow], bool]:
         if campaign.queue is not None:
@@ -210,7 +197,8 @@ class Worker:
         ]
         alive = living(list_executors(database), silence=self._silence)
         taken, free = 0, list[tuple[str, CellRow]]()
-        for cell in sorted(reached, key=_turn):
+        turn = attrgetter("campaign_id", "position")
+        for cell in sorted(reached, key=lambda cell: (cell.queued_at or "", *turn(cell))):
             assert cell.trial_id is not None
             taken += cell.owner == me
             if cell.owner == me and durable.at_work(cell.trial_id):
@@ -247,17 +235,11 @@ class Worker:
         trial_id, longest = cell.trial_id, campaign.limits.max_cell_s
         assert trial_id is not None
         if longest is not None and self._clock.age_s(cell.started_at) > longest:
-            too_long = Problem(
-                kind="TookTooLong",
-                message=f"it took longer than max_cell_time, {longest:g} s, and was stopped",
-                advice="raise max_cell_time, then 'diskbench matrix retry --failed'",
-            )
+            why = f"it took longer than max_cell_time, {longest:g} s, and was stopped"
+            advice = "raise max_cell_time, then 'diskbench matrix retry --failed'"
+            too_long = Problem(kind="TookTooLong", message=why, advice=advice)
             self.cells.too_long.setdefault(trial_id, too_long)
             self.stop.ask(trial_id, too_long)
-
-
-def _turn(cell: CellRow) -> tuple[str, str, int]:
-    return (cell.queued_at or "", cell.campaign_id, cell.position)
 
 
 def serve(worker: Worker, *, drains: bool) -> None:
@@ -267,6 +249,7 @@ def serve(worker: Worker, *, drains: bool) -> None:
     ended. The second signal, and the first for a worker that does not drain, suspends its cells and
     raises Suspended: fio continues on the hosts, and other workers continue the cells.
     """
+    left = Interrupted("the worker was asked to end")
 
     def handle() -> None:
         if drains and worker.admits:
@@ -275,35 +258,24 @@ def serve(worker: Worker, *, drains: bool) -> None:
             return
         worker.stop.leave()
         worker.wake.set()
-        raise _left()
+        raise Suspended(left)
 
-    with on_signals(handle):
-        _work(worker)
-
-
-def _work(worker: Worker) -> None:
     announced = False
-    worker.wake.set()
-    while True:
-        worker.wait()
-        # What the signal raised may have been lost: a driver that cleans up raises an error of its
-        # own instead (psycopg, in the middle of SQLAlchemy's ping of a connection).
-        if worker.stop.leaving:
-            raise _left()
-        if not worker.admits and not announced:
-            announced = True
-            _announce_draining(worker)
-        if worker.tick() is not None and not worker.admits and not worker.holds_any():
-            return
-
-
-def _left() -> Suspended:
-    return Suspended(Interrupted("the worker was asked to end"))
-
-
-def _announce_draining(worker: Worker) -> None:
-    log.info("draining: takes no new cells and ends after its last one")
-    try:
-        describe_executor(worker.session.database, worker.session.executor_id, draining=True)
-    except StoreUnavailable as error:
-        log.warning("the database does not answer: %s", error.message)
+    with on_signals(handle):
+        worker.wake.set()
+        while True:
+            worker.wait()
+            # What the signal raised may have been lost: a driver that cleans up raises an error of
+            # its own instead (psycopg, in the middle of SQLAlchemy's ping of a connection).
+            if worker.stop.leaving:
+                raise Suspended(left)
+            if not worker.admits and not announced:
+                announced = True
+                log.info("draining: takes no new cells and ends after its last one")
+                session = worker.session
+                try:
+                    describe_executor(session.database, session.executor_id, draining=True)
+                except StoreUnavailable as error:
+                    log.warning("the database does not answer: %s", error.message)
+            if worker.tick() is not None and not worker.admits and not worker.holds_any():
+                return

@@ -12,7 +12,7 @@ import dataclasses
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -67,11 +67,7 @@ def arrive(
             held.row, clock.cron, clock.zone, at, now=now, paused=clock.paused, busy=_busy(held)
         )
         occurrence = Occurrence(
-            schedule=clock.name,
-            scheduled_for=key,
-            state=state,
-            reason=reason,
-            recorded_at=iso(now),
+            schedule=clock.name, scheduled_for=key, state=state, reason=reason, recorded_at=iso(now)
         )
         held.record([occurrence])
         return occurrence
@@ -110,10 +106,14 @@ def begin_next(
             return None
         waiting, running = list(held.occurrences().values()), held.open_campaign()
         if running is not None:
-            return _finish_of_another(held, waiting, running)
-        if not waiting or ({occurrence.owner for occurrence in waiting} - {None, owner}) & set(
-            alive
-        ):
+            # One may have been begun whose process died before it could record that.
+            for one in waiting:
+                if campaign_id_of(one.schedule, one.scheduled_for) == running:
+                    change = {"owner": None, **_begun(running)}
+                    held.change(one.scheduled_for, change)
+                    return one.model_copy(update=change)
+            return None
+        if not waiting or {one.owner for one in waiting} - {None, owner} & set(alive):
             return None
         chosen, schedule = waiting[0], held.row
         held.change(chosen.scheduled_for, {"owner": owner})
@@ -123,18 +123,6 @@ def begin_next(
             return None
         held.change(chosen.scheduled_for, {"owner": None, **change})
     return chosen.model_copy(update={"owner": None, **change})
-
-
-def _finish_of_another(
-    held: LockedSchedule, waiting: Sequence[Occurrence], running: str
-) -> Occurrence | None:
-    """Record that an occurrence was begun whose process died before it could record that."""
-    for occurrence in waiting:
-        if campaign_id_of(occurrence.schedule, occurrence.scheduled_for) == running:
-            change = _begun(running)
-            held.change(occurrence.scheduled_for, {"owner": None, **change})
-            return occurrence.model_copy(update={"owner": None, **change})
-    return None
 
 
 def _begun(campaign_id: str) -> dict[str, str | None]:
@@ -147,7 +135,11 @@ def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> di
     campaign_id = campaign_id_of(schedule.name, chosen.scheduled_for)
     try:
         file = matrix_of(schedule)
-        seen, _ = reached_outlook(file, open_books(), seed=_seed(file, campaign_id))
+        # The file's seed; else one that follows from the occurrence, so that two workers that begin
+        # it at once order its cells alike.
+        drawn = int.from_bytes(hashlib.sha256(campaign_id.encode()).digest()[:4])
+        seed = drawn if file.matrix.seed is None else file.matrix.seed
+        seen, _ = reached_outlook(file, open_books(), seed=seed)
         check_prices(seen)
         begin_campaign(
             database,
@@ -172,13 +164,10 @@ def matrix_of(schedule: ScheduleRow) -> MatrixFile:
     """The stored matrix with the schedule's budget and assumed price, and with the schedule's name
     as a label of every row. Raises MatrixError."""
     file = read_matrix(schedule.text, schedule.source, Path(schedule.folder))
-    money = {
-        "budget_usd": schedule.budget_usd,
-        "assume_price_usd_per_hour": schedule.assume_price_usd_per_hour,
-    }
-    limits = file.matrix.limits.model_copy(
-        update={name: value for name, value in money.items() if value is not None}
+    money = schedule.model_dump(
+        include={"budget_usd", "assume_price_usd_per_hour"}, exclude_none=True
     )
+    limits = file.matrix.limits.model_copy(update=money)
     labels = {"schedule": schedule.name, **file.matrix.labels}
     matrix = file.matrix.model_copy(update={"limits": limits, "labels": labels})
     return dataclasses.replace(file, matrix=matrix)
@@ -205,14 +194,6 @@ def campaign_id_of(name: str, scheduled_for: str) -> str:
     milliseconds = int(moment.timestamp() * 1000)
     drawn = hashlib.sha256(f"{name} {scheduled_for}".encode()).digest()[:10]
     return str(ULID.from_bytes(milliseconds.to_bytes(6) + drawn)).lower()
-
-
-def _seed(file: MatrixFile, campaign_id: str) -> int:
-    """The file's seed; else one that follows from the occurrence, so that two workers that begin it
-    at once order its cells alike."""
-    if file.matrix.seed is not None:
-        return file.matrix.seed
-    return int.from_bytes(hashlib.sha256(campaign_id.encode()).digest()[:4])
 
 
 def _busy(held: LockedSchedule) -> str | None:
@@ -246,13 +227,21 @@ class ScheduleWatch:
         self._begun, self._now = begun, now
         self._wake = threading.Event()
 
-    def bind(self) -> None:
-        """Register `heard` as the callback of DBOS; called before launch."""
-        schedules.bind_schedules(self.heard)
-
     def start(self) -> None:
         """Start the thread, which runs as long as the process; called after launch."""
-        threading.Thread(target=self._watch, name="schedules", daemon=True).start()
+
+        def watch() -> None:
+            while True:
+                self._wake.clear()
+                try:
+                    self.look()
+                except DiskbenchError as error:
+                    log.warning("schedules: %s", error.message)
+                except Exception:  # a fault here must not end all schedules of this worker
+                    log.exception("schedules: a fault in diskbench")
+                self._wake.wait(LOOK_EVERY_S)
+
+        threading.Thread(target=watch, name="schedules", daemon=True).start()
 
     def heard(self, name: str, at: datetime) -> None:
         """Called by DBOS when the schedule `name` is due."""
@@ -267,13 +256,11 @@ class ScheduleWatch:
         rows = list_schedules(self._database)
         clocks = schedules.clocks(self._database) if rows else {}
         now = self._now()
+        until = now - HEARD_BY_NOW
         for row in rows:
             if row.name in clocks:
-                missed = catch_up(
-                    self._database, clocks[row.name], row, until=now - HEARD_BY_NOW, now=now
-                )
-                for occurrence in missed:
-                    _log(occurrence)
+                for missed in catch_up(self._database, clocks[row.name], row, until=until, now=now):
+                    _log(missed)
         all_begun = []
         for name in sorted(queued_occurrences(self._database)):
             alive = living(list_executors(self._database))
@@ -285,26 +272,10 @@ class ScheduleWatch:
             self._begun()
         return all_begun
 
-    def _watch(self) -> None:
-        while True:
-            self._wake.clear()
-            try:
-                self.look()
-            except DiskbenchError as error:
-                log.warning("schedules: %s", error.message)
-            except Exception:  # a fault here must not end all schedules of this worker
-                log.exception("schedules: a fault in diskbench")
-            self._wake.wait(LOOK_EVERY_S)
-
 
 def _log(occurrence: Occurrence | None) -> None:
     if occurrence is not None:
         why = f": {occurrence.reason}" if occurrence.reason else ""
-        log.info(
-            "schedule %s, %s: %s%s",
-            occurrence.schedule,
-            occurrence.scheduled_for,
-            occurrence.state,
-            why,
-            extra={"campaign": occurrence.campaign_id} if occurrence.campaign_id else None,
-        )
+        words = (occurrence.schedule, occurrence.scheduled_for, occurrence.state, why)
+        extra = {"campaign": occurrence.campaign_id} if occurrence.campaign_id else None
+        log.info("schedule %s, %s: %s%s", *words, extra=extra)

@@ -95,7 +95,9 @@ def add_schedule(
 
 def pause_schedule(database: sa.Engine, name: str) -> None:
     """Pause a schedule until it is resumed; a running matrix continues. Raises UnknownName."""
-    clocks.pause_clock(database, find_schedule(database, name).name)
+    row = find_schedule(database, name)
+    with clocks.client_of(database) as client:
+        client.pause_schedule(row.name)
 
 
 def resume_schedule(database: sa.Engine, name: str, *, now: datetime) -> None:
@@ -103,7 +105,8 @@ def resume_schedule(database: sa.Engine, name: str, *, now: datetime) -> None:
     row = find_schedule(database, name)
     if _clock(database, name).paused:
         set_watched(database, row.name, iso(now))
-    clocks.resume_clock(database, row.name)
+    with clocks.client_of(database) as client:
+        client.resume_schedule(row.name)
 
 
 def remove_schedule(database: sa.Engine, name: str) -> None:
@@ -111,20 +114,15 @@ def remove_schedule(database: sa.Engine, name: str) -> None:
     continues. Raises UnknownName."""
     row = find_schedule(database, name)
     remove_row(database, row.name)
-    clocks.forget_clock(database, row.name)
+    with clocks.client_of(database) as client:
+        client.delete_schedule(row.name)  # an unknown name changes nothing
 
 
 def trigger(database: sa.Engine, name: str, *, now: datetime) -> Occurrence:
     """Queue an occurrence for now, also while the schedule is paused; it begins after the one that
     runs. Raises UnknownName."""
     find_schedule(database, name)
-    occurrence = Occurrence(
-        schedule=name,
-        scheduled_for=iso(now),
-        state="queued",
-        reason="triggered by hand",
-        recorded_at=iso(now),
-    )
+    occurrence = _queued(name, iso(now), "triggered by hand", now)
     with locked_schedule(database, name) as held:
         if held is not None:
             held.record([occurrence])
@@ -142,9 +140,8 @@ def backfill(
     """
     find_schedule(database, name)
     clock = _clock(database, name)
-    first, last = _moment("--since", start, clock.zone), now
-    if end is not None:
-        last = _moment("--until", end, clock.zone)
+    first = _moment("--since", start, clock.zone)
+    last = now if end is None else _moment("--until", end, clock.zone)
     if last > now:
         raise InvalidValue(
             f"--until {end} is in the future",
@@ -172,22 +169,25 @@ def backfill(
         known = held.occurrences(among=by_key)
         again = [key for key in by_key if key not in known or known[key].state in _LEFT_OUT]
         for key in again:
-            occurrence = Occurrence(
-                schedule=name,
-                scheduled_for=key,
-                state="queued",
-                reason=_ASKED,
-                recorded_at=iso(now),
-            )
             if key in known:
                 held.change(key, {"state": "queued", "reason": _ASKED, "campaign_id": None})
             else:
-                held.record([occurrence])
+                held.record([_queued(name, key, _ASKED, now)])
     return [by_key[key] for key in again]
 
 
 _LEFT_OUT = ("skipped", "failed")
 _ASKED = "run later by hand"
+
+
+def _queued(name: str, scheduled_for: str, reason: str, now: datetime) -> Occurrence:
+    return Occurrence(
+        schedule=name,
+        scheduled_for=scheduled_for,
+        state="queued",
+        reason=reason,
+        recorded_at=iso(now),
+    )
 
 
 def _moment(flag: str, text: str, zone: str) -> datetime:
@@ -217,43 +217,31 @@ def schedule_statuses(
     rows = list_schedules(database)
     known = clocks.clocks(database) if rows else {}
     queued = queued_occurrences(database)
-    result = []
-    for row in rows:
-        clock = known.get(row.name)
-        if clock is None:
-            continue
+
+    def status(row: ScheduleRow, clock: ScheduleClock) -> ScheduleStatus:
         coming = [] if clock.paused else upcoming(clock.cron, clock.zone, now, upcoming_ones)
-        result.append(
-            ScheduleStatus(
-                **row.model_dump(exclude={"folder", "text", "watched_until"}),
-                cron=clock.cron,
-                timezone=clock.zone,
-                paused=clock.paused,
-                next=tuple(moment.isoformat() for moment in coming),
-                waiting=queued[row.name],
-                occurrences=_followed(database, occurrences_of(database, row.name, most=past)),
-            )
+        return ScheduleStatus(
+            **row.model_dump(exclude={"folder", "text", "watched_until"}),
+            cron=clock.cron,
+            timezone=clock.zone,
+            paused=clock.paused,
+            next=tuple(moment.isoformat() for moment in coming),
+            waiting=queued[row.name],
+            occurrences=_followed(database, occurrences_of(database, row.name, most=past)),
         )
-    return result
+
+    return [status(row, known[row.name]) for row in rows if row.name in known]
 
 
 def _followed(
     database: sa.Engine, occurrences: Sequence[Occurrence]
 ) -> tuple[OccurrenceStatus, ...]:
-    progress = progress_of(
-        database, [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
-    )
-    followed = []
-    for occurrence in occurrences:
+    begun = [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
+    progress = progress_of(database, begun)
+
+    def followed(occurrence: Occurrence) -> OccurrenceStatus:
         state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
-        followed.append(
-            OccurrenceStatus(
-                scheduled_for=occurrence.scheduled_for,
-                state=occurrence.state,
-                reason=occurrence.reason,
-                campaign_id=occurrence.campaign_id,
-                campaign_state=state,
-                counts=counts,
-            )
-        )
-    return tuple(followed)
+        shown = occurrence.model_dump(include={"scheduled_for", "state", "reason", "campaign_id"})
+        return OccurrenceStatus(**shown, campaign_state=state, counts=counts)
+
+    return tuple(map(followed, occurrences))

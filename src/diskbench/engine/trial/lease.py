@@ -17,8 +17,6 @@ import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-import sqlalchemy as sa
-
 from diskbench.engine.session import Session
 from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.ids import short
@@ -66,19 +64,14 @@ def _lease_of(plan: Plan, moment: datetime) -> Lease:
         target=plan.target.model_dump(mode="json"),
         run_ids=plan.run_ids,
         created_at=iso(moment),
-        expires_at=_expiry_at(moment, plan),
+        expires_at=expiry(moment, plan),
         hourly_usd=plan.rental.hourly_usd if plan.rental else None,
     )
 
 
-def expiry(database: sa.Engine, plan: Plan) -> str:
-    """The expiry of a lease that begins or is extended now, by the database's clock: UTC, ISO 8601.
-    It is generous, because a rented machine that ends before a loop's last round loses the result.
-    """
-    return _expiry_at(database_time(database), plan)
-
-
-def _expiry_at(moment: datetime, plan: Plan) -> str:
+def expiry(moment: datetime, plan: Plan) -> str:
+    """The expiry of a lease that begins or is extended at `moment`, the database's time: UTC, ISO
+    8601. It is generous: a rented machine that ends before a loop's last round loses the result."""
     return iso(moment + timedelta(seconds=2 * (longest_s(plan) + snapshot_s(plan))) + GRACE)
 
 
@@ -90,7 +83,7 @@ def extend(session: Session, plan: Plan) -> bool:
     False where the provider cannot extend leases. Raises DiskbenchError when the guest or the
     provider refuses the extension; the lease then keeps the end in its row.
     """
-    until = expiry(session.database, plan)
+    until = expiry(database_time(session.database), plan)
     renter = session.renter(plan)
     if renter is None or plan.rental is None:
         extend_lease(session.database, plan.trial_id, until)
@@ -116,7 +109,7 @@ def move_end(session: Session, plan: Plan, until: str) -> None:
     assert plan.acquired is not None
     lease = load_lease(session.database, plan.lease_id)
     moment = datetime.fromisoformat(until)
-    if lease is None or (lease.expires_at and datetime.fromisoformat(lease.expires_at) > moment):
+    if lease is None or (lease.ends and lease.ends > moment):
         return
     end = LeaseEnd(
         expires_at=moment.timestamp(),
@@ -161,7 +154,7 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
     Raises ReleaseFailed, and RentalFailed for a machine that other trials used before.
     """
     lease, now = lease_and_time(session.database, draft.lease_id)
-    ends, renter = _end_of(lease), session.renter(draft)
+    ends, renter = lease.ends if lease else None, session.renter(draft)
     assert draft.rental is not None
     assert renter is not None
     needed = timedelta(seconds=longest_s(draft) + renting_s(draft))
@@ -178,7 +171,7 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
         )
     onlooker.note(f"{reason}: its resources are given back and rented again")
     renter.release(draft.lease_id, draft.rental.scope)
-    until = expiry(session.database, draft)
+    until = expiry(database_time(session.database), draft)
     for lease_id in {draft.lease_id, draft.trial_id}:
         extend_lease(session.database, lease_id, until)
     return load_lease(session.database, draft.lease_id)
@@ -186,12 +179,8 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
 
 def ends_at(session: Session, lease_id: str) -> datetime | None:
     """The end of a lease according to its row; None where the row has none."""
-    return _end_of(load_lease(session.database, lease_id))
-
-
-def _end_of(lease: Lease | None) -> datetime | None:
-    text = lease.expires_at if lease else None
-    return datetime.fromisoformat(text) if text else None
+    lease = load_lease(session.database, lease_id)
+    return lease.ends if lease else None
 
 
 def _minutes(seconds: float) -> str:

@@ -105,22 +105,22 @@ def resolve_rental(
     """What would be rented, whether the provider was asked, and notes on why not and on the region
     of the prices. Where access is denied, or nothing names a region, the catalogue is used. Raises
     DiskbenchError; UnknownName for a region that the catalogue does not list."""
+    why: tuple[str, ...] = ()
     if not offline:
         try:
             return renter.resolve(cell, books), True, ()
         except (AccessDenied, ExtraMissing, InvalidValue) as error:
             if not isinstance(renter, Foresees) or not _cannot_ask(cell, error):
                 raise
-            rental, notes = _foreseen(renter, cell, books)
-            return rental, False, (f"{PLANNED_OFFLINE} ({error.message})", *notes)
-    if isinstance(renter, Foresees):
-        rental, notes = _foreseen(renter, cell, books)
-        return rental, False, notes
-    raise InvalidValue(
-        f"--provider {cell.provider} gives no figures offline",
-        advice="leave --offline out",
-        field="provider",
-    )
+            why = (f"{PLANNED_OFFLINE} ({error.message})",)
+    if not isinstance(renter, Foresees):
+        raise InvalidValue(
+            f"--provider {cell.provider} gives no figures offline",
+            advice="leave --offline out",
+            field="provider",
+        )
+    rental, notes = _foreseen(renter, cell, books)
+    return rental, False, (*why, *notes)
 
 
 def _cannot_ask(cell: Cell, error: DiskbenchError) -> bool:
@@ -148,28 +148,20 @@ def _named_region(cell: Cell) -> str | None:
 def _foreseen(renter: Foresees, cell: Cell, books: Books) -> tuple[Rental, tuple[str, ...]]:
     """What the catalogue expects; without a region with the prices of the region that it has."""
     assert cell.rent is not None, "only rentals are looked up"
-    named, priced = _named_region(cell), priced_region(cell.provider)
-    machine = _unknown_machine(cell, books)
-    if named is not None:
-        if cell.rent.endpoint_url is None:  # a private cloud has regions of its own
-            check_region(cell.provider, named)
-        return renter.foresee(cell, books), machine
-    if priced is None:
-        return renter.foresee(cell, books), machine
-    rent = cell.rent.model_copy(update={"region": priced})
-    note = f"no region is named: prices are those of {priced} (--region names another)"
-    return renter.foresee(cell.model_copy(update={"rent": rent}), books), (note, *machine)
-
-
-def _unknown_machine(cell: Cell, books: Books) -> tuple[str, ...]:
-    """A note on a machine type that the catalogue lacks, with those that are near."""
-    typed = cell.rent.instance_type if cell.rent else None
+    rent, named, priced = cell.rent, _named_region(cell), priced_region(cell.provider)
+    notes = []
+    if named is not None and rent.endpoint_url is None:  # a private cloud has its own regions
+        check_region(cell.provider, named)
+    elif named is None and priced is not None:
+        cell = cell.model_copy(update={"rent": rent.model_copy(update={"region": priced})})
+        notes.append(f"no region is named: prices are those of {priced} (--region names another)")
+    typed = rent.instance_type
     known = books.of(cell.provider).machines.types
-    if not typed or not known or typed in known:
-        return ()
-    near = difflib.get_close_matches(typed, known, n=3)
-    hint = f": did you mean {' or '.join(near)}?" if near else ""
-    return (f"{typed} is not in the catalogue of machines{hint}",)
+    if typed and known and typed not in known:
+        near = difflib.get_close_matches(typed, known, n=3)
+        hint = f": did you mean {' or '.join(near)}?" if near else ""
+        notes.append(f"{typed} is not in the catalogue of machines{hint}")
+    return renter.foresee(cell, books), tuple(notes)
 
 
 def check_profile_suits(profile: Profile, cell: Cell) -> None:

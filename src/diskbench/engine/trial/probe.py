@@ -30,6 +30,8 @@ from diskbench.ports import Host
 
 NO_DISK = DiskFacts(name="", path="", number="")
 """Stands for a path that is no block device, which `check_devices` refuses."""
+NEEDED_TOOLS = ("tar", "sha256sum", "setsid")
+"""What a unit needs on its host beside fio, Python and a POSIX shell."""
 MINIMUM_FIO = (3, 16)
 """The oldest fio whose output is parsed and tested: Ubuntu 20.04's (facts/peers.md section 5)."""
 
@@ -50,8 +52,19 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
     if cell.ask_metadata:
         facts = with_machine_type(host, facts)
     _check_fio(facts, host.name)
-    _check_tools(facts, host.name)
-    _check_free(cell, facts)
+    tools = facts.extra.get("tools", NEEDED_TOOLS)
+    if missing := [tool for tool in NEEDED_TOOLS if tool not in tools]:
+        raise HostUnavailable(
+            f"{host.name} has no {', '.join(missing)}, which diskbench needs there",
+            advice=f"install {' and '.join(missing)} there",
+        )
+    busy = facts.extra.get("busy")
+    if cell.if_busy == "fail" and busy:
+        raise TargetRefused(
+            f"the disk under {spec.path} ({' '.join(facts.extra.get('disks', ()))}) is "
+            f"measured by {busy[0]}",
+            advice="start it again when that has ended, or with --if-busy wait",
+        )
     if is_device:
         named = [(disk.path, disk.destroy_data or "") for disk in spec.disks]
         check_devices(host, named, spec.size_bytes, holds_data=is_from_snapshot(cell))
@@ -64,42 +77,13 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
 def _with_others(facts: HostFacts, host: Host, spec: TargetSpec) -> HostFacts:
     """The facts with the further disks of the target, and whether any of them is measured now."""
     others = [gather(host, disk.path, device=True) for disk in spec.others]
-    more = {
-        key: list(
-            dict.fromkeys(name for each in (facts, *others) for name in each.extra.get(key, ()))
-        )
-        for key in ("disks", "busy")
-    }
-    return facts.model_copy(
-        update={
-            "other_disks": tuple(each.disk or NO_DISK for each in others),
-            "extra": facts.extra | {key: values for key, values in more.items() if values},
-        }
-    )
-
-
-def _check_free(cell: Cell, facts: HostFacts) -> None:
-    """Refuse a disk that another trial measures now, where the cell is not to wait."""
-    busy = facts.extra.get("busy")
-    if cell.if_busy == "fail" and busy:
-        raise TargetRefused(
-            f"the disk under {cell.target.path} ({' '.join(facts.extra.get('disks', ()))}) is "
-            f"measured by {busy[0]}",
-            advice="start it again when that has ended, or with --if-busy wait",
-        )
-
-
-NEEDED_TOOLS = ("tar", "sha256sum", "setsid")
-"""What a unit needs on its host beside fio, Python and a POSIX shell."""
-
-
-def _check_tools(facts: HostFacts, name: str) -> None:
-    missing = [tool for tool in NEEDED_TOOLS if tool not in facts.extra.get("tools", NEEDED_TOOLS)]
-    if missing:
-        raise HostUnavailable(
-            f"{name} has no {', '.join(missing)}, which diskbench needs there",
-            advice=f"install {' and '.join(missing)} there",
-        )
+    extra = dict(facts.extra)
+    for key in ("disks", "busy"):
+        names = [name for each in (facts, *others) for name in each.extra.get(key, ())]
+        if names:
+            extra[key] = list(dict.fromkeys(names))
+    disks = tuple(each.disk or NO_DISK for each in others)
+    return facts.model_copy(update={"other_disks": disks, "extra": extra})
 
 
 def _check_fio(facts: HostFacts, name: str) -> None:
@@ -143,19 +127,14 @@ class ParsedOnce:
 
 
 def _key(plan: Plan) -> str:
-    facts = plan.facts
-    text = (facts.fio_version, facts.fio_engines, _jobs_without_paths(plan))
-    return hashlib.sha256(repr(text).encode()).hexdigest()
-
-
-def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
-    """The job files without the trial's own path: the part that is equal on every host."""
-    target = plan.target
+    """Of the host's fio, and of the job files without the trial's own paths: equal on every host
+    where the same check is made."""
+    target, facts = plan.target, plan.facts
     own = [target.work_dir or target.device or target.path, *(d.device for d in target.others)]
     jobs = [step.job for step in plan.steps]
     for path in sorted(own, key=len, reverse=True):  # /dev/sdaa before /dev/sda
         jobs = [job.replace(path, "") for job in jobs]
-    return tuple(jobs)
+    return hashlib.sha256(repr((facts.fio_version, facts.fio_engines, jobs)).encode()).hexdigest()
 
 
 _OWN = ("localhost", "127.", "[::1]")
@@ -216,22 +195,19 @@ def without_canary_of_others(plans: Sequence[Plan]) -> list[Plan]:
     """`plans` of one run; those that are measured at the same time on one machine have
     `shares_machine`: the canary of each would measure the others, and take processor time from
     their fio."""
-    return [
-        plan.model_copy(update={"shares_machine": True})
-        if any(_is_beside(plan, other) for other in plans)
-        else plan
-        for plan in plans
-    ]
 
+    def is_beside(plan: Plan, other: Plan) -> bool:
+        """Whether two plans may run fio on one machine at the same time: on different disks, or on
+        one that either of them does not wait for."""
+        if not _are_two_here(plan, other) or not _same_kernel(plan, other):
+            return False
+        is_shared = "share" in (plan.cell.if_busy, other.cell.if_busy)
+        disks, others = set(_disks(plan)), set(_disks(other))
+        return bool(disks and others) and (is_shared or not disks & others)
 
-def _is_beside(plan: Plan, other: Plan) -> bool:
-    """Whether two plans may run fio on one machine at the same time: on different disks, or on one
-    that either of them does not wait for."""
-    if not _are_two_here(plan, other) or not _same_kernel(plan, other):
-        return False
-    is_shared = "share" in (plan.cell.if_busy, other.cell.if_busy)
-    disks, others = set(_disks(plan)), set(_disks(other))
-    return bool(disks and others) and (is_shared or not disks & others)
+    beside = {plan.trial_id for plan in plans if any(is_beside(plan, other) for other in plans)}
+    shares = {"shares_machine": True}
+    return [plan.model_copy(update=shares) if plan.trial_id in beside else plan for plan in plans]
 
 
 def _are_two_here(plan: Plan, other: Plan) -> bool:
@@ -287,12 +263,9 @@ def _same_identity(plan: Plan, other: Plan) -> str:
         return ""  # QEMU numbers the disks of every guest alike
     if own.wwn and own.wwn == theirs.wwn:
         return own.wwn
-    is_same = (own.model, own.size_bytes, own.serial) == (
-        theirs.model,
-        theirs.size_bytes,
-        theirs.serial,
-    )
-    return own.serial if own.serial and len(own.serial) >= _LEAST_SERIAL and is_same else ""
+    serial = own.serial or ""
+    models = {(disk.model, disk.size_bytes, disk.serial) for disk in (own, theirs)}
+    return serial if len(serial) >= _LEAST_SERIAL and len(models) == 1 else ""
 
 
 def _disks(plan: Plan) -> list[str]:

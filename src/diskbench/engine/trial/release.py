@@ -38,12 +38,7 @@ from diskbench.store.leases import (
     note_lease_error,
     release_lease,
 )
-from diskbench.store.machines import (
-    MachineRecord,
-    end_machine,
-    find_machine,
-    machine_of_trial,
-)
+from diskbench.store.machines import MachineRecord, end_machine, find_machine, machine_of_trial
 from diskbench.store.moments import iso
 from diskbench.store.rows import add_timing, find_plan, unfinished_runs
 
@@ -238,9 +233,13 @@ def left_behind(plan: Plan) -> tuple[str, ...]:
 def where(plan: Plan) -> str:
     """The host of a plan, for display."""
     if plan.rental is not None:
-        scope = plan.rental.scope
-        return " ".join(word for word in (scope.provider, scope.region) if word)
+        return place(plan.rental.scope.provider, plan.rental.scope.region)
     return plan.cell.address or "this machine"
+
+
+def place(provider: str, region: str | None) -> str:
+    """The provider and its region, for display."""
+    return " ".join(word for word in (provider, region) if word)
 
 
 log = logging.getLogger(__name__)

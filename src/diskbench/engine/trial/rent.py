@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from functools import partial
 from threading import Event
 
 from pydantic import SecretBytes
 
 from diskbench import __version__
-from diskbench.catalog.books import Books
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import renew
-from diskbench.engine.trial.probe import ParsedOnce, probe
+from diskbench.engine.trial.probe import probe
 from diskbench.engine.trial.steps import unit_of
 from diskbench.engine.trial.watch import HostLost, raise_if_broken
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
@@ -28,7 +27,6 @@ from diskbench.hosts.jobs import patiently, start_and_watch
 from diskbench.hosts.ssh import host_at
 from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.workspace import make_workspace
-from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
 from diskbench.model.spec import NamedDisk, Plan, Step, TargetSpec
 from diskbench.plan.trial import TrialIds, make_plan
@@ -72,15 +70,11 @@ def rent(session: Session, draft: Plan, asked: Event, note: Callable[[str], None
     if asked.is_set():
         raise Interrupted("stopped by the user")
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
+    lost = HostLost(draft, renter, note).noted_or_raise
+    on_machine = partial(_plan_on_machine, session, draft, profile, acquired, host)
     try:
         with session.timing.span("connect and look", draft.trial_id):
-            plan = patiently(
-                lambda: _plan_on_machine(
-                    draft, profile, acquired, host, session.books, session.parsed
-                ),
-                asked.is_set,
-                HostLost(draft, renter, note).noted_or_raise,
-            )
+            plan = patiently(on_machine, asked.is_set, lost)
     except BaseException:
         host.close()
         raise
@@ -109,12 +103,7 @@ def _acquired(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) ->
 
 
 def _from_fill(
-    session: Session,
-    draft: Plan,
-    profile: Profile,
-    renter: Renter,
-    claim: Claim,
-    watch: Onlooker,
+    session: Session, draft: Plan, profile: Profile, renter: Renter, claim: Claim, watch: Onlooker
 ) -> Acquired:
     """The machine with disks made from a snapshot of a disk that was filled on it."""
     rental = draft.rental
@@ -127,10 +116,9 @@ def _from_fill(
             field="snapshot_of_fill",
         )
     spec = rental.spec.model_copy(update={"snapshot_of_fill": False})
-    empty = rental.model_copy(update={"spec": spec})
 
     def fill() -> None:
-        acquired = renter.acquire(claim, empty, watch)
+        acquired = renter.acquire(claim, rental.model_copy(update={"spec": spec}), watch)
         cell = draft.cell.model_copy(update={"rent": spec})
         _fill(session, draft.model_copy(update={"cell": cell}), profile, acquired, renter, watch)
 
@@ -170,20 +158,13 @@ def _fill(
     shrink. Raises as a step does."""
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
     host_lost = HostLost(draft, renter, watch.note)
+    on_machine = partial(_plan_on_machine, session, draft, profile, acquired, host)
     try:
-        plan = patiently(
-            lambda: _plan_on_machine(draft, profile, acquired, host, session.books, session.parsed),
-            watch.stopping,
-            host_lost.noted_or_raise,
-        )
-        disk = plan.target.disks[0]
-        job = _FILL.format(path=disk.device, bytes=plan.space_bytes)
+        plan = patiently(on_machine, watch.stopping, host_lost.noted_or_raise)
+        job = _FILL.format(path=plan.target.disks[0].device, bytes=plan.space_bytes)
         step = Step(index=0, name="snapshot-fill", role="fill", job=job, expected_s=0.0)
-        patiently(
-            lambda: make_workspace(host, plan.target, watch.stopping),
-            watch.stopping,
-            host_lost.noted_or_raise,
-        )
+        workspace = partial(make_workspace, host, plan.target, watch.stopping)
+        patiently(workspace, watch.stopping, host_lost.noted_or_raise)
         unit = unit_of(plan, 0, step)
         watch.note(f"{format_bytes(plan.space_bytes)} of the disk are written for its snapshot")
         with watch.span("fill"):
@@ -203,12 +184,7 @@ def _fill(
 
 
 def _plan_on_machine(
-    draft: Plan,
-    profile: Profile,
-    acquired: Acquired,
-    host: Host,
-    books: Books,
-    parsed: ParsedOnce,
+    session: Session, draft: Plan, profile: Profile, acquired: Acquired, host: Host
 ) -> Plan:
     """The plan for the machine that was acquired, from its facts."""
     names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
@@ -217,12 +193,17 @@ def _plan_on_machine(
         acquired = striped(host, draft.trial_id, acquired)
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
     facts = probe(host, cell, install_fio=True)
-    facts = _vouched(facts, host, draft, acquired)
-    plan = make_plan(cell, profile, facts, names, books, version=__version__, rental=draft.rental)
+    rented = acquired.facts.get("instance_id")
+    proven = vouched(host, facts.cloud, cell.provider, str(rented) if rented else None)
+    cloud = facts.cloud.model_copy(update={"verified": proven})
+    facts = facts.model_copy(update={"cloud": cloud})
+    plan = make_plan(
+        cell, profile, facts, names, session.books, version=__version__, rental=draft.rental
+    )
     plan = plan.model_copy(
         update={"acquired": acquired, "machine": draft.machine, "notes": draft.notes}
     )
-    parsed.check(host, plan)
+    session.parsed.check(host, plan)
     return plan
 
 
@@ -233,17 +214,13 @@ def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
         for path, identity in zip(acquired.devices, acquired.identities, strict=True)
     ]
     array = stripe(host, trial_id, members)
-    facts = {
-        "disk_size_bytes": acquired.size_bytes,
-        "stripe_disks": len(members),
-        "stripe_chunk_bytes": array.chunk_bytes,
-    }
+    facts = {"stripe_disks": len(members), "stripe_chunk_bytes": array.chunk_bytes}
     return acquired.model_copy(
         update={
             "device": array.path,
             "identity": array.identity,
             "size_bytes": acquired.size_bytes * len(members),
-            "facts": acquired.facts | facts,
+            "facts": acquired.facts | {"disk_size_bytes": acquired.size_bytes, **facts},
         }
     )
 
@@ -263,32 +240,17 @@ def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
                 f"{len(spec.others) + 1} disks were to be attached, not {len(acquired.devices)}",
                 advice="start the run again; what was rented is given back",
             )
-    return spec.model_copy(
-        update={
-            "kind": "device",
-            "path": acquired.device,
-            "destroy_data": acquired.identity,
-            "others": others,
-        }
-    )
-
-
-def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> HostFacts:
-    """The facts, with whether the guest's metadata prove that it is the rented machine."""
-    instance_id = acquired.facts.get("instance_id")
-    proven = vouched(
-        host, facts.cloud, draft.cell.provider, str(instance_id) if instance_id else None
-    )
-    return facts.model_copy(update={"cloud": facts.cloud.model_copy(update={"verified": proven})})
+    device = {"kind": "device", "path": acquired.device, "destroy_data": acquired.identity}
+    return spec.model_copy(update={**device, "others": others})
 
 
 def _claim(session: Session, plan: Plan, lease: Lease | None) -> Claim:
     assert lease is not None
-    assert lease.expires_at is not None
+    assert lease.ends is not None
     typed = plan.cell.rent.tags if plan.cell.rent else ()
     return Claim(
         lease_id=plan.lease_id,
-        expires_at=datetime.fromisoformat(lease.expires_at).timestamp(),
+        expires_at=lease.ends.timestamp(),
         owner=session.owner,
         version=__version__,
         turn=plan.machine.turn if plan.machine else 1,

@@ -16,18 +16,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import RetryPolicy, Stop
-from diskbench.engine.trial.watch import (
-    HostLost,
-    Stages,
-    StepProgress,
-    Watcher,
-    raise_if_broken,
-)
+from diskbench.engine.trial.watch import HostLost, Stages, StepProgress, Watcher, raise_if_broken
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -44,8 +39,9 @@ from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan, Step, is_from_snapshot
 from diskbench.ports import HoldsCredit
-from diskbench.store.archive import KeptStep, write_step_evidence
+from diskbench.store.archive import result_files, write_step_evidence
 from diskbench.store.finish import finish_run
+from diskbench.store.manifest import StepRecord
 from diskbench.store.parse_step import step_result
 from diskbench.store.query import find_runs
 from diskbench.store.rows import begin_run
@@ -53,6 +49,8 @@ from diskbench.store.step_rows import save_step
 from diskbench.store.where import Filter
 
 T = TypeVar("T")
+_Kept = tuple[StepRecord, Mapping[str, bytes]]
+"""A closed step, and the files that its result is parsed from."""
 
 
 @dataclass
@@ -73,57 +71,59 @@ class LiveTrialSteps:
         all that it has, they are made with the start of its first step, in one round trip."""
         if _made_with_first_step(plan):
             return Outcome(state="done")
-        return self.retry.through(plan.trial_id, lambda: self._prepare(plan), _failed)
+        asked = self.stop.of(plan.trial_id)
+
+        def work() -> Outcome:
+            try:
+                commands = self._patiently(
+                    plan,
+                    lambda: make_workspace(self.session.connect(plan), plan.target, asked.is_set),
+                )
+            except Interrupted:
+                return self._stopped(plan)
+            except MeasurementFailed as error:
+                return Outcome(state="failed", problem=problem_of(error))
+            return Outcome(state="done", commands=commands)
+
+        return self.retry.through(plan.trial_id, work, failed)
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and store all its files."""
-        if not self.stop.of(plan.trial_id).is_set():
+        asked = self.stop.of(plan.trial_id)
+        if not asked.is_set():
             self.watcher.step_started(plan.trial_id, run_index, step)
-        return self.retry.through(
-            plan.trial_id, lambda: self._measured(plan, run_index, step), _failed
-        )
+
+        def work() -> Outcome:
+            if asked.is_set():
+                return self._stopped(plan)
+            try:
+                return self._measure(plan, run_index, step)
+            except EvidenceDamaged:
+                raise  # it was measured, and its host keeps the files: they are fetched later
+            except MeasurementFailed as error:
+                return Outcome(state="failed", problem=problem_of(error))
+
+        return self.retry.through(plan.trial_id, work, failed)
 
     def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
         """Write the run's manifest and its final state."""
+
+        def work() -> None:
+            database, evidence = self.session.database, self.session.evidence_of(plan.trial_id)
+            with self.session.timing.span("store", plan.trial_id):
+                finish_run(
+                    database,
+                    evidence,
+                    plan,
+                    end.run_index,
+                    end.state,
+                    end.problem,
+                    preparation=prepared.commands,
+                )
+
         self.retry.through(
-            plan.trial_id,
-            lambda: self._finish_run(plan, end, prepared),
-            lambda problem: self.watcher.note(plan.trial_id, problem.message),
+            plan.trial_id, work, lambda problem: self.watcher.note(plan.trial_id, problem.message)
         )
-
-    def _prepare(self, plan: Plan) -> Outcome:
-        asked = self.stop.of(plan.trial_id)
-        try:
-            commands = self._patiently(
-                plan, lambda: make_workspace(self.session.connect(plan), plan.target, asked.is_set)
-            )
-        except Interrupted:
-            return self._stopped(plan)
-        except MeasurementFailed as error:
-            return Outcome(state="failed", problem=problem_of(error))
-        return Outcome(state="done", commands=commands)
-
-    def _measured(self, plan: Plan, run_index: int, step: Step) -> Outcome:
-        if self.stop.of(plan.trial_id).is_set():
-            return self._stopped(plan)
-        try:
-            return self._measure(plan, run_index, step)
-        except EvidenceDamaged:
-            raise  # it was measured, and its host keeps the files: they are fetched later
-        except MeasurementFailed as error:
-            return Outcome(state="failed", problem=problem_of(error))
-
-    def _finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
-        with self.session.timing.span("store", plan.trial_id):
-            finish_run(
-                self.session.database,
-                self.session.evidence_of(plan.trial_id),
-                plan,
-                end.run_index,
-                end.state,
-                end.problem,
-                preparation=prepared.commands,
-            )
 
     def _stopped(self, plan: Plan) -> Outcome:
         return Outcome(state="stopped", problem=self.stop.reason(plan.trial_id))
@@ -131,39 +131,35 @@ class LiveTrialSteps:
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         run_id = plan.run_ids[run_index]
         begin_run(self.session.database, run_id)
-        self._hold_credit(plan, step)
-        kept, stopped = self._run_unit(plan, run_index, step)
-        if stopped or kept is None:
+        renter: object = self.session.renter(plan)
+        if isinstance(renter, HoldsCredit):  # filling uses up none (docs/design.md#lab)
+            renter.set_credit(plan.lease_id, on=step.role != "fill")
+        kept = self._run_unit(plan, run_index, step)
+        if kept is None:
             return self._stopped(plan)
+        record, files = kept
         with self.session.timing.span("store", plan.trial_id):
             result = step_result(
                 step,
                 run_id,
-                kept.files,
+                files,
                 plan.facts,
-                started_at=kept.record.started_at,
-                finished_at=kept.record.finished_at,
+                started_at=record.started_at,
+                finished_at=record.finished_at,
             )
             save_step(self.session.database, run_id, result)
         self.watcher.step_finished(plan.trial_id, result)
         return Outcome(state="done", result=result)
 
-    def _hold_credit(self, plan: Plan, step: Step) -> None:
-        """Switch the disk's credit off while it is filled, where the provider can do that, so that
-        filling uses up none (docs/design.md#lab)."""
-        renter: object = self.session.renter(plan)
-        if isinstance(renter, HoldsCredit):
-            renter.set_credit(plan.lease_id, on=step.role != "fill")
-
-    def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
-        """Run fio and store its files, however it ended. Returns the files (None where the stop
-        came before anything was started), and whether the step was stopped."""
+    def _run_unit(self, plan: Plan, run_index: int, step: Step) -> _Kept | None:
+        """Run fio and store its files, however it ended. None where the step was stopped, perhaps
+        before anything was started."""
         trial_id, run_id = plan.trial_id, plan.run_ids[run_index]
         progress = StepProgress(self.watcher, self.session.database, trial_id, run_id, step)
         progress.note(None)
         host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
         asked, host_lost = self.stop.of(plan.trial_id), self._host_lost(plan)
-        stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
+        note = partial(self.watcher.note, trial_id)
         if plan.address is not None:  # fio runs elsewhere, and this process waits
             threading.Thread(target=_import_reader, daemon=True).start()
 
@@ -174,9 +170,9 @@ class LiveTrialSteps:
                     unit,
                     on_tick=progress.note,
                     should_stop=lambda: asked.is_set() or host_lost.reason is not None,
-                    on_note=lambda text: self.watcher.note(plan.trial_id, text),
+                    on_note=note,
                     on_lost=host_lost.noted,
-                    on_stage=stages.at,
+                    on_stage=Stages(note).at,
                     first=directories(plan.target)
                     if (run_index, step.index) == (0, 0) and _made_with_first_step(plan)
                     else None,
@@ -188,10 +184,10 @@ class LiveTrialSteps:
             now, kept = time.time(), None
             with contextlib.suppress(DiskbenchError):  # what broke the step may break this too
                 kept = self._keep(plan, run_index, step, unit, (now, now), stopped=True)
-            words = last_words(kept.files) if kept else ""
+            words = last_words(kept[1]) if kept else ""
             raise type(error)(error.message + words, advice=error.advice) from error
         if not end.began:
-            return None, True
+            return None
         self.session.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)
         times = (end.started_unix_s, end.ended_unix_s)
         if not end.started_unix_s:  # fio never ran
@@ -199,9 +195,9 @@ class LiveTrialSteps:
         broken = end.signal is not None or end.limit is not None
         kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped or broken)
         if end.stopped:
-            return kept, True
-        raise_if_broken(end, unit, host.name, kept.files)
-        return kept, False
+            return None
+        raise_if_broken(end, unit, host.name, kept[1])
+        return kept
 
     def _keep(
         self,
@@ -212,13 +208,10 @@ class LiveTrialSteps:
         times: tuple[float, float],
         *,
         stopped: bool,
-    ) -> KeptStep:
+    ) -> _Kept:
         """Fetch the files of a unit and write them to the evidence store."""
         host, run_id = self.session.connect(plan), plan.run_ids[run_index]
-
-        def note(text: str) -> None:
-            self.watcher.note(plan.trial_id, text)
-
+        note = partial(self.watcher.note, plan.trial_id)
         with tempfile.TemporaryDirectory(prefix="diskbench-") as directory:
             with self.session.timing.span("collect", plan.trial_id):
                 paths = self._patiently(
@@ -226,8 +219,9 @@ class LiveTrialSteps:
                 )
             started, finished = (_iso(t) for t in times)
             with self.session.timing.span("store", plan.trial_id):
-                return write_step_evidence(
-                    self.session.evidence_of(plan.trial_id),
+                evidence = self.session.evidence_of(plan.trial_id)
+                record = write_step_evidence(
+                    evidence,
                     run_id,
                     step,
                     {path.name: path for path in paths},
@@ -236,6 +230,7 @@ class LiveTrialSteps:
                     stopped=stopped,
                     on_note=note,
                 )
+                return record, result_files(evidence, run_id, record)
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
         host_lost = self._host_lost(plan)
@@ -245,9 +240,8 @@ class LiveTrialSteps:
             raise undelivered(error) from error
 
     def _host_lost(self, plan: Plan) -> HostLost:
-        return HostLost(
-            plan, self.session.renter(plan), lambda text: self.watcher.note(plan.trial_id, text)
-        )
+        note = partial(self.watcher.note, plan.trial_id)
+        return HostLost(plan, self.session.renter(plan), note)
 
 
 def _import_reader() -> None:
@@ -261,7 +255,8 @@ def _made_with_first_step(plan: Plan) -> bool:
     return plan.target.kind == "directory"
 
 
-def _failed(problem: Problem) -> Outcome:
+def failed(problem: Problem) -> Outcome:
+    """The outcome of a station that failed with this problem."""
     return Outcome(state="failed", problem=problem)
 
 
@@ -291,6 +286,8 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     """
     target, guards, is_fake = plan.target, _guards(plan), plan.cell.provider == "fake"
     has_canary = not (is_fake or plan.shares_machine)
+    # Of a directory, the kernel's numbers of the disk below it, where these are known.
+    sampled = [target.device_number, *(disk.number for disk in target.others)]
     return Unit(
         trial_id=plan.trial_id,
         run_index=run_index,
@@ -300,23 +297,18 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         work_dir=target.work_dir,
         guard=guards[0] if guards else None,
         others=guards[1:],
-        sampled=_sampled(plan),
+        sampled=" ".join(number for number in sampled if number) or None,
         drop_caches=step.page_cache == "drop",
         drop_every_s=step.drop_caches_every_s,
         canary_before=step.index == 0 and has_canary,
         canary_after=_may_be_last(plan, step) and has_canary,
-        fio_limit_s=_time_limit_s(step),
+        # The run time of a step without time_based depends on its disk.
+        fio_limit_s=1.5 * step.expected_s + PATIENCE_S if "time_based" in step.job else None,
         if_busy="share" if is_fake else plan.cell.if_busy,
         user=plan.facts.user,
-        root=_needs_root(plan),
+        # Raw devices and mounts are root's; a directory is measured as the user who owns it.
+        root=target.kind == "device" and not plan.facts.is_root,
     )
-
-
-def _time_limit_s(step: Step) -> float | None:
-    """Seconds after which a step's fio counts as hung; None: its run time depends on the disk."""
-    if "time_based" not in step.job:
-        return None
-    return 1.5 * step.expected_s + PATIENCE_S
 
 
 def _may_be_last(plan: Plan, step: Step) -> bool:
@@ -330,7 +322,9 @@ def _may_be_last(plan: Plan, step: Step) -> bool:
 
 
 def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
-    guards = []
+    # Of the lease's own disks, which were made after the user asked for them.
+    holds_data = plan.acquired is not None and is_from_snapshot(plan.cell)
+    mounted, guards = mount_point(plan.target), []
     for disk in plan.target.disks:
         assert disk.number
         assert disk.identity
@@ -341,25 +335,11 @@ def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
                 number=disk.number,
                 identity=disk.identity,
                 size_bytes=disk.size_bytes,
-                mount_point=mount_point(plan.target),
-                # Of the lease's own disks, which were made after the user asked for them.
-                holds_data=plan.acquired is not None and is_from_snapshot(plan.cell),
+                mount_point=mounted,
+                holds_data=holds_data,
             )
         )
     return tuple(guards)
-
-
-def _sampled(plan: Plan) -> str | None:
-    """The kernel's numbers of the disks whose counters are read: also of the one below a directory;
-    None where that is not known."""
-    target = plan.target
-    numbers = [target.device_number, *(disk.number for disk in target.others)]
-    return " ".join(number for number in numbers if number) or None
-
-
-def _needs_root(plan: Plan) -> bool:
-    """Raw devices and mounts are root's; a directory is measured as the user who owns it."""
-    return plan.target.kind == "device" and not plan.facts.is_root
 
 
 log = logging.getLogger(__name__)

@@ -21,7 +21,6 @@ from typing import TypeVar
 
 from diskbench.errors import (
     ConnectionLost,
-    DiskbenchError,
     EvidenceDamaged,
     HostUnavailable,
     Interrupted,
@@ -32,12 +31,7 @@ from diskbench.errors import (
     Suspended,
 )
 from diskbench.model.outcome import Problem, problem_of
-from diskbench.store.database_errors import (
-    BROKEN_S,
-    FIRST_PAUSE_S,
-    LONGEST_PAUSE_S,
-    is_broken,
-)
+from diskbench.store.database_errors import BROKEN_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, is_broken
 
 BY_USER = problem_of(Interrupted("stopped by the user"))
 
@@ -211,9 +205,13 @@ class RetryPolicy:
                 if wait > FIRST_WAIT_S:
                     self.note(trial_id, "")
                 return result
-            if not _comes_back(error) and (not _is_host(error) or away >= HOST_AWAY_S):
+            # A store may become available later; what its content is does not go away.
+            is_content = isinstance(error, KeyTaken | NewerFormat)
+            comes_back = isinstance(error, StoreUnavailable) and not is_content
+            if not comes_back and (not _is_host(error) or away >= HOST_AWAY_S):
                 return otherwise(problem_of(error))
-            self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
+            first_line = next(iter(str(error).splitlines()), type(error).__name__)
+            self.note(trial_id, f"waits {wait:.0f} s: {first_line}")
             stop = self.stop.of(trial_id)
             if stop.is_set():
                 self.stop.pause(wait)  # only a store is waited for in spite of a stop
@@ -226,17 +224,6 @@ class RetryPolicy:
             wait = min(2 * wait, LONGEST_WAIT_S)
 
 
-def _comes_back(error: BaseException) -> bool:
-    """Whether the error is a store that may become available later. Errors about the content of a
-    store do not go away."""
-    return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
-
-
 def _is_host(error: BaseException) -> bool:
     """Whether a host may do later what it did not do now: answer, or send its files whole."""
     return isinstance(error, _HOSTS) and not isinstance(error, StepsMissing)
-
-
-def _first_line(error: BaseException) -> str:
-    text = error.message if isinstance(error, DiskbenchError) else str(error)
-    return next(iter(text.splitlines()), type(error).__name__)

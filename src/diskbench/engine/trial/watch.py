@@ -17,8 +17,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, FioFailed, MeasurementFailed, RentalFailed
 from diskbench.fio.recorded import last_words, parse_end
-from diskbench.hosts.jobs import UnitExit
-from diskbench.hosts.unit import Unit
+from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
 from diskbench.ports import Renter
@@ -33,23 +32,18 @@ class Watcher(Protocol):
 
     def measuring(self, plan: Plan) -> None:
         """The machine of a trial is there, and its plan is final: it is about to be measured."""
-        ...
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """A step is about to run."""
-        ...
 
     def tick(self, trial_id: str, tick: Tick) -> None:
         """One second of the running step."""
-        ...
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
         """A step is done and its rows are stored."""
-        ...
 
     def note(self, trial_id: str, text: str) -> None:
         """A message for the user: a broken connection, a stop that takes effect."""
-        ...
 
 
 class Silent:
@@ -215,17 +209,21 @@ class HostLost:
             )
 
 
-_ADVICE = "finished steps are kept; look at the machine's log (journalctl, dmesg), then run again"
-
-
 def raise_if_broken(end: UnitExit, unit: Unit, where: str, files: Mapping[str, bytes]) -> None:
     """Raise MeasurementFailed where a signal that diskbench did not send ended the step, FioFailed
     where fio hung. Both contain fio's last lines of output, from the step's `files`."""
     if end.signal is not None:
+        known = {each.value: f" ({each.name})" for each in signal.Signals}
+        machine = "the machine was not restarted"
+        if end.rebooted:
+            machine = "its boot id changed: the machine was restarted"
+        elif parse_end(files.get("end.txt", b"")).is_shutdown:
+            machine = "the machine was shutting down"
         raise MeasurementFailed(
-            f"step {unit.name} was ended by signal {end.signal}{_name(end.signal)} on {where}, "
-            f"which diskbench did not send; {_machine(end, files)}{last_words(files)}",
-            advice=_ADVICE,
+            f"step {unit.name} was ended by signal {end.signal}{known.get(end.signal, '')} on "
+            f"{where}, which diskbench did not send; {machine}{last_words(files)}",
+            advice="finished steps are kept; look at the machine's log (journalctl, dmesg), then "
+            "run again",
         )
     if end.limit is not None:
         limit = unit.fio_limit_s or 0.0
@@ -236,18 +234,3 @@ def raise_if_broken(end: UnitExit, unit: Unit, where: str, files: Mapping[str, b
             + last_words(files),
             advice="its files are in the evidence; look at the disk (dmesg), or try a newer fio",
         )
-
-
-def _machine(end: UnitExit, files: Mapping[str, bytes]) -> str:
-    if end.rebooted:
-        return "its boot id changed: the machine was restarted"
-    if parse_end(files.get("end.txt", b"")).is_shutdown:
-        return "the machine was shutting down"
-    return "the machine was not restarted"
-
-
-def _name(number: int) -> str:
-    try:
-        return f" ({signal.Signals(number).name})"
-    except ValueError:
-        return ""

@@ -11,6 +11,7 @@ volume id without the dash, the model says EBS or instance store) and device_nam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,30 +19,25 @@ from diskbench.errors import RentalFailed
 from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.disk_request import AwsZone
-from diskbench.providers.aws.inventory import (
+from diskbench.providers.aws.leases import (
     ENDING,
     AwsInventory,
     Item,
+    describe_instance,
+    describe_volume,
     inventory,
     note_create,
     restored_in,
     tag,
 )
 from diskbench.providers.aws.plugin import AwsOptions
-from diskbench.providers.aws.provision import (
-    AwsProvisioned,
-    describe_instance,
-    describe_volume,
-    ended,
-    next_volumes,
-)
+from diskbench.providers.aws.provision import AwsProvisioned, ended, next_volumes
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import Guest, GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import (
     Machine,
     await_gone,
     disks_before_ours,
-    disks_now,
     keys_of,
     reached,
     verified,
@@ -59,35 +55,23 @@ NOT_YET = frozenset(
 earlier attempt is in progress."""
 
 
-def address_of(order: AwsOrder, made: AwsProvisioned) -> str:
-    """The address to connect to: the machine's public address, else its private one."""
-    instance_id = str(made.instance["InstanceId"])
-    return order.until(
-        lambda: _address(order, instance_id, public=bool(made.place.public)),
-        f"address of {instance_id}",
-        order.timing.instance_s,
-    )
-
-
-def _address(order: AwsOrder, instance_id: str, *, public: bool) -> str | Still:
-    instance = _alive(order, instance_id)
-    if instance is None:
-        return Still("not listed")
-    address = instance.get("PublicIpAddress") or (
-        None if public else instance.get("PrivateIpAddress")
-    )
-    return str(address) if address else Still("none yet")
-
-
 def machine_of(order: AwsOrder, made: AwsProvisioned) -> Machine:
-    """The machine, and how to connect to it."""
+    """The machine, and how to connect to it: at its public address, else its private one."""
     instance_id = str(made.instance["InstanceId"])
-    address = address_of(order, made)
+
+    def ask() -> str | Still:
+        instance = _alive(order, instance_id)
+        if instance is None:
+            return Still("not listed")
+        private = None if made.place.public else instance.get("PrivateIpAddress")
+        address = instance.get("PublicIpAddress") or private
+        return str(address) if address else Still("none yet")
 
     def alive() -> Still | None:
         is_listed = _alive(order, instance_id) is not None
         return None if is_listed else Still("EC2 does not list its machine")
 
+    address = order.until(ask, f"address of {instance_id}", order.timing.instance_s)
     access = order.access(address, order.details.image.user)
     return Machine(f"instance {instance_id}", address, access, alive)
 
@@ -100,10 +84,18 @@ def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDi
     names = [requests.attach_name(index) for index in range(len(made.volumes))]
     for item, name in zip(made.volumes, names, strict=True):
         _attach_one(order, str(item["VolumeId"]), instance_id, name)
+    request = requests.end_with_machine(instance_id, names)
+
+    def go_along() -> bool | Still:
+        # EC2 may not know of the attachments yet.
+        answer = order.ec2.tried("modify_instance_attribute", request, NOT_YET)
+        if isinstance(answer, Still):
+            _alive(order, instance_id)
+            return answer
+        return True
+
     if names:
-        request = requests.end_with_machine(instance_id, names)
-        what = f"deletion with {instance_id}"
-        order.until(lambda: _goes_along(order, request), what, order.timing.attach_s)
+        order.until(go_along, f"deletion with {instance_id}", order.timing.attach_s)
     return tuple(
         _appeared(order, guest, item, name, before)
         for item, name in zip(made.volumes, names, strict=True)
@@ -114,8 +106,8 @@ def stores(order: AwsOrder, guest: Guest) -> tuple[GuestDisk, ...]:
     """The requested local disks of the machine."""
     local = order.details.machine.local
     assert local is not None, "resolve refuses a machine without disks of its own"
-    guest_disks = disks_now(order, guest)
-    return find_stores(guest_disks, order.details.requested.count, local.size_gb)
+    shown = order.ask_guest("its disks", lambda: disks(guest.host))
+    return find_stores(shown, order.details.requested.count, local.size_gb)
 
 
 def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
@@ -123,25 +115,20 @@ def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
     neither disturbs a measurement. Raises RentalFailed with the reported reason."""
     instance_id = str(made.instance["InstanceId"])
     await_prepared(guest, instance_id, order.timing, order.watch)
-    order.until(
-        lambda: _checked(order, instance_id),
-        f"status checks of {instance_id}",
-        order.timing.checks_s,
-    )
+    request = {"InstanceIds": [instance_id]}
 
+    def checked() -> bool | Still:
+        if _alive(order, instance_id) is None:
+            return Still("not listed")
+        statuses = order.ec2.listed("describe_instance_status", "InstanceStatuses", request)
+        if not statuses:
+            return Still("not reported yet")
+        system, own = (statuses[0][kind]["Status"] for kind in ("SystemStatus", "InstanceStatus"))
+        if {system, own} <= {"ok", "not-applicable"}:
+            return True
+        return Still(f"EC2 says system {system}, instance {own}")
 
-def _checked(order: AwsOrder, instance_id: str) -> bool | Still:
-    if _alive(order, instance_id) is None:
-        return Still("not listed")
-    statuses = order.ec2.listed(
-        "describe_instance_status", "InstanceStatuses", {"InstanceIds": [instance_id]}
-    )
-    if not statuses:
-        return Still("not reported yet")
-    states = {kind: statuses[0][kind]["Status"] for kind in ("SystemStatus", "InstanceStatus")}
-    if set(states.values()) <= {"ok", "not-applicable"}:
-        return True
-    return Still(f"EC2 says system {states['SystemStatus']}, instance {states['InstanceStatus']}")
+    order.until(checked, f"status checks of {instance_id}", order.timing.checks_s)
 
 
 def _alive(order: AwsOrder, instance_id: str) -> Item | None:
@@ -172,16 +159,6 @@ def _attach_one(order: AwsOrder, volume_id: str, instance_id: str, name: str) ->
 
     order.until(ask, f"volume {volume_id}", order.timing.attach_s)
     order.watch.note(f"volume {volume_id} is attached as {name}")
-
-
-def _goes_along(order: AwsOrder, request: requests.Request) -> bool | Still:
-    """Have EC2 delete the volumes with their machine; Still while it does not know of their
-    attachment yet."""
-    answer = order.ec2.tried("modify_instance_attribute", request, NOT_YET)
-    if isinstance(answer, Still):
-        _alive(order, str(request["InstanceId"]))
-        return answer
-    return True
 
 
 def _attachment(volume: Item, instance_id: str) -> Item | None:
@@ -218,13 +195,20 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
     """The lease's machine and the volumes of this turn; idempotent. Raises RentalFailed."""
     listing = inventory(order.ec2, Which(order.lease))
     machine, place = _machine(order, listing)
-    made = AwsProvisioned(machine, (), place)
-    earlier = _earlier(order, listing)
+    count = order.volume.count if order.volume else 0
+    earlier = [
+        one for one in listing.of("volume") if order.is_earlier(tag(one, "Name") or "", count)
+    ]
     if earlier:
-        with reached(order, machine_of(order, made)) as guest:
+        with reached(order, machine_of(order, AwsProvisioned(machine, (), place))) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
-            attached, nvme = _attached(earlier), order.details.machine.ebs_nvme
+            nvme = order.details.machine.ebs_nvme
+            attached = [
+                Volume(str(one["VolumeId"]), str(attachment["Device"]), int(one["Size"]) * GIB)
+                for one in earlier
+                for attachment in one.get("Attachments", [])
+            ]
             await_gone(
                 order, guest, "the volumes before",
                 lambda shown: [
@@ -238,12 +222,13 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
 def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
     """The lease's snapshot of its first volume, made or found, complete; with Fast Snapshot Restore
     where it was asked for. Raises RentalFailed."""
-    found = _own_snapshot(order)
+    listing = inventory(order.ec2, Which(order.lease), copies=True)
+    found = next(iter(listing.of("snapshot")), None)
     if found is None:
         fill()
         listing = inventory(order.ec2, Which(order.lease))
         first = order.disk_name(0)
-        volume = next(item for item in listing.items["volumes"] if tag(item, "Name") == first)
+        volume = next(item for item in listing.of("volume") if tag(item, "Name") == first)
         request = requests.create_snapshot(order.claim, str(volume["VolumeId"]), order.lab)
         note_create(order.lease)
         found = order.ec2.call("create_snapshot", request)
@@ -254,17 +239,13 @@ def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
         if not restored_in(order.ec2, name):
             request = requests.restore_fast(name, place.zone)
             order.ec2.call("enable_fast_snapshot_restores", request)
-        order.until(
-            lambda: _restores_fast(order, name, place.zone),
-            f"Fast Snapshot Restore of {name}",
-            order.timing.snapshot_s,
-        )
+
+        def restores() -> bool | Still:
+            state = (restored_in(order.ec2, name) or {}).get(place.zone, "not listed yet")
+            return True if state == "enabled" else Still(state)
+
+        order.until(restores, f"Fast Snapshot Restore of {name}", order.timing.snapshot_s)
     return name
-
-
-def _own_snapshot(order: AwsOrder) -> Item | None:
-    listing = inventory(order.ec2, Which(order.lease), copies=True)
-    return next(iter(listing.items["snapshots"]), None)
 
 
 def _complete(order: AwsOrder, name: str) -> bool | Still:
@@ -281,18 +262,12 @@ def _complete(order: AwsOrder, name: str) -> bool | Still:
     return True if state == "completed" else Still(f"{state} {progress}".strip())
 
 
-def _restores_fast(order: AwsOrder, name: str, zone: str) -> bool | Still:
-    state = (restored_in(order.ec2, name) or {}).get(zone, "not listed yet")
-    return True if state == "enabled" else Still(state)
-
-
 def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:
     if not listing.live:
         if listing.ended:
             raise ended(listing.ended[-1])
         raise RentalFailed(
-            f"EC2 lists no instance of lease {order.lease}",
-            advice="start a new run",
+            f"EC2 lists no instance of lease {order.lease}", advice="start a new run"
         )
     machine = listing.live[0]
     place = order.details.place_of(machine)
@@ -306,13 +281,6 @@ def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:
     return machine, place
 
 
-def _earlier(order: AwsOrder, listing: AwsInventory) -> list[Item]:
-    """The measured volumes of other turns, without the machine's root."""
-    count = order.volume.count if order.volume else 0
-    volumes = listing.items["volumes"]
-    return [one for one in volumes if order.is_earlier(tag(one, "Name") or "", count)]
-
-
 def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
     """Detach a volume and delete it."""
     volume_id = str(volume["VolumeId"])
@@ -324,25 +292,17 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
         states = [str(attachment["State"]) for attachment in current.get("Attachments", [])]
         if "detaching" not in states:
             request = requests.detach_volume(volume_id, instance_id)
-            order.ec2.tried("detach_volume", request, GOING, missing_ok=True)
+            order.ec2.tried("detach_volume", request, GOING, gone=True)
         return Still(next(iter(states), str(current["State"])))
 
     def deleted() -> bool | Still:
-        answer = order.ec2.tried("delete_volume", {"VolumeId": volume_id}, GOING, missing_ok=True)
+        answer = order.ec2.tried("delete_volume", {"VolumeId": volume_id}, GOING, gone=True)
         return Still("still in use") if isinstance(answer, Still) else True
 
     what = f"volume {volume_id}"
     order.until(detached, what, order.timing.attach_s)
     order.until(deleted, what, order.timing.delete_s)
     order.watch.note(f"volume {volume_id} is deleted")
-
-
-def _attached(volumes: list[Item]) -> list[Volume]:
-    return [
-        Volume(str(volume["VolumeId"]), str(attachment["Device"]), int(volume["Size"]) * GIB)
-        for volume in volumes
-        for attachment in volume.get("Attachments", [])
-    ]
 
 
 STORE_MODEL = "Amazon EC2 NVMe Instance Storage"
@@ -408,10 +368,6 @@ def is_volume(disk: GuestDisk, volume: Volume, *, nvme: bool) -> bool:
     """Whether a disk of the guest has the volume's name: pure."""
     serial = volume.id.replace("-", "")
     if nvme:
-        ebs_links = [link for link in disk.links if link.startswith(_EBS_LINK)]
-        return disk.serial == serial or any(
-            link.removeprefix(_EBS_LINK).partition("_")[0].partition("-")[0] == serial
-            for link in ebs_links
-        )
-    letter = volume.attached_as.removeprefix("/dev/sd")
-    return disk.node == f"/dev/xvd{letter}"
+        linked = [re.split("[_-]", link.removeprefix(_EBS_LINK))[0] for link in disk.links]
+        return serial in {disk.serial, *linked}
+    return disk.node == volume.attached_as.replace("/dev/sd", "/dev/xvd")

@@ -24,13 +24,12 @@ from diskbench.providers.aws.errors import (
     of_region,
     translate,
 )
-from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.waits import CloudTiming, Still, repeated
 
 if TYPE_CHECKING:
     import boto3
     from botocore.loaders import Loader
-    from botocore.session import Session
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,7 @@ class AwsClient:
 
     def call(self, operation: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
         """Send one request and return the answer; throttled requests are repeated with backoff and
-        jitter.
-
-        Every request is idempotent, by a client token or by nature. Raises diskbench's errors.
-        """
+        jitter. Each is idempotent, by a client token or by nature. Raises diskbench's errors."""
         return repeated(lambda: self._once(operation, request or {}), self.timing, self.watch)
 
     def listed(self, operation: str, key: str, request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -93,29 +89,19 @@ class AwsClient:
 
     def found(self, operation: str, key: str, request: dict[str, Any]) -> list[dict[str, Any]]:
         """As `listed`; empty where AWS says that there is no such thing (yet, or any more)."""
-        try:
-            return self.listed(operation, key, request)
-        except DiskbenchError as error:
-            if is_missing(error):
-                return []
-            raise
+        return unless_missing(lambda: self.listed(operation, key, request), is_missing) or []
 
     def tried(
-        self,
-        operation: str,
-        request: dict[str, Any],
-        later: Collection[str],
-        *,
-        missing_ok: bool = False,
+        self, operation: str, request: dict[str, Any], later: Collection[str], *, gone: bool = False
     ) -> dict[str, Any] | Still:
         """As `call`; Still with AWS's words for an error whose code is in `later`. With
-        `missing_ok`, a resource that does not exist is as good as an answer."""
+        `gone`, a resource that does not exist is as good as an answer."""
         try:
             return self.call(operation, request)
         except DiskbenchError as error:
             if error_code(error) in later:
                 return Still(error.message)
-            if missing_ok and is_missing(error):
+            if gone and is_missing(error):
                 return {}
             raise
 
@@ -242,31 +228,24 @@ class AwsSessions(Sessions[Aws]):
     """The sessions of one provider, by profile, region and endpoint."""
 
     def at(self, profile: str | None, region: str | None, endpoint: str | None) -> Aws:
-        """Credentials and region by the SDK's own chain, without any call.
-
-        Raises ExtraMissing without the SDK, UnknownName for a profile that does not exist,
-        InvalidValue when no region is known.
-        """
+        """Credentials and region by the SDK's own chain, without any call. Raises ExtraMissing
+        without the SDK, UnknownName for a profile that does not exist, InvalidValue when no region
+        is known."""
         session = self.of((profile, region, endpoint), lambda: _open(profile, region, endpoint))
         # The region that the configuration names is the one that a rental's scope names later.
         return self.of((profile, session.region, endpoint), lambda: session)
 
     def of_scope(self, scope: Scope, timing: AwsTiming, region: str | None = None) -> Aws:
-        """The credentials of a scope, verified to belong to the same account.
-
-        Raises AccessDenied otherwise: the empty listing of another account would look like a clean
-        one.
-        """
+        """The credentials of a scope, verified to belong to the same account. Raises AccessDenied
+        otherwise: the empty listing of another account would look like a clean one."""
         account_match = _ACCOUNT.fullmatch(scope.account or "")
         profile = account_match.group("profile") if account_match else scope.account
         aws = self.at(profile, region or scope.region, scope.endpoint)
-        if account_match is not None and (
-            account_id := aws.account_id(timing)
-        ) != account_match.group("id"):
+        meant = account_match.group("id") if account_match else None
+        if meant is not None and (account_id := aws.account_id(timing)) != meant:
             aws.refused.set()
             raise AccessDenied(
-                f"these AWS credentials are of account {account_id}, "
-                f"the lease is in {account_match.group('id')}",
+                f"these AWS credentials are of account {account_id}, the lease is in {meant}",
                 advice="log in to that account, or set AWS_PROFILE",
             )
         return aws
@@ -276,14 +255,15 @@ def _open(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
     try:
         import boto3
         from botocore.exceptions import BotoCoreError
+        from botocore.session import Session
     except ImportError as error:
         raise missing(
             "aws", "--provider aws needs the AWS SDK for Python", field="provider"
         ) from error
+    core = Session()
+    core.register_component("data_loader", _loader())
     try:
-        session = boto3.Session(
-            profile_name=profile, region_name=region, botocore_session=_core(_loader())
-        )
+        session = boto3.Session(profile_name=profile, region_name=region, botocore_session=core)
         known = session.region_name
     except BotoCoreError as error:
         raise translate(error, "sts:*", profile=profile) from error
@@ -299,14 +279,6 @@ def _loader() -> Loader:
     from botocore.loaders import create_loader
 
     return create_loader()
-
-
-def _core(loader: Loader) -> Session:
-    from botocore.session import Session
-
-    core = Session()
-    core.register_component("data_loader", loader)
-    return core
 
 
 def account_name(profile: str | None, account_id: str) -> str:
@@ -353,14 +325,6 @@ def is_amazon(url: str) -> bool:
 
 @functools.cache
 def _domains() -> frozenset[str]:
-    outputs = [partition["outputs"] for partition in _partitions()]
-    return frozenset(
-        str(output[key]) for output in outputs for key in ("dnsSuffix", "dualStackDnsSuffix")
-    )
-
-
-@functools.cache
-def _partitions() -> tuple[dict[str, Any], ...]:
-    from botocore.loaders import create_loader
-
-    return tuple(create_loader().load_data("partitions")["partitions"])
+    partitions = _loader().load_data("partitions")["partitions"]
+    keys = ("dnsSuffix", "dualStackDnsSuffix")
+    return frozenset(str(one["outputs"][key]) for one in partitions for key in keys)

@@ -18,19 +18,16 @@ from diskbench.providers.asked import check_shared_machine, check_snapshot_kept,
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.attach import snapshot, swapped
 from diskbench.providers.aws.client import ANY_REGION, AwsClient, AwsSessions, AwsTiming
-from diskbench.providers.aws.disk_request import (
-    AwsResolved,
-    disk_request,
-    region_of,
-)
+from diskbench.providers.aws.disk_request import AwsResolved, disk_request, region_of
 from diskbench.providers.aws.doctor import date_of, examine, quotas, rehearse
 from diskbench.providers.aws.handover import hand_over, metrics
-from diskbench.providers.aws.inventory import (
+from diskbench.providers.aws.leases import (
     expiry_of,
     inventory,
-    kind_and_id,
+    lease_ids,
     lease_of,
     owner_of,
+    release,
     resource_name,
     why_ended,
 )
@@ -40,7 +37,6 @@ from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import provision
 from diskbench.providers.aws.refresh import refreshed
 from diskbench.providers.aws.requests import AwsOrder
-from diskbench.providers.aws.teardown import lease_ids, release
 from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
@@ -60,9 +56,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     name = "aws"
 
     def __init__(
-        self,
-        timing: AwsTiming = _TIMING,
-        ask_caller: Callable[[], str] = caller_cidr,
+        self, timing: AwsTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
         super().__init__(AwsSessions(), timing)
         self.ask_caller = ask_caller
@@ -136,21 +130,13 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
             return [lease for leases in listed for lease in leases]
 
     def _in_region(self, scope: Scope, region: str) -> list[Found]:
-        resources = inventory(self._ec2(scope, region), copies=True).resources()
-        return by_lease(
-            scope.model_copy(update={"region": region}),
-            (
-                Tagged(
-                    lease_id,
-                    kind_and_id(kind, item),
-                    resource_name(kind, item),
-                    expiry_of(item),
-                    owner_of(item),
-                )
-                for kind, item in resources
-                if (lease_id := lease_of(item)) is not None
-            ),
-        )
+        listing = inventory(self._ec2(scope, region), copies=True)
+        tagged = [
+            Tagged(lease_id, told, resource_name(told, item), expiry_of(item), owner_of(item))
+            for told, item in listing.there.items()
+            if (lease_id := lease_of(item)) is not None
+        ]
+        return by_lease(scope.model_copy(update={"region": region}), tagged)
 
     @while_looking()
     def regions(self, scope: Scope) -> Sequence[str]:
@@ -190,9 +176,8 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         listing = inventory(self._ec2(scope), Which(lease_id))
         if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
             return None
-        last = max(
-            listing.items["instances"], key=lambda item: str(item.get("LaunchTime")), default=None
-        )
+        launched = sorted(listing.of("instance"), key=lambda item: str(item.get("LaunchTime")))
+        last = launched[-1] if launched else None
         if last is None:
             return f"EC2 lists no instance of lease {lease_id}"
         return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"
@@ -205,12 +190,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         return rehearse(self.sessions.of_scope(rental.scope, self.reading), order)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         """In the region of the scope, or in all where it names none."""
         which, failures = Which(lease_id, made, copied), list[ReleaseFailed]()

@@ -16,7 +16,6 @@ from diskbench.model.options import RentSpec
 from diskbench.providers.asked import (
     check_count,
     check_endpoint,
-    check_lab,
     check_one_root,
     check_ssh,
     size_asked,
@@ -25,7 +24,6 @@ from diskbench.providers.asked import (
     with_disk,
 )
 from diskbench.providers.aws.plugin import PLUGIN, AwsOptions
-from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
 from diskbench.providers.skeleton.shipped import read_forms
@@ -80,48 +78,30 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
         _FORMS.refuse(spec, INSTANCE_STORE)
         return AwsDiskRequest(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
     root, _, root_type = disk.partition(":")
+    volumes = [name for name in disk_types("aws") if name != INSTANCE_STORE]
     if root == ROOT:
-        return _root(spec, root_type)
-    volumes = _volume_types()
+        check_one_root(spec)
+        if root_type and root_type not in volumes:
+            raise UnknownName("type of a root disk", root_type, volumes, field="disk")
+        if root_type in {"st1", "sc1"}:
+            advice = "use root:gp3, or measure it as a disk"
+            words = f"a machine cannot start from {root_type}"
+            raise InvalidValue(words, advice=advice, field="disk")
+        return _of(spec, "root", root_type or ROOT_TYPE)
     if disk not in volumes:
         raise UnknownName("AWS disk type", disk, [*volumes, ROOT, INSTANCE_STORE], field="disk")
-    size_gib = size_asked(spec)
-    requested = _of(spec, "volume", disk)
-    requested.limits(size_gib)
-    return requested
-
-
-def _root(spec: RentSpec, root_type: str) -> AwsDiskRequest:
-    check_one_root(spec)
-    volumes = _volume_types()
-    if root_type and root_type not in volumes:
-        raise UnknownName("type of a root disk", root_type, volumes, field="disk")
-    kind = root_type or ROOT_TYPE
-    if kind in {"st1", "sc1"}:
-        raise InvalidValue(
-            f"a machine cannot start from {kind}",
-            advice="use root:gp3, or measure it as a disk",
-            field="disk",
-        )
-    requested = _of(spec, "root", kind)
-    if spec.size_gib is not None:
-        requested.limits(spec.size_gib)
-    return requested
+    size_asked(spec)
+    return _of(spec, "volume", disk)
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AwsDiskRequest:
-    return AwsDiskRequest(
-        kind=kind,
-        type=disk_type,
-        size_gib=spec.size_gib,
-        iops=spec.iops,
-        throughput_mib_per_s=whole_throughput(spec, "MiB/s"),
-        count=spec.count,
-    )
-
-
-def _volume_types() -> list[str]:
-    return [name for name in disk_types("aws") if name != INSTANCE_STORE]
+    requested = AwsDiskRequest(
+        kind=kind, type=disk_type, size_gib=spec.size_gib, iops=spec.iops,
+        throughput_mib_per_s=whole_throughput(spec, "MiB/s"), count=spec.count,
+    )  # fmt: skip
+    if spec.size_gib is not None:
+        requested.limits(spec.size_gib)
+    return requested
 
 
 INITIALIZATION = range(100, 301)
@@ -149,11 +129,8 @@ def _check_snapshot(spec: RentSpec, disk: str) -> None:
     if typed is None:
         return
     if disk.partition(":")[0] in {ROOT, INSTANCE_STORE}:
-        raise InvalidValue(
-            f"{typed} cannot be used with --disk {disk}",
-            advice="measure a volume, such as --disk gp3",
-            field="disk",
-        )
+        words = f"{typed} cannot be used with --disk {disk}"
+        raise InvalidValue(words, advice="measure a volume, such as --disk gp3", field="disk")
     if spec.stripe:
         raise InvalidValue(
             f"{typed} cannot be used with --stripe: the array would be made over the snapshot's "
@@ -174,7 +151,7 @@ def _check_form(spec: RentSpec) -> None:
     _check_zone(spec)
     check_ssh(spec, "a group of yours is")
     _check_network(spec)
-    _check_endpoint(spec)
+    check_endpoint(spec, "signed calls and keys")
 
 
 def _check_zone(spec: RentSpec) -> None:
@@ -221,13 +198,6 @@ def _check_network(spec: RentSpec) -> None:
             advice="add --ssh-cidr, such as --ssh-cidr 10.0.0.0/16, or --security-group",
             field="no_public_ip",
         )
-
-
-def _check_endpoint(spec: RentSpec) -> None:
-    url = spec.endpoint_url
-    check_endpoint(url, "signed calls and keys")
-    emulated = url is not None and is_loopback(url)
-    check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")
 
 
 class AwsZone(Frozen):
@@ -319,10 +289,8 @@ class AwsResolved(RentalDetails):
 
     def at(self, place: AwsZone) -> Self:
         """The same with the machine type that is rented in `place`."""
-        machine = next(
-            (other for other in self.others if other.type == place.machine), self.machine
-        )
-        return self.model_copy(update={"machine": machine})
+        others = (other for other in self.others if other.type == place.machine)
+        return self.model_copy(update={"machine": next(others, self.machine)})
 
     def place_of(self, instance: Mapping[str, Any]) -> AwsZone | None:
         """The place of an instance, by its zone and type; None where none fits."""

@@ -26,12 +26,7 @@ from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing,
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
 from diskbench.providers.aws.machines import candidates
 from diskbench.providers.aws.requests import AwsOrder
-from diskbench.providers.skeleton.doctor import (
-    DryRun,
-    http_date,
-    rehearsed,
-    skew,
-)
+from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
 from diskbench.providers.skeleton.offer import needs
 
 _AT_ONCE = 4
@@ -123,32 +118,30 @@ def _requests(
 
     make: dict[str, requests.Request] = {
         "create_security_group": {
-            "GroupName": "diskbench-doctor",
-            "Description": "never made",
+            "GroupName": "diskbench-doctor", "Description": "never made",
             "TagSpecifications": tagged("security-group"),
         },
         "create_volume": {
-            "AvailabilityZone": zones[0]["ZoneName"],
-            "VolumeType": "gp3",
-            "Size": 1,
+            "AvailabilityZone": zones[0]["ZoneName"], "VolumeType": "gp3", "Size": 1,
             "TagSpecifications": tagged("volume"),
         },
         "import_key_pair": {
-            "KeyName": "diskbench-doctor",
-            "PublicKeyMaterial": _KEY.encode(),
+            "KeyName": "diskbench-doctor", "PublicKeyMaterial": _KEY.encode(),
             "TagSpecifications": tagged("key-pair"),
         },
         "run_instances": requests.dry_launch(image.id, _machine(ec2, known)),
-    }
-    look = [_operation(action) for action in policy.LOOK if action.startswith("ec2:")]
-    return [*((name, {}) for name in look), *make.items()]
+    }  # fmt: skip
+    look = [action.removeprefix("ec2:") for action in policy.LOOK if action.startswith("ec2:")]
+    # The SDK's methods: `describe_volumes` for `ec2:DescribeVolumes`.
+    names = [re.sub("(?!^)([A-Z])", r"_\1", action).lower() for action in look]
+    return [*((name, {}) for name in names), *make.items()]
 
 
 def _machine(ec2: AwsClient, known: ProviderBook) -> str:
     """The machine that a run of the usual disk takes in this region."""
     need = needs(limits("aws", _USUAL.type, _USUAL.size_gib))
     names = candidates(known, need, arch="x86_64", disks=1)[:MAX_FILTER_VALUES]
-    request = {"Filters": [{"Name": "instance-type", "Values": list(names)}]}
+    request = requests.only(instance_type=names)
     listed = ec2.listed("describe_instance_type_offerings", "InstanceTypeOfferings", request)
     offered = {item["InstanceType"] for item in listed}
     return next((name for name in names if name in offered), names[0])
@@ -163,12 +156,6 @@ def _dry_run(ec2: AwsClient, operation: str, request: requests.Request) -> None:
             raise
 
 
-def _operation(action: str) -> str:
-    """The SDK's method of an action: `describe_volumes` for `ec2:DescribeVolumes`."""
-    word = action.partition(":")[2]
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in word).lstrip("_")
-
-
 _UNTRIED = (
     "calls that change or delete (AttachVolume, AuthorizeSecurityGroupIngress, "
     "TerminateInstances …), because they need a resource with the lease's tag; and capacity, which "
@@ -180,22 +167,21 @@ def rehearse(aws: Aws, order: AwsOrder) -> list[Finding]:
     """One finding for each part of the rental that can be checked; nothing is made."""
     timing = order.timing
     runs = list(_runs(order))
+
+    def look_at_role() -> None:
+        try:
+            aws.edge("iam", timing).call("get_role", {"RoleName": policy.SPOT_ROLE})
+        except DiskbenchError as error:
+            if error_code(error) != "NoSuchEntity":
+                raise
+            words = (NO_SPOT_ROLE, "no such role", "iam:GetRole")
+            raise of_code(*words, profile=aws.profile) from error
+
     if order.spec.spot:
-        runs.append(DryRun("the role for spot machines", lambda: _look_at_role(aws, timing)))
+        runs.append(DryRun("the role for spot machines", look_at_role))
     if (key := order.spec.kms_key) is not None:
         runs.append(DryRun(f"kms:DescribeKey of {key}", lambda: check_key(aws, key, timing)))
     return rehearsed(f"aws {aws.region}", runs, advice=_ADVICE, untried=_UNTRIED)
-
-
-def _look_at_role(aws: Aws, timing: AwsTiming) -> None:
-    """Raise InvalidValue where the account lacks the role of its spot machines, AccessDenied where
-    the caller may not look at it."""
-    try:
-        aws.edge("iam", timing).call("get_role", {"RoleName": policy.SPOT_ROLE})
-    except DiskbenchError as error:
-        if error_code(error) != "NoSuchEntity":
-            raise
-        raise of_code(NO_SPOT_ROLE, "no such role", "iam:GetRole", profile=aws.profile) from error
 
 
 def _runs(order: AwsOrder) -> Iterator[DryRun]:

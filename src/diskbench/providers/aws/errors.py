@@ -8,14 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.providers.error_table import CloudError, error_of, error_tables
-
-if TYPE_CHECKING:
-    from botocore.exceptions import BotoCoreError, ClientError
-
 
 _TABLES = error_tables("diskbench.providers.aws")
 TABLE, _STATES, _SDK = _TABLES["service"], _TABLES["state"], _TABLES["sdk"]
@@ -78,27 +74,26 @@ def translate(
     `decode` decodes EC2's encoded authorization messages, and may fail. An exception of botocore
     that reports a programming error is returned unchanged.
     """
-    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore import exceptions as sdk
     from botocore.parsers import ResponseParserError
+    from botocore.session import get_session
 
-    if isinstance(error, ClientError):
-        return _of_service(error, action, profile, decode)
-    if isinstance(error, ResponseParserError | BotoCoreError):
-        return _of_sdk(error, action, profile)
-    raise error
-
-
-def _of_service(
-    error: ClientError,
-    action: str,
-    profile: str | None,
-    decode: Callable[[str], str | None] | None,
-) -> DiskbenchError:
-    details = error.response.get("Error", {})
-    code = str(details.get("Code", ""))
-    message = str(details.get("Message", "")) or "no reason given"
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return of_code(code, message, action, status=int(status), profile=profile, decode=decode)
+    if isinstance(error, sdk.ClientError):
+        details = error.response.get("Error", {})
+        code = str(details.get("Code", ""))
+        message = str(details.get("Message", "")) or "no reason given"
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        return of_code(code, message, action, status=int(status), profile=profile, decode=decode)
+    if isinstance(error, sdk.ProfileNotFound):
+        # `profile` is None where AWS_PROFILE sets it.
+        known = tuple(get_session().available_profiles)
+        return UnknownName("AWS profile", str(error.kwargs["profile"]), known)
+    if isinstance(error, sdk.NoRegionError):
+        return no_region()
+    if not isinstance(error, ResponseParserError | sdk.BotoCoreError):
+        raise error
+    classes = tuple(kind.__name__ for kind in type(error).__mro__)
+    return error_of(_SDK, CloudError(classes, str(error), action, 0, {"flag": _flag(profile)}))
 
 
 def of_code(
@@ -150,18 +145,6 @@ def of_state(instance: Mapping[str, Any], why: str) -> DiskbenchError:
     return error_of(_STATES, CloudError((code,), why, "ec2:RunInstances", 0, {**more, "told": why}))
 
 
-def _of_sdk(error: BotoCoreError | Exception, action: str, profile: str | None) -> DiskbenchError:
-    from botocore import exceptions as sdk
-
-    if isinstance(error, sdk.ProfileNotFound):
-        # `profile` is None where AWS_PROFILE sets it.
-        return UnknownName("AWS profile", str(error.kwargs["profile"]), _profiles())
-    if isinstance(error, sdk.NoRegionError):
-        return no_region()
-    classes = tuple(kind.__name__ for kind in type(error).__mro__)
-    return error_of(_SDK, CloudError(classes, str(error), action, 0, {"flag": _flag(profile)}))
-
-
 def _flag(profile: str | None) -> str:
     """The option that gives the AWS command line the profile."""
     return f" --profile {profile}" if profile else ""
@@ -174,9 +157,3 @@ def no_region() -> InvalidValue:
         advice="add --region, such as --region eu-central-1, or: aws configure set region REGION",
         field="region",
     )
-
-
-def _profiles() -> tuple[str, ...]:
-    import botocore.session
-
-    return tuple(botocore.session.get_session().available_profiles)

@@ -15,20 +15,21 @@ from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import API, AwsMachine, AwsResolved, AwsZone
-from diskbench.providers.aws.inventory import Item, inventory, kind_and_id, restored_in
-from diskbench.providers.aws.machines import find_machine
-from diskbench.providers.aws.plugin import AwsOptions
-from diskbench.providers.aws.provision import (
-    AwsProvisioned,
+from diskbench.providers.aws.leases import (
+    Item,
     describe_instance,
     describe_volume,
-    ended,
+    inventory,
+    restored_in,
 )
+from diskbench.providers.aws.machines import find_machine
+from diskbench.providers.aws.plugin import AwsOptions
+from diskbench.providers.aws.provision import AwsProvisioned, ended
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.skeleton.provision import name_of
-from diskbench.providers.skeleton.shipped import facts_of
+from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.units import GIB
 
 
@@ -43,43 +44,47 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
         elif kind == "instance-store":
             seen = Seen(attach.stores(order, guest))
         attach.await_ready(order, made, guest)
-    details = order.details
+    details, snapshot = order.details, order.spec.snapshot
     instance = describe_instance(order.ec2, str(made.instance["InstanceId"]))
     if instance is None or instance["State"]["Name"] != "running":
         raise ended(instance or made.instance)
     machine = find_machine(order.ec2, details.machine.type, ())
-    root = [_root_volume(order, instance)] if kind == "root" else []
-    volumes = [_volume(order, str(item["VolumeId"])) for item in made.volumes] + root
+    ids = [str(item["VolumeId"]) for item in made.volumes]
+    if kind == "root":
+        device = instance.get("RootDeviceName")
+        mapped = instance.get("BlockDeviceMappings", [])
+        ids = [str(one["Ebs"]["VolumeId"]) for one in mapped if one.get("DeviceName") == device]
+        if not ids:
+            raise RentalFailed(f"instance {instance['InstanceId']} has no root volume at {device}")
+    volumes = [_volume(order, volume_id) for volume_id in ids]
     check(order.spec, details, made.place, instance, machine, volumes)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["Size"]) * GIB for v in volumes]
-    return acquired(
-        order,
-        reach,
-        seen,
-        size_bytes=sizes[0],
-        facts={
-            **facts(details, made.place, instance, machine, volumes, seen.disks),
-            **_snapshot_facts(order, made.place),
-        },
-        made=_all_made(order, made, instance),
-    )
+    found = facts(details, made.place, instance, machine, volumes, seen.disks)
+    if snapshot is not None:
+        # Of Fast Snapshot Restore in the zone; None where the caller may not know.
+        restored = restored_in(order.ec2, snapshot)
+        state = None if restored is None else restored.get(made.place.zone, "disabled")
+        found["fast_snapshot_restore"] = state
+        found["initialization_rate_mib_per_s"] = AwsOptions.of(order.spec).initialization_rate
+    all_made = _all_made(order, made, instance)
+    return acquired(order, reach, seen, size_bytes=sizes[0], facts=found, made=all_made)
 
 
 def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[str, ...]:
     """Kinds and ids of all resources of the lease. A listing by tag may lag behind, so the
     resources known to exist are added."""
-    listed = inventory(order.ec2, Which(order.lease)).names()
     attached = [mapping["Ebs"]["VolumeId"] for mapping in instance.get("BlockDeviceMappings", [])]
-    volumes = [
-        f"volume {volume_id}" for volume_id in (*attached, *(v["VolumeId"] for v in made.volumes))
-    ]
-    known = [kind_and_id("instances", instance), *volumes]
-    known.append(kind_and_id("keys", {"KeyName": name_of(order.lease, "key")}))
+    known = {
+        *inventory(order.ec2, Which(order.lease)).names(),
+        f"instance {instance['InstanceId']}",
+        f"key-pair {name_of(order.lease, 'key')}",
+        *(f"volume {one}" for one in (*attached, *(item["VolumeId"] for item in made.volumes))),
+    }
     if order.spec.snapshot_of_fill:
-        known.append(kind_and_id("snapshots", {"SnapshotId": order.spec.snapshot}))
+        known.add(f"snapshot {order.spec.snapshot}")
     if made.group is not None:
-        known.append(kind_and_id("groups", {"GroupId": made.group}))
-    return tuple(sorted({*listed, *known}))
+        known.add(f"security-group {made.group}")
+    return tuple(sorted(known))
 
 
 def _volume(order: AwsOrder, volume_id: str) -> Item:
@@ -91,14 +96,6 @@ def _volume(order: AwsOrder, volume_id: str) -> Item:
     return volume
 
 
-def _root_volume(order: AwsOrder, instance: Item) -> Item:
-    root = instance.get("RootDeviceName")
-    for mapping in instance.get("BlockDeviceMappings", []):
-        if mapping.get("DeviceName") == root:
-            return _volume(order, str(mapping["Ebs"]["VolumeId"]))
-    raise RentalFailed(f"instance {instance['InstanceId']} has no root volume at {root}")
-
-
 def check(
     spec: RentSpec,
     details: AwsResolved,
@@ -107,29 +104,20 @@ def check(
     machine: AwsMachine,
     volumes: Sequence[Item],
 ) -> None:
-    """Raise RentalFailed naming every value that differs, as requested and as reported.
-
-    A value that AWS does not report is no difference.
-    """
-    refuse(
-        "AWS",
-        (
-            *_of_instance(details, place, instance, machine),
-            *(text for volume in volumes for text in _of_volume(spec, details, volume)),
-        ),
-    )
+    """Raise RentalFailed naming every value that differs, as requested and as reported; a value
+    that AWS does not report is no difference."""
+    of_volumes = (text for volume in volumes for text in _of_volume(spec, details, volume))
+    refuse("AWS", (*_of_instance(details, place, instance, machine), *of_volumes))
 
 
 def _of_instance(
     details: AwsResolved, place: AwsZone, instance: Item, machine: AwsMachine
 ) -> Iterator[str]:
     what = f"instance {instance['InstanceId']}"
-    metadata = instance.get("MetadataOptions", {})
+    zone, metadata = at(instance, "Placement.AvailabilityZone"), instance.get("MetadataOptions", {})
     yield from differs(what, "type", details.machine.type, instance.get("InstanceType"))
     yield from differs(what, "image", details.image.id, instance.get("ImageId"))
-    yield from differs(
-        what, "zone", place.zone, instance.get("Placement", {}).get("AvailabilityZone")
-    )
+    yield from differs(what, "zone", place.zone, zone)
     yield from differs(what, "IMDS tokens", "required", metadata.get("HttpTokens"))
     if place.public is False:
         yield from differs(what, "public address", "none", instance.get("PublicIpAddress"))
@@ -204,18 +192,6 @@ def facts(
     }
 
 
-def _snapshot_facts(order: AwsOrder, place: AwsZone) -> dict[str, Any]:
-    """The snapshot's state of Fast Snapshot Restore in the zone; None where the caller may not
-    know."""
-    snapshot = order.spec.snapshot
-    if snapshot is None:
-        return {}
-    restored = restored_in(order.ec2, snapshot)
-    state = None if restored is None else restored.get(place.zone, "disabled")
-    rate = AwsOptions.of(order.spec).initialization_rate
-    return {"fast_snapshot_restore": state, "initialization_rate_mib_per_s": rate}
-
-
 def _volume_facts(volume: Item) -> dict[str, Any]:
     attachment: Item = next(iter(volume.get("Attachments", [])), {})
     return {
@@ -239,32 +215,19 @@ def metrics(
         return ()
     period_s = int(cloudwatch.timing.metric_s)
     asked = {f"m{number}": one for number, one in enumerate(_asked(facts, volumes))}
-    found = cloudwatch.listed(
-        "get_metric_data",
-        "MetricDataResults",
-        {
-            "MetricDataQueries": [
-                {
-                    "Id": number,
-                    "MetricStat": {
-                        "Metric": {
-                            "Namespace": namespace,
-                            "MetricName": name,
-                            "Dimensions": [
-                                {"Name": key, "Value": value} for key, value in values.items()
-                            ],
-                        },
-                        "Period": period_s,
-                        "Stat": _METRICS[namespace][name]["stat"],
-                    },
-                }
-                for number, (namespace, name, values) in asked.items()
-            ],
-            "StartTime": _on_period(since, period_s, later=False),
-            "EndTime": _on_period(until, period_s, later=True),
-            "ScanBy": "TimestampAscending",
-        },
-    )
+    queries = []
+    for number, (namespace, name, values) in asked.items():
+        dimensions = [{"Name": key, "Value": value} for key, value in values.items()]
+        metric = {"Namespace": namespace, "MetricName": name, "Dimensions": dimensions}
+        stat = {"Metric": metric, "Period": period_s, "Stat": _METRICS[namespace][name]["stat"]}
+        queries.append({"Id": number, "MetricStat": stat})
+    request = {
+        "MetricDataQueries": queries,
+        "StartTime": _on_period(since, period_s, later=False),
+        "EndTime": _on_period(until, period_s, later=True),
+        "ScanBy": "TimestampAscending",
+    }
+    found = cloudwatch.listed("get_metric_data", "MetricDataResults", request)
     points: dict[str, list[tuple[int, float]]] = {key: [] for key in asked}
     for one in found:
         pairs = zip(one.get("Timestamps", ()), one.get("Values", ()), strict=True)

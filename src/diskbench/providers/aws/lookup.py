@@ -23,7 +23,7 @@ from diskbench.providers.aws.disk_request import (
 )
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.machines import alternatives, candidates, check_support, find_machine
-from diskbench.providers.aws.requests import dry_launch
+from diskbench.providers.aws.requests import dry_launch, only
 from diskbench.providers.networks import caller_cidr, ssh_cidr
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.offer import needs
@@ -41,13 +41,11 @@ LOCAL_ZONE_ROOT = "gp2"
 class AwsLookup:
     """The request, and where to resolve it."""
 
-    aws: Aws
+    region: str
     ec2: AwsClient
-    ssm: AwsClient
     spec: RentSpec
     requested: AwsDiskRequest
     known: ProviderBook
-    timing: AwsTiming
 
 
 def resolve_details(
@@ -60,8 +58,8 @@ def resolve_details(
 ) -> AwsResolved:
     """Everything that must be known before renting; the machine is chosen from `known`. Raises
     UserError."""
-    ec2, ssm = aws.edge("ec2", timing), aws.edge("ssm", timing)
-    here = AwsLookup(aws, ec2, ssm, spec, requested, known, timing)
+    ec2 = aws.edge("ec2", timing)
+    here = AwsLookup(aws.region, ec2, spec, requested, known)
     account_id = aws.account_id(timing)
     if spec.kms_key is not None:
         # Where the caller may not look at the key, EC2 may still use it.
@@ -69,20 +67,33 @@ def resolve_details(
             check_key(aws, spec.kms_key, timing)
     local_zone = spec.zone is not None and _zone(here, spec.zone).get("ZoneType") == "local-zone"
     _check_snapshot(here)
-    typed = _typed_machine(here)
-    image = find_image(here.ec2, here.ssm, spec.image, typed.arch if typed else "x86_64")
+    typed = None
+    if spec.instance_type:
+        typed = find_machine(ec2, spec.instance_type, tuple(known.machines.types))
+    arch = typed.arch if typed else "x86_64"
+    image = find_image(ec2, aws.edge("ssm", timing), spec.image, arch)
     size_gib = _size_gib(requested, image)
     if typed is None:
         chosen = _cheapest(here, image, size_gib)
     else:
         chosen = ((typed, _offered(here, [typed.type])[typed.type]),)
     machine = chosen[0][0]
-    _check_pair(image, machine)
+    if image.arch != machine.arch:
+        raise InvalidValue(
+            f"{image.id} is for {image.arch}, {machine.type} is {machine.arch}",
+            advice="choose --image and --instance-type of one architecture",
+        )
     check_support(machine, requested)
     places = _places(here, chosen)
     _check_group(here, places)
     if image.product is not None:
-        _check_subscription(here, image, machine)
+        # EC2 checks, without renting, that the account may use the image.
+        try:
+            ec2.call("run_instances", dry_launch(image.id, machine.type))
+        except DiskbenchError as error:
+            if error_code(error) == "OptInRequired":
+                raise
+            # DryRunOperation is the answer where it would succeed; others are reported later.
     local = machine.local if requested.kind == "instance-store" else None
     return AwsResolved(
         account_id=account_id,
@@ -107,8 +118,8 @@ def _check_snapshot(here: AwsLookup) -> None:
     found = here.ec2.found("describe_snapshots", "Snapshots", {"SnapshotIds": [name]})
     if not found:
         raise InvalidValue(
-            f"--from-snapshot {name} is not in {here.aws.region}, or not shared with the account",
-            advice=f"aws ec2 describe-snapshots --owner-ids self --region {here.aws.region}",
+            f"--from-snapshot {name} is not in {here.region}, or not shared with the account",
+            advice=f"aws ec2 describe-snapshots --owner-ids self --region {here.region}",
             field="from_snapshot",
         )
     state, least = str(found[0].get("State")), int(found[0]["VolumeSize"])
@@ -152,11 +163,6 @@ def check_key(aws: Aws, key: str, timing: AwsTiming) -> None:
         )
 
 
-def _typed_machine(here: AwsLookup) -> AwsMachine | None:
-    name = here.spec.instance_type
-    return find_machine(here.ec2, name, tuple(here.known.machines.types)) if name else None
-
-
 def _size_gib(requested: AwsDiskRequest, image: AwsImage) -> int:
     """The size of the disk; for a root disk the image's size unless one is given."""
     if requested.kind == "instance-store":
@@ -192,7 +198,7 @@ def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, 
             chosen = (offered_names[0], *alternatives(here.known, offered_names))
             return tuple((find_machine(here.ec2, name, names), offered[name]) for name in chosen)
     raise InvalidValue(
-        f"{here.aws.region} does not offer {', '.join(names[:5])}",
+        f"{here.region} does not offer {', '.join(names[:5])}",
         advice="choose one with --instance-type, or another --region",
     )
 
@@ -200,14 +206,8 @@ def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, 
 def _offered(here: AwsLookup, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The zones that offer each of the types. Raises InvalidValue when the only type is not
     offered, or not in the given zone."""
-    listed = here.ec2.listed(
-        "describe_instance_type_offerings",
-        "InstanceTypeOfferings",
-        {
-            "LocationType": "availability-zone",
-            "Filters": [{"Name": "instance-type", "Values": list(names)}],
-        },
-    )
+    request = {"LocationType": "availability-zone"} | only(instance_type=names)
+    listed = here.ec2.listed("describe_instance_type_offerings", "InstanceTypeOfferings", request)
     zones: dict[str, list[str]] = {}
     for item in listed:
         zones.setdefault(item["InstanceType"], []).append(item["Location"])
@@ -218,18 +218,10 @@ def _offered(here: AwsLookup, names: Sequence[str]) -> dict[str, tuple[str, ...]
     if len(names) == 1 and not offered.get(names[0]):
         where = ", ".join(sorted(zones.get(names[0], []))) or "no zone at all"
         raise InvalidValue(
-            f"{names[0]} is not offered in {zone or here.aws.region}",
-            advice=f"in {here.aws.region} it is offered in {where}",
+            f"{names[0]} is not offered in {zone or here.region}",
+            advice=f"in {here.region} it is offered in {where}",
         )
     return {name: at for name, at in offered.items() if at}
-
-
-def _check_pair(image: AwsImage, machine: AwsMachine) -> None:
-    if image.arch != machine.arch:
-        raise InvalidValue(
-            f"{image.id} is for {image.arch}, {machine.type} is {machine.arch}",
-            advice="choose --image and --instance-type of one architecture",
-        )
 
 
 def _places(here: AwsLookup, chosen: Sequence[Choice]) -> tuple[AwsZone, ...]:
@@ -237,8 +229,17 @@ def _places(here: AwsLookup, chosen: Sequence[Choice]) -> tuple[AwsZone, ...]:
     in turn."""
     subnets = _subnets(here)
     machine, zones = chosen[0]
+    # A default subnet has internet access; a subnet of the user may be reachable by other means.
+    public = None if here.spec.subnet else True
     places = [
-        _place(here, subnet, None if other is machine else other.type)
+        AwsZone(
+            zone=subnet["AvailabilityZone"],
+            zone_id=subnet.get("AvailabilityZoneId"),
+            subnet=subnet["SubnetId"],
+            vpc=subnet["VpcId"],
+            public=False if NetworkOptions.of(here.spec).no_public_ip else public,
+            machine=None if other is machine else other.type,
+        )
         for other, offered in chosen
         for subnet in sorted(subnets, key=lambda subnet: str(subnet["AvailabilityZone"]))
         if subnet["AvailabilityZone"] in offered
@@ -258,28 +259,11 @@ def _places(here: AwsLookup, chosen: Sequence[Choice]) -> tuple[AwsZone, ...]:
     )
 
 
-def _place(here: AwsLookup, subnet: dict[str, Any], machine: str | None) -> AwsZone:
-    # A default subnet has internet access; a subnet of the user may be reachable by other means.
-    public = None if here.spec.subnet else True
-    return AwsZone(
-        zone=subnet["AvailabilityZone"],
-        zone_id=subnet.get("AvailabilityZoneId"),
-        subnet=subnet["SubnetId"],
-        vpc=subnet["VpcId"],
-        public=False if NetworkOptions.of(here.spec).no_public_ip else public,
-        machine=machine,
-    )
-
-
 def _subnets(here: AwsLookup) -> list[dict[str, Any]]:
     """The user's subnet, or the default ones. Raises InvalidValue for a subnet in which no machine
     of diskbench can be reached."""
     typed = here.spec.subnet
-    request: dict[str, Any] = (
-        {"SubnetIds": [typed]}
-        if typed
-        else {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}
-    )
+    request = {"SubnetIds": [typed]} if typed else only(default_for_az=["true"])
     subnets = here.ec2.listed("describe_subnets", "Subnets", request)
     for subnet in subnets if typed else ():
         if subnet.get("Ipv6Native"):
@@ -312,18 +296,7 @@ def _zone(here: AwsLookup, zone: str) -> dict[str, Any]:
             f"--group-name {items[zone].get('GroupName', zone[:-1])}",
             field="zone",
         )
-    raise UnknownName(f"zone of {here.aws.region}", zone, ready, field="zone")
-
-
-def _check_subscription(here: AwsLookup, image: AwsImage, machine: AwsMachine) -> None:
-    """Let EC2 check, without renting, that the account may use an image of the AWS Marketplace.
-    Raises AccessDenied with the page on which its product is subscribed to."""
-    try:
-        here.ec2.call("run_instances", dry_launch(image.id, machine.type))
-    except DiskbenchError as error:
-        if error_code(error) == "OptInRequired":
-            raise
-        # DryRunOperation is the answer where it would succeed; other errors are reported later.
+    raise UnknownName(f"zone of {here.region}", zone, ready, field="zone")
 
 
 def _check_group(here: AwsLookup, places: Sequence[AwsZone]) -> None:
@@ -349,32 +322,27 @@ _NAMED_USERS = {"ubuntu": "ubuntu"}
 def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> AwsImage:
     """The image of `--image`: an AMI, an SSM parameter, `ubuntu` or `amazon-linux`; without the
     option, the first of these two that the region offers. Raises InvalidValue."""
-    if typed is None:
-        return _first_known(ec2, ssm, arch)
-    if typed.startswith("ami-"):
-        return _image(ec2, typed)
-    if typed.startswith("/"):
-        return _image(ec2, _parameter(ssm, typed))
-    if typed in _PARAMETERS:
-        return _named(ec2, ssm, typed, arch)
-    raise InvalidValue(
-        f"--image {typed!r} is not an image",
-        advice="give ami-…, an SSM parameter (/aws/service/…), ubuntu or amazon-linux",
-        field="image",
-    )
-
-
-def _first_known(ec2: AwsClient, ssm: AwsClient, arch: str) -> AwsImage:
-    tried = []
-    for name, parameters in _PARAMETERS.items():
+    if typed is not None:
+        if typed.startswith("ami-"):
+            return _image(ec2, typed)
+        if typed.startswith("/"):
+            return _image(ec2, _parameter(ssm, typed))
+        if typed in _PARAMETERS:
+            return _named(ec2, ssm, typed, arch)
+        raise InvalidValue(
+            f"--image {typed!r} is not an image",
+            advice="give ami-…, an SSM parameter (/aws/service/…), ubuntu or amazon-linux",
+            field="image",
+        )
+    for name in _PARAMETERS:
         try:
             return _named(ec2, ssm, name, arch)
         except DiskbenchError as error:
             if error_code(error) != "ParameterNotFound":
                 raise
-            tried.append(parameters[arch])
+    tried = ", ".join(parameters[arch] for parameters in _PARAMETERS.values())
     raise InvalidValue(
-        f"this region names no image: {', '.join(tried)} do not exist", advice="add --image ami-…"
+        f"this region names no image: {tried} do not exist", advice="add --image ami-…"
     )
 
 
@@ -399,23 +367,16 @@ def _image(ec2: AwsClient, image_id: str) -> AwsImage:
             f"{image_id} starts from {image.get('RootDeviceType')}, not from an EBS volume",
             advice="use another --image",
         )
-    root = str(image["RootDeviceName"])
-    mapped: dict[str, Any] = next(
-        (m["Ebs"] for m in image.get("BlockDeviceMappings", []) if m.get("DeviceName") == root), {}
-    )
+    root, codes = str(image["RootDeviceName"]), image.get("ProductCodes", [])
+    mapped = image.get("BlockDeviceMappings", [])
+    disk: dict[str, Any] = next((m["Ebs"] for m in mapped if m.get("DeviceName") == root), {})
+    sold = [str(c["ProductCodeId"]) for c in codes if c.get("ProductCodeType") == "marketplace"]
     return AwsImage(
         id=image_id,
         name=str(image.get("Name", "")),
         arch=str(image.get("Architecture", "x86_64")),
         root_device=root,
-        root_gib=int(mapped.get("VolumeSize", 8)),
-        product=next(
-            (
-                str(code["ProductCodeId"])
-                for code in image.get("ProductCodes", [])
-                if code.get("ProductCodeType") == "marketplace"
-            ),
-            None,
-        ),
+        root_gib=int(disk.get("VolumeSize", 8)),
+        product=sold[0] if sold else None,
         user=_USERS.get(str(image.get("OwnerId")), _DEFAULT_USER),
     )

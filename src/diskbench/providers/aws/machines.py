@@ -13,7 +13,7 @@ from typing import Any
 
 from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.machine_book import MachineEntry
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import (
     AwsDiskRequest,
@@ -22,6 +22,7 @@ from diskbench.providers.aws.disk_request import (
     EbsFigures,
 )
 from diskbench.providers.aws.errors import error_code
+from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.offer import BOTTLENECK, MIN_VCPUS, Needs
 from diskbench.units import MIB
 
@@ -33,14 +34,11 @@ _XEN_MAX_GIB = 16_384
 
 def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:
     """Look up a machine type by name. Raises UnknownName with the nearest of `known`."""
-    try:
-        machine_types = ec2.listed(
-            "describe_instance_types", "InstanceTypes", {"InstanceTypes": [name]}
-        )
-    except DiskbenchError as error:
-        if error_code(error) != "InvalidInstanceType":
-            raise
-        machine_types = []
+    request = {"InstanceTypes": [name]}
+    machine_types = unless_missing(
+        lambda: ec2.listed("describe_instance_types", "InstanceTypes", request),
+        lambda error: error_code(error) == "InvalidInstanceType",
+    )
     if not machine_types:
         near = difflib.get_close_matches(name, known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
@@ -55,18 +53,18 @@ def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:
 def machine(described: dict[str, Any]) -> AwsMachine:
     """The machine type in one item of DescribeInstanceTypes."""
     ebs = described.get("EbsInfo", {})
-    store = described.get("InstanceStorageInfo")
+    store = described.get("InstanceStorageInfo", {})
     cards = sorted(ebs.get("EbsCards", []), key=lambda card: int(card.get("EbsCardIndex", 0)))
     # EC2 attaches a volume to the first card unless a request names another (AttachVolume,
     # EbsCardIndex, botocore 1.44.5): that card's limits count, not the sum of all.
     limits = cards[0] if len(cards) > 1 else ebs.get("EbsOptimizedInfo", {})
     support = ebs.get("EbsOptimizedSupport", "unsupported")
     hypervisor = str(described.get("Hypervisor", "nitro"))  # bare metal has no such field
+    disks = store.get("Disks", [])
+    is_arm = "arm64" in described["ProcessorInfo"]["SupportedArchitectures"]
     return AwsMachine(
         type=described["InstanceType"],
-        arch="arm64"
-        if "arm64" in described["ProcessorInfo"]["SupportedArchitectures"]
-        else "x86_64",
+        arch="arm64" if is_arm else "x86_64",
         vcpus=described["VCpuInfo"]["DefaultVCpus"],
         memory_bytes=described["MemoryInfo"]["SizeInMiB"] * MIB,
         hypervisor=hypervisor,
@@ -84,18 +82,13 @@ def machine(described: dict[str, Any]) -> AwsMachine:
         max_disks=ebs.get("MaximumEbsAttachments"),
         disks_apart=ebs.get("AttachmentLimitType") == "dedicated",
         burstable=bool(described.get("BurstablePerformanceSupported")),
-        local=_local(store) if store else None,
-    )
-
-
-def _local(store: dict[str, Any]) -> AwsLocalDisks | None:
-    disks = store.get("Disks", [])
-    if not disks:
-        return None
-    return AwsLocalDisks(
-        count=sum(disk["Count"] for disk in disks),
-        size_gb=disks[0]["SizeInGB"],
-        nvme=store.get("NvmeSupport") != "unsupported",
+        local=AwsLocalDisks(
+            count=sum(disk["Count"] for disk in disks),
+            size_gb=disks[0]["SizeInGB"],
+            nvme=store.get("NvmeSupport") != "unsupported",
+        )
+        if disks
+        else None,
     )
 
 
@@ -152,12 +145,7 @@ choice."""
 
 
 def candidates(
-    book: ProviderBook,
-    need: Needs,
-    *,
-    arch: str,
-    disks: int = 1,
-    local_disks: int = 0,
+    book: ProviderBook, need: Needs, *, arch: str, disks: int = 1, local_disks: int = 0
 ) -> tuple[str, ...]:
     """The machine types that sustain the disk, cheapest first: current, not burstable, two
     processors or more. With `local_disks`, the machine has that many local NVMe disks."""
@@ -165,9 +153,8 @@ def candidates(
         (usd, name)
         for name, entry in book.machines.types.items()
         if (usd := book.prices.machine_hourly_usd(name)) is not None
-        and _is_fit(entry, arch, disks)
-        and (_sustains(figures(entry), need))
-        and (not local_disks or _has_local(entry, local_disks))
+        and _is_fit(entry, arch, disks, local_disks)
+        and _sustains(figures(entry), need)
     ]
     return tuple(name for _, name in sorted(good))
 
@@ -217,9 +204,11 @@ def too_small(name: str, ebs: EbsFigures, need: Needs, better: str | None) -> st
     )
 
 
-def _is_fit(entry: MachineEntry, arch: str, disks: int) -> bool:
+def _is_fit(entry: MachineEntry, arch: str, disks: int, local_disks: int) -> bool:
+    own = entry.local
     return (
-        entry.current
+        (not local_disks or (own is not None and own.nvme and own.count >= local_disks))
+        and entry.current
         and not entry.burstable
         and entry.traits.get("hypervisor", "nitro") == "nitro"
         and entry.traits.get("ebs_optimized", "default") == "default"
@@ -239,7 +228,3 @@ def _sustains(ebs: EbsFigures, need: Needs) -> bool:
     if not need.iops and not need.mb_per_s:
         return True
     return (ebs.baseline_iops or 0) >= need.iops and (ebs.baseline_mb_per_s or 0) >= need.mb_per_s
-
-
-def _has_local(entry: MachineEntry, count: int) -> bool:
-    return entry.local is not None and entry.local.nvme and entry.local.count >= count

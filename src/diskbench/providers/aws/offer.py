@@ -7,17 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.cost import (
-    restore_part,
-)
-from diskbench.catalog.machine_book import MachineEntry
+from diskbench.catalog.cost import restore_part
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import (
-    DiskSpec,
-    PricePart,
-    Rental,
-    Scope,
-)
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.asked import snapshot_option
 from diskbench.providers.aws.client import account_name
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest, AwsResolved, region_of
@@ -66,10 +58,15 @@ def _offered(
     machine: str | None,
     **known: Any,  # noqa: ANN401 - as skeleton.offer.offered
 ) -> Rental:
+    options, more = AwsOptions.of(spec), list[PricePart]()
+    if options.fast_snapshot_restore:
+        more.append(restore_part("aws", scope.region or ""))
+    if (rate := options.initialization_rate) is not None:
+        # No document that was found has the price of a rate.
+        more.append(PricePart(name=f"loading at {rate} MiB/s", hourly_usd=None))
     return offered(
         books, spec, scope, requested, size_gib, machine,
-        region=scope.region, own=requested.kind == "instance-store",
-        more=_loading_parts(spec, scope.region or ""),
+        region=scope.region, own=requested.kind == "instance-store", more=more,
         loads_bytes_per_s=_loads_bytes_per_s(spec), **known,
     )  # fmt: skip
 
@@ -100,16 +97,13 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
         yield small
     if machine.burstable:
         yield f"{machine.type} earns CPU credits: fio may run out of them before the disk does"
-    known = book.machines.types.get(machine.type)
-    if known is not None and machine.ebs.baseline_iops is not None:
-        catalogue_limits = (known.iops, known.mb_per_s)
-        ec2_limits = (machine.ebs.baseline_iops, machine.ebs.baseline_mb_per_s)
-        if catalogue_limits != ec2_limits:
-            yield (
-                f"the catalogue says {machine.type} sustains {catalogue_limits[0]} IOPS and "
-                f"{catalogue_limits[1]} MB/s, "
-                f"EC2 says {ec2_limits[0]} and {ec2_limits[1]}; EC2's figures are used"
-            )
+    known, ebs = book.machines.types.get(machine.type), machine.ebs
+    told = (ebs.baseline_iops, ebs.baseline_mb_per_s)
+    if known is not None and told[0] is not None and told != (known.iops, known.mb_per_s):
+        yield (
+            f"the catalogue says {machine.type} sustains {known.iops} IOPS and {known.mb_per_s} "
+            f"MB/s, EC2 says {told[0]} and {told[1]}; EC2's figures are used"
+        )
     if details.others:
         names = " or ".join(other.type for other in details.others)
         yield (
@@ -149,15 +143,6 @@ def _loads_bytes_per_s(spec: RentSpec) -> float | None:
     return float((options.initialization_rate or 0) * MIB)
 
 
-def _loading_parts(spec: RentSpec, region: str) -> Iterator[PricePart]:
-    """What is paid for a faster loading; no document that was found has the price of a rate."""
-    options = AwsOptions.of(spec)
-    if options.fast_snapshot_restore:
-        yield restore_part("aws", region)
-    if options.initialization_rate is not None:
-        yield PricePart(name=f"loading at {options.initialization_rate} MiB/s", hourly_usd=None)
-
-
 IMAGE_GIB = 8
 """The root disk of Ubuntu's and Debian's images for AWS; another image may have more."""
 _ARCH = "x86_64"
@@ -175,9 +160,12 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     if requested.kind == "instance-store" and entry is not None and entry.local is not None:
         size_gib = int(entry.local.size_gb * 1e9 / GIB)
     region = spec.region or (region_of(spec.zone) if spec.zone else None)
-    small = (
-        too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
-    )
+    warnings: tuple[str, ...] = ()
+    if entry is not None:
+        small = too_small(machine or "", figures(entry), need, fit[0] if fit else None)
+        old = f"{machine} is of a previous generation: not every zone has it"
+        warnings = ((small,) if small else ()) + (() if entry.current else (old,))
+    disk = "its own disk" if local else f"{requested.type} of {size_gib:,} GiB"
     return _offered(
         books, spec, requested,
         Scope(provider="aws", account=spec.account, region=region),
@@ -185,24 +173,9 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
         machine,
         root=DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB),
         public=not NetworkOptions.of(spec).no_public_ip,
-        offer=_expected_words(requested, size_gib, machine) + _origin_words(spec),
+        offer=f"{machine or 'a machine'} with {disk}{_origin_words(spec)}",
         zones=(spec.zone,) if spec.zone else (),
         cores=entry.vcpus if entry else None,
         memory_bytes=int(entry.memory_gib * GIB) if entry else None,
-        warnings=tuple(warning for warning in (small, _retired(machine, entry)) if warning),
+        warnings=warnings,
     )  # fmt: skip
-
-
-def _expected_words(requested: AwsDiskRequest, size_gib: int, machine: str | None) -> str:
-    what = (
-        "its own disk"
-        if requested.kind == "instance-store"
-        else f"{requested.type} of {size_gib:,} GiB"
-    )
-    return f"{machine or 'a machine'} with {what}"
-
-
-def _retired(machine: str | None, entry: MachineEntry | None) -> str | None:
-    if entry is None or entry.current:
-        return None
-    return f"{machine} is of a previous generation: not every zone has it"

@@ -13,9 +13,11 @@ from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import AwsZone
 from diskbench.providers.aws.errors import error_code, is_missing, of_state
-from diskbench.providers.aws.inventory import (
+from diskbench.providers.aws.leases import (
     AwsInventory,
     Item,
+    describe_instance,
+    describe_volume,
     inventory,
     note_create,
     tag,
@@ -49,7 +51,10 @@ def provision(order: AwsOrder) -> AwsProvisioned:
     machine that ended.
     """
     listing = inventory(order.ec2, Which(order.lease))
-    _key_pair(order, listing)
+    if not listing.of("key-pair"):
+        note_create(order.lease)
+        request = requests.import_key_pair(order)
+        order.ec2.tried("import_key_pair", request, {"InvalidKeyPair.Duplicate"})
     own = None if order.spec.security_group else _security_group(order, listing)
     group = order.spec.security_group or own
     assert group is not None, "the lease has a group of its own where the user named none"
@@ -67,18 +72,9 @@ def provision(order: AwsOrder) -> AwsProvisioned:
     return replace(made, group=own)
 
 
-def _key_pair(order: AwsOrder, listing: AwsInventory) -> None:
-    if listing.items["keys"]:
-        return
-    note_create(order.lease)
-    order.ec2.tried(
-        "import_key_pair", requests.import_key_pair(order), {"InvalidKeyPair.Duplicate"}
-    )
-
-
 def _security_group(order: AwsOrder, listing: AwsInventory) -> str:
     """The lease's own group, open to one network."""
-    groups = listing.items["groups"]
+    groups = listing.of("security-group")
     group = str(groups[0]["GroupId"]) if groups else _new_group(order)
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
@@ -107,13 +103,10 @@ def _new_group(order: AwsOrder) -> str:
     made = order.ec2.tried("create_security_group", request, {"InvalidGroup.Duplicate"})
     if isinstance(made, dict):
         return str(made["GroupId"])
-    filter_values = {"group-name": request["GroupName"], "vpc-id": vpc}
-    filters = [{"Name": name, "Values": [value]} for name, value in filter_values.items()]
+    named = requests.only(group_name=[request["GroupName"]], vpc_id=[vpc])
 
     def ask() -> str | Still:
-        groups = order.ec2.listed(
-            "describe_security_groups", "SecurityGroups", {"Filters": filters}
-        )
+        groups = order.ec2.listed("describe_security_groups", "SecurityGroups", named)
         return str(groups[0]["GroupId"]) if groups else Still("not listed yet")
 
     what = f"security-group {request['GroupName']}"
@@ -139,9 +132,7 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> A
         ids.append(_volume(order, listing, place, index))
         made.append(("delete_volume", {"VolumeId": ids[-1]}))
     running = order.until(
-        lambda: _running(order.ec2, instance_id),
-        f"instance {instance_id}",
-        order.timing.instance_s,
+        lambda: _running(order.ec2, instance_id), f"instance {instance_id}", order.timing.instance_s
     )
     return AwsProvisioned(running, _when_available(order, ids), place)
 
@@ -156,38 +147,32 @@ def next_volumes(order: AwsOrder, listing: AwsInventory, place: AwsZone) -> tupl
 
 
 def _when_available(order: AwsOrder, ids: Sequence[str]) -> tuple[Item, ...]:
+    limit_s = order.timing.volume_s
     return tuple(
-        order.until(
-            partial(_available, order.ec2, volume_id), f"volume {volume_id}", order.timing.volume_s
-        )
-        for volume_id in ids
+        order.until(partial(_available, order.ec2, one), f"volume {one}", limit_s) for one in ids
     )
 
 
 def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Item:
     request = requests.run_instances(order, group, place, generation)
-    what = f"the launch in {place.name}"
-    made = order.until(partial(_launched, order, request), what, order.timing.volume_s)
+
+    def launched() -> Item | Still:
+        note_create(order.lease)
+        made = order.ec2.tried("run_instances", request, NEW_THINGS)
+        return Still(f"not known yet: {made.state}") if isinstance(made, Still) else made
+
+    answer = order.until(launched, f"the launch in {place.name}", order.timing.volume_s)
+    made: Item = answer["Instances"][0]
     order.watch.note(
         f"instance {made['InstanceId']} is starting: {order.details.machine.type} in {place.zone}"
     )
     return made
 
 
-def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
-    """The instance; Still while EC2 does not know the lease's new key pair or group yet."""
-    note_create(order.lease)
-    made = order.ec2.tried("run_instances", request, NEW_THINGS)
-    if isinstance(made, Still):
-        return Still(f"not known yet: {made.state}")
-    instance: Item = made["Instances"][0]
-    return instance
-
-
 def _volume(order: AwsOrder, listing: AwsInventory, place: AwsZone, index: int) -> str:
     """Make or find the disk number `index` in this zone; returns its id."""
     name = order.disk_name(index)
-    for item in listing.items["volumes"]:
+    for item in listing.of("volume"):
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
     request = requests.create_volume(order, place.zone, index)
@@ -208,19 +193,6 @@ def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
     if state == "pending":
         return Still(state)
     raise ended(instance)
-
-
-def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
-    """One instance as EC2 describes it; None while it is not listed yet or no longer listed."""
-    request = {"InstanceIds": [instance_id]}
-    reservations = ec2.found("describe_instances", "Reservations", request)
-    return next((item for group in reservations for item in group["Instances"]), None)
-
-
-def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
-    """One volume as EC2 describes it; None while it is not listed yet or no longer listed."""
-    request = {"VolumeIds": [volume_id]}
-    return next(iter(ec2.found("describe_volumes", "Volumes", request)), None)
 
 
 def ended(instance: Item) -> DiskbenchError:
@@ -249,14 +221,11 @@ def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
     """Delete what was made in a zone without capacity, by the ids that its creates returned and by
     the listing; a failed deletion is left to the release."""
     listing = inventory(order.ec2, Which(order.lease))
-    deletions = [
+    free = [volume for volume in listing.of("volume") if volume["State"] == "available"]
+    listed = [
         *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in listing.live),
-        *(("delete_volume", {"VolumeId": v["VolumeId"]}) for v in listing.items["volumes"]
-          if v["State"] == "available"),
-    ]  # fmt: skip
-    for operation, request in [
-        *made,
-        *(deletion for deletion in deletions if deletion not in made),
-    ]:
+        *(("delete_volume", {"VolumeId": volume["VolumeId"]}) for volume in free),
+    ]
+    for operation, request in [*made, *(one for one in listed if one not in made)]:
         with contextlib.suppress(DiskbenchError):
             order.ec2.call(operation, request)

@@ -8,7 +8,7 @@ in IOPS-Mo (io2 in tiers by usage type), throughput in GiBps-mo.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from diskbench.catalog.books import ProviderBook
@@ -31,26 +31,24 @@ def refreshed(aws: Aws, timing: AwsTiming, known: ProviderBook, today: str) -> O
     client of that region."""
     types = aws.edge("ec2", timing).listed("describe_instance_types", "InstanceTypes", {})
     pricing = aws.edge("pricing", timing)
-    machines = _products(
-        pricing.listed("get_products", "PriceList", _product_query(aws.region, _MACHINES))
-    )
-    storage = _products(
-        item
-        for family in ("Storage", "System Operation", "Provisioned Throughput")
-        for item in pricing.listed(
-            "get_products", "PriceList", _product_query(aws.region, {"productFamily": family})
-        )
-    )
-    return overlay(known, types, list(machines), list(storage), today)
+
+    def products(attributes: dict[str, str]) -> list[Item]:
+        fields = {"regionCode": aws.region, **attributes}
+        match = [{"Type": "TERM_MATCH", "Field": key, "Value": one} for key, one in fields.items()]
+        request = {"ServiceCode": "AmazonEC2", "Filters": match}
+        listed: list[Any] = pricing.listed("get_products", "PriceList", request)
+        return [json.loads(item) if isinstance(item, str) else item for item in listed]
+
+    machines = products(_MACHINES)
+    families = ("Storage", "System Operation", "Provisioned Throughput")
+    storage = [item for family in families for item in products({"productFamily": family})]
+    return overlay(known, types, machines, storage, today)
 
 
 _MACHINES = {
-    "productFamily": "Compute Instance",
-    "operatingSystem": "Linux",
-    "tenancy": "Shared",
-    "preInstalledSw": "NA",
-    "capacitystatus": "Used",
-}
+    "productFamily": "Compute Instance", "operatingSystem": "Linux", "tenancy": "Shared",
+    "preInstalledSw": "NA", "capacitystatus": "Used",
+}  # fmt: skip
 
 
 def overlay(
@@ -74,22 +72,18 @@ def overlay(
         known_type = known.machines.types.get(name)
         if name in prices or known_type is not None:
             entries[name] = _entry(described, known_type is None)
-    types_source = {_TYPES: _source(f"EC2 DescribeInstanceTypes, {region}", today)}
-    prices_source = {_PRICES: _source(f"AWS Price List API, AmazonEC2, {region}", today)}
+    types_source = {"title": f"EC2 DescribeInstanceTypes, {region}", "as_of": today}
+    prices_source = {"title": f"AWS Price List API, AmazonEC2, {region}", "as_of": today}
     listed = {name: usd for name, usd in prices.items() if name in entries}
-    return Overlay(
-        cloud="aws",
-        region=region,
-        made_on=today,
-        patches={
-            MACHINES: {"sources": types_source, "types": entries},
-            PRICES: {
-                "sources": prices_source,
-                "machines": {_PRICES: listed},
-                "disks": _volumes(storage, known.prices),
-            },
+    patches: dict[str, Item] = {
+        MACHINES: {"sources": {_TYPES: types_source}, "types": entries},
+        PRICES: {
+            "sources": {_PRICES: prices_source},
+            "machines": {_PRICES: listed},
+            "disks": _volumes(storage, known.prices),
         },
-    )
+    }
+    return Overlay(cloud="aws", region=region, made_on=today, patches=patches)
 
 
 def _entry(described: Item, is_new: bool) -> Item:
@@ -114,11 +108,7 @@ def _entry(described: Item, is_new: bool) -> Item:
     if machine_type.max_disks is not None or is_new:
         entry["max_disks"] = machine_type.max_disks or 1
     if machine_type.local is not None:
-        entry["local"] = {
-            "count": machine_type.local.count,
-            "size_gb": machine_type.local.size_gb,
-            "nvme": machine_type.local.nvme,
-        }
+        entry["local"] = machine_type.local.model_dump()
     return entry
 
 
@@ -160,24 +150,5 @@ def _usd(product: Item, unit: str) -> float | None:
     return None
 
 
-def _product_query(region: str, attributes: dict[str, str]) -> Item:
-    fields = {"regionCode": region, **attributes}
-    return {
-        "ServiceCode": "AmazonEC2",
-        "Filters": [
-            {"Type": "TERM_MATCH", "Field": name, "Value": value} for name, value in fields.items()
-        ],
-    }
-
-
-def _products(listed: Iterable[Any]) -> Iterator[Item]:
-    for item in listed:
-        yield json.loads(item) if isinstance(item, str) else item
-
-
 def _above(most: float | None, baseline: float | None) -> float | None:
     return most if most is not None and (baseline is None or most > baseline) else None
-
-
-def _source(title: str, today: str) -> dict[str, str]:
-    return {"title": title, "as_of": today}

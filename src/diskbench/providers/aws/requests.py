@@ -120,15 +120,11 @@ def create_security_group(claim: Claim, vpc_id: str) -> Request:
 
 def allow_ssh(claim: Claim, group_id: str, cidr: str) -> Request:
     """A rule that admits SSH from one network (IPv4 or IPv6) and nothing else."""
-    note = {"Description": "diskbench controller"}
-    ranges = (
-        {"Ipv6Ranges": [{"CidrIpv6": cidr, **note}]}
-        if ":" in cidr
-        else {"IpRanges": [{"CidrIp": cidr, **note}]}
-    )
+    ranges, field = ("Ipv6Ranges", "CidrIpv6") if ":" in cidr else ("IpRanges", "CidrIp")
+    source = {ranges: [{field: cidr, "Description": "diskbench controller"}]}
     return {
         "GroupId": group_id,
-        "IpPermissions": [{"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, **ranges}],
+        "IpPermissions": [{"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, **source}],
         "TagSpecifications": [_tagged("security-group-rule", tags(claim, "rule"))],
     }
 
@@ -146,7 +142,11 @@ def run_instances(order: AwsOrder, group: str, place: AwsZone, generation: int =
         _tagged("network-interface", tags(claim, "interface")),
     ]
     root = {"VolumeType": order.root.type, **_volume(order.root, "VolumeSize", spec.kms_key)}
-    public = {} if place.public is None else {"AssociatePublicIpAddress": place.public}
+    interface: Request = {
+        "DeviceIndex": 0, "SubnetId": place.subnet, "Groups": [group], "DeleteOnTermination": True,
+    }  # fmt: skip
+    if place.public is not None:
+        interface["AssociatePublicIpAddress"] = place.public
     request: Request = {
         "ImageId": details.image.id,
         "InstanceType": details.machine.type,
@@ -154,15 +154,7 @@ def run_instances(order: AwsOrder, group: str, place: AwsZone, generation: int =
         "MaxCount": 1,
         "KeyName": name_of(order.lease, "key"),
         "UserData": order.user_data,
-        "NetworkInterfaces": [
-            {
-                "DeviceIndex": 0,
-                "SubnetId": place.subnet,
-                "Groups": [group],
-                "DeleteOnTermination": True,
-                **public,
-            }
-        ],
+        "NetworkInterfaces": [interface],
         "BlockDeviceMappings": [
             {"DeviceName": details.image.root_device, "Ebs": {**root, "DeleteOnTermination": True}}
         ],
@@ -180,13 +172,8 @@ def run_instances(order: AwsOrder, group: str, place: AwsZone, generation: int =
     if spec.placement is not None:
         request["Placement"] = {"GroupName": spec.placement}
     if spec.spot:
-        request["InstanceMarketOptions"] = {
-            "MarketType": "spot",
-            "SpotOptions": {
-                "SpotInstanceType": "one-time",
-                "InstanceInterruptionBehavior": "terminate",
-            },
-        }
+        once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+        request["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once}
         tagged.append(_tagged("spot-instances-request", tags(claim, "spot")))
     request["TagSpecifications"] = tagged
     return {**request, "ClientToken": token(order.lease, f"machine-{generation}", request)}
@@ -258,12 +245,9 @@ def detach_volume(volume_id: str, instance_id: str) -> Request:
 
 def end_with_machine(instance_id: str, devices: Sequence[str]) -> Request:
     """The disks attached as `devices` are deleted with the machine."""
-    return {
-        "InstanceId": instance_id,
-        "BlockDeviceMappings": [
-            {"DeviceName": device, "Ebs": {"DeleteOnTermination": True}} for device in devices
-        ],
-    }
+    ends = {"Ebs": {"DeleteOnTermination": True}}
+    mappings = [{"DeviceName": device, **ends} for device in devices]
+    return {"InstanceId": instance_id, "BlockDeviceMappings": mappings}
 
 
 def new_expiry(ids: Sequence[str], expires_at: float) -> Request:
@@ -271,14 +255,20 @@ def new_expiry(ids: Sequence[str], expires_at: float) -> Request:
     return {"Resources": list(ids), "Tags": [{"Key": EXPIRES_TAG, "Value": str(int(expires_at))}]}
 
 
-def of_lease(lease_id: str) -> list[dict[str, Any]]:
-    """The filter that finds everything of one lease."""
-    return [{"Name": f"tag:{LEASE_TAG}", "Values": [lease_id]}]
+def only(**filters: Sequence[str]) -> Request:
+    """A listing of what has, in each filter, one of the values."""
+    return {
+        "Filters": [
+            {"Name": name.replace("_", "-"), "Values": list(values)}
+            for name, values in filters.items()
+        ]
+    }
 
 
-def of_any_lease() -> list[dict[str, Any]]:
-    """The filter that finds everything of all leases."""
-    return [{"Name": "tag-key", "Values": [LEASE_TAG]}]
+def of_lease(lease_id: str | None) -> Request:
+    """The listing of everything of one lease, or of all."""
+    tag = {f"tag:{LEASE_TAG}": [lease_id]} if lease_id else {"tag-key": [LEASE_TAG]}
+    return only(**tag)
 
 
 def _tagged(resource: str, carried: list[dict[str, str]]) -> Request:

@@ -1,14 +1,9 @@
 """Disks at a running machine: attach them, find and verify them in the guest, swap them.
 
-A swap deletes the disks of earlier turns before new ones are attached: they have the same LUNs, so
-the removal of each is verified, by Azure and in the guest, first.
-
-The guest shows attached disks by LUN. Sources: WALinuxAgent's udev rules (scsi1/lunN, resource) and
-azure-vm-utils (data/by-lun/N, local/by-serial/…), by the Azure NVMe document of 2025-09-03. Images
-without azure-vm-utils, as Debian 12, have no link for an NVMe disk: there the namespace says the
-LUN. The controller of remote disks has the OS disk as namespace 1 and LUN N as namespace N + 2
-(azure-vm-utils, 80-azure-disk.rules and azure-nvme-id; Azure Virtual Machines, "SCSI to NVMe").
-"""
+Links by LUN: the udev rules of WALinuxAgent (scsi1/lunN, resource) and of azure-vm-utils
+(data/by-lun/N, local/by-serial/…; Azure's NVMe document of 2025-09-03). Without the latter, as in
+Debian 12, an NVMe disk has none: there the OS disk is namespace 1 of the controller of remote
+disks, and LUN N is N + 2 (azure-vm-utils, 80-azure-disk.rules, azure-nvme-id; "SCSI to NVMe")."""
 
 from __future__ import annotations
 
@@ -31,6 +26,7 @@ from diskbench.providers.azure.provision import (
     state_of,
 )
 from diskbench.providers.azure.requests import AzureOrder
+from diskbench.providers.azure.teardown import inside, is_kind
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton.cloud import unless_missing
@@ -41,41 +37,28 @@ from diskbench.providers.skeleton.handover import (
     reached,
     verified,
 )
+from diskbench.providers.skeleton.shipped import at
 from diskbench.providers.waits import Still, nap
 from diskbench.units import GIB
 
 
-def address_of(order: AzureOrder) -> str:
-    """The address to connect to: the machine's public address, else its private one."""
-    is_public = order.details.subnet is None
-    path = (
-        order.path("Microsoft.Network/publicIPAddresses", "address")
-        if is_public
-        else order.path("Microsoft.Network/networkInterfaces", "interface")
-    )
+def machine_of(order: AzureOrder) -> Machine:
+    """The machine, and how to connect to it: at its public address, else its private one."""
+    public, private = ("publicIPAddresses", "address"), ("networkInterfaces", "interface")
+    kind, role = public if order.details.subnet is None else private
+    path = order.path(f"Microsoft.Network/{kind}", role)
 
     def ask() -> str | Still:
         found = order.edge.find(path) or {}
-        properties = found.get("properties") or {}
-        if is_public:
-            return properties.get("ipAddress") or Still("none yet")
-        configured = properties.get("ipConfigurations") or [{}]
-        private = (configured[0].get("properties") or {}).get("privateIPAddress")
-        return private or Still("none yet")
+        (configured, *_) = at(found, "properties.ipConfigurations") or [{}]
+        private = at(configured, "properties.privateIPAddress")
+        return at(found, "properties.ipAddress") or private or Still("none yet")
 
-    what = f"address of {order.machine_name}"
-    return order.until(ask, what, order.timing.network_s)
-
-
-def machine_of(order: AzureOrder) -> Machine:
-    """The machine, and how to connect to it."""
-    address = address_of(order)
-
-    def there() -> Still | None:
-        return None if alive(order) is not None else Still("Azure does not list its machine")
-
+    name = order.machine_name
+    address = order.until(ask, f"address of {name}", order.timing.network_s)
+    unlisted = Still("Azure does not list its machine")
     access = order.access(address, requests.USER)
-    return Machine(f"machine {order.machine_name}", address, access, there)
+    return Machine(f"machine {name}", address, access, lambda: None if alive(order) else unlisted)
 
 
 def attach(
@@ -107,8 +90,8 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         attached = data_disks(machine)
-        mine = next((entry for entry in attached if _is(entry, disk_id)), None)
-        others = [entry for entry in attached if not _is(entry, disk_id)]
+        mine = next((entry for entry in attached if is_of(entry, disk_id)), None)
+        others = [entry for entry in attached if not is_of(entry, disk_id)]
         if mine is None:
             attachment = requests.attachment(disk_id, lun, caching)
             return change(order, [*others, attachment], "attaching")
@@ -139,32 +122,32 @@ def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Stil
 
 def data_disks(machine: Item) -> list[dict[str, Any]]:
     """The attached data disks, in the form of a request."""
-    profile = (machine.get("properties") or {}).get("storageProfile") or {}
     fields = ("lun", "name", "createOption", "caching", "deleteOption", "managedDisk")
-    return [
-        {key: entry[key] for key in fields if key in entry}
-        for entry in profile.get("dataDisks") or []
-    ]
+    attached = at(machine, "properties.storageProfile.dataDisks") or []
+    return [{key: entry[key] for key in fields if key in entry} for entry in attached]
 
 
-def _is(attached: dict[str, Any], disk_id: str) -> bool:
-    return str((attached.get("managedDisk") or {}).get("id", "")).lower() == disk_id.lower()
+def _id(attached: Item) -> str:
+    return str(at(attached, "managedDisk.id") or "")
+
+
+def is_of(attached: Item, disk_id: str) -> bool:
+    """Whether a machine's attachment is that of a disk."""
+    return _id(attached).lower() == disk_id.lower()
 
 
 def _appeared(
     order: AzureOrder, guest: Guest, disk: Item, lun: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
-    size = int(disk["properties"]["diskSizeGB"]) * GIB
-
-    def ask() -> GuestDisk | Still:
-        guest_disk = find_lun(disks(guest.host), lun, size, before)
-        return guest_disk or Still("not seen in the guest yet")
-
-    return order.ask_guest(f"disk {disk['name']}", ask)
+    size, unseen = int(disk["properties"]["diskSizeGB"]) * GIB, Still("not seen in the guest yet")
+    return order.ask_guest(
+        f"disk {disk['name']}", lambda: find_lun(disks(guest.host), lun, size, before) or unseen
+    )
 
 
 def swapped(order: AzureOrder) -> AzureProvisioned:
-    """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
+    """The lease's machine and the disks of this turn, once those of earlier turns, which have the
+    same LUNs, are gone, by Azure and in the guest; idempotent. Raises RentalFailed."""
     zone = _zone(order, listed_machine(order))
     earlier = _detached(order)
     if earlier:
@@ -175,11 +158,9 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
                     f"LUN {lun}" for lun in earlier if any(is_at_lun(disk, lun) for disk in shown)
                 ],
             )  # fmt: skip
-    for item in order.edge.listed(f"{order.edge.path(order.group)}/resources"):
-        name = str(item["name"])
-        if str(item.get("type")).lower() == DISKS.lower() and order.is_earlier(
-            name, order.details.requested.count
-        ):
+    for item in inside(order.edge, order.group):
+        name, count = str(item["name"]), order.details.requested.count
+        if is_kind(item, DISKS) and order.is_earlier(name, count):
             path = order.edge.path(order.group, DISKS, name)
             unless_missing(partial(delete, order.edge, path), is_missing)
             order.watch.note(f"disk {name} is deleted")
@@ -208,19 +189,14 @@ def _detached(order: AzureOrder) -> list[int]:
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         attached = data_disks(machine)
-        going = [entry for entry in attached if order.is_earlier(_name(entry), count)]
+        going = [one for one in attached if order.is_earlier(_id(one).rpartition("/")[2], count)]
         if not going:
             return True
         luns.update({int(entry["lun"]): None for entry in going})
         return change(order, [entry for entry in attached if entry not in going], "detaching")
 
-    what = f"the disks of {order.machine_name}"
-    order.until(ask, what, order.timing.attach_s)
+    order.until(ask, f"the disks of {order.machine_name}", order.timing.attach_s)
     return list(luns)
-
-
-def _name(attached: dict[str, Any]) -> str:
-    return str((attached.get("managedDisk") or {}).get("id", "")).rpartition("/")[2]
 
 
 _LUN_LINKS = ("/dev/disk/azure/scsi1/lun{lun}", "/dev/disk/azure/data/by-lun/{lun}")

@@ -1,16 +1,11 @@
-"""All calls to Azure's Resource Manager: by path and verb, errors translated, throttled calls
-repeated; with the timeouts for Azure.
+"""All calls to Azure's Resource Manager, by path and verb: errors translated, throttled calls
+repeated; with the timeouts for Azure. The resource type in the path says what a request needs as
+permission and as API version, so azure-core and azure-identity do, without the package of a class
+for each resource.
 
-One path serves all services: what a request needs as permission and as API version follows from the
-resource type in its path, and JSON comes back as Azure writes it. So only azure-core, its pipeline
-for Resource Manager and azure-identity are used, and none of the packages with a class for each
-resource.
-
-The pipeline has no automatic registration of resource providers. azure-mgmt-core 1.6.0,
-ARMAutoResourceProviderRegistrationPolicy: it answers MissingSubscriptionRegistration by registering
-the provider and asking for its state every 10 s without a limit, and cannot be interrupted.
-Registration is checked before renting instead (policy.py). Its retries are left out as well: calls
-are repeated here.
+The pipeline registers no resource provider by itself: ARMAutoResourceProviderRegistrationPolicy
+(azure-mgmt-core 1.6.0) asks for the state every 10 s without a limit, and cannot be interrupted.
+policy.py checks it before renting. The SDK's retries are left out, since calls are repeated here.
 """
 
 from __future__ import annotations
@@ -19,17 +14,11 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from diskbench.errors import (
-    AccessDenied,
-    Busy,
-    InvalidValue,
-    NotListedYet,
-    Unanswered,
-)
+from diskbench.errors import AccessDenied, Busy, InvalidValue, NotListedYet, Unanswered
 from diskbench.extras import missing
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
@@ -222,11 +211,9 @@ class AzureClient:
 
         action = f"{kind_of(path)}/{_RIGHTS[verb]}"
 
-        def answer_of(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
-            return self._repeated(action, ask)
-
         def run() -> Item:
-            polling = WatchedPolling(what, limit_s, self.timing, self.watch, answer_of)
+            again = partial(self._repeated, action)
+            polling = WatchedPolling(what, limit_s, self.timing, self.watch, again)
             first = self._send(verb, path, body, query)
             try:
                 polling.initialize(
@@ -307,7 +294,7 @@ class AzureSessions(Sessions[Azure]):
         return self.of((known, endpoint), lambda: Azure(known, endpoint))
 
     def of_scope(self, scope: Scope) -> Azure:
-        """The subscription of a scope."""
+        """As `at`, of a scope."""
         return self.at(scope.account, scope.endpoint)
 
 
@@ -362,31 +349,19 @@ def request_policies(credential: Any, scope: str) -> list[Any]:  # noqa: ANN401 
         policies.ContentDecodePolicy(),
         policies.RedirectPolicy(),
         ARMChallengeAuthenticationPolicy(credential, scope),
-        policies.CustomHookPolicy(),
+        policies.CustomHookPolicy(raw_response_hook=_keep if recorder.is_recording() else None),
         policies.NetworkTraceLoggingPolicy(),
         policies.SensitiveHeaderCleanupPolicy(),
         ARMHttpLoggingPolicy(),
-        *([_recording_policy()] if recorder.is_recording() else []),
     ]
 
 
-def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, imported with it
-    """The policy that keeps the exchanges of a client for a recording in progress."""
-    from azure.core.pipeline.policies import SansIOHTTPPolicy
-
-    class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]
-        def on_response(self, request: Any, response: Any) -> None:  # noqa: ANN401 - azure.core's
-            http_request, answer = request.http_request, response.http_response
-            answer.read()  # an answer that is streamed has no content yet
-            body = http_request.content
-            recorder.note(
-                method=http_request.method,
-                url=http_request.url,
-                sent=http_request.headers,
-                asked=body if isinstance(body, str | bytes) else None,
-                status=answer.status_code,
-                headers=answer.headers,
-                body=answer.content,
-            )
-
-    return Recorded()
+def _keep(response: Any) -> None:  # noqa: ANN401 - azure.core's PipelineResponse
+    """Keep an exchange for the recording in progress."""
+    request, answer = response.http_request, response.http_response
+    answer.read()  # an answer that is streamed has no content yet
+    body = request.content if isinstance(request.content, str | bytes) else None
+    recorder.note(
+        method=request.method, url=request.url, sent=request.headers, asked=body,
+        status=answer.status_code, headers=answer.headers, body=answer.content,
+    )  # fmt: skip

@@ -17,6 +17,7 @@ from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Sco
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_snapshot_kept, provisioned_types
+from diskbench.providers.azure import teardown
 from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import (
     AzureClient,
@@ -33,23 +34,12 @@ from diskbench.providers.azure.disk_request import (
 )
 from diskbench.providers.azure.doctor import examine, permissions_of, quotas, rehearse
 from diskbench.providers.azure.handover import hand_over, metrics
-from diskbench.providers.azure.lookup import resolve_details
+from diskbench.providers.azure.lookup import AzureLookup
 from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
 from diskbench.providers.azure.provision import provision, read_machine, snapshot, why_ended
 from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
-from diskbench.providers.azure.teardown import (
-    group_kind_and_name,
-    inside,
-    is_ours,
-    is_strange,
-    kind_and_name,
-    lease_of,
-    moved,
-    release,
-    tagged_groups,
-)
 from diskbench.providers.cloud_init import age_s
 from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
@@ -68,9 +58,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     name = "azure"
 
     def __init__(
-        self,
-        timing: AzureTiming = _TIMING,
-        ask_caller: Callable[[], str] = caller_cidr,
+        self, timing: AzureTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
         super().__init__(AzureSessions(), timing)
         self.ask_caller = ask_caller
@@ -86,7 +74,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
             edge, known = azure.edge(self.reading), books.of("azure")
-            details = resolve_details(edge, spec, requested, known, self.ask_caller)
+            details = AzureLookup(edge, spec, requested, known, self.ask_caller).resolved()
         return rental(books, spec, details, azure)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
@@ -119,15 +107,12 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         if rental.spec.snapshot_of_fill and rental.spec.snapshot:
             requested = details.requested.model_copy(update={"snapshot": rental.spec.snapshot})
             details = details.model_copy(update={"requested": requested})
+        edge = self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at)
+        keys = lease_keys(watch.secret(), claim.lease_id)
         return AzureOrder(
-            edge=self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
-            claim=claim,
-            spec=rental.spec,
-            details=details,
-            keys=lease_keys(watch.secret(), claim.lease_id),
-            watch=watch,
+            edge=edge, claim=claim, spec=rental.spec, details=details, keys=keys, watch=watch,
             timing=self.timing,
-        )
+        )  # fmt: skip
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
@@ -136,11 +121,11 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         azure = self.sessions.of_scope(scope)
         edge = azure.edge(self.reading)
         leases: dict[str, Found] = {}
-        for group in tagged_groups(edge):
+        for group in teardown.tagged_groups(edge):
             region = str(group.get("location", "")).lower()
             if scope.region not in {None, region}:
                 continue
-            lease_id = str(lease_of(group))
+            lease_id = str(teardown.lease_of(group))
             here = scope.model_copy(update={"account": azure.subscription, "region": region})
             before = leases.get(lease_id) or Found(lease_id=lease_id, scope=here)
             leases[lease_id] = before.model_copy(update=_added(edge, before, group, here))
@@ -155,9 +140,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
         machine = read_machine(self.sessions.of_scope(scope).edge(self.reading), lease_id)
-        if machine is None:
-            return f"Azure lists no machine of lease {lease_id}"
-        return why_ended(machine)
+        return why_ended(machine) if machine else f"Azure lists no machine of lease {lease_id}"
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading)
@@ -166,12 +149,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         return rehearse(self.sessions, rental, self.reading)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         with giving_back(lease_id):
             which = Which(lease_id, made, copied)
@@ -179,7 +157,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
             young = lease_id in self._sent or (age_s(lease_id) or math.inf) < self.timing.young_s
             until = time.time() + self.timing.delete_s
             edge = self.sessions.of_scope(scope).edge(self.timing, until=until)
-            release(edge, which, just_made=young and not copied)
+            teardown.release(edge, which, just_made=young and not copied)
             self._sent.discard(lease_id)
 
     def extend(
@@ -192,20 +170,17 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     ) -> None:
         move_timer(guest, end)
         edge = self.sessions.of_scope(scope).edge(self.timing)
-        for group in tagged_groups(edge, lease_id):
-            if is_ours(group):
-                moved(edge, lease_id, group, end)
+        for group in teardown.tagged_groups(edge, lease_id):
+            if teardown.is_ours(group):
+                teardown.moved(edge, lease_id, group, end)
 
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         edge = self.sessions.of_scope(scope).edge(self.reading)
         region = region_of(RentSpec(region=scope.region))
-        listed = [
-            usage
-            for provider in ("Microsoft.Compute", "Microsoft.Network")
-            for usage in edge.listed(edge.path(kind=f"{provider}/locations/{region}/usages"))
-        ]
-        return list(quotas(listed, region))
+        providers = ("Microsoft.Compute", "Microsoft.Network")
+        paths = (edge.path(kind=f"{name}/locations/{region}/usages") for name in providers)
+        return list(quotas([usage for path in paths for usage in edge.listed(path)], region))
 
     @while_looking()
     def metrics(
@@ -229,15 +204,14 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
 def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
     """The lease's record, updated with one group that carries its tag."""
-    if not is_ours(group):
-        return {"not_ours": (*before.not_ours, group_kind_and_name(group))}
-    content = inside(edge, str(group["name"]))
-    content = [item for item in content if not is_strange(before.lease_id, item)]
-    told = group.get("tags") or {}
+    name, told = teardown.group_kind_and_name(group), group.get("tags") or {}
+    if not teardown.is_ours(group):
+        return {"not_ours": (*before.not_ours, name)}
+    content = teardown.own_content(edge, before.lease_id, group)
     expires = str(told.get(EXPIRES_TAG) or "")
     return {
         "scope": here,
         "expires_at": float(expires) if expires.isdecimal() else None,
         "owner": told.get(OWNER_TAG) or None,
-        "resources": (group_kind_and_name(group), *(kind_and_name(item) for item in content)),
+        "resources": (name, *(teardown.kind_and_name(item) for item in content)),
     }

@@ -75,6 +75,15 @@ class AzureDiskRequest(Frozen):
     encryption_set: str | None = None
     snapshot: str | None = None
 
+    @property
+    def is_cached(self) -> bool:
+        return self.caching not in {None, "None"}
+
+    @property
+    def needs_premium(self) -> bool:
+        """Whether only machines with premium storage take it."""
+        return self.type.startswith(("Premium", "Ultra"))
+
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "local":
@@ -106,15 +115,15 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
         return _root(spec, root_type)
     if disk not in _sold():
         raise UnknownName("Azure disk type", disk, [*_sold(), ROOT, TEMPORARY], field="disk")
-    typed = snapshot_option(spec)
-    if disk == "UltraSSD_LRS" and typed is not None:
+    if disk == "UltraSSD_LRS" and (typed := snapshot_option(spec)):
         # "can only be created as empty disks" (disks-types.md 2026-08-11)
         raise InvalidValue(
             f"{typed} cannot be used with --disk {disk}: Azure makes them empty only",
             advice="leave it out, or measure PremiumV2_LRS",
             field="disk",
         )
-    if AzureOptions.of(spec).performance_plus and AzureOptions.of(spec).performance_tier:
+    azure = AzureOptions.of(spec)
+    if azure.performance_plus and azure.performance_tier:
         raise InvalidValue(
             "--performance-plus cannot be used with --performance-tier",
             advice="which limits hold then is not published: leave one of them out",
@@ -137,9 +146,9 @@ def check_swappable(requested: AzureDiskRequest, spec: RentSpec) -> None:
 
 def check_cache(requested: AzureDiskRequest, size_gib: int) -> None:
     """Refuse a host cache that the disk cannot have. Raises InvalidValue."""
-    if requested.caching in {None, "None"}:
+    if not requested.is_cached:
         return
-    flag = f"--cache {requested.caching.lower()}" if requested.caching else ""
+    flag = f"--cache {requested.caching}".lower()
     if requested.type in UNCACHED:
         raise InvalidValue(
             f"{flag}: {requested.type} has no host cache",
@@ -278,11 +287,7 @@ class AzureResolved(RentalDetails):
     """Warnings for the user before renting."""
 
 
-_CLOUDS = (
-    "management.azure.com",
-    "management.chinacloudapi.cn",
-    "management.usgovcloudapi.net",
-)
+_CLOUDS = ("management.azure.com", "management.chinacloudapi.cn", "management.usgovcloudapi.net")
 """Azure's own resource managers (azure-mgmt-core 1.6, get_arm_endpoints)."""
 
 
@@ -297,16 +302,6 @@ def check_form(spec: RentSpec) -> None:
             advice="add --subnet with the id of one that this computer or your jump host reaches",
             field="no_public_ip",
         )
-    _check_endpoint(spec)
-
-
-def is_azure(url: str) -> bool:
-    """Whether an endpoint belongs to Azure, sovereign clouds and regional endpoints included."""
-    host = urlsplit(url).hostname or ""
-    return any(host == own or host.endswith(f".{own}") for own in _CLOUDS)
-
-
-def _check_endpoint(spec: RentSpec) -> None:
     url = spec.endpoint_url
     # A bearer token is as good as a password: the SDK sends none in clear text, not even here.
     if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
@@ -317,3 +312,9 @@ def _check_endpoint(spec: RentSpec) -> None:
         )
     emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")
+
+
+def is_azure(url: str) -> bool:
+    """Whether an endpoint belongs to Azure, sovereign clouds and regional endpoints included."""
+    host = urlsplit(url).hostname or ""
+    return any(host == own or host.endswith(f".{own}") for own in _CLOUDS)

@@ -1,16 +1,8 @@
-"""What `diskbench doctor` asks Azure: whether it permits the rental, whether it would accept the
-rental's resources, and the quotas of the subscription with the amount in use.
-
-Resource Manager, "Permissions - List" (Microsoft.Authorization, 2022-04-01): what every role
-assignment of the caller at the subscription allows; the union of them counts.
-
-Resource Manager, "Deployments - Validate At Subscription Scope" (2025-04-01): 200 for a valid
-deployment, 202 for one whose validation continues, 400 with InvalidTemplateDeployment and the
-reason for one that would be refused. Resources in a group that does not exist yet stand in a nested
-template; preflight checks those of Microsoft.Compute and Microsoft.Network.
-
-Quotas: "Usage - List" of Microsoft.Compute, "Usages - List" of Microsoft.Network.
-"""
+"""What `diskbench doctor` asks Azure, by Resource Manager: "Permissions - List" (2022-04-01), whose
+union counts; "Deployments - Validate At Subscription Scope" (2025-04-01): 200 for a valid one, 202
+for one whose validation continues, 400 with InvalidTemplateDeployment and the reason for a refused
+one, where resources of a group that does not exist yet stand in a nested template; and the quotas,
+"Usage - List" of Microsoft.Compute and "Usages - List" of Microsoft.Network."""
 
 from __future__ import annotations
 
@@ -22,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
-from diskbench.model.finding import Finding, Quota, refusal
+from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.azure import policy, requests
 from diskbench.providers.azure.client import (
@@ -69,7 +61,7 @@ def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[
     if isinstance(listed, DiskbenchError):
         return [refusal("permissions", where, listed), *clock]
     return [
-        Finding(check="credentials", where=where, state="ok", told=account),
+        finding("credentials", where, "ok", account),
         *clock,
         *_permissions(where, listed),
         *_registrations(edge, where),
@@ -105,41 +97,31 @@ def allowed(permissions: list[dict[str, Any]], action: str) -> bool:
 def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
     needed = policy.actions()
     missing = [action for action in needed if not allowed(listed, action)]
-    findings = [
-        Finding(
-            check="permissions",
-            where=where,
-            # Without these nothing can be checked in advance, but everything can be rented.
-            state="warning" if action in policy.DOCTORS else "problem",
-            told=f"{action} is not allowed"
-            + (" (only doctor --live needs it)" if action == policy.VALIDATE else ""),
-            advice=_ADVICE,
-        )
-        for action in missing
-    ]
+    findings = []
+    for action in missing:
+        # Without these nothing can be checked in advance, but everything can be rented.
+        state: FindingState = "warning" if action in policy.DOCTORS else "problem"
+        only = " (only doctor --live needs it)" if action == policy.VALIDATE else ""
+        told = f"{action} is not allowed{only}"
+        findings.append(finding("permissions", where, state, told, _ADVICE))
     summary = f"{len(needed) - len(missing)} of {len(needed)} actions are allowed"
-    return [*findings, Finding(check="permissions", where=where, state="ok", told=summary)]
+    return [*findings, finding("permissions", where, "ok", summary)]
 
 
 def _registrations(edge: AzureClient, where: str) -> list[Finding]:
     """Whether the subscription is registered for the resource providers that a rental uses."""
     check, findings = "registrations", list[Finding]()
     for namespace in (*NEEDED, SWITCH):
+        state: FindingState = "warning" if namespace == SWITCH else "problem"
         try:
             problem = unregistered(edge, namespace)
         except DiskbenchError as error:
             findings.append(refusal(check, where, error))
             continue
         findings.append(
-            Finding(
-                check=check,
-                where=where,
-                state="warning" if namespace == SWITCH else "problem",
-                told=problem,
-                advice=how_to_register(namespace),
-            )
+            finding(check, where, state, problem, how_to_register(namespace))
             if problem
-            else Finding(check=check, where=where, state="ok", told=namespace)
+            else finding(check, where, "ok", namespace)
         )
     return findings
 
@@ -181,24 +163,16 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
     details = AzureResolved.model_validate(rental.details)
     azure = sessions.of_scope(rental.scope)
     order = AzureOrder(
-        edge=azure.edge(timing),
-        claim=nobody(rental.spec.tags),
-        spec=rental.spec,
-        details=details,
-        keys=unused_keys(),
-        watch=Bystander(),
-        timing=timing,
-    )
+        edge=azure.edge(timing), claim=nobody(rental.spec.tags), spec=rental.spec,
+        details=details, keys=unused_keys(), watch=Bystander(), timing=timing,
+    )  # fmt: skip
     path = order.edge.path(kind=f"Microsoft.Resources/deployments/{order.group}/validate")
 
     def run(zone: str | None) -> DryRun:
         size, disk = details.machine.size, f"{details.requested.type} of {details.size_gib} GiB"
         place = f"zone {zone} of {details.region}" if zone else details.region
-        template = deployment(order, zone)
-        return DryRun(
-            f"a deployment of {size} with {disk} in {place}",
-            lambda: _validate(order.edge, path, template),
-        )
+        what, template = f"a deployment of {size} with {disk} in {place}", deployment(order, zone)
+        return DryRun(what, lambda: _validate(order.edge, path, template))
 
     runs = [run(zone) for zone in details.zones or (None,)]
     return rehearsed(f"azure {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
@@ -224,9 +198,7 @@ def deployment(order: AzureOrder, zone: str | None) -> Request:
             "apiVersion": version_of(part.kind),
             "name": part.path.rpartition("/")[2],
             **part.request,
-            "dependsOn": [
-                other.path for other in parts[:at] if other.path in json.dumps(part.request)
-            ],
+            "dependsOn": [one.path for one in parts[:at] if one.path in json.dumps(part.request)],
         }
         for at, part in enumerate(parts)
     ]
@@ -249,18 +221,13 @@ def deployment(order: AzureOrder, zone: str | None) -> Request:
         },
     }
     outer = _template("2018-05-01/subscriptionDeploymentTemplate", [made, nested])
-    return {
-        "location": order.details.region,
-        "properties": {"mode": "Incremental", "template": outer},
-    }
+    deployed = {"mode": "Incremental", "template": outer}
+    return {"location": order.details.region, "properties": deployed}
 
 
 def _template(schema: str, resources: list[Request]) -> Request:
-    return {
-        "$schema": f"{_SCHEMA}/{schema}.json#",
-        "contentVersion": "1.0.0.0",
-        "resources": resources,
-    }
+    named = {"$schema": f"{_SCHEMA}/{schema}.json#", "contentVersion": "1.0.0.0"}
+    return {**named, "resources": resources}
 
 
 _KINDS: dict[str, str] = API["quotas"]

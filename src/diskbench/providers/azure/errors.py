@@ -1,9 +1,5 @@
 """Translation of Azure's errors to diskbench's: by the service's error code (errors.yaml), else by
-the SDK's class.
-
-DefaultAzureCredential reports each kind of credential that it tried, most of them as absent;
-only those that exist and failed are useful (azure-identity 1.27, ChainedTokenCredential).
-"""
+the SDK's class."""
 
 from __future__ import annotations
 
@@ -13,13 +9,7 @@ import ssl
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    HostUnavailable,
-    Throttled,
-    Unanswered,
-)
+from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable, Throttled, Unanswered
 from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 if TYPE_CHECKING:
@@ -33,12 +23,8 @@ NO_ROLE_HELPS = (
 )  # fmt: skip
 """What is refused whatever the caller's role permits."""
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
-
-
 TABLE = error_tables("diskbench.providers.azure")["service"]
 """Errors by the service's code."""
-
-
 _OF_DEPLOYMENT = frozenset({"InvalidTemplateDeployment", "DeploymentFailed"})
 """Codes of a deployment that stand around the refusal of one of its resources."""
 
@@ -161,7 +147,8 @@ _ABSENT = re.compile(
 
 
 def why_no_login(text: str) -> str:
-    """The SDK's message without the kinds of credentials that are absent."""
+    """The SDK's message without the kinds of credentials that are absent, which it reports as well
+    (azure-identity 1.27, ChainedTokenCredential)."""
     tried = [(match["kind"], " ".join(match["said"].split())) for match in _TRIED.finditer(text)]
     failed = [f"{kind}: {why}" for kind, why in tried if not _ABSENT.search(why)]
     if tried and not failed:

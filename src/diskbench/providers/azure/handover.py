@@ -52,14 +52,9 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     _await_listed(order, names, scheduled=dead_man == teardown.SCHEDULE_MADE)
     more = {"dead_man": dead_man, "cache_changes": cache_changes}
     return acquired(
-        order,
-        reach,
-        seen,
-        size_bytes=sizes[0],
+        order, reach, seen, size_bytes=sizes[0], path=attach.path, identity=attach.identity,
         facts=facts(order, made, machine, measured, seen.disks, more),
-        path=attach.path,
-        identity=attach.identity,
-    )
+    )  # fmt: skip
 
 
 def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -> None:
@@ -110,14 +105,9 @@ def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequen
     `disks` are the measured disks: in order of LUN, or the OS disk. A value that Azure does not
     report is no difference.
     """
-    refuse(
-        "Azure",
-        (
-            *_of_machine(details, zone, machine),
-            *(text for disk in disks for text in _of_disk(details, zone, disk)),
-            *_attached(details, machine, disks),
-        ),
-    )
+    of_disks = (text for disk in disks for text in _of_disk(details, zone, disk))
+    of_machine = _of_machine(details, zone, machine)
+    refuse("Azure", (*of_machine, *of_disks, *_attached(details, machine, disks)))
 
 
 def _of_machine(details: AzureResolved, zone: str | None, machine: Item) -> Iterator[str]:
@@ -127,7 +117,9 @@ def _of_machine(details: AzureResolved, zone: str | None, machine: Item) -> Iter
     size = at(machine, "properties.hardwareProfile.vmSize")
     yield from differs(what, "size", details.machine.size, size)
     yield from differs(what, "zone", zone, _zone(machine))
-    yield from differs(what, "region", details.region, _region(machine))
+    # Azure also writes `West Europe`.
+    region = str(machine.get("location") or "").lower().replace(" ", "") or None
+    yield from differs(what, "region", details.region, region)
     controller = profile.get("diskControllerType")
     yield from differs(what, "disk controller", details.machine.controller, controller)
     yield from differs(what, "image version", details.image.reference.get("version"), version)
@@ -161,10 +153,8 @@ def _attached(details: AzureResolved, machine: Item, disks: Sequence[Item]) -> I
         what, attachment = f"disk {disk['name']}", _attachment(machine, disk)
         if requested.kind == "disk":
             yield from differs(what, "LUN", lun, attachment.get("lun", "none at all"))
-        # Azure may omit the cache where it is None.
-        yield from differs(
-            what, "host cache", requested.caching, attachment.get("caching") or "None"
-        )
+        cache = attachment.get("caching") or "None"  # Azure may omit it then
+        yield from differs(what, "host cache", requested.caching, cache)
 
 
 def provisioned(details: AzureResolved) -> tuple[float | None, float | None]:
@@ -234,10 +224,8 @@ def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
 def _attachment(machine: Item, disk: Item) -> Item:
     """The machine's attachment of a disk; empty where it is not attached."""
     profile = at(machine, "properties.storageProfile") or {}
-    for entry in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:
-        if str((entry.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
-            return dict(entry)
-    return {}
+    attached = [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]
+    return next((dict(one) for one in attached if attach.is_of(one, str(disk["id"]))), {})
 
 
 def _lower(resource_id: str | None) -> str | None:
@@ -246,14 +234,7 @@ def _lower(resource_id: str | None) -> str | None:
 
 
 def _zone(item: Item) -> str | None:
-    zones = item.get("zones") or []
-    return str(zones[0]) if zones else None
-
-
-def _region(item: Item) -> str | None:
-    """A region's name in the short form: Azure also writes `West Europe`."""
-    location = item.get("location")
-    return str(location).lower().replace(" ", "") if location else None
+    return next((str(zone) for zone in item.get("zones") or []), None)
 
 
 # What Azure Monitor counted. Names and meanings: "Disk performance metrics" (disks-metrics.md,

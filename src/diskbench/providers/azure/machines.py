@@ -1,18 +1,12 @@
 """Azure's machine sizes and disk types in a region, the choice of the size to measure from, and its
-disk controller. Pure.
+disk controller. Pure. Capabilities: Resource SKUs API, "List", and the dump that the catalogue was
+made from (2025-06-03), with bytes per second of 10^6 as in the sizes' documents.
 
-Names of the capabilities: Resource SKUs API, "List"; their meaning by the dump that the catalogue
-was made from (2025-06-03). Bytes per second there are of 10^6 as well as the sizes' documents.
-
-The default is the smallest size whose *baseline* on the path of the disk is MARGIN times the
-disk's ceiling: quotas are counted in vCPUs, 10 a region on a new subscription. A disk with a host
-cache reads on the cached path and writes on both paths, so both limits count.
-
-The controller, SCSI or NVMe, is chosen from size and image, and set explicitly. A size with both,
-made without `diskControllerType`, gets a default that depends on its image (azure-mgmt-compute
-39.0.0, StorageProfile.disk_controller_type): what is measured, and whether there is a host cache,
-would depend on it.
-"""
+The default is the smallest size whose *baseline* on the path of the disk is MARGIN times the disk's
+ceiling: quotas are counted in vCPUs, 10 a region on a new subscription. A disk with a host cache
+reads on the cached path and writes on both paths, so both limits count. The controller is set
+explicitly: for a size with both its default would depend on the image (azure-mgmt-compute 39.0.0,
+StorageProfile.disk_controller_type), and with it whether there is a host cache."""
 
 from __future__ import annotations
 
@@ -20,6 +14,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from diskbench.catalog.books import ProviderBook
@@ -36,8 +31,6 @@ from diskbench.providers.skeleton.offer import BOTTLENECK, MIN_VCPUS, Needs
 from diskbench.units import GIB
 
 Sku = dict[str, Any]
-_MACHINES = "virtualMachines"
-_DISKS = "disks"
 
 
 @dataclass(frozen=True)
@@ -55,12 +48,8 @@ class Offer:
     def promised(self, disk_type: str, tier: str) -> DiskPath:
         """The limits that Azure publishes today for one disk of a tier, without bursts; None where
         it publishes none."""
-        listed = self.tiers.get((disk_type, tier), {}).get("capabilities") or []
-        capabilities = {str(item["name"]): str(item["value"]) for item in listed}
-        return DiskPath(
-            iops=_number(capabilities, "MaxIOps"),
-            mb_per_s=_number(capabilities, "MaxBandwidthMBps"),
-        )
+        told = _capabilities(self.tiers.get((disk_type, tier), {}))
+        return DiskPath(iops=_number(told, "MaxIOps"), mb_per_s=_number(told, "MaxBandwidthMBps"))
 
     def machine(self, name: str, book: ProviderBook) -> AzureMachine:
         """Look up a size by name. Raises UnknownName, or InvalidValue for a restricted size."""
@@ -70,9 +59,8 @@ class Offer:
                 advice="choose another --instance-type or --region, or ask for it in the portal",
             )
         if name not in self.machines:
-            raise UnknownName(
-                f"machine size of {self.region}", name, self.machines, field="instance_type"
-            )
+            what = f"machine size of {self.region}"
+            raise UnknownName(what, name, self.machines, field="instance_type")
         return machine(self.machines[name], book)
 
     def all_zones(self) -> tuple[str, ...]:
@@ -92,63 +80,59 @@ class Offer:
 
 def offer(region: str, skus: Iterable[Sku]) -> Offer:
     """The offer in the answer of Resource SKUs for one region."""
-    kinds: dict[str, dict[str, Sku]] = {_MACHINES: {}, _DISKS: {}}
+    kinds: dict[str, dict[str, Sku]] = {"virtualMachines": {}, "disks": {}}
     restricted: dict[str, str] = {}
     tiers: dict[tuple[str, str], Sku] = {}
     for sku in skus:
         kind = kinds.get(str(sku.get("resourceType")))
         if kind is None or region not in {str(x).lower() for x in sku.get("locations", [])}:
             continue
-        name, why = str(sku["name"]), _restriction(sku)
-        if kind is kinds[_DISKS] and sku.get("size"):
+        name, limits = str(sku["name"]), sku.get("restrictions") or []
+        if kind is kinds["disks"] and sku.get("size"):
             tiers.setdefault((name, str(sku["size"])), sku)
-        if why is not None:
-            restricted.setdefault(name, why)
+        if barred := [limit for limit in limits if limit.get("type") == "Location"]:
+            restricted.setdefault(name, str(barred[0].get("reasonCode") or "restricted"))
         # A disk type has one entry for each of its sizes, all with the same zones.
         elif name not in kind:
             kind[name] = sku
-    return Offer(region, kinds[_MACHINES], kinds[_DISKS], restricted, tiers)
+    return Offer(region, kinds["virtualMachines"], kinds["disks"], restricted, tiers)
 
 
 def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
     """One machine size; cache figures missing from the answer come from `book`."""
-    capabilities = {str(item["name"]): str(item["value"]) for item in sku.get("capabilities", [])}
-    name = str(sku["name"])
-    controllers = _controllers(capabilities.get("DiskControllerTypes", ""))
-    nvme = controllers == ("nvme",)
-    cached = DiskPath(
-        iops=_number(capabilities, "CombinedTempDiskAndCachedIOPS"),
-        mb_per_s=_mega(capabilities, "CombinedTempDiskAndCachedReadBytesPerSecond"),
-    )
+    told, name = _capabilities(sku), str(sku["name"])
+    number = partial(_number, told)
+
+    def path(iops: str, bytes_per_s: str) -> DiskPath:
+        found = number(bytes_per_s)
+        return DiskPath(iops=number(iops), mb_per_s=None if found is None else found / 1e6)
+
+    shown = controllers(told.get("DiskControllerTypes", ""))
+    nvme = shown == ("nvme",)
+    combined = "CombinedTempDiskAndCached"
+    cached = path(f"{combined}IOPS", f"{combined}ReadBytesPerSecond")
     known = book.machines.types.get(name)
-    local_nvme_mib = _number(capabilities, "NvmeDiskSizeInMiB") or 0
+    traits = known.traits if known else {"cacheable": cached.iops is not None}
+    local_nvme_mib = number("NvmeDiskSizeInMiB") or 0
     return AzureMachine(
         size=name,
-        arch="arm64"
-        if capabilities.get("CpuArchitectureType", "").lower() == "arm64"
-        else "x86_64",
-        vcpus=int(_number(capabilities, "vCPUsAvailable") or _number(capabilities, "vCPUs") or 1),
-        memory_bytes=int((_number(capabilities, "MemoryGB") or 0) * GIB),
-        premium=capabilities.get("PremiumIO", "").lower() == "true",
+        arch="arm64" if told.get("CpuArchitectureType", "").lower() == "arm64" else "x86_64",
+        vcpus=int(number("vCPUsAvailable") or number("vCPUs") or 1),
+        memory_bytes=int((number("MemoryGB") or 0) * GIB),
+        premium=told.get("PremiumIO", "").lower() == "true",
         interface="nvme" if nvme else "scsi",
-        uncached=DiskPath(
-            iops=_number(capabilities, "UncachedDiskIOPS"),
-            mb_per_s=_mega(capabilities, "UncachedDiskBytesPerSecond"),
-        ),
+        uncached=path("UncachedDiskIOPS", "UncachedDiskBytesPerSecond"),
         cached=cached,
         # NVMe-only sizes report figures of a cache that they lack; some sizes with a cache report
         # none.
-        cacheable=not nvme
-        and bool(known.traits.get("cacheable", True) if known else cached.iops is not None),
-        max_disks=int(_number(capabilities, "MaxDataDiskCount") or 0),
-        local_gib=(local_nvme_mib or _number(capabilities, "MaxResourceVolumeMB") or 0) / 1024,
+        cacheable=not nvme and bool(traits.get("cacheable", True)),
+        max_disks=int(number("MaxDataDiskCount") or 0),
+        local_gib=(local_nvme_mib or number("MaxResourceVolumeMB") or 0) / 1024,
         local_nvme=bool(local_nvme_mib),
         burstable=name.startswith("Standard_B"),
-        controllers=controllers,
+        controllers=shown,
         family=str(sku.get("family") or ""),
-        retires=_retires(
-            capabilities.get("RetirementDateUtc", known.traits.get("retires") if known else None)
-        ),
+        retires=_retires(told.get("RetirementDateUtc", traits.get("retires"))),
     )
 
 
@@ -161,8 +145,8 @@ def _retires(date: object) -> str | None:
     return f"{year[:4]}-{month:0>2}-{day:0>2}" if year else str(date)
 
 
-def _controllers(listed: str) -> tuple[Interface, ...]:
-    """The controllers of the capability (`SCSI,NVMe`); SCSI for a size that reports none."""
+def controllers(listed: str) -> tuple[Interface, ...]:
+    """The controllers that a size or an image lists (`SCSI,NVMe`); SCSI where it lists none."""
     words = {word.strip().lower() for word in listed.split(",")}
     known: tuple[Interface, ...] = ("scsi", "nvme")
     return tuple(interface for interface in known if interface in words) or ("scsi",)
@@ -181,12 +165,12 @@ def check_support(machine: AzureMachine, requested: AzureDiskRequest, sold: Sequ
         raise InvalidValue(
             f"{requested.type} is not sold there", advice=f"this region sells {', '.join(sold)}"
         )
-    if requested.type.startswith(("Premium", "Ultra")) and not machine.premium:
+    if requested.needs_premium and not machine.premium:
         raise InvalidValue(
             f"{machine.size} takes no {requested.type}",
             advice="choose a size with an s in its name, such as Standard_D4s_v5",
         )
-    if requested.caching not in {None, "None"} and not machine.cacheable:
+    if requested.is_cached and not machine.cacheable:
         raise InvalidValue(
             f"{machine.size} has no host cache",
             advice="leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5",
@@ -228,11 +212,8 @@ def _ultra_zones(sku: Sku) -> tuple[str, ...]:
     )
 
 
-def _restriction(sku: Sku) -> str | None:
-    for restriction in sku.get("restrictions") or []:
-        if restriction.get("type") == "Location":
-            return str(restriction.get("reasonCode") or "restricted")
-    return None
+def _capabilities(sku: Sku) -> dict[str, str]:
+    return {str(item["name"]): str(item["value"]) for item in sku.get("capabilities") or []}
 
 
 def _number(capabilities: dict[str, str], name: str) -> float | None:
@@ -240,11 +221,6 @@ def _number(capabilities: dict[str, str], name: str) -> float | None:
         return float(capabilities[name])
     except (KeyError, ValueError):
         return None
-
-
-def _mega(capabilities: dict[str, str], name: str) -> float | None:
-    number = _number(capabilities, name)
-    return None if number is None else number / 1e6
 
 
 _USUAL = re.compile(r"Standard_[DEFL]\d+[a-hj-z]*(_v\d+)?")
@@ -263,7 +239,6 @@ def candidates(
     """The machines that sustain the disk, the best first: those whose quota in `left` (vCPUs by
     family and `cores`, in lower case) suffices, current before retiring ones, those with a known
     price, for a cached disk those with a known limit, then the smallest and the cheapest."""
-    cached = requested.caching not in {None, "None"}
 
     def rank(machine: AzureMachine) -> tuple[Any, ...]:
         usd = book.prices.machine_hourly_usd(machine.size)
@@ -272,12 +247,11 @@ def candidates(
         is_nvme = machine.controllers == ("nvme",)
         return (
             machine.vcpus > quota_left(machine, left), going, usd is None,
-            cached and machine.cached.iops is None,
+            requested.is_cached and machine.cached.iops is None,
             machine.vcpus, usd or 0, is_nvme, machine.memory_bytes, machine.size,
         )  # fmt: skip
 
-    fit = (machine for machine in machines if _is_fit(machine, requested))
-    return sorted((machine for machine in fit if _sustains(machine, need, requested)), key=rank)
+    return sorted((one for one in machines if _is_fit(one, need, requested)), key=rank)
 
 
 def quota_left(machine: AzureMachine, left: Mapping[str, float] | None) -> float:
@@ -317,36 +291,32 @@ def too_small(
     if not need.iops and not need.mb_per_s:
         return None
     instead = f"; {better} is large enough" if better and better != machine.size else ""
-    cached = requested.caching not in {None, "None"}
-    for name, path in (("uncached", machine.uncached), ("cached", machine.cached)):
-        if name == "cached" and not cached:
-            continue
+    cached = {"cached": machine.cached} if requested.is_cached else {}
+    for name, path in {"uncached": machine.uncached, **cached}.items():
         if path.iops is None or path.mb_per_s is None:
             return (
                 f"Azure names no {name} limit for {machine.size}: it, and not the "
                 f"disk, may be the bottleneck{instead}"
             )
         if path.iops < need.iops or path.mb_per_s < need.mb_per_s:
-            return _words(machine.size, name, path, need) + instead
+            return (
+                f"{machine.size} sustains {path.iops:,.0f} IOPS and {path.mb_per_s:,.0f} MB/s "
+                f"({name}), the disk needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its "
+                f"machine: {BOTTLENECK}{instead}"
+            )
     return None
 
 
-def _words(size: str, name: str, path: DiskPath, need: Needs) -> str:
-    return (
-        f"{size} sustains {path.iops:,.0f} IOPS and {path.mb_per_s:,.0f} MB/s ({name}), the disk "
-        f"needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: {BOTTLENECK}"
-    )
-
-
-def _is_fit(machine: AzureMachine, requested: AzureDiskRequest) -> bool:
+def _is_fit(machine: AzureMachine, need: Needs, requested: AzureDiskRequest) -> bool:
     return (
         _USUAL.fullmatch(machine.size) is not None
         and machine.arch == "x86_64"
         and machine.vcpus >= MIN_VCPUS
         and machine.max_disks >= requested.count
-        and (machine.premium or not requested.type.startswith(("Premium", "Ultra")))
+        and (machine.premium or not requested.needs_premium)
         and (requested.kind != "local" or bool(machine.local_gib))
-        and (requested.caching in {None, "None"} or machine.cacheable)
+        and (machine.cacheable or not requested.is_cached)
+        and _sustains(machine, need, requested)
     )
 
 
@@ -354,7 +324,7 @@ def _sustains(machine: AzureMachine, need: Needs, requested: AzureDiskRequest) -
     """Whether the machine's paths sustain the disk; a cached path without a figure is taken."""
     path, cached = machine.uncached, machine.cached
     good = (path.iops or 0) >= need.iops and (path.mb_per_s or 0) >= need.mb_per_s
-    if requested.caching in {None, "None"} or cached.iops is None or cached.mb_per_s is None:
+    if not requested.is_cached or cached.iops is None or cached.mb_per_s is None:
         return good
     return good and cached.iops >= need.iops and cached.mb_per_s >= need.mb_per_s
 

@@ -8,12 +8,7 @@ from typing import Any
 
 from diskbench.catalog.books import Books, ProviderBook
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import (
-    DiskSpec,
-    PricePart,
-    Rental,
-    Scope,
-)
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.azure.client import Azure
 from diskbench.providers.azure.disk_request import (
     DEFAULT_OS_GIB,
@@ -80,22 +75,14 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
         "root": f"its OS disk, {requested.type} of {size}",
         "local": f"its own disk of {size}",
     }[requested.kind]
-    what = disk_words(
-        what, requested.count, spec.stripe, requested.iops, requested.mb_per_s, "MB/s"
-    )
-    if spec.snapshot_of_fill:
-        what += OF_FILL
-    if requested.tier:
-        what += f", tier {requested.tier}"
-    if requested.plus:
-        what += ", performance plus"
-    if requested.bursting:
-        what += ", bursting on demand"
-    if requested.caching is not None:
-        what += f", host cache {requested.caching}"
-    where = details.region
-    if zones:
-        where += f" zone {place_words(zones)}"
+    iops, mb_per_s = requested.iops, requested.mb_per_s
+    what = disk_words(what, requested.count, spec.stripe, iops, mb_per_s, "MB/s")
+    what += OF_FILL if spec.snapshot_of_fill else ""
+    what += f", tier {requested.tier}" if requested.tier else ""
+    what += ", performance plus" if requested.plus else ""
+    what += ", bursting on demand" if requested.bursting else ""
+    what += f", host cache {requested.caching}" if requested.caching is not None else ""
+    where = f"{details.region} zone {place_words(zones)}" if zones else details.region
     spot = "spot " if spec.spot else ""
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
 
@@ -112,7 +99,7 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
         yield f"Azure retires {machine.size} on {machine.retires}: results end there"
     if machine.burstable:
         yield f"{machine.size} earns CPU credits: fio may run out of them before the disk does"
-    if requested.caching not in {None, "None"}:
+    if requested.is_cached:
         yield (
             f"host cache {requested.caching}: the first pass over the data is cold and slower; "
             "what follows measures the machine's cache"
@@ -158,7 +145,7 @@ def _expected_warnings(
 ) -> Iterator[str]:
     if machine is None:
         return
-    if not machine.premium and requested.type.startswith(("Premium", "Ultra")):
+    if not machine.premium and requested.needs_premium:
         yield (
             f"{machine.size} takes no {requested.type}: choose one whose name has an s, as "
             "Standard_D2s_v3"

@@ -14,19 +14,13 @@ class AzureOptions(Options):
     panel: ClassVar[str] = "Azure"
 
     subscription: str | None = option(
-        None,
-        "Subscription id (default: AZURE_SUBSCRIPTION_ID).",
-        metavar="ID",
-        in_key="no",
-        scopes=True,
-    )
+        None, "Subscription id (default: AZURE_SUBSCRIPTION_ID).",
+        metavar="ID", in_key="no", scopes=True,
+    )  # fmt: skip
     cache: str | None = option(
-        None,
-        "Host caching of the disk (default: none).",
-        values=("none", "readonly", "readwrite"),
-        in_key="value",
-        of_disk=True,
-    )
+        None, "Host caching of the disk (default: none).",
+        values=("none", "readonly", "readwrite"), in_key="value", of_disk=True,
+    )  # fmt: skip
     performance_tier: str | None = option(
         None, "A tier above the size's own, as P30 (Premium SSD).", metavar="TIER", of_disk=True
     )
@@ -43,22 +37,16 @@ curl=$(command -v curl) || exit 0
 "$curl" -sf -m 3 --noproxy '*' -H 'Metadata: true' \\
     'http://169.254.169.254/metadata/instance/compute/{}?api-version=2021-02-01&format=text'
 """
-_PROOF, _MACHINE_TYPE = _ASK.format("vmId"), _ASK.format("vmSize")
 """The header is required, and proxies are refused (Azure Instance Metadata Service, "Security and
 authentication")."""
-
-
-def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether the printed vmId belongs to the instance."""
-    return printed.strip().lower() == instance_id.lower()
 
 
 GUEST = GuestIdentity(
     # The asset tag of every Azure guest (cloud-init's ds-identify).
     firmware=({"chassis_asset_tag": "^7783-7084-3265-9085-8269-3286-77$"},),
-    proof=_PROOF,
-    machine_type=_MACHINE_TYPE,
-    is_instance=_is_instance,
+    proof=_ASK.format("vmId"),
+    machine_type=_ASK.format("vmSize"),
+    is_instance=lambda printed, vm_id: printed.strip().lower() == vm_id.lower(),
     network_nvme_models=("MSFT NVMe Accelerator",),
 )
 
@@ -83,25 +71,15 @@ PLUGIN = Plugin(
     quiet_loggers=("azure", "msal"),
     redaction=Redaction(
         variables=(
-            "AZURE_SUBSCRIPTION_ID",
-            "AZURE_TENANT_ID",
-            "AZURE_CLIENT_ID",
-            "AZURE_CLIENT_SECRET",
-            "AZURE_USERNAME",
-            "AZURE_PASSWORD",
-            "AZURE_CLIENT_CERTIFICATE_PASSWORD",
+            "AZURE_SUBSCRIPTION_ID", "AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET",
+            "AZURE_USERNAME", "AZURE_PASSWORD", "AZURE_CLIENT_CERTIFICATE_PASSWORD",
         ),
         options=("endpoint_url", "ssh_cidr"),
         fields=(
-            "createdBy",
-            "lastModifiedBy",
-            "displayName",
-            "keyData",
-            "principalId",
-            "tenantId",
+            "createdBy", "lastModifiedBy", "displayName", "keyData", "principalId", "tenantId",
             "tags",
         ),
         patterns={r"(?<=/resourceGroups/)(?!diskbench-)[^/?\"'\s]+": "group-{n}"},
     ),
     errors="diskbench.providers.azure.errors:TABLE",
-)
+)  # fmt: skip

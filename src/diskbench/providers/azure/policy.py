@@ -1,10 +1,6 @@
 """What must be permitted on Azure: the actions of the role (permissions.yaml), and the resource
-providers that the subscription must be registered for.
-
-Resource Manager, "Resolve errors for resource provider registration" (2024): a call to a provider
-that is not registered is answered with MissingSubscriptionRegistration; registering takes minutes
-and is the subscription owner's decision.
-"""
+providers for which the subscription must be registered; that takes minutes and is its owner's
+decision (Resource Manager, "Resolve errors for resource provider registration", 2024)."""
 
 from __future__ import annotations
 

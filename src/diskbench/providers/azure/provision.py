@@ -17,14 +17,7 @@ from diskbench.errors import (
     RentalFailed,
 )
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.client import (
-    DISKS,
-    MACHINES,
-    AzureClient,
-    Item,
-    Query,
-    kind_of,
-)
+from diskbench.providers.azure.client import DISKS, MACHINES, AzureClient, Item, Query, kind_of
 from diskbench.providers.azure.requests import AzureOrder, Part, group_name
 from diskbench.providers.skeleton.provision import (
     disk_kind,
@@ -32,6 +25,7 @@ from diskbench.providers.skeleton.provision import (
     name_of,
     zones_from,
 )
+from diskbench.providers.skeleton.shipped import at
 from diskbench.providers.waits import Still, nap, until
 
 log = logging.getLogger(__name__)
@@ -48,17 +42,14 @@ def read_machine(edge: AzureClient, lease_id: str) -> Item | None:
 
 def state_of(item: Item) -> str:
     """A resource's provisioning state: Succeeded, Creating, Updating, Failed, Deleting …"""
-    return str((item.get("properties") or {}).get("provisioningState") or "")
+    return str(at(item, "properties.provisioningState") or "")
 
 
 def power_of(machine: Item) -> str | None:
     """The power state: running, starting, stopped, deallocated …; None where Azure does not
     report it."""
-    for status in _statuses(machine):
-        kind, _, state = str(status.get("code", "")).partition("/")
-        if kind == "PowerState":
-            return state
-    return None
+    codes = (str(status.get("code", "")).partition("/") for status in _statuses(machine))
+    return next((state for kind, _, state in codes if kind == "PowerState"), None)
 
 
 def why_ended(machine: Item) -> str | None:
@@ -78,8 +69,7 @@ def why_ended(machine: Item) -> str | None:
 
 
 def _statuses(machine: Item) -> list[Item]:
-    view = (machine.get("properties") or {}).get("instanceView") or {}
-    return list(view.get("statuses") or [])
+    return at(machine, "properties.instanceView.statuses") or []
 
 
 @dataclass(frozen=True)
@@ -102,24 +92,19 @@ def provision(order: AzureOrder) -> AzureProvisioned:
     held_zone = next(iter((read_machine(order.edge, order.lease) or {}).get("zones") or []), None)
     region = order.details.region
     return in_first_with_capacity(
-        zones_from(zones, held_zone),
-        lambda zone: _in_zone(order, zone),
-        lambda: _undo(order),
-        order.watch,
-        region=region,
-        name=lambda zone: f"zone {zone}" if zone else region,
-    )
+        zones_from(zones, held_zone), lambda zone: _in_zone(order, zone), lambda: _undo(order),
+        order.watch, region=region, name=lambda zone: f"zone {zone}" if zone else region,
+    )  # fmt: skip
 
 
 def _group(order: AzureOrder) -> None:
-    path = order.edge.path(order.group)
+    path, unlisted = order.edge.path(order.group), Still("made, not listed yet")
     order.edge.sent("PUT", path, requests.resource_group(order))
-
-    def listed() -> Item | Still:
-        return order.edge.find(path) or Still("made, not listed yet")
-
     # A group that Azure does not list yet would be missed by a release.
-    order.until(listed, f"resource-group {order.group}", order.timing.network_s)
+    order.until(
+        lambda: order.edge.find(path) or unlisted,
+        f"resource-group {order.group}", order.timing.network_s,
+    )  # fmt: skip
     order.watch.note(f"created resource group {order.group}")
 
 
@@ -160,8 +145,7 @@ def snapshot(order: AzureOrder, fill: Callable[[], None]) -> str:
     put(order, part, order.timing.snapshot_s)
 
     def ask() -> bool | Still:
-        found = order.edge.find(part.path) or {}
-        percent = (found.get("properties") or {}).get("completionPercent")
+        percent = at(order.edge.find(part.path), "properties.completionPercent")
         # A disk of Premium SSD v2 can be made of a complete one only.
         return True if percent in {None, 100} else Still(f"{percent:g}% copied")
 
@@ -171,7 +155,6 @@ def snapshot(order: AzureOrder, fill: Callable[[], None]) -> str:
 
 def running(order: AzureOrder) -> Item:
     """Wait until the machine is made and runs. Raises RentalFailed."""
-    name = order.machine_name
 
     def ask() -> Item | Still:
         machine = listed_machine(order)
@@ -180,7 +163,7 @@ def running(order: AzureOrder) -> Item:
         power = power_of(machine)
         return Still(f"{power}") if power in {"starting", "unknown"} else machine
 
-    return order.until(ask, f"machine {name}", order.timing.machine_s)
+    return order.until(ask, f"machine {order.machine_name}", order.timing.machine_s)
 
 
 def alive(order: AzureOrder) -> Item | None:
@@ -251,10 +234,9 @@ def put(order: AzureOrder, part: Part, limit_s: float, note: str = "") -> Item:
             return Still("made, not listed yet")
         if note:
             order.watch.note(note)
+        request = (part.words, limit_s, "PUT", part.path, part.request)
         try:
-            return order.edge.finished(
-                part.words, limit_s, "PUT", part.path, part.request, insist=False
-            )
+            return order.edge.finished(*request, insist=False)
         except NotListedYet:
             made = True
             return Still("made, not listed yet")
@@ -268,10 +250,9 @@ def put(order: AzureOrder, part: Part, limit_s: float, note: str = "") -> Item:
 def delete(edge: AzureClient, path: str, query: Query = None) -> None:
     """Delete a machine or a disk, and wait until Azure does not list it any more: what has the same
     name next must not be taken for it. Raises diskbench's errors."""
-    role, limit_s = {
-        MACHINES: ("machine", edge.timing.machine_s),
-        DISKS: ("disk", edge.timing.disk_s),
-    }[kind_of(path)]
+    is_machine = kind_of(path) == MACHINES
+    role = "machine" if is_machine else "disk"
+    limit_s = edge.timing.machine_s if is_machine else edge.timing.disk_s
     what = f"{role} {path.rpartition('/')[2]}"
     edge.finished(what, limit_s, "DELETE", path, query=query)
     await_gone(edge, path, what, limit_s)
@@ -279,8 +260,5 @@ def delete(edge: AzureClient, path: str, query: Query = None) -> None:
 
 def await_gone(edge: AzureClient, path: str, what: str, limit_s: float) -> None:
     """Wait until Azure does not list a deleted resource any more. Raises RentalFailed."""
-
-    def ask() -> bool | Still:
-        return True if edge.find(path) is None else Still("deleted, still listed")
-
-    until(ask, what, limit_s, edge.timing, edge.watch)
+    listed = Still("deleted, still listed")
+    until(lambda: listed if edge.find(path) else None, what, limit_s, edge.timing, edge.watch)

@@ -1,11 +1,7 @@
-"""Limits and prices from Azure's Resource SKUs and Retail Prices, in the form of the catalogue's
-files.
-
-Limits: Resource SKUs, "List": the sustained figures of the uncached and cached path; bursts are
-published nowhere and keep their values. Prices: https://prices.azure.com/api/retail/prices,
-Consumption, needs no login; a machine on demand for Linux is neither Spot nor Low Priority nor
-Windows, a disk is identified by its tier.
-"""
+"""Limits and prices from Azure in the form of the catalogue's files: Resource SKUs, "List", which
+has the sustained figures of both paths and no bursts (these keep their values); and
+https://prices.azure.com/api/retail/prices, Consumption, which needs no login: a machine on demand
+for Linux is neither Spot nor Low Priority nor Windows, a disk is identified by its tier."""
 
 from __future__ import annotations
 
@@ -53,6 +49,7 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
     conditions += " and priceType eq 'Consumption'"
     fields: dict[str, str] | None = {"$filter": conditions}
     following: str | None = url
+    again = "try again; the old ones stay"
     while following:
         try:
             answer = pool_for(following).request(
@@ -60,14 +57,10 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
             )
             page = answer.json()
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            raise HostUnavailable(
-                f"no prices from {following}: {error}", advice="try again; the old ones stay"
-            ) from error
+            raise HostUnavailable(f"no prices from {following}: {error}", advice=again) from error
         if answer.status != 200 or "Items" not in page:
-            raise HostUnavailable(
-                f"no prices from {following}: HTTP {answer.status}",
-                advice="try again; the old ones stay",
-            )
+            why = f"HTTP {answer.status}"
+            raise HostUnavailable(f"no prices from {following}: {why}", advice=again)
         yield from page["Items"]
         following, fields = page.get("NextPageLink"), None
 
@@ -83,14 +76,8 @@ def overlay(
     """The overlay made from the answers, without sizes that have no disk figures."""
     region = known.prices.region
     prices = {str(item["armSkuName"]): usd for item in machines if (usd := _on_demand(item))}
-    sizes = {}
-    for sku in skus:
-        if (
-            sku.get("resourceType") == "virtualMachines"
-            and (entry := _entry(sku, known)) is not None
-        ):
-            name = str(sku["name"])
-            sizes[name] = entry
+    machine_skus = [sku for sku in skus if sku.get("resourceType") == "virtualMachines"]
+    sizes = {str(sku["name"]): entry for sku in machine_skus if (entry := _entry(sku, known))}
     skus_source = {_SKUS: {"title": f"Azure Resource SKUs, {region}", "as_of": today}}
     prices_source = {_PRICES: {"title": f"Azure Retail Prices, {region}", "as_of": today}}
     listed = {name: usd for name, usd in prices.items() if name in sizes}
@@ -100,20 +87,12 @@ def overlay(
         if (item.get("productName"), item.get("meterName"), item.get("unitOfMeasure")) == _ADDRESS
     ]
     address = {"address": {"usd_per_hour": max(asked), "source": _PRICES}} if asked else {}
-    return Overlay(
-        cloud="azure",
-        region=region,
-        made_on=today,
-        patches={
-            MACHINES: {"sources": skus_source, "types": sizes},
-            PRICES: {
-                "sources": prices_source,
-                "machines": {_PRICES: listed},
-                "disks": _disks(disks, known.prices),
-                **address,
-            },
-        },
-    )
+    patched = {"machines": {_PRICES: listed}, "disks": _disks(disks, known.prices), **address}
+    patches = {
+        MACHINES: {"sources": skus_source, "types": sizes},
+        PRICES: {"sources": prices_source, **patched},
+    }
+    return Overlay(cloud="azure", region=region, made_on=today, patches=patches)
 
 
 def _entry(sku: Item, known: ProviderBook) -> Item | None:
@@ -151,6 +130,8 @@ def _on_demand(item: Item) -> float | None:
 def _disks(items: Iterable[Item], known: PriceBook) -> dict[str, Item]:
     """Prices of the catalogue's tiers by disk type, and of the parts of Premium SSD v2."""
     listed = list(items)
+    # What transactions of StandardSSD_ZRS cost is not known: its tiers would be half a price.
+    priced = {name: set(price.tiers) for name, price in known.disks.items()}
     entries: dict[str, Item] = {}
     for item in listed:
         family = _PRODUCTS.get(str(item.get("productName")))
@@ -158,22 +139,12 @@ def _disks(items: Iterable[Item], known: PriceBook) -> dict[str, Item]:
         if family is None or tier is None or item.get("unitOfMeasure") != "1/Month":
             continue
         name, step = f"{family}_{tier['redundancy'].upper()}", tier["tier"].upper()
-        if step in _tiers(name, known):
+        if step in priced.get(name, ()):
             entry = entries.setdefault(name, {"source": _PRICES, "tiers": {}})
             entry["tiers"][step] = float(item["retailPrice"])
     # Tiers of two dates under one source would look like one date: all or none.
-    whole = {
-        name: prices for name, prices in entries.items()
-        if set(prices["tiers"]) == _tiers(name, known)
-    }  # fmt: skip
+    whole = {name: new for name, new in entries.items() if set(new["tiers"]) == priced[name]}
     return whole | _premium_v2(listed, known)
-
-
-def _tiers(name: str, known: PriceBook) -> set[str]:
-    """The tiers that are priced. What transactions of StandardSSD_ZRS cost is not known, so its
-    tiers would be half a price."""
-    price = known.disks.get(name)
-    return set(price.tiers) if price is not None else set()
 
 
 def _premium_v2(items: Iterable[Item], known: PriceBook) -> dict[str, Item]:

@@ -1,9 +1,7 @@
 """The resources of a rental, and the requests that make or change them, in Azure's form: pure.
 
-Each resource is put under a name derived from the lease and is tagged by the creating call: a
-repeated call finds what the first one made. Since names are known before, so are all ids: the
-requests are the same whether resources are made one by one or checked as one deployment.
-"""
+Names, and so ids, derive from the lease and tags come with the creating call: a repeated call finds
+what the first one made, and a deployment that is only checked has the same requests."""
 
 from __future__ import annotations
 
@@ -37,6 +35,9 @@ _TAG_VALUE = re.compile(r"[^ -~]")
 _MAX_TAG_VALUE = 256
 
 
+_PRIVATE = {"networkAccessPolicy": "DenyAll", "publicNetworkAccess": "Disabled"}
+
+
 def group_name(lease_id: str) -> str:
     """The resource group of a lease."""
     return f"diskbench-{lease_id}"
@@ -49,13 +50,9 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
         EXPIRES_TAG: str(int(claim.expires_at)),
         OWNER_TAG: claim.owner,
         "diskbench-version": claim.version,
-        "diskbench-lab": lab,
+        **({"diskbench-lab": lab} if lab else {}),
     }
-    ours = {
-        key: _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE]
-        for key, value in values.items()
-        if value or key != "diskbench-lab"
-    }
+    ours = {key: _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE] for key, value in values.items()}
     return {**dict(claim.tags), **ours}
 
 
@@ -96,7 +93,7 @@ def parts(order: AzureOrder, zone: str | None) -> list[Part]:
 
 
 def resource_group(order: AzureOrder) -> Request:
-    """The group that holds all resources of a lease."""
+    """The group that holds all resources of a lease; each of these begins with the same."""
     return {"location": order.details.region, "tags": tags(order.claim)}
 
 
@@ -106,8 +103,8 @@ def network(order: AzureOrder) -> list[Part]:
 
     def add(kind: str, role: str, request: Request) -> str:
         kind = f"Microsoft.Network/{kind}"
-        location = {"location": order.details.region, "tags": tags(order.claim)}
-        made.append(Part(kind, role, order.path(kind, role), {**location, **request}))
+        whole = {**resource_group(order), **request}
+        made.append(Part(kind, role, order.path(kind, role), whole))
         return made[-1].path
 
     group, subnet, address = order.spec.security_group, order.details.subnet, None
@@ -151,12 +148,8 @@ def _interface(subnet: str, group: str, address: str | None) -> Request:
     where: Request = {"subnet": {"id": subnet}, "privateIPAllocationMethod": "Dynamic"}
     if address is not None:
         where["publicIPAddress"] = {"id": address, "properties": {"deleteOption": "Delete"}}
-    return {
-        "properties": {
-            "ipConfigurations": [{"name": "default", "properties": where}],
-            "networkSecurityGroup": {"id": group},
-        }
-    }
+    configured = [{"name": "default", "properties": where}]
+    return {"properties": {"ipConfigurations": configured, "networkSecurityGroup": {"id": group}}}
 
 
 def machine(order: AzureOrder, zone: str | None) -> Part:
@@ -178,7 +171,10 @@ def machine(order: AzureOrder, zone: str | None) -> Part:
     storage: Request = {"imageReference": dict(details.image.reference), "osDisk": os_disk}
     if details.machine.controller is not None:
         storage["diskControllerType"] = details.machine.controller
-    card = order.path("Microsoft.Network/networkInterfaces", "interface")
+    card = {
+        "id": order.path("Microsoft.Network/networkInterfaces", "interface"),
+        "properties": {"primary": True, "deleteOption": "Delete"},
+    }
     guest = user_data(order.guest(USER, first=script("azure_host_key.sh")))
     key = {"path": f"/home/{USER}/.ssh/authorized_keys", "keyData": order.keys.user_public}
     properties: Request = {
@@ -194,18 +190,13 @@ def machine(order: AzureOrder, zone: str | None) -> Part:
                 "ssh": {"publicKeys": [key]},
             },
         },
-        "networkProfile": {
-            "networkInterfaces": [
-                {"id": card, "properties": {"primary": True, "deleteOption": "Delete"}}
-            ]
-        },
+        "networkProfile": {"networkInterfaces": [card]},
     }
     if requested.type == "UltraSSD_LRS":
         properties["additionalCapabilities"] = {"ultraSSDEnabled": True}
     if spec.spot:
-        properties["priority"] = "Spot"
-        properties["evictionPolicy"] = "Delete"
-        properties["billingProfile"] = {"maxPrice": -1}
+        bid = {"billingProfile": {"maxPrice": -1}}
+        properties |= {"priority": "Spot", "evictionPolicy": "Delete", **bid}
     if spec.placement is not None:
         properties["proximityPlacementGroup"] = {"id": spec.placement}
     request = _of_compute(order, zone, properties)
@@ -223,8 +214,7 @@ def disks(order: AzureOrder, zone: str | None) -> list[Part]:
     properties: Request = {
         "creationData": copied if requested.snapshot is not None else {"createOption": "Empty"},
         "diskSizeGB": size_gib,
-        "networkAccessPolicy": "DenyAll",
-        "publicNetworkAccess": "Disabled",
+        **_PRIVATE,
     }
     if requested.plus:
         properties["creationData"]["performancePlus"] = True
@@ -233,14 +223,13 @@ def disks(order: AzureOrder, zone: str | None) -> list[Part]:
             "type": "EncryptionAtRestWithCustomerKey",
             "diskEncryptionSetId": requested.encryption_set,
         }
-    if requested.iops is not None:
-        properties["diskIOPSReadWrite"] = requested.iops
-    if requested.mb_per_s is not None:
-        properties["diskMBpsReadWrite"] = requested.mb_per_s
-    if requested.tier is not None:
-        properties["tier"] = requested.tier
-    if requested.bursting:
-        properties["burstingEnabled"] = True
+    own = {
+        "diskIOPSReadWrite": requested.iops,
+        "diskMBpsReadWrite": requested.mb_per_s,
+        "tier": requested.tier,
+        "burstingEnabled": requested.bursting or None,
+    }
+    properties |= {name: value for name, value in own.items() if value is not None}
     zone = None if requested.type in ZONE_REDUNDANT else zone
     request = {**_of_compute(order, zone, properties), "sku": {"name": requested.type}}
     roles = [disk_kind(index, order.claim.turn) for index in range(requested.count)]
@@ -250,27 +239,16 @@ def disks(order: AzureOrder, zone: str | None) -> list[Part]:
 def snapshot(order: AzureOrder) -> Part:
     """The lease's snapshot of its first disk: incremental, which Premium SSD v2 requires."""
     source = order.path(DISKS, disk_kind(0, order.claim.turn))
-    request = {
-        "location": order.details.region,
-        "tags": tags(order.claim),
-        "sku": {"name": "Standard_LRS"},
-        "properties": {
-            "creationData": {"createOption": "Copy", "sourceResourceId": source},
-            "incremental": True,
-            "networkAccessPolicy": "DenyAll",
-            "publicNetworkAccess": "Disabled",
-        },
-    }
+    copied = {"createOption": "Copy", "sourceResourceId": source}
+    properties = {"creationData": copied, "incremental": True, **_PRIVATE}
+    request = {**resource_group(order), "sku": {"name": "Standard_LRS"}, "properties": properties}
     return Part(SNAPSHOTS, "snapshot", order.path(SNAPSHOTS, "snapshot"), request)
 
 
 def _of_compute(order: AzureOrder, zone: str | None, properties: Request) -> Request:
-    request = {
-        "location": order.details.region,
-        "tags": tags(order.claim, order.lab),
-        "properties": properties,
-    }
-    return request if zone is None else {**request, "zones": [zone]}
+    zones = {} if zone is None else {"zones": [zone]}
+    region, of_lab = order.details.region, tags(order.claim, order.lab)
+    return {"location": region, "tags": of_lab, "properties": properties, **zones}
 
 
 def attachment(disk_id: str, lun: int, caching: str) -> Request:
@@ -286,19 +264,11 @@ def attachment(disk_id: str, lun: int, caching: str) -> Request:
 
 def data_disks(attached: Sequence[Mapping[str, Any]]) -> Request:
     """The update that gives a machine exactly these data disks."""
-    return {
-        "properties": {
-            "storageProfile": {"dataDisks": [dict(disk_entry) for disk_entry in attached]}
-        }
-    }
+    return {"properties": {"storageProfile": {"dataDisks": [dict(entry) for entry in attached]}}}
 
 
-def of_lease(lease_id: str) -> str:
-    """The filter that finds the groups of one lease. Quotes in it are doubled, as OData has it."""
-    quoted = lease_id.replace("'", "''")
-    return f"tagName eq '{LEASE_TAG}' and tagValue eq '{quoted}'"
-
-
-def of_any_lease() -> str:
-    """The filter that finds the groups of all leases."""
-    return f"tagName eq '{LEASE_TAG}'"
+def of_lease(lease_id: str | None) -> str:
+    """The filter that finds the groups of one lease, or of any. Quotes in it are doubled, as OData
+    has it."""
+    quoted = (lease_id or "").replace("'", "''")
+    return f"tagName eq '{LEASE_TAG}'" + (f" and tagValue eq '{quoted}'" if lease_id else "")

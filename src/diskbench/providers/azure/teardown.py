@@ -1,21 +1,18 @@
-"""The leases of a subscription, and the end of one: found by the tags of resource groups, ended by
-Azure's own switch, extended, released, and the reason why a lease's machine is gone.
+"""The leases of a subscription, by the tags of resource groups, and the end of one: by Azure's own
+switch, extended, released. A release deletes the lease's groups, each with one call. An extension
+moves, in this order, the guest's timer, the shutdown schedule, the tags of the group's resources,
+and last the group's tag, which `found` reads.
 
-A release deletes the lease's groups, each with one call. An extension moves, in this order, the
-guest's timer, the shutdown schedule, the tags of the group's resources, and last the group's tag,
-which `found` reads.
-
-A guest that powers itself off is still billed, because Azure keeps its capacity reserved. A
-schedule of Microsoft.DevTestLab, as the portal's "Auto-shutdown" makes it, deallocates the
-machine instead. It fires daily at a time of day, so it is made only for leases that end within a
-day. Resource: learn.microsoft.com, "Microsoft.DevTestLab/schedules" 2018-09-15, type
-ComputeVmShutdownTask; its name must be `shutdown-computevm-MACHINE`.
-"""
+A guest that powers itself off is still billed, because Azure keeps its capacity reserved: a
+schedule of Microsoft.DevTestLab, the portal's "Auto-shutdown", deallocates the machine. It fires
+daily at a time of day, so only leases that end within a day have one. Resource:
+learn.microsoft.com, "Microsoft.DevTestLab/schedules" 2018-09-15, type ComputeVmShutdownTask, with
+the name below."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import DiskbenchError, Interrupted
@@ -24,20 +21,14 @@ from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, SCHEDULES, TAGS, AzureClient, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.provision import delete
-from diskbench.providers.azure.requests import (
-    EXPIRES_TAG,
-    LEASE_TAG,
-    Request,
-    group_name,
-    tags,
-)
+from diskbench.providers.azure.requests import EXPIRES_TAG, LEASE_TAG, Request, group_name, tags
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
 from diskbench.providers.skeleton.provision import name_of
 
 SHUTDOWN = "shutdown-computevm-"
-"""The portal's name for a machine's schedule, which diskbench uses too."""
+"""The name of a machine's schedule begins so, as Azure demands."""
 
 
 def is_ours(group: Item) -> bool:
@@ -52,8 +43,8 @@ def group_kind_and_name(group: Item) -> str:
 
 def tagged_groups(edge: AzureClient, lease_id: str | None = None) -> list[Item]:
     """The groups that carry the tag of a lease, or of any. Raises diskbench's errors."""
-    tag_filter = requests.of_lease(lease_id) if lease_id else requests.of_any_lease()
-    groups = edge.listed(f"{edge.path()}/resourceGroups", {"$filter": tag_filter})
+    query = {"$filter": requests.of_lease(lease_id)}
+    groups = edge.listed(f"{edge.path()}/resourceGroups", query)
     # The filter is applied by Azure; the tags themselves decide.
     return [group for group in groups if lease_of(group) and lease_id in {None, lease_of(group)}]
 
@@ -68,6 +59,12 @@ def kind_and_name(item: Item) -> str:
     return f"{str(item.get('type', 'resource')).partition('/')[2] or 'resource'} {item['name']}"
 
 
+def own_content(edge: AzureClient, lease_id: str, group: Item) -> list[Item]:
+    """The resources in a group, without what somebody else put there. Raises diskbench's errors."""
+    content = inside(edge, str(group["name"]))
+    return [item for item in content if not is_strange(lease_id, item)]
+
+
 def is_strange(lease_id: str, item: Item) -> bool:
     """Whether somebody else put a resource into a lease's group: by its name. Azure names a
     machine's own resources (shutdown schedule, extensions) after the machine."""
@@ -80,7 +77,8 @@ def lease_of(item: Item) -> str | None:
     return (item.get("tags") or {}).get(LEASE_TAG) or None
 
 
-def _is_kind(item: Item, kind: str) -> bool:
+def is_kind(item: Item, kind: str) -> bool:
+    """Whether a listed resource is of a kind; Azure writes kinds in several cases."""
     return str(item.get("type")).lower() == kind.lower()
 
 
@@ -94,8 +92,7 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
 
     def list_lease(_: Collection[str]) -> Listed[Item]:
         groups = {group_kind_and_name(group): group for group in _groups(edge, which)}
-        # A group's name is unique in the subscription.
-        copied = which.copied
+        copied = which.copied  # a group's name is unique in the subscription
         return parted(groups, lambda name, group: name in copied if copied else is_ours(group))
 
     def unlisted_s(first: Listed[Item]) -> float | None:
@@ -122,11 +119,10 @@ def _groups(edge: AzureClient, which: Which) -> list[Item]:
     """The groups with the lease's tag, and the group with its name, which a listing by tag may not
     show yet."""
     groups = tagged_groups(edge, which.lease_id)
-    own = group_name(which.lease_id)
-    if any(str(group["name"]).lower() == own.lower() for group in groups):
+    if any(is_ours(group) for group in groups):
         return groups
-    own_group = edge.find(edge.path(own))
-    return groups if lease_of(own_group or {}) != which.lease_id else [*groups, own_group or {}]
+    own = edge.find(edge.path(group_name(which.lease_id)))
+    return [*groups, own] if own and lease_of(own) == which.lease_id else groups
 
 
 def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
@@ -137,8 +133,8 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
     except DiskbenchError as error:
         return f"what is in it could not be listed: {error.message}"
     strange = [item for item in items if is_strange(which.lease_id, item)]
+    failures: Failures = {}
     if not strange:
-        failures: Failures = {}
         with noting(failures, name, is_missing):
             # Machines are not shut down cleanly first: their data are not needed.
             edge.finished(
@@ -146,31 +142,28 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
                 query={"forceDeletionTypes": MACHINES},
             )  # fmt: skip
         return failures.get(name, "")
-    why = _delete_costly(edge, name, [item for item in items if item not in strange])
-    names = ", ".join(kind_and_name(item) for item in strange)
-    return "; ".join([f"it holds {names}, not made by us: move that elsewhere", *why])
-
-
-def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]:
-    """Delete machines and disks one by one, since they cost most; returns why any of them still
-    exists."""
-    failures: Failures = {}
+    # Machines and disks are deleted one by one, since they cost most.
     for kind, query in ((MACHINES, {"forceDeletion": "true"}), (DISKS, {})):
-        for item in ours:
-            if _is_kind(item, kind):
+        for item in items:
+            if is_kind(item, kind) and item not in strange:
                 with noting(failures, kind_and_name(item), is_missing):
-                    delete(edge, edge.path(group, kind, str(item["name"])), query)
-    return [f"{what}: {why}" for what, why in failures.items()]
+                    delete(edge, edge.path(name, kind, str(item["name"])), query)
+    names = ", ".join(kind_and_name(item) for item in strange)
+    why = [f"{what}: {reason}" for what, reason in failures.items()]
+    return "; ".join([f"it holds {names}, not made by us: move that elsewhere", *why])
 
 
 def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:
     """Move the end of a lease in the schedule and the tags of a group. Resources that somebody else
     put into it keep their tags."""
-    content = inside(edge, str(group["name"]))
-    content = [item for item in content if not is_strange(lease_id, item)]
-    _move_schedule(edge, lease_id, content, end)
+    content = own_content(edge, lease_id, group)
+    machine_name = name_of(lease_id, "machine").lower()
+    found = (item for item in content if is_kind(item, MACHINES))
+    machine = next((item for item in found if str(item["name"]).lower() == machine_name), None)
+    if machine is not None:
+        _move_schedule(edge, machine, any(is_kind(item, SCHEDULES) for item in content), end)
     for item in content:
-        if lease_of(item) == lease_id and not _is_kind(item, SCHEDULES):
+        if lease_of(item) == lease_id and not is_kind(item, SCHEDULES):
             _tag(edge, kind_and_name(item), item, end)
     _tag(edge, group_kind_and_name(group), group, end)
 
@@ -231,28 +224,18 @@ def message(machine: str, armed: str) -> str:
     )
 
 
-def _move_schedule(
-    edge: AzureClient, lease_id: str, content: Sequence[Item], end: LeaseEnd
-) -> None:
+def _move_schedule(edge: AzureClient, machine: Item, exists: bool, end: LeaseEnd) -> None:
     """Move the shutdown schedule of the lease's machine to `end`, or disable it where `end` is more
-    than a day away: a daily schedule would fire too early. `content` is the content of the lease's
-    group.
+    than a day away: a daily schedule would fire too early.
 
     An existing schedule must be moved: raises diskbench's errors. Where there is none, because
     the lease was too long or Azure refused it, it is made as by `arm`.
     """
-    name = name_of(lease_id, "machine").lower()
-    machines = (item for item in content if _is_kind(item, MACHINES))
-    machine = next((item for item in machines if str(item["name"]).lower() == name), None)
-    existing = next((item for item in content if _is_kind(item, SCHEDULES)), None)
-    if machine is None:  # no machine to shut down
-        return
     fits = end.left_s <= LONGEST_S
     carried = {**(machine.get("tags") or {}), EXPIRES_TAG: str(int(end.expires_at))}
-    request = schedule(
-        carried, str(machine["location"]), str(machine["id"]), end.expires_at, on=fits
-    )
-    if existing is not None:
+    place, machine_id = str(machine["location"]), str(machine["id"])
+    request = schedule(carried, place, machine_id, end.expires_at, on=fits)
+    if exists:
         _put(edge, request)
     elif fits:
         _armed(edge, request)

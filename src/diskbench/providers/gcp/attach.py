@@ -19,24 +19,24 @@ from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import Item, change, last
 from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, tunnel
 from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing
-from diskbench.providers.gcp.inventory import (
+from diskbench.providers.gcp.leases import (
     LIVE,
     GcpInventory,
     attached,
     describe,
+    give_back,
     inventory,
+    lag_of,
     place,
     scope_of,
 )
-from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone
+from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone, unless_there
 from diskbench.providers.gcp.requests import GcpOrder
-from diskbench.providers.gcp.teardown import give_back, lag_of
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.skeleton.handover import (
     Machine,
     check_size,
     disks_before_ours,
-    disks_now,
     keys_of,
     verified,
 )
@@ -44,22 +44,6 @@ from diskbench.providers.skeleton.leases import listed_in_time
 from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
-
-
-def address_of(order: GcpOrder, made: GcpProvisioned) -> str:
-    """The address to connect to: the machine's public address, else its private one."""
-
-    def ask() -> str | Still:
-        nic = alive(order, made)["networkInterfaces"][0]
-        public = [c["natIP"] for c in nic.get("accessConfigs", []) if c.get("natIP")]
-        if public:
-            return str(public[0])
-        # A public address was requested: the machine has one as soon as it runs.
-        waits = bool(nic.get("accessConfigs")) or not nic.get("networkIP")
-        return Still("none yet") if waits else str(nic["networkIP"])
-
-    what = f"address of {order.machine_name}"
-    return order.until(ask, what, order.timing.instance_s)
 
 
 def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
@@ -76,18 +60,24 @@ def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
 
 
 def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
-    """The machine, and how to connect to it."""
-    address = address_of(order, made)
+    """The machine, and how to connect to it: at its public address, else its private one."""
+
+    def ask() -> str | Still:
+        nic = alive(order, made)["networkInterfaces"][0]
+        public = [c["natIP"] for c in nic.get("accessConfigs", []) if c.get("natIP")]
+        if public:
+            return str(public[0])
+        # A public address was requested: the machine has one as soon as it runs.
+        waits = bool(nic.get("accessConfigs")) or not nic.get("networkIP")
+        return Still("none yet") if waits else str(nic["networkIP"])
 
     def going() -> None:
         alive(order, made)
 
-    details, user = order.details, order.details.image.user
-    through = None
-    if details.reach == "iap":
-        through = tunnel(details.project, made.zone, order.machine_name)
-    access = order.access(address, user, through)
-    return Machine(order.machine_name, address, access, going)
+    name, details = order.machine_name, order.details
+    address = order.until(ask, f"address of {name}", order.timing.instance_s)
+    through = tunnel(details.project, made.zone, name) if details.reach == "iap" else None
+    return Machine(name, address, order.access(address, details.image.user, through), going)
 
 
 def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
@@ -114,8 +104,8 @@ def local_ssds(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[Gue
         if disk.get("type") == "SCRATCH" and disk.get("diskSizeGb")
     ]
     size_gib = sizes_gib[0] if sizes_gib else order.details.machine.local_ssd_gib
-    guest_disks = disks_now(order, guest)
-    return find_local(guest_disks, requested.count, requested.interface or "nvme", size_gib)
+    shown = order.ask_guest("its disks", lambda: disks(guest.host))
+    return find_local(shown, requested.count, requested.interface or "nvme", size_gib)
 
 
 def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
@@ -132,12 +122,13 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
                     advice="give the lease back and start a new run",
                 )
             if not attachment.get("autoDelete"):
-                _goes_with_machine(order, made, index)
+                request = requests.set_auto_delete(order.claim, made.zone, index)
+                _change(order, "setDiskAutoDelete", request, f"disk {name}")
             return True
         request = requests.attach_disk(order, made.zone, index, attempt)
         attempt += 1
         try:
-            change(order.compute, "instances", "attachDisk", request, what, order.timing.attach_s)
+            _change(order, "attachDisk", request, what)
         except DiskbenchError as error:
             # An earlier attempt, or a call whose answer was lost, may be in progress already.
             if not (is_busy(error) or exists_already(error)):
@@ -161,17 +152,16 @@ def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
         )
 
 
-def _goes_with_machine(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
-    request = requests.set_auto_delete(order.claim, made.zone, index)
-    what = f"disk {order.device_name(index)}"
-    change(order.compute, "instances", "setDiskAutoDelete", request, what, order.timing.attach_s)
+def _change(order: GcpOrder, method: str, request: requests.Request, what: str) -> None:
+    """Change the machine's disks, and wait for it."""
+    change(order.compute, "instances", method, request, what, order.timing.attach_s)
 
 
 def _appeared(
     order: GcpOrder, guest: Guest, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
     known = with_unique_identity(before) if before is not None else None
-    size_bytes = size_gib * GIB
+    size_bytes, link = size_gib * GIB, f"{_LINK}{name}"
     unlinked_since: float | None = None
 
     def ask() -> GuestDisk | Still:
@@ -182,11 +172,11 @@ def _appeared(
         bare = without_link(guest_disks, size_bytes, known)
         if bare is None:
             unlinked_since = None
-            return Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
+            return Still(f"{link} is not seen in the guest yet")
         unlinked_since = unlinked_since or time.monotonic()
         if time.monotonic() - unlinked_since >= LINK_S:
             raise no_link(bare, name)
-        return Still(f"{bare.node} is there, and /dev/disk/by-id/google-{name} is not yet")
+        return Still(f"{bare.node} is there, and {link} is not yet")
 
     return order.ask_guest(f"disk {name}", ask)
 
@@ -196,9 +186,8 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     listing = inventory(order.compute, Which(order.lease))
     zone = _zone(order, listing)
     count = order.disk.count if order.disk else 0
-    earlier = tuple(
-        item for item in listing.of("disks") if order.is_earlier(str(item["name"]), count)
-    )
+    disks = listing.of("disks")
+    earlier = tuple(item for item in disks if order.is_earlier(str(item["name"]), count))
     for disk in earlier:
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
@@ -222,12 +211,8 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
         fill()
         zone = _zone(order, inventory(order.compute, Which(order.lease)))
         request = requests.insert_snapshot(order, zone)
-        try:
-            limit_s = order.timing.snapshot_s
-            change(order.compute, "snapshots", "insert", request, what, limit_s)
-        except DiskbenchError as error:
-            if not exists_already(error):
-                raise
+        limit_s = order.timing.snapshot_s
+        unless_there(lambda: change(order.compute, "snapshots", "insert", request, what, limit_s))
 
     def ask() -> bool | Still:
         found = order.compute.found("snapshots", {"snapshot": name}) or {}
@@ -271,7 +256,7 @@ def _detach(order: GcpOrder, zone: str, name: str) -> None:
         device = str(attachment["deviceName"])
         request = requests.detach_disk(order, zone, device, uuid.uuid4().hex)
         try:
-            change(order.compute, "instances", "detachDisk", request, what, order.timing.attach_s)
+            _change(order, "detachDisk", request, what)
         except DiskbenchError as error:
             if not (is_busy(error) or is_missing(error)):
                 raise

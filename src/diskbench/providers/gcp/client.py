@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,7 +115,7 @@ class Compute:
 
         Every request is idempotent, by a requestId or by nature. Raises diskbench's errors.
         """
-        answer: Item = self._repeated(collection, method, request or {}, self._answer)
+        answer: Item = self._repeated(collection, method, request, _mapping)
         return answer
 
     def found(
@@ -125,7 +126,7 @@ class Compute:
 
     def listed(self, collection: str, request: Item | None = None) -> list[Item]:
         """All items of a listing."""
-        pages = self._repeated(collection, "list", request or {}, self._pages)
+        pages = self._pages(collection, "list", request)
         return [item for page in pages for item in page.get("items", [])]
 
     def listed_everywhere(
@@ -134,7 +135,7 @@ class Compute:
         """All items of a listing over all zones; `holds` is the field of the items where it is
         not the collection's name. Raises when a zone did not answer: it would look like an empty
         zone."""
-        pages = self._repeated(collection, "aggregatedList", request or {}, self._pages)
+        pages = self._pages(collection, "aggregatedList", request)
         return [
             item
             for page in pages
@@ -142,11 +143,21 @@ class Compute:
             for item in scoped.get(holds or collection, [])
         ]
 
-    def _repeated(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
-        def once() -> Any:  # noqa: ANN401
-            message = self._message(collection, method, request)
+    def _repeated(
+        self, collection: str, method: str, request: Item | None, read: Callable[[Any], Any]
+    ) -> Any:  # noqa: ANN401 - what `read` makes of the SDK's answer
+        def once() -> Any:  # noqa: ANN401 - as above
+            from google.cloud import compute_v1
+
+            kind = _name(collection)
+            owner = kind if method in {"list", "aggregatedList"} else kind.removesuffix("s")
+            form = getattr(compute_v1, f"{_name(method)}{owner}Request")
+            # An unknown field is a programming error.
+            message = form.from_json(json.dumps({"project": self.project, **(request or {})}))
+            name = _snake(method) + ("_unary" if method in _CHANGES else "")
             try:
-                return send(collection, method, message)
+                send = getattr(self.session.client(collection), name)
+                return read(send(request=message, retry=None, timeout=self.timing.call_s))
             except Exception as error:  # noqa: BLE001 - `translate` raises what is a fault of ours
                 translated = translate(error, f"compute.{collection}.{method}")
                 if isinstance(translated, AccessDenied):
@@ -155,27 +166,25 @@ class Compute:
 
         return repeated(once, self.timing, self.watch)
 
-    def _message(self, collection: str, method: str, request: Item) -> Any:  # noqa: ANN401
-        """The SDK's request message of that name; an unknown field is a programming error."""
-        from google.cloud import compute_v1
+    def _pages(self, collection: str, method: str, request: Item | None) -> list[Item]:
+        """The pages of a listing. Raises Throttled for an incomplete one."""
 
-        kind = _name(collection)
-        owner = kind if method in {"list", "aggregatedList"} else kind.removesuffix("s")
-        name = f"{_name(method)}{owner}Request"
-        message = getattr(compute_v1, name)
-        return message.from_json(json.dumps({"project": self.project, **request}))
+        def read(pager: Any) -> list[Item]:  # noqa: ANN401 - as in `_repeated`
+            pages, lacking = [_mapping(page) for page in pager.pages], list[str]()
+            for page in pages:
+                lacking += page.get("unreachables", [])
+                items = page.get("items", {})
+                for name, scoped in items.items() if isinstance(items, dict) else ():
+                    if scoped.get("warning", {}).get("code") == "UNREACHABLE":
+                        lacking.append(name)
+            if lacking:
+                raise Throttled(
+                    f"compute.{collection}.{method} has no data about {', '.join(lacking)}",
+                    look_at="look at status.cloud.google.com",
+                )
+            return pages
 
-    def _answer(self, collection: str, method: str, message: Any) -> Item:  # noqa: ANN401
-        name = _snake(method) + ("_unary" if method in _CHANGES else "")
-        send = getattr(self.session.client(collection), name)
-        return _mapping(send(request=message, retry=None, timeout=self.timing.call_s))
-
-    def _pages(self, collection: str, method: str, message: Any) -> list[Item]:  # noqa: ANN401
-        send = getattr(self.session.client(collection), _snake(method))
-        pager = send(request=message, retry=None, timeout=self.timing.call_s)
-        pages = [_mapping(page) for page in pager.pages]
-        for page in pages:
-            _check_whole(page, f"compute.{collection}.{method}")
+        pages: list[Item] = self._repeated(collection, method, request, read)
         return pages
 
 
@@ -223,29 +232,9 @@ def record(session: Any) -> None:  # noqa: ANN401 - a requests.Session
     session.hooks["response"].append(keep)
 
 
-def _check_whole(page: Item, action: str) -> None:
-    """Raise Throttled for an incomplete listing."""
-    missing = list(page.get("unreachables", []))
-    items = page.get("items", {})
-    if isinstance(items, dict):
-        missing += [
-            name
-            for name, scoped in items.items()
-            if scoped.get("warning", {}).get("code") == "UNREACHABLE"
-        ]
-    if missing:
-        raise Throttled(
-            f"{action} has no data about {', '.join(missing)}",
-            look_at="look at status.cloud.google.com",
-        )
-
-
 def _mapping(message: Any) -> Item:  # noqa: ANN401 - proto-plus messages
-    mapping: Item = json.loads(
-        type(message).to_json(
-            message, use_integers_for_enums=False, always_print_fields_with_no_presence=False
-        )
-    )
+    how = {"use_integers_for_enums": False, "always_print_fields_with_no_presence": False}
+    mapping: Item = json.loads(type(message).to_json(message, **how))
     return mapping
 
 
@@ -261,11 +250,9 @@ def _snake(method: str) -> str:
 def change(
     compute: Compute, collection: str, method: str, request: Item, what: str, limit_s: float
 ) -> Item:
-    """Send a change, wait for its end, and return the operation.
-
-    Raises the diskbench error when Google refuses the change, at once or later, RentalFailed
-    after `limit_s`, Interrupted when the watch is stopping.
-    """
+    """Send a change, wait for its end, and return the operation. Raises the diskbench error when
+    Google refuses the change, at once or later, RentalFailed after `limit_s`, Interrupted when the
+    watch is stopping."""
     started = compute.call(collection, method, request)
     return finish(compute, started, f"compute.{collection}.{method}", what, limit_s)
 
@@ -274,31 +261,22 @@ def finish(compute: Compute, operation: Item, action: str, what: str, limit_s: f
     """Wait until an operation is done, and return it. Raises as `change`."""
 
     def ask() -> Item | Still:
-        # The first answer is from the moment of the change, so the operation is read again.
-        state = (
-            operation if operation.get("status") == "DONE" else _read_operation(compute, operation)
-        )
-        return state if state.get("status") == "DONE" else Still(_words(state))
+        state = operation
+        if state.get("status") != "DONE":
+            # That answer is from the moment of the change: the operation is read again, from its
+            # zone, its region or the global collection.
+            scope = next((one for one in ("zone", "region") if operation.get(one)), "global")
+            where = {} if scope == "global" else {scope: last(operation[scope])}
+            request = {**where, "operation": operation["name"]}
+            state = compute.call(f"{scope}Operations", "get", request)
+        kind, status = state.get("operationType", "operation"), str(state.get("status", ""))
+        return state if status == "DONE" else Still(f"{kind} is {status.lower() or 'under way'}")
 
     done = until(ask, what, limit_s, compute.timing, compute.watch)
     error = of_operation(done, action)
     if error is not None:
         raise error
     return done
-
-
-def _read_operation(compute: Compute, operation: Item) -> Item:
-    """The operation's present state, from its zone, its region or the global collection."""
-    name = {"operation": operation["name"]}
-    for scope in ("zone", "region"):
-        if where := last(operation.get(scope, "")):
-            return compute.call(f"{scope}Operations", "get", {scope: where, **name})
-    return compute.call("globalOperations", "get", name)
-
-
-def _words(operation: Item) -> str:
-    kind, status = operation.get("operationType", "operation"), operation.get("status", "")
-    return f"{kind} is {str(status).lower() or 'under way'}"
 
 
 def last(url: str) -> str:

@@ -18,12 +18,14 @@ from diskbench.providers.gcp.client import GceTiming, GcpSessions, Item
 from diskbench.providers.gcp.disk_request import GcpResolved, disk_request
 from diskbench.providers.gcp.doctor import examine, policy, quotas, rehearse, tested
 from diskbench.providers.gcp.handover import hand_over
-from diskbench.providers.gcp.inventory import (
+from diskbench.providers.gcp.leases import (
     expiry_of,
     inventory,
+    last_end,
     lease_of,
     owner_of,
     place,
+    release,
     scope_of,
 )
 from diskbench.providers.gcp.lookup import region_of, resolve_details
@@ -31,7 +33,6 @@ from diskbench.providers.gcp.offer import foresee, rental
 from diskbench.providers.gcp.provision import provision
 from diskbench.providers.gcp.refresh import refreshed
 from diskbench.providers.gcp.requests import GcpOrder
-from diskbench.providers.gcp.teardown import last_end, release
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
@@ -48,9 +49,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
     name = "gcp"
 
     def __init__(
-        self,
-        timing: GceTiming = _TIMING,
-        ask_caller: Callable[[], str] = caller_cidr,
+        self, timing: GceTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
         super().__init__(GcpSessions(), timing)
         self.ask_caller = ask_caller
@@ -146,12 +145,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
         return rehearse(self.sessions, rental, self.reading)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         with giving_back(lease_id):
             compute = self.sessions.of_scope(scope, self.timing)

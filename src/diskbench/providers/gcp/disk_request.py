@@ -20,7 +20,6 @@ from diskbench.model.options import RentSpec
 from diskbench.providers.asked import (
     check_count,
     check_endpoint,
-    check_lab,
     check_one_root,
     check_ssh,
     size_asked,
@@ -28,7 +27,6 @@ from diskbench.providers.asked import (
     with_disk,
 )
 from diskbench.providers.gcp.plugin import PLUGIN, GcpOptions
-from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
 from diskbench.providers.skeleton.shipped import read_forms
@@ -77,23 +75,18 @@ def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
     elif name == ROOT:
         requested = _root(spec, variant)
     else:
-        requested = _disk(spec)
+        known = [one for one in disk_types("gcp") if one != LOCAL_SSD]
+        if disk not in known:
+            raise UnknownName(
+                "Google Cloud disk type", disk, [*known, ROOT, LOCAL_SSD], field="disk"
+            )
+        size_gib = size_asked(spec)
+        limits("gcp", disk, size_gib, spec.iops, spec.throughput_mib_per_s)
+        requested = _provisioned(spec, "disk", disk, size_gib)
     if spec.instance_type is not None:  # as far as its name shows
         vcpus = machine_book("gcp").vcpus_of(spec.instance_type)
         check_series(spec.instance_type, vcpus, requested)
     return requested
-
-
-def _disk(spec: RentSpec) -> GcpDiskRequest:
-    known = [name for name in disk_types("gcp") if name != LOCAL_SSD]
-    assert spec.disk is not None
-    if spec.disk not in known:
-        raise UnknownName(
-            "Google Cloud disk type", spec.disk, [*known, ROOT, LOCAL_SSD], field="disk"
-        )
-    size_gib = size_asked(spec)
-    limits("gcp", spec.disk, size_gib, spec.iops, spec.throughput_mib_per_s)
-    return _provisioned(spec, "disk", spec.disk, size_gib)
 
 
 def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> GcpDiskRequest:
@@ -111,13 +104,9 @@ def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> G
         if throughput is not None and iops and ratio is not None and ratio.max_per_iops is not None:
             throughput = int(min(throughput, max(ratio.free, ratio.max_per_iops * iops)))
     made = GcpDiskRequest(
-        kind=kind,
-        type=disk_type,
-        size_gib=size_gib,
-        iops=iops,
-        throughput_mib_per_s=throughput,
+        kind=kind, type=disk_type, size_gib=size_gib, iops=iops, throughput_mib_per_s=throughput,
         count=spec.count,
-    )
+    )  # fmt: skip
     made.limits(size_gib)
     return made
 
@@ -142,27 +131,18 @@ def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
     _FORMS.refuse(spec, "local-ssd")
     ssd_gib = local_ssd_gib(spec.instance_type)
     if spec.size_gib not in {None, ssd_gib}:
-        raise InvalidValue(
-            f"--size {spec.size_gib} cannot be used with --disk {LOCAL_SSD}",
-            advice=f"each has {ssd_gib} GiB; add --count N --stripe for more",
-            field="size",
-        )
+        words = f"--size {spec.size_gib} cannot be used with --disk {LOCAL_SSD}"
+        advice = f"each has {ssd_gib} GiB; add --count N --stripe for more"
+        raise InvalidValue(words, advice=advice, field="size")
     if spec.count > MAX_LOCAL_SSDS:
-        raise InvalidValue(
-            f"--count {spec.count} is too many",
-            advice=f"at most {MAX_LOCAL_SSDS} local SSDs",
-            field="count",
-        )
-    if interface_name not in {"", "nvme", "scsi"}:
-        raise UnknownName(
-            "interface of a local SSD", interface_name, ["nvme", "scsi"], field="disk"
-        )
+        words, advice = f"--count {spec.count} is too many", f"at most {MAX_LOCAL_SSDS} local SSDs"
+        raise InvalidValue(words, advice=advice, field="count")
+    known = ["nvme", "scsi"]
+    if interface_name not in {"", *known}:
+        raise UnknownName("interface of a local SSD", interface_name, known, field="disk")
+    interface: Interface = "scsi" if interface_name == "scsi" else "nvme"
     return GcpDiskRequest(
-        kind="local-ssd",
-        type=LOCAL_SSD,
-        size_gib=ssd_gib,
-        count=spec.count,
-        interface="scsi" if interface_name == "scsi" else "nvme",
+        kind="local-ssd", type=LOCAL_SSD, size_gib=ssd_gib, count=spec.count, interface=interface
     )
 
 
@@ -185,28 +165,23 @@ def check_series(machine_type: str, vcpus: int | None, requested: GcpDiskRequest
         return
     if requested.type in series.open:
         return
-    fit = series.disks.get(requested.type)
+    fit, words = series.disks.get(requested.type), f"{machine_type} does not take {requested.type}"
     if fit is None:
         takers = ", ".join(series.upper() for series in book.takers(requested.type))
         raise InvalidValue(
-            f"{machine_type} does not take {requested.type}: {name} has {', '.join(series.disks)}",
+            f"{words}: {name} has {', '.join(series.disks)}",
             advice=f"{requested.type} goes with {takers}; leave --instance-type out to have one "
             "chosen",
             field="instance_type",
         )
     if vcpus is not None and vcpus < fit.min_vcpus:
-        raise InvalidValue(
-            f"{machine_type} does not take {requested.type}: {name} needs {fit.min_vcpus} vCPUs "
-            "for it",
-            advice="choose a larger --instance-type",
-            field="instance_type",
-        )
+        words += f": {name} needs {fit.min_vcpus} vCPUs for it"
+        raise InvalidValue(words, advice="choose a larger --instance-type", field="instance_type")
 
 
 def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskRequest) -> None:
-    with_disks = [
-        n.upper() for n, s in machine_book("gcp").series.items() if s.local_ssd == "optional"
-    ]
+    series = machine_book("gcp").series.items()
+    with_disks = [one.upper() for one, known in series if known.local_ssd == "optional"]
     if offered == "none":
         raise InvalidValue(
             f"{machine_type} has no local SSD: no {name} has",
@@ -242,29 +217,20 @@ def check_form(spec: RentSpec) -> None:
             advice="leave one of them out",
             field="ssh_cidr",
         )
-    _check_endpoint(spec)
-
-
-def _check_endpoint(spec: RentSpec) -> None:
-    url = spec.endpoint_url
-    check_endpoint(url, "keys")
-    if url is not None:
-        parts = urlsplit(url)
-        if parts.path.strip("/") or parts.query:
-            raise InvalidValue(
-                f"--endpoint-url {url!r} has a path; the API's own is added to it",
-                advice=f"use {parts.scheme}://{parts.netloc}",
-                field="endpoint_url",
-            )
-    emulated = url is not None and is_loopback(url)
-    check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")
+    check_endpoint(spec, "keys")
+    parts = urlsplit(spec.endpoint_url or "")
+    if parts.path.strip("/") or parts.query:
+        raise InvalidValue(
+            f"--endpoint-url {spec.endpoint_url!r} has a path; the API's own is added to it",
+            advice=f"use {parts.scheme}://{parts.netloc}",
+            field="endpoint_url",
+        )
 
 
 Reach = Literal["public", "private", "iap"]
 
 IAP_RANGE = "35.235.240.0/20"
 """The network from which IAP reaches machines (Google Cloud, "Using IAP for TCP forwarding")."""
-_PROGRAM = "gcloud"
 
 
 def reach_of(spec: RentSpec) -> Reach:
@@ -276,7 +242,7 @@ def reach_of(spec: RentSpec) -> Reach:
 
 def find_gcloud() -> str:
     """The path of gcloud, which opens the tunnel. Raises HostUnavailable without it."""
-    path = shutil.which(_PROGRAM)
+    path = shutil.which("gcloud")
     if path is None:
         raise HostUnavailable(
             "--iap needs gcloud, which opens the tunnel, and it is not in PATH",

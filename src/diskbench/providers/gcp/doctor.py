@@ -107,9 +107,8 @@ def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding
         if failure:
             problem = f"the organisation's constraints cannot be read: {failure}"
             enable = "gcloud services enable orgpolicy.googleapis.com"
-            yield finding(
-                "constraints", where, "warning", problem, f"{enable}; it takes orgpolicy.policy.get"
-            )
+            advice = f"{enable}; it takes orgpolicy.policy.get"
+            yield finding("constraints", where, "warning", problem, advice)
             return
         if is_enforced(answer.json()):
             enforced = f"constraints/{name} is enforced: {known['means']}"
@@ -128,11 +127,7 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
 
 
 def ask_service(
-    login: Login,
-    service: str,
-    path: str,
-    timing: GceTiming,
-    body: Mapping[str, Any] | None = None,
+    login: Login, service: str, path: str, timing: GceTiming, body: Mapping[str, Any] | None = None
 ) -> Any:  # noqa: ANN401 - a response of requests'
     """The answer of a service (`cloudresourcemanager`): to a POST with a body, else to a GET. An
     emulator answers for all of them at its one endpoint. Raises diskbench's errors where there is

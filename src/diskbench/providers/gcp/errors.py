@@ -6,15 +6,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    RentalFailed,
-    Throttled,
-)
+from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed, Throttled
 from diskbench.providers.error_table import CloudError, error_of, error_tables
 
-_LOG_IN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
+LOG_IN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
 _BUSY = (
     "resourceInUseByAnotherResource", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "resourceNotReady",
     "RESOURCE_NOT_READY",
@@ -77,25 +72,24 @@ def translate(error: Exception, action: str) -> DiskbenchError:
     (`compute.instances.insert`). An exception that reports a programming error is returned
     unchanged."""
     from google.api_core.exceptions import GoogleAPICallError
-    from google.auth.exceptions import GoogleAuthError
+    from google.auth.exceptions import GoogleAuthError, TransportError
     from google.protobuf.json_format import ParseError
     from requests.exceptions import RequestException
 
     if isinstance(error, GoogleAPICallError):
-        reason, message = _reason_and_message(error)
-        return of_reason(reason, message, action, status=int(error.code or 0))
+        details = [one for one in error.errors or () if isinstance(one, dict)]
+        first: dict[str, Any] = details[0] if details else {}
+        message = str(first.get("message") or error.message or error)
+        return of_reason(str(first.get("reason", "")), message, action, status=int(error.code or 0))
+    if isinstance(error, TransportError):
+        return _no_answer("the login", str(error))
     if isinstance(error, GoogleAuthError):
-        return _of_login(error)
+        return AccessDenied(f"Google does not accept the credentials: {error}", advice=LOG_IN)
     if isinstance(error, RequestException | OSError):
         return _no_answer(action, str(error))
     if isinstance(error, ParseError | ValueError):
         return _no_answer(action, f"it is not an answer of Google's: {error}")
     raise error
-
-
-def _reason_and_message(error: Any) -> tuple[str, str]:  # noqa: ANN401 - the SDK's errors are untyped
-    first: dict[str, Any] = next((e for e in error.errors or () if isinstance(e, dict)), {})
-    return str(first.get("reason", "")), str(first.get("message") or error.message or error)
 
 
 def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | None:
@@ -108,10 +102,9 @@ def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | Non
     if not errors:
         message = str(operation.get("httpErrorMessage", "")) or "no reason given"
         return of_reason(message, message, action, status=status)
-    messages = "; ".join(
-        str(e.get("message") or e.get("code") or "no reason given") for e in errors
-    )
-    causes = [of_reason(str(e.get("code", "")), messages, action, status=status) for e in errors]
+    reasons = [str(e.get("message") or e.get("code") or "no reason given") for e in errors]
+    message = "; ".join(reasons)
+    causes = [of_reason(str(e.get("code", "")), message, action, status=status) for e in errors]
     return next((e for e in causes if type(e) is not RentalFailed), causes[0])
 
 
@@ -131,16 +124,7 @@ def of_reason(reason: str, message: str, action: str, *, status: int = 0) -> Dis
     return error
 
 
-def _of_login(error: Exception) -> DiskbenchError:
-    from google.auth.exceptions import TransportError
-
-    if isinstance(error, TransportError):
-        return _no_answer("the login", str(error))
-    return AccessDenied(f"Google does not accept the credentials: {error}", advice=_LOG_IN)
-
-
 def _no_answer(action: str, why: str) -> Throttled:
     return Throttled(
-        f"no answer to {action}: {why}",
-        look_at="look at the network and --endpoint-url",
+        f"no answer to {action}: {why}", look_at="look at the network and --endpoint-url"
     )

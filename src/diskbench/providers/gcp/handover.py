@@ -11,7 +11,7 @@ from diskbench.model.rental import Acquired, Which
 from diskbench.providers.gcp import attach, requests
 from diskbench.providers.gcp.client import API, Item, last
 from diskbench.providers.gcp.disk_request import GcpResolved
-from diskbench.providers.gcp.inventory import attached, inventory, linked, place, scope_of
+from diskbench.providers.gcp.leases import attached, inventory, linked, place, scope_of
 from diskbench.providers.gcp.provision import GcpProvisioned, shown
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk, await_prepared
@@ -38,7 +38,10 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
     scope = order.disk_scope(made.zone)
     volumes = [shown(order, "disks", scope, str(disk["name"])) for disk in made.disks]
     if kind == "root":
-        volumes = [_root_disk(order, made, instance)]
+        links = [disk.get("source") for disk in instance.get("disks", []) if disk.get("boot")]
+        if not any(links):
+            raise RentalFailed(f"instance {made.zone}/{order.machine_name} has no root disk")
+        volumes = [shown(order, "disks", made.zone, last(str(links[0])))]
     check(details, made.zone, instance, volumes, order.spec.kms_key)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["sizeGb"]) * GIB for v in volumes]
     return acquired(
@@ -55,7 +58,14 @@ def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tup
     """Kinds and names of all resources of the lease, as soon as a listing by label shows those
     that are known to exist, so that later listings by other processes do. Where the listing is
     incomplete after that time, this is noted, and the known resources are added."""
-    known = _known(order, made, volumes)
+    links = [str(disk.get("source", "")) for disk in made.instance.get("disks", [])]
+    known = {
+        f"instance {made.zone}/{order.machine_name}",
+        *(f"disk {place(volume)}" for volume in volumes),
+        *(target.kind_and_name for link in links if (target := linked(link))),
+    }
+    if order.details.tag is None:
+        known.add(f"firewall {name_of(order.lease, 'ssh')}")
 
     def ask() -> frozenset[str] | Still:
         listed = frozenset(inventory(order.compute, Which(order.lease)).names())
@@ -70,23 +80,6 @@ def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tup
     return tuple(sorted(listed | known))
 
 
-def _known(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> frozenset[str]:
-    disks = [f"disk {place(volume)}" for volume in volumes]
-    links = [str(disk.get("source", "")) for disk in made.instance.get("disks", [])]
-    attached = [target.kind_and_name for link in links if (target := linked(link))]
-    instance = f"instance {made.zone}/{order.machine_name}"
-    firewall = name_of(order.lease, "ssh")
-    rules = [] if order.details.tag is not None else [f"firewall {firewall}"]
-    return frozenset({*rules, *disks, *attached, instance})
-
-
-def _root_disk(order: GcpOrder, made: GcpProvisioned, instance: Item) -> Item:
-    for attached_disk in instance.get("disks", []):
-        if attached_disk.get("boot") and attached_disk.get("source"):
-            return shown(order, "disks", made.zone, last(str(attached_disk["source"])))
-    raise RentalFailed(f"instance {made.zone}/{order.machine_name} has no root disk")
-
-
 def check(
     details: GcpResolved,
     zone: str,
@@ -94,23 +87,15 @@ def check(
     disks: Sequence[Item],
     kms_key: str | None = None,
 ) -> None:
-    """Raise RentalFailed naming every value that differs, as requested and as reported.
-
-    A value that Google does not report is no difference.
-    """
-    refuse(
-        "Google",
-        (
-            *_of_instance(details, zone, instance),
-            *(text for disk in disks for text in _of_disk(details, zone, disk, kms_key)),
-        ),
-    )
+    """Raise RentalFailed naming every value that differs, as requested and as reported; a value
+    that Google does not report is no difference."""
+    of_disks = (text for disk in disks for text in _of_disk(details, zone, disk, kms_key))
+    refuse("Google", (*_of_instance(details, zone, instance), *of_disks))
 
 
 def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[str]:
-    what = f"instance {place(instance)}"
+    what, attached_disks = f"instance {place(instance)}", instance.get("disks", [])
     scheduling = instance.get("scheduling", {})
-    metadata = _metadata(instance)
     yield from differs(what, "machine type", details.machine.type, _name(instance, "machineType"))
     yield from differs(what, "zone", zone, scope_of(instance))
     yield from differs(
@@ -125,30 +110,22 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
         yield from differs(what, "external address", "none", ", ".join(addresses) or "none")
     if "maxRunDuration" not in scheduling and "terminationTime" not in scheduling:
         yield f"{what} has no end"
-    if metadata:
+    if items := at(instance, "metadata.items"):
+        metadata = {str(item.get("key")): str(item.get("value", "")) for item in items}
         yield from differs(what, "OS Login", "FALSE", metadata.get("enable-oslogin") or "not set")
-    for attached_disk in instance.get("disks", []):
-        name = attached_disk.get("deviceName")
-        yield from differs(
-            what,
-            f"deletion of {name} with it",
-            "on",
-            "on" if attached_disk.get("autoDelete") else "off",
-        )
+    for disk in attached_disks:
+        ends = "on" if disk.get("autoDelete") else "off"
+        yield from differs(what, f"deletion of {disk.get('deviceName')} with it", "on", ends)
     if details.requested.kind == "local-ssd":
-        local = [d for d in instance.get("disks", []) if d.get("type") == "SCRATCH"]
-        requested_interface = (details.requested.interface or "nvme").upper()
-        for attached_disk in local:
-            yield from differs(
-                what, "interface of local SSD", requested_interface, attached_disk.get("interface")
-            )
+        local = [disk for disk in attached_disks if disk.get("type") == "SCRATCH"]
+        interface = (details.requested.interface or "nvme").upper()
+        for disk in local:
+            yield from differs(what, "interface of local SSD", interface, disk.get("interface"))
         if len(local) < details.requested.count:
             yield f"{what} has {len(local)} local SSDs, requested was {details.requested.count}"
 
 
-def _of_disk(
-    details: GcpResolved, zone: str, disk: Item, kms_key: str | None = None
-) -> Iterator[str]:
+def _of_disk(details: GcpResolved, zone: str, disk: Item, kms_key: str | None) -> Iterator[str]:
     requested = details.requested.spec(details.size_gib)
     what = f"disk {place(disk)}"
     yield from differs(what, "type", requests.google_type(requested.type), _name(disk, "type"))
@@ -179,11 +156,6 @@ def _name(item: Item, key: str) -> str | None:
 
 def _int(item: Item, key: str) -> int | None:
     return int(item[key]) if item.get(key) else None
-
-
-def _metadata(instance: Item) -> dict[str, str]:
-    items = instance.get("metadata", {}).get("items", [])
-    return {str(item.get("key")): str(item.get("value", "")) for item in items}
 
 
 def facts(

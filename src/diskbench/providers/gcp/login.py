@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, InvalidValue
+from diskbench.providers.gcp.errors import LOG_IN
 
 UNIVERSE = "googleapis.com"
 SCOPE = "https://www.googleapis.com/auth/compute"
@@ -31,9 +31,7 @@ class Login:
     credentials: Any = field(repr=False)
 
 
-def log_in(
-    project: str | None, endpoint: str | None, environ: Mapping[str, str] | None = None
-) -> Login:
+def log_in(project: str | None, endpoint: str | None) -> Login:
     """Find Application Default Credentials, and the project: the given one or the credentials'.
 
     Only an endpoint that is not Google's is called without credentials: where nobody is logged
@@ -41,16 +39,15 @@ def log_in(
     call, unless the chain ends at a metadata service. Raises AccessDenied without credentials,
     InvalidValue without a project.
     """
-    env = os.environ if environ is None else environ
     in_the_clear = endpoint is not None and urlsplit(endpoint).scheme == "http"
-    anonymous = in_the_clear and not _issued_by(str(endpoint), env)
+    anonymous = in_the_clear and not _issued_by(str(endpoint))
     credentials: Any
     credentials, default_project = (None, None) if anonymous else _default(endpoint)
     if credentials is None:
         from google.auth.credentials import AnonymousCredentials
 
         credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
-        default_project = env.get(PROJECT_VARIABLE)
+        default_project = os.environ.get(PROJECT_VARIABLE)
     project_id = project or default_project
     if not project_id:
         raise InvalidValue(
@@ -68,11 +65,11 @@ def log_in(
     return Login(project_id, endpoint, universe, emulated, credentials)
 
 
-def _issued_by(endpoint: str, env: Mapping[str, str]) -> bool:
+def _issued_by(endpoint: str) -> bool:
     """Whether the key file in use was issued by the endpoint: by an emulator that issues tokens
     itself."""
     try:
-        key_file = json.loads(Path(env[KEY_FILE_VARIABLE]).read_text("utf-8"))
+        key_file = json.loads(Path(os.environ[KEY_FILE_VARIABLE]).read_text("utf-8"))
         return urlsplit(str(key_file["token_uri"])).netloc == urlsplit(endpoint).netloc
     except (KeyError, OSError, ValueError, TypeError):
         return False
@@ -86,21 +83,17 @@ def _default(endpoint: str | None) -> tuple[Any, str | None]:
 
     try:
         credentials_and_project: tuple[Any, str | None] = google.auth.default(scopes=[SCOPE])
-    except DefaultCredentialsError as error:
-        if endpoint is not None and not is_google(endpoint, UNIVERSE):
-            return None, None
-        raise _not_logged_in(error) from error
     except GoogleAuthError as error:
-        raise _not_logged_in(error) from error
+        is_none = isinstance(error, DefaultCredentialsError)
+        if is_none and endpoint is not None and not is_google(endpoint):
+            return None, None
+        message = (
+            "there are no Google credentials"
+            if "credentials were not found" in str(error)
+            else f"the Google credentials cannot be used: {error}"
+        )
+        raise AccessDenied(message, advice=LOG_IN) from error
     return credentials_and_project
-
-
-def _not_logged_in(error: Exception) -> AccessDenied:
-    return AccessDenied(
-        f"there are no Google credentials: {error}",
-        advice="log in: gcloud auth application-default login, or set "
-        "GOOGLE_APPLICATION_CREDENTIALS",
-    )
 
 
 def is_google(url: str, universe: str = UNIVERSE) -> bool:

@@ -15,7 +15,6 @@ from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.gcp.client import API, Compute, Item, last
 from diskbench.providers.gcp.disk_request import (
-    BOOT_TYPES,
     IAP_RANGE,
     GcpDiskRequest,
     GcpImage,
@@ -48,29 +47,15 @@ _DEFAULT_REGION, _DEFAULT_ZONE = "google-compute-default-region", "google-comput
 
 @dataclass(frozen=True)
 class GcpLookup:
-    """The request, and where to resolve it."""
+    """The request, and where to resolve it: `zones` are the given one, or all of the region, and
+    `where` is that zone or the region."""
 
     compute: Compute
     spec: RentSpec
     requested: GcpDiskRequest
     region: str
-    region_zones: tuple[str, ...]
-
-    @property
-    def zones(self) -> tuple[str, ...]:
-        """The given zone, or all of the region. Raises UnknownName."""
-        if self.spec.zone is None:
-            return self.region_zones
-        if self.spec.zone not in self.region_zones:
-            raise UnknownName(
-                f"zone of {self.region}", self.spec.zone, self.region_zones, field="zone"
-            )
-        return (self.spec.zone,)
-
-    @property
-    def where(self) -> str:
-        """The given zone, or the region."""
-        return self.spec.zone or self.region
+    zones: tuple[str, ...]
+    where: str
 
 
 def resolve_details(
@@ -80,27 +65,27 @@ def resolve_details(
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> GcpResolved:
     """Everything that must be known before renting. Raises UserError."""
-    project = _project(compute)
-    region = region_of(spec, project)
-    here = GcpLookup(compute, spec, requested, region, _zones(compute, region))
-    typed = spec.instance_type
-    if typed is not None:
-        machine, zones = typed_machine(compute, typed, here.zones, here.where)
-        check_support(machine, requested)
-        image = find_image(compute, spec.image, machine.arch)
-        size_gib = _size_gib(requested, image)
-    else:
-        image = find_image(compute, spec.image, "x86_64")
-        size_gib = _size_gib(requested, image)
-        machine, zones = _chosen(here, size_gib)
-        check_support(machine, requested)
+    region = region_of(spec, _project(compute))
+    region_zones = _zones(compute, region)
+    if spec.zone is not None and spec.zone not in region_zones:
+        raise UnknownName(f"zone of {region}", spec.zone, region_zones, field="zone")
+    here_zones = (spec.zone,) if spec.zone else region_zones
+    here = GcpLookup(compute, spec, requested, region, here_zones, spec.zone or region)
+    typed = None
+    if spec.instance_type is not None:
+        typed = typed_machine(compute, spec.instance_type, here.zones, here.where)
+        check_support(typed[0], requested)
+    image = find_image(compute, spec.image, typed[0].arch if typed else "x86_64")
+    size_gib = _size_gib(requested, image)
+    machine, zones = typed or _chosen(here, size_gib)
+    check_support(machine, requested)
     if image.arch != machine.arch:
         raise InvalidValue(
             f"{image.name} is for {image.arch}, {machine.type} is {machine.arch}",
             advice="choose --image and --instance-type of one architecture",
         )
-    boot = requested.type if requested.kind == "root" and requested.type else None
-    boot = boot if boot is not None else boot_type(machine.type, requested, BOOT_TYPES)
+    boot = requested.type if requested.kind == "root" else ""
+    boot = boot or boot_type(machine.type, requested)
     for disk_type in sorted({requested.type, boot} - {""}):
         zones = disk_zones(compute, disk_type, zones, here.where)
     snapshot = _snapshot(here)
@@ -122,7 +107,7 @@ def resolve_details(
         tag=spec.security_group,
         ssh_cidr=None if spec.security_group else _ssh_cidr(spec, reach, private, ask_caller),
         snapshot=snapshot,
-        region_zones=here.region_zones if is_regional(requested.type) else (),
+        region_zones=region_zones if is_regional(requested.type) else (),
         emulated=login.emulated,
     )
 
@@ -230,8 +215,7 @@ def _snapshot(here: GcpLookup) -> str | None:
     if typed is None:
         return None
     owner = typed.split("/")[1] if typed.startswith("projects/") else here.compute.project
-    request = {"project": owner, "snapshot": last(typed)}
-    found = here.compute.found("snapshots", request)
+    found = here.compute.found("snapshots", {"project": owner, "snapshot": last(typed)})
     if found is None:
         raise InvalidValue(
             f"project {owner} has no snapshot {last(typed)}",
@@ -240,11 +224,8 @@ def _snapshot(here: GcpLookup) -> str | None:
         )
     held = int(found.get("diskSizeGb", 0))
     if held > (here.requested.size_gib or 0):
-        raise InvalidValue(
-            f"--from-snapshot {typed} holds {held} GiB",
-            advice=f"add --size {held} or more",
-            field="size",
-        )
+        words = f"--from-snapshot {typed} holds {held} GiB"
+        raise InvalidValue(words, advice=f"add --size {held} or more", field="size")
     return f"projects/{owner}/global/snapshots/{last(typed)}"
 
 
@@ -275,14 +256,14 @@ def _network(here: GcpLookup) -> GcpNetwork:
             advice="gcloud compute networks subnets list shows those there are",
         )
     _check_stack(subnet)
-    network = _path(str(subnet["network"]))
+    network = _path(subnet["network"])
     if here.spec.security_group is None and not network.startswith(f"projects/{compute.project}/"):
         raise InvalidValue(
             f"the network of --subnet {typed} is another project's: no rule for SSH is made there",
             advice="add --security-group TAG, a network tag for which a rule there allows SSH",
             field="subnet",
         )
-    return GcpNetwork(network=network, subnetwork=_path(str(subnet["selfLink"])))
+    return GcpNetwork(network=network, subnetwork=_path(subnet["selfLink"]))
 
 
 def _default_subnet(here: GcpLookup, network: Item) -> GcpNetwork:
@@ -291,24 +272,19 @@ def _default_subnet(here: GcpLookup, network: Item) -> GcpNetwork:
     several."""
     below = f"/regions/{here.region}/subnetworks/"
     subnets = [str(url) for url in network.get("subnetworks", []) if below in str(url)]
-    if len(subnets) == 1:
-        name = last(subnets[0])
-        _check_stack(
-            here.compute.call("subnetworks", "get", {"region": here.region, "subnetwork": name})
-        )
-        return GcpNetwork(network=_path(str(network["selfLink"])), subnetwork=_path(subnets[0]))
-    if subnets:
-        names = ", ".join(last(url) for url in subnets)
+    names = [last(url) for url in subnets]
+    if len(subnets) != 1:
+        several = f"{len(subnets)} subnets in {here.region}: {', '.join(names)}"
         raise InvalidValue(
-            f"the network `default` has {len(subnets)} subnets in {here.region}: {names}",
-            advice="name one with --subnet",
+            f"the network `default` has {several if names else f'no subnet in {here.region}'}",
+            advice="name one with --subnet"
+            if names
+            else "add --subnet with one of yours, or another --region",
             field="subnet",
         )
-    raise InvalidValue(
-        f"the network `default` has no subnet in {here.region}",
-        advice="add --subnet with one of yours, or another --region",
-        field="subnet",
-    )
+    request = {"region": here.region, "subnetwork": names[0]}
+    _check_stack(here.compute.call("subnetworks", "get", request))
+    return GcpNetwork(network=_path(network["selfLink"]), subnetwork=_path(subnets[0]))
 
 
 def _check_stack(subnet: Item) -> None:
@@ -330,7 +306,6 @@ _UBUNTU = "ubuntu-os-cloud"
 _FAMILIES: dict[str, str] = API["images"]
 _ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
 """Families end in these."""
-_USERS = {_UBUNTU: "ubuntu"}
 _USER = "diskbench"
 """The login user of any other image: cloud-init and Google's guest agent create it."""
 _LINK = re.compile(
@@ -376,12 +351,12 @@ def _image(described: Item | None, project: str, name: str) -> GcpImage:
         raise InvalidValue(
             f"image {described.get('name')} is {state.lower()}", advice="use another --image"
         )
+    features = {str(feature.get("type")) for feature in described.get("guestOsFeatures", [])}
     return GcpImage(
         link=f"projects/{project}/global/images/{last(str(described['name']))}",
         name=str(described["name"]),
         arch=arch_of(described),
         root_gib=int(described.get("diskSizeGb", 10)),
-        user=_USERS.get(project, _USER),
-        uefi="UEFI_COMPATIBLE"
-        in {str(feature.get("type")) for feature in described.get("guestOsFeatures", [])},
+        user="ubuntu" if project == _UBUNTU else _USER,
+        uefi="UEFI_COMPATIBLE" in features,
     )

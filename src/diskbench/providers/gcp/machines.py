@@ -11,10 +11,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from diskbench.catalog.machine_book import Cap, Fit, machine_book
+from diskbench.catalog.machine_book import Cap, machine_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.gcp.client import Compute, Item, last
 from diskbench.providers.gcp.disk_request import (
+    BOOT_TYPES,
     GcpDiskRequest,
     GcpMachine,
     check_series,
@@ -62,8 +63,7 @@ def typed_machine(
             field="instance_type",
         )  # fmt: skip
     raise InvalidValue(
-        f"{name} is not offered in {where}",
-        advice=f"it is in {', '.join(sorted(everywhere))}",
+        f"{name} is not offered in {where}", advice=f"it is in {', '.join(sorted(everywhere))}"
     )
 
 
@@ -73,11 +73,10 @@ def disk_zones(
     """Those of the zones that offer a disk type. Raises InvalidValue naming the zones that offer
     it."""
     everywhere = offered(compute, "diskTypes", google_type(disk_type))
-    if is_regional(disk_type):
+    regional = is_regional(disk_type)
+    if regional:
         everywhere = {name: item for name, item in everywhere.items() if "region" in item}
-        here = tuple(zone for zone in zones if zone.rpartition("-")[0] in everywhere)
-    else:
-        here = tuple(zone for zone in zones if zone in everywhere)
+    here = tuple(z for z in zones if (z.rpartition("-")[0] if regional else z) in everywhere)
     if not here:
         raise InvalidValue(
             f"{disk_type} is not offered in {where} (where the machine is)",
@@ -125,11 +124,7 @@ def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:
             advice="ask for fewer, or choose another --instance-type",
             field="count",
         )
-    if (
-        requested.kind == "local-ssd"
-        and machine.bundled_ssds
-        and requested.count > machine.bundled_ssds
-    ):
+    if requested.kind == "local-ssd" and 0 < machine.bundled_ssds < requested.count:
         raise InvalidValue(
             f"--count {requested.count}: {machine.type} comes with {machine.bundled_ssds} local "
             "SSDs",
@@ -201,22 +196,20 @@ def candidates(requested: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
 
 def cap_of(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> Cap | None:
     """The machine's cap in the catalogue; None where it has none."""
-    fit = _fit(machine_type, requested)
+    series = machine_book("gcp").series_of(machine_type)
+    fit = series.disks.get(requested.type) if series else None
     return fit.cap(vcpus) if fit else None
 
 
-def boot_type(machine_type: str, requested: GcpDiskRequest, offered: tuple[str, ...]) -> str:
-    """The root disk's type: the first of `offered` that the machine supports.
+def boot_type(machine_type: str, requested: GcpDiskRequest) -> str:
+    """The root disk's type: the first of BOOT_TYPES that the machine supports; "" without one.
 
     It differs from the measured type where possible: persistent disks of one type share a limit,
     to which the root disk's size would add.
     """
     series = machine_book("gcp").series_of(machine_type)
-    if series is None:
-        return ""
-    fits = [name for name in offered if name in series.disks]
-    measured = google_type(requested.type)
-    return next((name for name in fits if name != measured), fits[0] if fits else "")
+    fits = [name for name in BOOT_TYPES if series and name in series.disks]
+    return next((name for name in fits if name != google_type(requested.type)), "".join(fits[:1]))
 
 
 def too_small(
@@ -254,11 +247,6 @@ def _takes(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> bool:
         return True
     fit = series.disks.get(requested.type)
     return fit is not None and vcpus >= fit.min_vcpus
-
-
-def _fit(machine_type: str, requested: GcpDiskRequest) -> Fit | None:
-    series = machine_book("gcp").series_of(machine_type)
-    return series.disks.get(requested.type) if series else None
 
 
 def _is_capped(requested: GcpDiskRequest) -> bool:

@@ -9,13 +9,8 @@ from collections.abc import Iterator
 from diskbench.catalog.books import Books
 from diskbench.catalog.machine_book import machine_book
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import (
-    DiskSpec,
-    PricePart,
-    Rental,
-    Scope,
-)
-from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, GcpResolved, reach_of
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
+from diskbench.providers.gcp.disk_request import GcpDiskRequest, GcpResolved, reach_of
 from diskbench.providers.gcp.machines import boot_type, candidates, shares_limit, too_small
 from diskbench.providers.skeleton.offer import (
     OF_FILL,
@@ -83,11 +78,8 @@ def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
         )
     if machine.shared_core:
         yield f"{machine.type} shares its cores: fio may wait for them, and not for the disk"
-    if (
-        requested.kind == "disk"
-        and requested.type == details.boot_type
-        and requested.type.startswith("pd-")
-    ):
+    shares = requested.type == details.boot_type and requested.type.startswith("pd-")
+    if requested.kind == "disk" and shares:
         yield f"the root disk is {requested.type}, too, and its size adds to the limit of both"
     if shares_limit(requested):
         yield (
@@ -115,24 +107,18 @@ def foresee(books: Books, spec: RentSpec, requested: GcpDiskRequest) -> Rental:
     vcpus = machine_book("gcp").vcpus_of(machine) if machine else None
     region = spec.region or (spec.zone.rpartition("-")[0] if spec.zone else None)
     small = too_small(machine, vcpus, requested, size_gib) if machine and vcpus else None
+    shape = re.match(r"([a-z0-9]+)-(highcpu|standard|highmem)-", machine or "")
+    gib_per_vcpu = _OF_N1 if shape and shape[1] == "n1" else _GIB_PER_VCPU
     return offered(
         books, spec, Scope(provider="gcp", account=spec.account, region=region),
         requested, size_gib, machine,
         region=region,
-        root=DiskSpec(type=boot_type(machine or "", requested, BOOT_TYPES), size_gib=IMAGE_GIB),
+        root=DiskSpec(type=boot_type(machine or "", requested), size_gib=IMAGE_GIB),
         own=False,
         public=reach_of(spec) == "public",
         offer=f"{machine or 'a machine'} with {requested.type} of {size_gib:,} GiB",
         zones=(spec.zone,) if spec.zone else (),
         cores=vcpus,
-        memory_bytes=_memory_bytes(machine, vcpus),
+        memory_bytes=int(gib_per_vcpu[shape[2]] * vcpus * GIB) if shape and vcpus else None,
         warnings=(small,) if small else (),
     )  # fmt: skip
-
-
-def _memory_bytes(machine: str | None, vcpus: int | None) -> int | None:
-    match = re.match(r"([a-z0-9]+)-(highcpu|standard|highmem)-", machine or "")
-    if not match or vcpus is None:
-        return None
-    gib_per_vcpu = _OF_N1 if match[1] == "n1" else _GIB_PER_VCPU
-    return int(gib_per_vcpu[match[2]] * vcpus * GIB)

@@ -13,11 +13,7 @@ class GcpOptions(Options):
     panel: ClassVar[str] = "Google Cloud"
 
     project: str | None = option(
-        None,
-        "Project (default: that of the credentials).",
-        metavar="ID",
-        in_key="no",
-        scopes=True,
+        None, "Project (default: that of the credentials).", metavar="ID", in_key="no", scopes=True
     )
     iap: bool = option(
         default=False,
@@ -36,19 +32,20 @@ _PROOF, _MACHINE_TYPE = _ASK.format("id"), _ASK.format("machine-type")
 """The header excludes forged requests from a guest (Compute Engine, "VM metadata")."""
 
 
-def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether the printed id belongs to the instance."""
-    return printed.strip() == instance_id
-
-
 GUEST = GuestIdentity(
     firmware=({"sys_vendor": "^Google$", "product_name": "Google"},),
     proof=_PROOF,
     machine_type=_MACHINE_TYPE,
-    is_instance=_is_instance,
+    is_instance=lambda printed, instance_id: printed.strip() == instance_id,
     network_nvme_models=("nvme_card-pd",),
 )
 
+
+_PUBLIC = (
+    "ubuntu-os-cloud", "debian-cloud", "rocky-linux-cloud", "rhel-cloud", "suse-cloud",
+    "centos-cloud", "cos-cloud",
+)  # fmt: skip
+"""Google's own projects of public images."""
 
 PLUGIN = Plugin(
     name="gcp",
@@ -78,16 +75,7 @@ PLUGIN = Plugin(
             r"(?<=service-)\d{6,}": "{n:012d}",
             r"(?<=[Pp]roject number )\d+": "{n:012d}",
         },
-        # Google's own projects of public images.
-        public=(
-            "ubuntu-os-cloud",
-            "debian-cloud",
-            "rocky-linux-cloud",
-            "rhel-cloud",
-            "suse-cloud",
-            "centos-cloud",
-            "cos-cloud",
-        ),
+        public=_PUBLIC,
     ),
     errors="diskbench.providers.gcp.errors:TABLE",
 )

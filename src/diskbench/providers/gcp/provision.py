@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,10 +13,10 @@ from diskbench.model.rental import Claim, DiskSpec, Which
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import Item, change, finish
 from diskbench.providers.gcp.errors import exists_already, maintenance_needed
-from diskbench.providers.gcp.inventory import (
+from diskbench.providers.gcp.leases import (
     STARTING,
-    GcpInventory,
     describe,
+    give_back,
     inventory,
     place,
     scope_of,
@@ -23,7 +24,7 @@ from diskbench.providers.gcp.inventory import (
 )
 from diskbench.providers.gcp.machines import maintenance
 from diskbench.providers.gcp.requests import GcpOrder
-from diskbench.providers.gcp.teardown import give_back
+from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
@@ -47,10 +48,19 @@ def provision(order: GcpOrder) -> GcpProvisioned:
     Raises NoCapacity when every zone lacks capacity, RentalFailed with Google's reason for a
     machine that ended.
     """
-    listing = inventory(order.compute, Which(order.lease))
-    _firewall(order, listing)
+    compute, limit_s = order.compute, order.timing.firewall_s
+    listing = inventory(compute, Which(order.lease))
+    if order.spec.security_group is None and not listing.of("firewalls"):
+        request = requests.insert_firewall(order)
+        what = f"firewall {request['firewallResource']['name']}"
+        unless_there(lambda: change(compute, "firewalls", "insert", request, what, limit_s))
+    # From the zone on where the lease has a machine already, listed or not: in another one a
+    # second machine would be made.
+    held = [scope_of(instance) for instance in listing.live[:1]] or [
+        one.scope for one in sent(compute, order.lease) if one.name == order.machine_name
+    ]
     return in_first_with_capacity(
-        zones_from(order.details.zones, _held_zone(order, listing)),
+        zones_from(order.details.zones, held[-1] if held else None),
         lambda zone: in_zone(order, zone),
         lambda: _undo(order),
         order.watch,
@@ -58,64 +68,38 @@ def provision(order: GcpOrder) -> GcpProvisioned:
     )
 
 
-def _held_zone(order: GcpOrder, listing: GcpInventory) -> str | None:
-    """The zone in which the lease has a machine already, listed or not: in another one a second
-    machine would be made."""
-    if listing.live:
-        return scope_of(listing.live[0])
-    made = [
-        resource
-        for resource in sent(order.compute, order.lease)
-        if resource.name == order.machine_name
-    ]
-    return made[-1].scope if made else None
-
-
-def _firewall(order: GcpOrder, listing: GcpInventory) -> None:
-    """Make or find the lease's firewall rule, unless a rule of the user admits SSH."""
-    if order.spec.security_group is not None or listing.of("firewalls"):
-        return
-    request = requests.insert_firewall(order)
-    try:
-        change(
-            order.compute, "firewalls", "insert", request,
-            f"firewall {request['firewallResource']['name']}", order.timing.firewall_s,
-        )  # fmt: skip
-    except DiskbenchError as error:
-        if not exists_already(error):
-            raise
+def unless_there(make: Callable[[], Item]) -> Item | None:
+    """The answer of `make`; None when Google reports that the resource exists: an earlier call,
+    whose answer was lost, made it."""
+    return unless_missing(make, exists_already)
 
 
 def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
     """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
     listing = inventory(order.compute, Which(order.lease))
-    _refuse_dead(listing, zone)
-    under_way = []
-    if not any(scope_of(instance) == zone for instance in listing.live):
-        under_way.append(_launch(order, zone))
+    machine, scope = f"instance {order.machine_name}", order.disk_scope(zone)
+    here = [instance for instance in listing.of("instances") if scope_of(instance) == zone]
+    for instance in here:
+        if instance not in listing.live:  # it was switched off, and is not started again
+            raise ended(instance)
+    started = [] if here else [(machine, order.timing.instance_s, _launch(order, zone))]
     names = []
     for disk in [order.disk] if order.disk else []:
         for index in range(disk.count):
             names.append(order.disk_name(index))
-            if f"disk {order.disk_scope(zone)}/{names[-1]}" not in listing.meant:
-                under_way.append(_new_disk(order, disk, zone, index))
-    for started in under_way:
-        if started is not None:
-            operation, what, limit_s = started
+            if f"disk {scope}/{names[-1]}" not in listing.meant:
+                operation = _new_disk(order, disk, zone, index)
+                started.append((f"disk {names[-1]}", order.timing.disk_s, operation))
+    for what, limit_s, operation in started:
+        if operation is not None:
             kind = what.partition(" ")[0]
             finish(order.compute, operation, f"compute.{kind}s.insert", what, limit_s)
     for name in names:
-        shown(order, "disks", order.disk_scope(zone), name)
+        shown(order, "disks", scope, name)
     shown(order, "instances", zone, order.machine_name)
-    running = order.until(
-        lambda: _running(order, zone), f"instance {order.machine_name}", order.timing.instance_s
-    )
+    running = order.until(lambda: _running(order, zone), machine, order.timing.instance_s)
     disks = tuple(
-        order.until(
-            partial(_ready, order, order.disk_scope(zone), name),
-            f"disk {name}",
-            order.timing.disk_s,
-        )
+        order.until(partial(_ready, order, scope, name), f"disk {name}", order.timing.disk_s)
         for name in names
     )
     return GcpProvisioned(running, disks, zone)
@@ -133,38 +117,27 @@ def shown(order: GcpOrder, collection: str, scope: str, name: str) -> Item:
     return order.until(ask, f"{kind} {name}", order.timing.appear_s)
 
 
-def _refuse_dead(listing: GcpInventory, zone: str) -> None:
-    """Raise for a machine of the lease that was switched off: it is not started again."""
-    for instance in listing.of("instances"):
-        if instance not in listing.live and scope_of(instance) == zone:
-            raise ended(instance)
-
-
-_Started = tuple[Item, str, float]
-
-
-def _launch(order: GcpOrder, zone: str) -> _Started | None:
+def _launch(order: GcpOrder, zone: str) -> Item | None:
     """The operation that makes the machine; None when it exists already. It is asked for again
     where Google names the other maintenance policy as the only one that the machine type takes."""
     machine, spec = order.details.machine, order.spec
     seconds = run_s(order.claim, time.time())
     policy = maintenance(machine, spot=spec.spot, placed=spec.placement is not None)
 
-    def sent(policy: str | None) -> Item | None:
+    def send(policy: str | None) -> Item | None:
         request = requests.insert_instance(order, zone, seconds, policy)
-        return _insert(order, "instances", request)
+        return unless_there(lambda: order.compute.call("instances", "insert", request))
 
     try:
-        started = sent(policy)
+        started = send(policy)
     except InvalidValue as error:
         needed = maintenance_needed(error)
         if needed in {None, policy}:
             raise
         order.watch.note(f"{machine.type} is asked for with onHostMaintenance {needed}")
-        started = sent(needed)
+        started = send(needed)
     order.watch.note(f"{machine.type} is starting in {zone}")
-    what = f"instance {order.machine_name}"
-    return None if started is None else (started, what, order.timing.instance_s)
+    return started
 
 
 def run_s(claim: Claim, now: float) -> float:
@@ -172,24 +145,14 @@ def run_s(claim: Claim, now: float) -> float:
     return math.ceil(max(claim.expires_at - now, 0.0) / RUN_STEP_S) * RUN_STEP_S
 
 
-def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
+def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> Item | None:
     """The operation that makes the disk number `index`; None when it exists already."""
     request = requests.insert_disk(order, zone, index)
-    started = _insert(order, "regionDisks" if "region" in request else "disks", request)
+    collection = "regionDisks" if "region" in request else "disks"
+    started = unless_there(lambda: order.compute.call(collection, "insert", request))
     name = request["diskResource"]["name"]
     order.watch.note(f"disk {name} is being made: {disk.type}, {disk.size_gib} GiB")
-    return None if started is None else (started, f"disk {name}", order.timing.disk_s)
-
-
-def _insert(order: GcpOrder, collection: str, request: requests.Request) -> Item | None:
-    """Send an insertion; None when Google reports that the resource exists: an earlier call,
-    whose answer was lost, made it."""
-    try:
-        return order.compute.call(collection, "insert", request)
-    except DiskbenchError as error:
-        if exists_already(error):
-            return None
-        raise
+    return started
 
 
 def _running(order: GcpOrder, zone: str) -> Item | Still:

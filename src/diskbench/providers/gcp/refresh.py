@@ -55,14 +55,14 @@ def refreshed(compute: Compute, known: PriceBook, today: str) -> Overlay:
     return overlay(known, types.values(), skus(get), today)
 
 
-def skus(get: Callable[[str, dict[str, str]], Any], url: str = URL) -> Iterator[Item]:
+def skus(get: Callable[[str, dict[str, str]], Any]) -> Iterator[Item]:
     """All SKUs of the catalogue; `get` sends authorised requests. Raises HostUnavailable."""
     fields = {"currencyCode": "USD"}
     while True:
-        answer = get(url, fields)
+        answer = get(URL, fields)
         if answer.status_code != 200:
             raise HostUnavailable(
-                f"no prices from {url}: HTTP {answer.status_code}",
+                f"no prices from {URL}: HTTP {answer.status_code}",
                 advice="gcloud services enable cloudbilling.googleapis.com, or leave the old ones",
             )
         page = answer.json()
@@ -99,19 +99,15 @@ def overlay(
         if core is not None and ram is not None and not _SHARED.fullmatch(name):
             memory_gib = float(item["memoryMb"]) / _MIB_PER_GIB
             machines[name] = float(item["guestCpus"]) * core + memory_gib * ram
-    patch: Item = {
-        "sources": {
-            _PRICES: {"title": f"Cloud Billing Catalog, Compute Engine, {region}", "as_of": today}
-        },
-        "disks": {name: item for name, item in disks.items() if _is_whole(name, item)},
-        "machines": {_PRICES: machines},
+    source = {"title": f"Cloud Billing Catalog, Compute Engine, {region}", "as_of": today}
+    # Only where every part of the price was told: prices of two dates would look like one date.
+    whole = {
+        name: item
+        for name, item in disks.items()
+        if {field for disk, field in _DISKS.values() if disk == name} <= set(item)
     }
+    patch = {"sources": {_PRICES: source}, "disks": whole, "machines": {_PRICES: machines}}
     return Overlay(cloud="gcp", region=region, made_on=today, patches={PRICES: patch})
-
-
-def _is_whole(name: str, entry: Item) -> bool:
-    """Whether every part of the price was told: prices of two dates would look like one date."""
-    return {field for disk, field in _DISKS.values() if disk == name} <= set(entry)
 
 
 def _usd(sku: Item) -> float | None:

@@ -88,6 +88,10 @@ def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
     return str(uuid.uuid5(_TOKENS, f"{lease_id}/{role}/{digest}"))
 
 
+def _once(lease_id: str, role: str, request: Request) -> Request:
+    return {**request, "requestId": token(lease_id, role, request)}
+
+
 def labels(claim: Claim) -> dict[str, str]:
     """The labels of every machine and disk of a lease."""
     values = {
@@ -96,10 +100,8 @@ def labels(claim: Claim) -> dict[str, str]:
         OWNER_LABEL: claim.owner,
         "diskbench-version": claim.version,
     }
-    ours = {
-        key: _LABEL_VALUE.sub("_", value.lower())[:_MAX_LABEL_VALUE]
-        for key, value in values.items()
-    }
+    longest = _MAX_LABEL_VALUE
+    ours = {k: _LABEL_VALUE.sub("_", value.lower())[:longest] for k, value in values.items()}
     return {**dict(claim.tags), **ours}
 
 
@@ -144,13 +146,8 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
     @property
     def user_data(self) -> str:
         """The guest's data for its first boot; it holds keys."""
-        guest = self.guest(
-            self.details.image.user,
-            ends_at=self.claim.expires_at + GUEST_GRACE_S,
-            packages=("fio", "mdadm") if self.spec.stripe else ("fio",),
-            first=script("gce_host_key.sh"),
-        )
-        return user_data(guest)
+        ends_at, first = self.claim.expires_at + GUEST_GRACE_S, script("gce_host_key.sh")
+        return user_data(self.guest(self.details.image.user, ends_at=ends_at, first=first))
 
 
 def insert_firewall(order: GcpOrder) -> Request:
@@ -188,17 +185,20 @@ def insert_instance(
     `maintenance` is what becomes of it when its host is maintained; None leaves that to Google."""
     details, spec, requested = order.details, order.spec, order.details.requested
     carried = labels(order.claim)
-    boot = {
+    boot: Request = {
         "boot": True,
         "autoDelete": True,
         "initializeParams": {
             "diskName": name_of(order.lease, "root"),
             "sourceImage": details.image.link,
             "labels": carried,
-            **_boot_disk(order, zone),
+            "diskSizeGb": str(order.root.size_gib),
+            **_provisioned(order.root),
         },
         **_encrypted(spec.kms_key),
     }
+    if details.boot_type:  # else Google chooses one
+        boot["initializeParams"]["diskType"] = f"zones/{zone}/diskTypes/{details.boot_type}"
     local = {
         "type": "SCRATCH",
         "autoDelete": True,
@@ -218,25 +218,19 @@ def insert_instance(
         "scheduling": _scheduling(run_s, maintenance, spot=spec.spot),
     }
     if shielded(details):
-        instance["shieldedInstanceConfig"] = {
-            "enableSecureBoot": True,
-            "enableVtpm": True,
-            "enableIntegrityMonitoring": True,
-        }
+        features = ("enableSecureBoot", "enableVtpm", "enableIntegrityMonitoring")
+        instance["shieldedInstanceConfig"] = dict.fromkeys(features, True)
     if spec.placement is not None:
         instance["resourcePolicies"] = [
             f"projects/{details.project}/regions/{details.region}/resourcePolicies/{spec.placement}"
         ]
-    request = {"zone": zone, "instanceResource": instance}
-    return {**request, "requestId": token(order.lease, "machine", request)}
+    return _once(order.lease, "machine", {"zone": zone, "instanceResource": instance})
 
 
 def _interface(order: GcpOrder) -> Request:
     """The machine's network interface, with a public address unless it is reached without."""
-    network = order.details.network
-    where: Request = (
-        {"subnetwork": network.subnetwork} if network.subnetwork else {"network": network.network}
-    )
+    known = order.details.network
+    where = {"subnetwork": known.subnetwork} if known.subnetwork else {"network": known.network}
     if order.details.reach != "public":
         return where
     return {**where, "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]}
@@ -279,14 +273,6 @@ def shielded(details: GcpResolved) -> bool:
     return details.image.uefi and machine.arch == "x86_64" and not machine.bare_metal
 
 
-def _boot_disk(order: GcpOrder, zone: str) -> Request:
-    """The root disk; without a type Google chooses one."""
-    made: Request = {"diskSizeGb": str(order.root.size_gib), **_provisioned(order.root)}
-    if order.details.boot_type:
-        made["diskType"] = f"zones/{zone}/diskTypes/{order.details.boot_type}"
-    return made
-
-
 def insert_disk(order: GcpOrder, zone: str, index: int) -> Request:
     """Create the disk number `index` for a machine in `zone`: in the zone, or in its region with
     the data in two zones; encrypted with the user's key where one is given, empty or with the data
@@ -308,7 +294,7 @@ def insert_disk(order: GcpOrder, zone: str, index: int) -> Request:
     if order.details.snapshot is not None:
         resource["sourceSnapshot"] = order.details.snapshot
     request = {"region" if replicas else "zone": scope, "diskResource": resource}
-    return {**request, "requestId": token(order.lease, kind, request)}
+    return _once(order.lease, kind, request)
 
 
 def insert_snapshot(order: GcpOrder, zone: str) -> Request:
@@ -320,8 +306,7 @@ def insert_snapshot(order: GcpOrder, zone: str) -> Request:
         "sourceDisk": f"projects/{order.details.project}/zones/{zone}/disks/{source}",
         "labels": labels(order.claim),
     }
-    request = {"snapshotResource": resource}
-    return {**request, "requestId": token(order.lease, SNAPSHOT, request)}
+    return _once(order.lease, SNAPSHOT, {"snapshotResource": resource})
 
 
 def _encrypted(kms_key: str | None) -> Request:
@@ -355,13 +340,13 @@ def attach_disk(order: GcpOrder, zone: str, index: int, attempt: int = 0) -> Req
             "mode": "READ_WRITE",
         },
     }
-    return {**request, "requestId": token(order.lease, f"attach-{index}-{attempt}", request)}
+    return _once(order.lease, f"attach-{index}-{attempt}", request)
 
 
 def detach_disk(order: GcpOrder, zone: str, device: str, attempt: str) -> Request:
     """Detach the disk `device` from the lease's machine; `attempt` is new at each attempt."""
     request = {"zone": zone, "instance": order.machine_name, "deviceName": device}
-    return {**request, "requestId": token(order.lease, f"detach-{attempt}", request)}
+    return _once(order.lease, f"detach-{attempt}", request)
 
 
 def set_auto_delete(claim: Claim, zone: str, index: int) -> Request:
@@ -372,13 +357,13 @@ def set_auto_delete(claim: Claim, zone: str, index: int) -> Request:
         "deviceName": device_name(index, claim.turn),
         "autoDelete": True,
     }
-    return {**request, "requestId": token(claim.lease_id, f"auto-delete-{index}", request)}
+    return _once(claim.lease_id, f"auto-delete-{index}", request)
 
 
 def delete(lease_id: str, request: Request, attempt: str) -> Request:
     """A deletion; `attempt` is new at each attempt, because the last outcome may have been that
     the resource was in use."""
-    return {**request, "requestId": token(lease_id, f"delete-{attempt}", request)}
+    return _once(lease_id, f"delete-{attempt}", request)
 
 
 def of_lease(lease_id: str | None) -> Request:

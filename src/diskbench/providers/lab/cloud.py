@@ -22,16 +22,7 @@ from diskbench.errors import (
 )
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import (
-    CUSTOM,
-    Acquired,
-    Claim,
-    DiskSpec,
-    Found,
-    LeaseEnd,
-    Rental,
-    Scope,
-)
+from diskbench.model.rental import CUSTOM, Acquired, Claim, DiskSpec, Found, LeaseEnd, Rental, Scope
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own, size_asked

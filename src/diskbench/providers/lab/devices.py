@@ -1,12 +1,9 @@
 """Block devices: loop devices, and the kernel's own limits and counters. Standard library only.
 
-Loop devices are attached by the kernel's ioctls: a helper program could outlive us and attach a
-device after the release. Source of the numbers: include/uapi/linux/loop.h.
-
-With cgroup v1 the limits are set in the root group: kernel threads write back buffered writes,
-and would escape the limits of any other group. cgroup v2 charges writeback to the writer and has
-no limits in its root, so they are set in the host's own group.
-"""
+Loop devices are attached by the kernel's ioctls (include/uapi/linux/loop.h): a helper program could
+outlive us and attach a device after the release. With cgroup v1 the limits are set in the root
+group, because kernel threads write back buffered writes, and would escape those of another. cgroup
+v2 charges writeback to the writer and has no limits in its root: they are set in the host's own."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ import fcntl
 import os
 import struct
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from diskbench.errors import HostUnavailable, ReleaseFailed
@@ -84,15 +81,6 @@ def cut_requests(loop: LoopDevice, size_bytes: int) -> None:
         ) from error
 
 
-def _uncut(loop: LoopDevice) -> None:
-    """Undo `cut_requests`: the limit would stay with the device, which another process may
-    attach next."""
-    queue = Path("/sys/block", loop.kernel, "queue")
-    with contextlib.suppress(OSError):
-        most = (queue / "max_hw_sectors_kb").read_text("ascii")
-        (queue / "max_sectors_kb").write_text(most, "ascii")
-
-
 def find(directory: Path) -> tuple[LoopDevice, ...]:
     """Every loop device on a file below `directory`, the deleted ones included."""
     devices = []
@@ -112,7 +100,12 @@ def detach(loop: LoopDevice) -> None:
     deadline = time.monotonic() + DETACHED_WITHIN_S
     accepted = False
     if _is_attached(loop):
-        _uncut(loop)
+        # Else the limit of `cut_requests` would stay with the device, which another process may
+        # attach next.
+        queue = Path("/sys/block", loop.kernel, "queue")
+        with contextlib.suppress(OSError):
+            most = (queue / "max_hw_sectors_kb").read_text("ascii")
+            (queue / "max_sectors_kb").write_text(most, "ascii")
     while _is_attached(loop):
         # Requested once: the kernel detaches it when its last holder is gone, and then it may
         # already belong to somebody else.
@@ -213,15 +206,9 @@ def write_limits(version: int, directory: str, number: str, limits: ThrottleLimi
     if version == 2:
         Path(directory, "io.max").write_text(io_max(number, limits), "ascii")
         return
-    for what, value in (
-        ("read_iops", limits.read_iops),
-        ("write_iops", limits.write_iops),
-        ("read_bps", limits.read_bps),
-        ("write_bps", limits.write_bps),
-    ):
-        Path(directory, f"blkio.throttle.{what}_device").write_text(
-            f"{number} {value or 0}", "ascii"
-        )
+    for what, value in asdict(limits).items():
+        file = Path(directory, f"blkio.throttle.{what}_device")
+        file.write_text(f"{number} {value or 0}", "ascii")
 
 
 def io_max(number: str, limits: ThrottleLimits) -> str:

@@ -7,18 +7,11 @@ import contextlib
 import json
 import os
 import stat
-import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import diskbench
-from diskbench.catalog.bucket import (
-    LAB_CUT_BYTES,
-    Allowance,
-    cut_at,
-    scaled,
-)
+from diskbench.catalog.bucket import LAB_CUT_BYTES, Allowance, cut_at, scaled
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.errors import HostUnavailable
 from diskbench.files import write_private
@@ -30,10 +23,11 @@ from diskbench.providers.lab.places import LeaseFolder
 from diskbench.providers.lab.processes import (
     READY_WITHIN_S,
     Groups,
-    detached,
+    detached_module,
     last_words,
     members,
     reap,
+    words_of,
 )
 from diskbench.providers.lab.request import (
     DeviceNames,
@@ -70,58 +64,47 @@ def attach_disks(place: LeaseFolder, group: Path, request: LabRequest) -> tuple[
     of slow disks run in `group`."""
     if request.disk is None:
         return ()
-    return tuple(
-        attach_disk(place, group, request, index, volume, request.disk)
-        for index, volume in enumerate(volumes_of(place, request))
-    )
+    volumes = enumerate(volumes_of(place, request))
+    return tuple(attach_disk(place, group, request, *each, request.disk) for each in volumes)
 
 
 def volumes_of(place: LeaseFolder, request: LabRequest) -> tuple[str, ...]:
     """The ids of the requested disks: as given, generated where they are missing."""
-    count = request.disk.count if request.disk else 0
-    made_up = (
-        made_up_volume(request.style, place.lease_id, index, request.turn) for index in range(count)
-    )
-    return tuple([*request.volumes, *list(made_up)[len(request.volumes) :]][:count])
+    count, given = request.disk.count if request.disk else 0, request.volumes
+    missing = range(len(given), count)
+    of = (request.style, place.lease_id)
+    return (*given, *(made_up_volume(*of, index, request.turn) for index in missing))[:count]
 
 
 def write_orders(
     place: LeaseFolder, groups: Groups, request: LabRequest, disks: tuple[LabDisk, ...]
 ) -> None:
     """The first orders of a host's supervisor."""
+    scale = request.time_scale
+    # The limits of the emulated machine: those of its type, and the requested caps.
+    gates = [
+        MachineGate(
+            gate.counts, scaled(gate.allowance, time_scale=scale), gate.covers, gate.stage,
+            gate.refill_per_s,
+        )
+        for gate in request.machine
+    ]  # fmt: skip
+    caps = {"ios": request.vm_iops, "bytes": request.vm_bytes_per_s}
+    gates += [
+        MachineGate(counts, Allowance(cap)) for counts, cap in caps.items() if cap is not None
+    ]
     orders = Orders(
         generation=1,
         version=groups.version,
         throttle=str(groups.throttle_of(place.lease_id)),
-        disks=tuple(throttled for disk in disks for throttled in ordered(disk, request.time_scale)),
-        machine=machine_gates(request),
+        disks=tuple(throttled for disk in disks for throttled in ordered(disk, scale)),
+        machine=tuple(gates),
         seed=request.seed,
         noise=request.noise,
         stall_every_s=request.stall_every_s,
         stall_for_s=request.stall_for_s,
     )
     save_orders(place, orders)
-
-
-def machine_gates(request: LabRequest) -> tuple[MachineGate, ...]:
-    """The limits of the emulated machine: those of its type, and the requested caps."""
-    scale = request.time_scale
-    of_type = [
-        MachineGate(
-            gate.counts,
-            scaled(gate.allowance, time_scale=scale),
-            gate.covers,
-            gate.stage,
-            gate.refill_per_s,
-        )
-        for gate in request.machine
-    ]
-    caps = [
-        MachineGate(counts, Allowance(cap))
-        for counts, cap in (("ios", request.vm_iops), ("bytes", request.vm_bytes_per_s))
-        if cap is not None
-    ]
-    return (*of_type, *caps)
 
 
 def read_orders(place: LeaseFolder) -> Orders:
@@ -174,15 +157,9 @@ def remove_nodes(init: int, loop: LoopDevice) -> None:
 
 
 def attach_disk(
-    place: LeaseFolder,
-    group: Path,
-    request: LabRequest,
-    index: int,
-    volume: str,
-    disk: DiskSpec,
-    *,
-    load_per_s: float = 0.0,
-) -> LabDisk:
+    place: LeaseFolder, group: Path, request: LabRequest, index: int, volume: str, disk: DiskSpec,
+    *, load_per_s: float = 0.0,
+) -> LabDisk:  # fmt: skip
     """Make image and loop device of one disk; existing ones are kept. Its parts are loaded at
     `load_per_s` bytes a second when they are first read; 0: all of it is there."""
     check_volume(volume)
@@ -196,8 +173,7 @@ def attach_disk(
     if is_slow:
         slow_down(place, group, request, volume, image, load_per_s)
     loop = devices.attach(image)
-    rule = limits.accounting
-    cut_bytes = min(rule.max_io_bytes or LAB_CUT_BYTES, LAB_CUT_BYTES)
+    cut_bytes = min(limits.accounting.max_io_bytes or LAB_CUT_BYTES, LAB_CUT_BYTES)
     devices.cut_requests(loop, cut_bytes)
     names = disk_names(request.style, index, volume)
     if request.cache == "none":
@@ -218,24 +194,16 @@ def ordered(disk: LabDisk, time_scale: float) -> tuple[ThrottledDisk, ...]:
     """The supervisor's orders for one disk, and for the host cache before it."""
     limits, rule = disk.limits, disk.limits.accounting
     real = disk.behind or disk.loop
-    own = ThrottledDisk(
-        kernel=real.kernel,
-        number=real.number,
-        pools=tuple(
-            LabPool(p.covers, _rate(p.iops, time_scale), _rate(p.bytes_per_s, time_scale))
-            for p in limits.pools
-        ),
-        max_io_bytes=rule.max_io_bytes,
-        min_charge_bytes=rule.min_charge_bytes,
-        parts_from_bytes=rule.parts_from_bytes,
-    )
+
+    def at_scale(allowance: Allowance | None) -> Allowance | None:
+        return None if allowance is None else scaled(allowance, time_scale=time_scale)
+
+    pools = (LabPool(p.covers, at_scale(p.iops), at_scale(p.bytes_per_s)) for p in limits.pools)
+    sizes = (rule.max_io_bytes, rule.min_charge_bytes, rule.parts_from_bytes)
+    own = ThrottledDisk(real.kernel, real.number, tuple(pools), *sizes)
     if disk.behind is None:
         return (own,)
     return own, ThrottledDisk(disk.loop.kernel, disk.loop.number, stage="cache")
-
-
-def _rate(allowance: Allowance | None, time_scale: float) -> Allowance | None:
-    return None if allowance is None else scaled(allowance, time_scale=time_scale)
 
 
 def _inside(root: Path, path: str) -> Path:
@@ -299,20 +267,18 @@ def _serve(
     HostUnavailable."""
     log = place.path / f"{purpose}.log"
     if not mounted(file):
-        package = Path(next(iter(diskbench.__path__))).parent
-        process = detached(
-            group,
-            log,
-            [sys.executable, "-S", "-P", "-m", *argv],
-            {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
-        )
+        process = detached_module(group, log, *argv)
         deadline = time.monotonic() + READY_WITHIN_S
         try:
             while not mounted(file) and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)  # a mount shows in /proc only
         finally:
             reap(process)
-    if not _answers(file):
+    try:
+        is_answered = bool(mounted(file)) and file.stat().st_size >= 0
+    except OSError:  # "transport endpoint is not connected"
+        is_answered = False
+    if not is_answered:
         raise HostUnavailable(
             f"the lab cannot add {purpose} to {file.name}: {last_words(log)}",
             advice="it needs root, loop devices and FUSE; a container must be privileged",
@@ -323,18 +289,4 @@ def is_served(group: Path, image: Path) -> bool:
     """Whether the process behind a slow or a cached disk exists. No request is sent: it might not
     be answered."""
     module = (_CACHE if image.suffix == FRONT else _LATENCY).encode()
-    return any({module, bytes(image)} <= words for words in map(_words, members(group)))
-
-
-def _answers(image: Path) -> bool:
-    try:
-        return bool(mounted(image)) and image.stat().st_size >= 0
-    except OSError:  # "transport endpoint is not connected"
-        return False
-
-
-def _words(pid: int) -> set[bytes]:
-    try:
-        return set(Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"))
-    except OSError:
-        return set()
+    return any({module, bytes(image)} <= words for words in map(words_of, members(group)))

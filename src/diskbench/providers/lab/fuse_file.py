@@ -7,14 +7,17 @@ mount(2), umount(2).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
+import mmap
 import os
 import re
 import stat
 import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from diskbench.errors import ReleaseFailed
 
@@ -27,6 +30,7 @@ the queue depth to that. Our choice, above any queue depth that profiles ask for
 FORGET, GETATTR, OPEN, READ, WRITE, STATFS = 2, 3, 14, 15, 16, 17
 RELEASE, FSYNC, FLUSH, INIT = 18, 20, 25, 26
 INTERRUPT, DESTROY, BATCH_FORGET, FALLOCATE = 36, 38, 42, 43
+_NO_ANSWER = {FORGET, BATCH_FORGET}
 
 _MAJOR, _MINOR = 7, 31
 _ASYNC_READ, _BIG_WRITES, _ASYNC_DIO, _MAX_PAGES = 1 << 0, 1 << 5, 1 << 15, 1 << 22
@@ -53,17 +57,47 @@ ROOM = MAX_WRITE + 8192
 """The buffer size that the kernel requires for a request."""
 
 
-class Header(NamedTuple):
-    """The request's head: `opcode`, and the `unique` number for the answer."""
-
-    opcode: int
-    unique: int
-
-
-def header(request: memoryview) -> Header:
-    """The head of a request."""
+def header(request: memoryview) -> tuple[int, int]:
+    """The opcode of a request, and the number for its answer."""
     _, opcode, unique, *_ = _IN.unpack_from(request)
-    return Header(opcode, unique)
+    return opcode, unique
+
+
+@dataclass
+class FuseConnection:
+    """A FUSE connection `device` (a file descriptor), with room for a request and the data of an
+    answer."""
+
+    device: int
+    request: memoryview = field(default_factory=lambda: memoryview(mmap.mmap(-1, ROOM)), init=False)
+    data: memoryview = field(
+        default_factory=lambda: memoryview(mmap.mmap(-1, MAX_WRITE)), init=False
+    )
+
+    def take(self) -> tuple[int, int] | None:
+        """Read the next request: its opcode, and the number for its answer. None where there is
+        none, or it was cancelled, or it needs no answer."""
+        try:
+            os.readv(self.device, [self.request])
+        except (BlockingIOError, InterruptedError, FileNotFoundError):
+            return None
+        opcode, unique = header(self.request)
+        return None if opcode in _NO_ANSWER else (opcode, unique)
+
+    def send(self, *parts: bytes | memoryview) -> None:
+        """Answer a request; one that was interrupted has no process that waits for it."""
+        with contextlib.suppress(FileNotFoundError):
+            os.writev(self.device, parts)
+
+
+@contextlib.contextmanager
+def until_unmounted() -> Iterator[None]:
+    """Serve in this block until the file is unmounted."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENODEV:
+            raise
 
 
 def extent(request: memoryview) -> tuple[int, int]:
@@ -86,43 +120,17 @@ def reply(unique: int, size: int = 0, error: int = 0) -> bytes:
 def initiated(request: memoryview) -> bytes:
     """The answer to INIT: many requests at once, large ones, nothing else."""
     _, _, readahead, offered = _INIT_IN.unpack_from(request, BODY)
-    return _INIT_OUT.pack(
-        _MAJOR,
-        _MINOR,
-        readahead,
-        offered & _WANTED,
-        BACKGROUND,
-        BACKGROUND,
-        MAX_WRITE,
-        1,  # times are in nanoseconds
-        MAX_WRITE // _PAGE_BYTES,
-        0,
-        0,
-    )
+    requests = (readahead, offered & _WANTED, BACKGROUND, BACKGROUND, MAX_WRITE)
+    nanoseconds, pages = 1, MAX_WRITE // _PAGE_BYTES
+    return _INIT_OUT.pack(_MAJOR, _MINOR, *requests, nanoseconds, pages, 0, 0)
 
 
 def attributes(status: os.stat_result) -> bytes:
     """The answer to GETATTR, with caching off: the file has the attributes of `status`, with its
     own inode number, by which its loop device is recognised."""
-    return _ATTR_OUT.pack(
-        *(0, 0, 0),
-        status.st_ino,
-        status.st_size,
-        -(-status.st_size // 512),
-        *(0, 0, 0, 0, 0, 0),  # times are not used
-        status.st_mode,
-        1,
-        status.st_uid,
-        status.st_gid,
-        0,
-        _PAGE_BYTES,
-        0,
-    )
-
-
-def opened() -> bytes:
-    """The answer to OPEN: past the page cache."""
-    return _OPEN_OUT.pack(0, _DIRECT_IO, 0)
+    size, times = (status.st_size, -(-status.st_size // 512)), (0, 0, 0, 0, 0, 0)
+    owner = (status.st_mode, 1, status.st_uid, status.st_gid)
+    return _ATTR_OUT.pack(0, 0, 0, status.st_ino, *size, *times, *owner, 0, _PAGE_BYTES, 0)
 
 
 def written(size: int) -> bytes:
@@ -130,27 +138,22 @@ def written(size: int) -> bytes:
     return _WRITE_OUT.pack(size, 0)
 
 
-def space(size: int) -> bytes:
-    """The answer to STATFS: a full filesystem of one file."""
-    return _STATFS_OUT.pack(size // _PAGE_BYTES, 0, 0, 1, 0, _PAGE_BYTES, 255, _PAGE_BYTES, 0)
-
-
 def without_io(
     opcode: int, unique: int, request: memoryview, status: os.stat_result
 ) -> tuple[bytes, bytes]:
     """Head and body of the answer to a request that is no I/O of the disk, whose file is `status`;
     a request that a server does not know is answered with ENOSYS, and not made again."""
+    body = b""
     if opcode == INIT:
         body = initiated(request)
     elif opcode == GETATTR:
         body = attributes(status)
-    elif opcode == OPEN:
-        body = opened()
-    elif opcode == STATFS:
-        body = space(status.st_size)
-    elif opcode in (FLUSH, RELEASE, DESTROY):
-        body = b""
-    else:
+    elif opcode == OPEN:  # past the page cache
+        body = _OPEN_OUT.pack(0, _DIRECT_IO, 0)
+    elif opcode == STATFS:  # a full filesystem of one file
+        pages, page = status.st_size // _PAGE_BYTES, _PAGE_BYTES
+        body = _STATFS_OUT.pack(pages, 0, 0, 1, 0, page, 255, page, 0)
+    elif opcode not in (FLUSH, RELEASE, DESTROY):
         return reply(unique, error=errno.ENOSYS), b""
     return reply(unique, len(body)), body
 
@@ -158,16 +161,19 @@ def without_io(
 TYPE = "fuse.diskbench-lab"
 _NOSUID, _NODEV, _NOEXEC = 2, 4, 8
 _FORCE, _DETACH = 1, 2
+_PR_SET_IO_FLUSHER = 57
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MOUNTS = Path("/proc/self/mountinfo")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def mount(device: int, image: Path) -> None:
-    """Mount the FUSE connection of `device` over the file. Raises OSError."""
+    """Mount the FUSE connection of `device`, which this process serves, over the file. Raises
+    OSError."""
     options = f"fd={device},rootmode={stat.S_IFREG:o},user_id=0,group_id=0"
-    flags = _NOSUID | _NODEV | _NOEXEC
-    name = TYPE.encode()
+    flags, name = _NOSUID | _NODEV | _NOEXEC, TYPE.encode()
+    # The kernel must not make us wait for pages that only we can write (prctl(2)).
+    _LIBC.prctl(_PR_SET_IO_FLUSHER, 1, 0, 0, 0)
     if _LIBC.mount(name, os.fsencode(image), name, flags, options.encode()):
         raise _error(image)
 

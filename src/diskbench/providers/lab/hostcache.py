@@ -1,22 +1,16 @@
 """`python -S -m diskbench.providers.lab.hostcache FRONT IMAGE DEVICE MODE`: mount a FUSE file over
 FRONT, and serve it from a machine's host cache or from DEVICE, the throttled disk on IMAGE, until
-it is unmounted.
-
-It starts with the bare interpreter (`python -S`), so it may import the standard library and what of
-the lab does the same.
+it is unmounted. It imports what runs with `python -S`.
 
 A read of what is cached is answered from the image, through this machine's memory. Other reads, and
-writes unless the cache keeps them, go to the throttled disk, in threads, and stay in the cache.
-What the cache keeps of writes is written out to the disk later, as fast as the disk takes it. The
-cache has room for the whole disk: what was read or written once stays (docs/lab.md).
-
-Cache and disk are the same bytes, the image's: so nothing is lost whatever ends this process, and
-the cache decides only which way a request takes, and when it is answered.
-"""
+writes unless the cache keeps them, go to the throttled disk, in threads, and stay in the cache, for
+it has room for the whole disk (docs/lab.md). What the cache keeps of writes is written out to the
+disk later, as fast as the disk takes it. Cache and disk are the same bytes, the image's: nothing is
+lost whatever ends this process, and the cache decides only which way a request takes, and when it
+is answered."""
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import mmap
 import os
@@ -30,11 +24,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from diskbench.providers.lab import fuse_file
-from diskbench.providers.lab.fuse_file import mount
+from diskbench.providers.lab.fuse_file import FuseConnection
 
 WORKERS = 64
 """Requests that the disk is given at once; our choice, the queue depth that profiles ask for."""
-_NO_ANSWER = {fuse_file.FORGET, fuse_file.BATCH_FORGET}
 
 
 class _Passed(NamedTuple):
@@ -48,11 +41,11 @@ class _Passed(NamedTuple):
 
 @dataclass
 class CacheServer:
-    """The file behind the FUSE connection `fuse`, on the cache `cached` and the disk `disk` (all
-    file descriptors), which shows the attributes `status`. `keeps_writes`: a write is answered when
-    it is in the cache."""
+    """The file behind the FUSE connection, on the cache `cached` and the disk `disk` (file
+    descriptors), which shows the attributes `status`. `keeps_writes`: a write is answered when it
+    is in the cache."""
 
-    fuse: int
+    fuse: FuseConnection
     cached: int
     disk: int
     status: os.stat_result
@@ -60,15 +53,8 @@ class CacheServer:
     _blocks: CacheBlocks = field(init=False)
     _todo: queue.SimpleQueue[_Passed] = field(default_factory=queue.SimpleQueue)
     _change: threading.Condition = field(default_factory=threading.Condition)
-    _next: tuple[int, int] = (0, 0)
     _busy: tuple[int, int] = (0, 0)
     """The bytes [start, end) that are being written out."""
-    _request: memoryview = field(
-        default_factory=lambda: memoryview(mmap.mmap(-1, fuse_file.ROOM)), init=False
-    )
-    _data: memoryview = field(
-        default_factory=lambda: memoryview(mmap.mmap(-1, fuse_file.MAX_WRITE)), init=False
-    )
 
     def __post_init__(self) -> None:
         self._blocks = CacheBlocks(self.status.st_size)
@@ -79,34 +65,25 @@ class CacheServer:
             threading.Thread(target=self._work, daemon=True).start()
         if self.keeps_writes:
             threading.Thread(target=self._write_out, daemon=True).start()
-        try:
+        with fuse_file.until_unmounted():
             while True:
-                select.select([self.fuse], [], [])
-                self._take()
-        except OSError as error:
-            if error.errno != errno.ENODEV:
-                raise
+                select.select([self.fuse.device], [], [])
+                if taken := self.fuse.take():
+                    self._begin(*taken)
 
-    def _take(self) -> None:
-        """Read the next request, if there is one."""
-        try:
-            os.readv(self.fuse, [self._request])
-        except BlockingIOError:
-            return
-        except (InterruptedError, FileNotFoundError):  # the request was cancelled
-            return
-        opcode, unique = fuse_file.header(self._request)
+    def _begin(self, opcode: int, unique: int) -> None:
+        request = self.fuse.request
         if opcode == fuse_file.READ:
-            self._read(unique, *fuse_file.extent(self._request))
+            self._read(unique, *fuse_file.extent(request))
         elif opcode == fuse_file.WRITE:
-            offset, size = fuse_file.extent(self._request)
-            data = bytes(self._request[fuse_file.WRITTEN : fuse_file.WRITTEN + size])
+            offset, size = fuse_file.extent(request)
+            data = bytes(request[fuse_file.WRITTEN : fuse_file.WRITTEN + size])
             self._write(_Passed(unique, offset, size, data))
         elif opcode == fuse_file.FSYNC:
             # As a host cache answers: what it keeps of writes it writes out in its own time.
-            self._send(fuse_file.reply(unique))
-        elif opcode not in _NO_ANSWER:
-            self._send(*fuse_file.without_io(opcode, unique, self._request, self.status))
+            self.fuse.send(fuse_file.reply(unique))
+        else:
+            self.fuse.send(*fuse_file.without_io(opcode, unique, request, self.status))
 
     def _read(self, unique: int, offset: int, size: int) -> None:
         with self._change:
@@ -114,9 +91,9 @@ class CacheServer:
         if not is_held:
             self._todo.put(_Passed(unique, offset, size, None))
             return
-        part = self._data[:size]
+        part = self.fuse.data[:size]
         done = os.preadv(self.cached, [part], offset)
-        self._send(fuse_file.reply(unique, done), part[:done])
+        self.fuse.send(fuse_file.reply(unique, done), part[:done])
 
     def _write(self, request: _Passed) -> None:
         with self._change:
@@ -141,7 +118,7 @@ class CacheServer:
 
     def _acknowledge(self, unique: int, size: int) -> None:
         done = fuse_file.written(size)
-        self._send(fuse_file.reply(unique, len(done)), done)
+        self.fuse.send(fuse_file.reply(unique, len(done)), done)
 
     def _work(self) -> None:
         room = memoryview(mmap.mmap(-1, fuse_file.MAX_WRITE))
@@ -150,7 +127,7 @@ class CacheServer:
             try:
                 self._pass(request, room)
             except OSError as error:
-                self._send(fuse_file.reply(request.unique, error=error.errno or errno.EIO))
+                self.fuse.send(fuse_file.reply(request.unique, error=error.errno or errno.EIO))
 
     def _pass(self, request: _Passed, room: memoryview) -> None:
         """Let the disk answer, and keep what it answered in the cache."""
@@ -159,7 +136,7 @@ class CacheServer:
             done = os.preadv(self.disk, [part], request.offset)
             with self._change:
                 self._blocks.add(request.offset, done)
-            self._send(fuse_file.reply(request.unique, done), part[:done])
+            self.fuse.send(fuse_file.reply(request.unique, done), part[:done])
             return
         if self.keeps_writes:  # its bytes were being written out
             with self._change:
@@ -178,8 +155,9 @@ class CacheServer:
         room = memoryview(mmap.mmap(-1, fuse_file.MAX_WRITE + BLOCK))
         while True:
             with self._change:
-                self._change.wait_for(self._has_dirty)
-                start, length = self._next
+                while (extent := self._blocks.next_dirty()) is None:
+                    self._change.wait()
+                start, length = extent
                 self._busy = (start, start + length)
             part = room[:length]
             done = os.preadv(self.cached, [part], start)
@@ -187,18 +165,6 @@ class CacheServer:
             with self._change:
                 self._busy = (0, 0)
                 self._change.notify_all()
-
-    def _has_dirty(self) -> bool:
-        extent = self._blocks.next_dirty()
-        if extent is not None:
-            self._next = extent
-        return extent is not None
-
-    def _send(self, *parts: bytes | memoryview) -> None:
-        try:
-            os.writev(self.fuse, parts)
-        except FileNotFoundError:  # the request was interrupted: no process waits for the answer
-            return
 
 
 BLOCK = 4096
@@ -252,19 +218,15 @@ def _blocks(offset: int, length: int) -> tuple[int, int]:
     return offset // BLOCK, -(-(offset + length) // BLOCK)
 
 
-_PR_SET_IO_FLUSHER = 57
-
-
 def main(front: Path, image: Path, device: Path, mode: str) -> None:
     """Serve until the file is unmounted. Raises OSError when it cannot be mounted."""
     status = front.stat()
     cached = os.open(image, os.O_RDWR | os.O_CLOEXEC)
     disk = os.open(device, os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC)
     connection = os.open("/dev/fuse", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-    server = CacheServer(connection, cached, disk, status, keeps_writes=mode == "readwrite")
-    # The kernel must not make us wait for pages that only we can write (prctl(2)).
-    ctypes.CDLL(None).prctl(_PR_SET_IO_FLUSHER, 1, 0, 0, 0)
-    mount(connection, front)
+    fuse, keeps_writes = FuseConnection(connection), mode == "readwrite"
+    server = CacheServer(fuse, cached, disk, status, keeps_writes)
+    fuse_file.mount(connection, front)
     server.serve()
 
 

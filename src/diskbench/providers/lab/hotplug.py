@@ -73,24 +73,17 @@ def swap(lease_id: str, request: LabRequest) -> Acquired:
             if image.stem not in volumes:
                 _pulled(here, init, image)
         assert request.disk is not None
-        disks = tuple(
-            _plugged(here, init, request, index, volume, request.disk)
-            for index, volume in enumerate(volumes)
-        )
+        each = enumerate(volumes)
+        disks = tuple(_plugged(here, init, request, n, volume, request.disk) for n, volume in each)
         acquired = handed_over(request, disks, host.address, host.ssh)
         write_record(here, record.model_copy(update={"request": request, "acquired": acquired}))
         return acquired
 
 
 def _plugged(
-    here: LeaseFolder,
-    init: int,
-    request: LabRequest,
-    index: int,
-    volume: str,
-    disk: DiskSpec,
+    here: LeaseFolder, init: int, request: LabRequest, index: int, volume: str, disk: DiskSpec,
     load_per_s: float = 0.0,
-) -> LabDisk:
+) -> LabDisk:  # fmt: skip
     """Attach one disk, with its limits in force before it is visible."""
     group = find_groups().of(here.lease_id)
     made = attach_disk(here, group, request, index, volume, disk, load_per_s=load_per_s)
@@ -108,19 +101,14 @@ def _pulled(here: LeaseFolder, init: int, image: Path) -> None:
     for file in (image.with_suffix(FRONT), image):
         for loop in devices.find(file):
             remove_nodes(init, loop)
-            _forget(here, loop.kernel)
             orders = read_orders(here)
+            remaining = tuple(disk for disk in orders.disks if disk.kernel != loop.kernel)
+            save_orders(here, replace(orders, disks=remaining, generation=orders.generation + 1))
+            processes.await_orders(here)
             write_limits(orders.version, orders.throttle, loop.number, NO_LIMITS)
             devices.detach(loop)
         unmount(file)
         file.unlink(missing_ok=True)
-
-
-def _forget(here: LeaseFolder, kernel: str) -> None:
-    orders = read_orders(here)
-    remaining = tuple(disk for disk in orders.disks if disk.kernel != kernel)
-    save_orders(here, replace(orders, disks=remaining, generation=orders.generation + 1))
-    processes.await_orders(here)
 
 
 def _init(lease_id: str) -> int:

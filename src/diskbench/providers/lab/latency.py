@@ -3,15 +3,11 @@ mount a FUSE file over the image and serve it until it is unmounted; each reques
 latency drawn from a seed, and the first read of a part until it was loaded, at so many bytes a
 second (0: all of it is there), as of a disk that was made from a snapshot.
 
-It starts with the bare interpreter (`python -S`), so it imports the standard library and what of
-the lab does the same. It speaks the kernel's protocol itself: libraries call Python in a thread for
-each request, which took 3.4 times as much CPU and did a third of the IOPS (docs/lab.md has the
-figures).
-
-One thread suffices: between two requests it waits for the clock only. A read is prefetched into the
-page cache when it arrives and read when it is due, a write is done when it arrives and acknowledged
-when it is due; so the drawn latency hides the image's own.
-"""
+It imports what runs with `python -S`, and speaks the kernel's protocol itself: libraries call
+Python in a thread for each request, which took 3.4 times as much CPU and did a third of the IOPS
+(docs/lab.md). One thread suffices: between two requests it waits for the clock only. A read is
+prefetched into the page cache when it arrives and read when it is due, a write is done when it
+arrives and acknowledged when it is due; so the drawn latency hides the image's own."""
 
 from __future__ import annotations
 
@@ -21,7 +17,6 @@ import errno
 import gc
 import heapq
 import math
-import mmap
 import os
 import random
 import select
@@ -33,10 +28,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from diskbench.providers.lab import fuse_file
-from diskbench.providers.lab.fuse_file import mount
+from diskbench.providers.lab.fuse_file import FuseConnection
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
-_NO_ANSWER = {fuse_file.FORGET, fuse_file.BATCH_FORGET}
 
 
 class _Due(NamedTuple):
@@ -77,29 +71,23 @@ class Loading:
 
 @dataclass
 class FuseServer:
-    """The file on `image` behind the FUSE connection `device` (both file descriptors), with one of
-    `latencies` (seconds) for each request that reads, writes, flushes or discards."""
+    """The file on `image` (a file descriptor) behind the FUSE connection, with one of `latencies`
+    (seconds) for each request that reads, writes, flushes or discards."""
 
-    device: int
+    fuse: FuseConnection
     image: int
     latencies: Iterator[float]
     loading: Loading | None = None
     _status: os.stat_result = field(init=False)
     _waiting: list[_Due] = field(default_factory=list)
     _count: int = 0
-    _request: memoryview = field(
-        default_factory=lambda: memoryview(mmap.mmap(-1, fuse_file.ROOM)), init=False
-    )
-    _data: memoryview = field(
-        default_factory=lambda: memoryview(mmap.mmap(-1, fuse_file.MAX_WRITE)), init=False
-    )
 
     def __post_init__(self) -> None:
         self._status = os.fstat(self.image)
 
     def serve(self) -> None:
         """Serve until the file is unmounted."""
-        try:
+        with fuse_file.until_unmounted():
             while True:
                 # Alternately, so that neither new requests nor due answers wait for a burst of the
                 # other.
@@ -108,43 +96,36 @@ class FuseServer:
                     self._answer(heapq.heappop(self._waiting))
                 else:
                     wait = self._waiting[0].at - now if self._waiting else None
-                    select.select([self.device], [], [], wait)
-                self._take()
-        except OSError as error:
-            if error.errno != errno.ENODEV:
-                raise
+                    select.select([self.fuse.device], [], [], wait)
+                if taken := self.fuse.take():
+                    self._begin(*taken, time.monotonic())
 
-    def _take(self) -> None:
-        """Read the next request, if there is one."""
-        try:
-            os.readv(self.device, [self._request])
-        except BlockingIOError:
-            return
-        except (InterruptedError, FileNotFoundError):  # the request was cancelled
-            return
-        arrived = time.monotonic()
-        opcode, unique = fuse_file.header(self._request)
+    def _begin(self, opcode: int, unique: int, arrived: float) -> None:
+        request = self.fuse.request
         try:
             if opcode == fuse_file.READ:
-                offset, size = fuse_file.extent(self._request)
+                offset, size = fuse_file.extent(request)
                 os.posix_fadvise(self.image, offset, size, os.POSIX_FADV_WILLNEED)
                 there = self.loading.read(offset, size, arrived) if self.loading else arrived
                 self._later(there, unique, size, offset, b"")
             elif opcode == fuse_file.WRITE:
-                offset, size = fuse_file.extent(self._request)
-                data = self._request[fuse_file.WRITTEN : fuse_file.WRITTEN + size]
+                offset, size = fuse_file.extent(request)
+                data = request[fuse_file.WRITTEN : fuse_file.WRITTEN + size]
                 done = fuse_file.written(os.pwrite(self.image, data, offset))
                 self._later(arrived, unique, len(done), None, done)
             elif opcode == fuse_file.FALLOCATE:
-                self._fallocate(*fuse_file.punched(self._request))
+                offset, length, mode = fuse_file.punched(request)
+                extent = (ctypes.c_longlong(offset), ctypes.c_longlong(length))
+                if _LIBC.fallocate(self.image, mode, *extent):
+                    raise OSError(ctypes.get_errno(), "fallocate")
                 self._later(arrived, unique, 0, None, b"")
             elif opcode == fuse_file.FSYNC:
                 # A cloud's disk keeps what it has acknowledged; there is nothing to flush.
                 self._later(arrived, unique, 0, None, b"")
-            elif opcode not in _NO_ANSWER:
-                self._send(*fuse_file.without_io(opcode, unique, self._request, self._status))
+            else:
+                self.fuse.send(*fuse_file.without_io(opcode, unique, request, self._status))
         except OSError as error:
-            self._send(fuse_file.reply(unique, error=error.errno or errno.EIO))
+            self.fuse.send(fuse_file.reply(unique, error=error.errno or errno.EIO))
 
     def _later(
         self, arrived: float, unique: int, size: int, offset: int | None, body: bytes
@@ -155,29 +136,15 @@ class FuseServer:
 
     def _answer(self, due: _Due) -> None:
         if due.offset is None:
-            self._send(fuse_file.reply(due.unique, due.size), due.body)
+            self.fuse.send(fuse_file.reply(due.unique, due.size), due.body)
             return
-        data = self._data[: due.size]
+        data = self.fuse.data[: due.size]
         try:
             size = os.preadv(self.image, [data], due.offset)
         except OSError as error:
-            self._send(fuse_file.reply(due.unique, error=error.errno or errno.EIO))
+            self.fuse.send(fuse_file.reply(due.unique, error=error.errno or errno.EIO))
         else:
-            self._send(fuse_file.reply(due.unique, size), data[:size])
-
-    def _send(self, *parts: bytes | memoryview) -> None:
-        try:
-            os.writev(self.device, parts)
-        except FileNotFoundError:  # the request was interrupted: no process waits for the answer
-            return
-
-    def _fallocate(self, offset: int, length: int, mode: int) -> None:
-        done = _LIBC.fallocate(
-            self.image, mode, ctypes.c_longlong(offset), ctypes.c_longlong(length)
-        )
-        if done != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number))
+            self.fuse.send(fuse_file.reply(due.unique, size), data[:size])
 
 
 def draws(seed: int, volume: str, median_s: float, sigma: float) -> Iterator[float]:
@@ -189,7 +156,6 @@ def draws(seed: int, volume: str, median_s: float, sigma: float) -> Iterator[flo
         yield median_s * math.exp(sigma * stream.gauss(0.0, 1.0))
 
 
-_PR_SET_IO_FLUSHER = 57
 _PRIORITY = -20
 
 
@@ -200,30 +166,18 @@ def main(
     file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
     device = os.open("/dev/fuse", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     loading = Loading(load_per_s) if load_per_s else None
-    server = FuseServer(device, file, draws(seed, volume, median_s, sigma), loading)
-    _be_on_time()
-    mount(device, image)
-    server.serve()
-
-
-def _be_on_time() -> None:
-    """Request real-time scheduling, so that wake-ups are on time under load; continue without it
-    where it is not permitted."""
+    latencies = draws(seed, volume, median_s, sigma)
+    server = FuseServer(FuseConnection(device), file, latencies, loading)
+    # Wake-ups are to be on time under load, where that is permitted.
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
     with contextlib.suppress(OSError):
         Path("/proc/self/timerslack_ns").write_text("1", "ascii")
-    # The kernel must not make us wait for pages that only we can write (prctl(2)).
-    ctypes.CDLL(None).prctl(_PR_SET_IO_FLUSHER, 1, 0, 0, 0)
     gc.disable()  # no reference cycles are made here
+    fuse_file.mount(device, image)
+    server.serve()
 
 
 if __name__ == "__main__":
-    main(
-        Path(sys.argv[1]),
-        sys.argv[2],
-        int(sys.argv[3]),
-        float(sys.argv[4]) / 1000,
-        float(sys.argv[5]),
-        float(sys.argv[6]),
-    )
+    median_ms, sigma, load_per_s = map(float, sys.argv[4:7])
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), median_ms / 1000, sigma, load_per_s)

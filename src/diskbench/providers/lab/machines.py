@@ -60,7 +60,14 @@ def check(request: LabRequest) -> None:
             advice="give the median in milliseconds, as: --latency 1",
             field="latency_jitter",
         )
-    _check_burst(request)
+    if bool(request.hidden_burst) != bool(request.hidden_burst_for_s):
+        typed = f"--hidden-burst {request.hidden_burst:g}"
+        raise InvalidValue(
+            f"{typed} --hidden-burst-for {request.hidden_burst_for_s:g}: both are needed",
+            advice="give how many times its limits and for how long: "
+            "--hidden-burst 4 --hidden-burst-for 20",
+            field="hidden_burst",
+        )
     for volume in request.volumes:
         check_volume(volume)
     if request.disk is not None:
@@ -71,18 +78,6 @@ def check(request: LabRequest) -> None:
                 f"{request.disk.count} disks are too many for a {request.style} host",
                 advice=f"at most {most}",
             )
-
-
-def _check_burst(request: LabRequest) -> None:
-    """Refuse an undocumented burst without a height or an end. Raises InvalidValue."""
-    if bool(request.hidden_burst) != bool(request.hidden_burst_for_s):
-        typed = f"--hidden-burst {request.hidden_burst:g}"
-        raise InvalidValue(
-            f"{typed} --hidden-burst-for {request.hidden_burst_for_s:g}: both are needed",
-            advice="give how many times its limits and for how long: "
-            "--hidden-burst 4 --hidden-burst-for 20",
-            field="hidden_burst",
-        )
 
 
 def acquire(
@@ -98,7 +93,9 @@ def acquire(
     groups = find_groups()
     with locked(lease_id) as here:
         record = read_record(here)
-        if record is not None and not _same(record.request, request):
+        # The expiry alone may differ.
+        expiry = {"expires_at": request.expires_at}
+        if record is not None and record.request.model_copy(update=expiry) != request:
             raise InvalidValue(
                 f"lease {lease_id} belongs to a lab host with another request",
                 advice=f"give it back first: diskbench gc {lease_id}",
@@ -142,11 +139,8 @@ def leases() -> dict[str, float | None]:
     """Every lease with anything left on this machine, and its expiry (Unix seconds); None where
     unknown."""
     groups = find_groups()
-    expiries = {}
-    for lease_id in _known(groups):
-        record = read_record(place(lease_id))
-        expiries[lease_id] = record.request.expires_at if record else None
-    return expiries
+    records = {lease_id: read_record(place(lease_id)) for lease_id in _known(groups)}
+    return {name: record.request.expires_at if record else None for name, record in records.items()}
 
 
 def owner(lease_id: str) -> str | None:
@@ -201,11 +195,6 @@ def set_credit(lease_id: str, *, on: bool) -> None:
         processes.await_orders(here)
 
 
-def _same(made: LabRequest, request: LabRequest) -> bool:
-    """Whether two requests are for the same host; the expiry may differ."""
-    return made.model_copy(update={"expires_at": request.expires_at}) == request
-
-
 def check_machine(user: str = "root") -> None:
     """Raise HostUnavailable where this machine cannot run lab hosts with that user."""
     if sys.platform != "linux":
@@ -240,12 +229,8 @@ def _known(groups: Groups) -> tuple[str, ...]:
     are ignored."""
     base = base_directory()
     on_loops = {loop.image.relative_to(base).parts[0] for loop in devices.find(base)}
-    names = {*lease_ids(), *groups.lease_ids(), *on_loops}
-    return tuple(
-        sorted(
-            lease_id for lease_id in names if is_lease_id(lease_id) and _is_ours(place(lease_id))
-        )
-    )
+    names = sorted({*lease_ids(), *groups.lease_ids(), *on_loops})
+    return tuple(name for name in names if is_lease_id(name) and _is_ours(place(name)))
 
 
 def _is_ours(here: LeaseFolder) -> bool:

@@ -1,8 +1,6 @@
-"""What a lab host has on this machine: a directory, its lock, and a loopback address.
-
-All files of a lease are in one directory with its name, so that a later process finds them. The
-directory itself is the lock. The address is derived from the lease and claimed by a link.
-"""
+"""What a lab host has on this machine: a directory with the lease's name and all its files, which
+is its own lock, so that a later process finds it; and a loopback address, which is derived from the
+lease and claimed by a link."""
 
 from __future__ import annotations
 
@@ -27,12 +25,10 @@ VARIABLE = "DISKBENCH_LAB_DIR"
 holds their images."""
 DEFAULT = Path("/var/tmp/diskbench-lab")  # noqa: S108 - made with mode 0700 and checked
 ADDRESSES = ".addresses"
-OWN_ENTRIES = frozenset(
-    {
-        "lease.json", "lease.new", "guest", "access", "disks", "orders.json", "orders.new",
-        "report.json", "report.new", "host.log", "supervisor.log", "latency.log",
-    }
-)  # fmt: skip
+OWN_ENTRIES = {
+    "lease.json", "lease.new", "guest", "access", "disks", "orders.json", "orders.new",
+    "report.json", "report.new", "host.log", "supervisor.log", "latency.log",
+}  # fmt: skip
 """All entries that the directory of a lab host can have."""
 
 
@@ -45,7 +41,6 @@ class LeaseFolder:
 
     @property
     def record(self) -> Path:
-        """The record of request and host: lease.json."""
         return self.path / "lease.json"
 
     @property
@@ -65,12 +60,10 @@ class LeaseFolder:
 
     @property
     def orders(self) -> Path:
-        """The supervisor's orders."""
         return self.path / "orders.json"
 
     @property
     def report(self) -> Path:
-        """The supervisor's report."""
         return self.path / "report.json"
 
 
@@ -146,9 +139,8 @@ def remove_base() -> None:
 
 def _make_base(base: Path) -> None:
     try:
-        if not base.is_dir() or not os.environ.get(
-            VARIABLE
-        ):  # a directory chosen by the user stays
+        # A directory chosen by the user stays.
+        if not base.is_dir() or not os.environ.get(VARIABLE):
             private_directory(base)
         status = base.lstat()
     except FileNotFoundError:  # another process has just removed it
@@ -173,8 +165,7 @@ def _still(path: Path, handle: int) -> bool:
 
 
 PORTS = (22, 2222)
-"""The ports of a lab host's sshd: the second where this machine's own sshd has the first on all
-addresses."""
+"""The ports of a lab host's sshd: the second where this machine's own sshd has the first."""
 _TRIES = 64
 _LISTENING = "0A"
 """TCP_LISTEN in /proc/net/tcp (include/net/tcp_states.h)."""

@@ -1,9 +1,6 @@
 """The processes of a lab host: its own process 1, the supervisor beside it, and others, in one
-cgroup.
-
-Each enters the host's group before it executes its program, so a release never misses one; a
-process that finds the group gone ends.
-"""
+cgroup. Each enters the group before it executes its program, so a release never misses one; a
+process that finds the group gone ends."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -43,49 +41,37 @@ def start_host(place: LeaseFolder, group: Path, address: str, port: int) -> int:
     Raises HostUnavailable with their output.
     """
     script = Path(__file__).with_name("host.sh")
-    host = detached(
-        group,
-        place.path / "host.log",
-        ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc",
-         "sh", str(script), str(place.guest), sshd_path() or "sshd"],
-        {},
-    )  # fmt: skip
+    argv = [
+        "unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc",
+        "sh", str(script), str(place.guest), sshd_path() or "sshd",
+    ]  # fmt: skip
+    log = place.path / "host.log"
+    host = detached(group, log, argv, {})
     try:
         start_supervisor(place, group, host.pid)  # unshare ends with process 1
-        return _await_host(place, group, address, port, host)
+        deadline = time.monotonic() + READY_WITHIN_S
+        while time.monotonic() < deadline and host.poll() is None:
+            init = init_of(group)
+            if init is not None and listens(init, address, port):
+                return init
+            time.sleep(0.005)  # a listening socket shows in /proc only
     finally:
         reap(host)
+    raise HostUnavailable(
+        f"the lab host did not start: {last_words(log)}",
+        advice="the lab needs root, namespaces and mounts; a container must be privileged",
+    )
 
 
 def start_supervisor(place: LeaseFolder, group: Path, watched: int) -> None:
     """Start the supervisor, to end with the process `watched`, and wait until the orders are in
     force. Raises HostUnavailable."""
-    package = Path(next(iter(diskbench.__path__))).parent
-    process = detached(
-        group,
-        place.path / "supervisor.log",
-        [sys.executable, "-S", "-P", "-m", _MODULE, str(place.path), str(watched)],
-        {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    log = place.path / "supervisor.log"
+    process = detached_module(group, log, _MODULE, str(place.path), str(watched))
     try:
         await_orders(place, process)
     finally:
         reap(process)
-
-
-def _await_host(
-    place: LeaseFolder, group: Path, address: str, port: int, host: subprocess.Popen[bytes]
-) -> int:
-    deadline = time.monotonic() + READY_WITHIN_S
-    while time.monotonic() < deadline and host.poll() is None:
-        init = init_of(group)
-        if init is not None and listens(init, address, port):
-            return init
-        time.sleep(0.005)  # a listening socket shows in /proc only
-    raise HostUnavailable(
-        f"the lab host did not start: {last_words(place.path / 'host.log')}",
-        advice="the lab needs root, namespaces and mounts; a container must be privileged",
-    )
 
 
 def await_orders(place: LeaseFolder, process: subprocess.Popen[bytes] | None = None) -> None:
@@ -107,31 +93,36 @@ def await_orders(place: LeaseFolder, process: subprocess.Popen[bytes] | None = N
 
 def supervisor_of(group: Path) -> int | None:
     """The supervisor's process number; None when it is gone."""
-    for pid in members(group):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if _MODULE.encode() in words:
-            return pid
-    return None
+    return next((pid for pid in members(group) if _MODULE.encode() in words_of(pid)), None)
+
+
+def words_of(pid: int) -> set[bytes]:
+    """The words of a process's command line; none when it is gone."""
+    try:
+        return set(Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"))
+    except OSError:
+        return set()
 
 
 def detached(
     group: Path, log: Path, argv: list[str], env: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     """Start a process in the host's group that outlives this one; its output goes into `log`."""
+    # Our environment is not passed on: a host's users can read it.
+    env = {"PATH": _PATH, "LC_ALL": "C", **env}
     with log.open("ab") as out:
         return subprocess.Popen(
             ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(group), *argv],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            # Our environment is not passed on: a host's users can read it.
-            env={"PATH": _PATH, "LC_ALL": "C", **env},
-            cwd="/",
-            start_new_session=True,
-        )
+            stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            env=env, cwd="/", start_new_session=True,
+        )  # fmt: skip
+
+
+def detached_module(group: Path, log: Path, *argv: str) -> subprocess.Popen[bytes]:
+    """As `detached`, a module of ours with its arguments, by the bare interpreter."""
+    package = Path(next(iter(diskbench.__path__))).parent
+    env = {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
+    return detached(group, log, [sys.executable, "-S", "-P", "-m", *argv], env)
 
 
 def last_words(log: Path) -> str:
@@ -227,11 +218,9 @@ def init_of(group: Path) -> int | None:
     """Process 1 of the host's own PID namespace, by its number outside; None when there is none."""
     for pid in members(group):
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines():
-                if line.startswith("NSpid:"):
-                    numbers = line.split()[1:]
-                    if len(numbers) > 1 and numbers[-1] == "1":
-                        return pid
+            status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
+            if re.search(r"^NSpid:.*\s\d+\s+1$", status, re.MULTILINE):
+                return pid
     return None
 
 
@@ -244,7 +233,9 @@ def remove_group(group: Path) -> None:
     deadline = time.monotonic() + EMPTY_WITHIN_S
     while group.exists():
         kill_group(group)
-        _remove_below(group)
+        for child in sorted((path for path in group.glob("**/") if path != group), reverse=True):
+            with contextlib.suppress(OSError):
+                child.rmdir()
         try:
             group.rmdir()
         except FileNotFoundError:
@@ -270,10 +261,3 @@ def kill_group(group: Path) -> None:
     for pid in members(group):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-
-
-def _remove_below(group: Path) -> None:
-    below = sorted((p for p in group.glob("**/") if p != group), reverse=True)
-    for child in below:
-        with contextlib.suppress(OSError):
-            child.rmdir()

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diskbench.errors import RentalFailed
+from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
 from diskbench.model.rental import Acquired, SshAccess
-from diskbench.providers.guest import Guest, GuestDisk, disks, disks_before, reach
+from diskbench.providers.guest import Guest, GuestDisk, disks, disks_before
 from diskbench.providers.skeleton.provision import Order
-from diskbench.providers.waits import Still
+from diskbench.providers.waits import Still, until
 
 AnyOrder = Order[Any, Any]
 
@@ -48,16 +48,27 @@ def reached(order: AnyOrder, machine: Machine) -> Iterator[Guest]:
                 f"{machine.name} is bare metal: "
                 f"SSH may take up to {order.timing.ssh_s / 60:.0f} minutes"
             )
-        reach(guest, machine.alive, order.timing, order.watch, _if_unreached(order))
+
+        def connected() -> bool | Still:
+            if (away := machine.alive()) is not None:
+                return away
+            try:
+                host.connect()
+            except (HostUnavailable, ConnectionLost) as error:
+                return Still(error.message)
+            return True
+
+        what, timing = f"SSH to {machine.address}", order.timing
+        advice = _if_unreached(order.details.ssh_cidr)
+        until(connected, what, timing.ssh_s, timing, order.watch, advice=advice)
         order.watch.note(f"{machine.name} answers at {machine.address}")
         yield guest
     finally:
         host.close()
 
 
-def _if_unreached(order: AnyOrder) -> str:
+def _if_unreached(cidr: str | None) -> str:
     """What to look at where a running machine never answers SSH."""
-    cidr = order.details.ssh_cidr
     if cidr is None:
         return "look whether your own group, rules or network let this machine connect to port 22"
     return (
@@ -71,11 +82,6 @@ def disks_before_ours(
 ) -> tuple[GuestDisk, ...] | None:
     """As guest.disks_before; repeated while the connection is broken."""
     return order.ask_guest("its disks", lambda: disks_before(guest.host, attached=attached))
-
-
-def disks_now(order: AnyOrder, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The guest's disks; the query is repeated while the connection is broken."""
-    return order.ask_guest("its disks", lambda: disks(guest.host))
 
 
 def keys_of(guest_disks: Iterable[GuestDisk] | None) -> frozenset[str]:

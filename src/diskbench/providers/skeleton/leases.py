@@ -19,7 +19,7 @@ from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.model.rental import Found, Scope, Which, is_named_for
 from diskbench.ports import RentWatch
 from diskbench.providers.keys import lease_directory
-from diskbench.providers.waits import Patience, nap
+from diskbench.providers.waits import CloudTiming, nap
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Lag(Generic[L]):
     resource of the lease may still be absent, by the first listing of a release; None: what is not
     listed is not there. `listed_s` is how long a deleted one may still be listed."""
 
-    timing: Patience
+    timing: CloudTiming
     unlisted_s: Callable[[L], float | None]
     listed_s: float
     repeats: int = 0

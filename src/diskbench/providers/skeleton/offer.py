@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.cost import (
-    address_part,
-    disk_part,
-    machine_part,
-    snapshot_part,
-    sum_usd,
-)
+from diskbench.catalog.cost import address_part, disk_part, machine_part, snapshot_part, sum_usd
 from diskbench.catalog.lookup import DiskLimits, promise
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope

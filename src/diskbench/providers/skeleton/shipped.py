@@ -5,14 +5,40 @@ what its errors mean (errors.yaml, read by providers/error_table.py)."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
-from diskbench.plan.rent_options import flag
-from diskbench.providers.asked import NameForm, TagForm, check_names, check_tags, refuse_options
+from diskbench.plan.rent_options import field_of, flag
+from diskbench.providers.asked import refuse_options
 from diskbench.yaml_lines import packaged
+
+
+@dataclass(frozen=True)
+class NameForm:
+    """The form of a name at a cloud: a pattern, what to say of a value without it, and the flag
+    where it is not that of the field."""
+
+    pattern: re.Pattern[str]
+    advice: str
+    flag: str | None = None
+
+
+@dataclass(frozen=True)
+class TagForm:
+    """What a cloud takes as the key and the value of a tag or label, and how many of them beside
+    ours; `advice` says it. `reserved` keys are ours or the cloud's own."""
+
+    key: re.Pattern[str]
+    value: re.Pattern[str]
+    reserved: re.Pattern[str]
+    most: int
+    advice: str
 
 
 @dataclass(frozen=True)
@@ -20,9 +46,9 @@ class Forms:
     """The forms of a cloud's names, by field of the spec, and of its tags or labels, and what its
     kinds of disk do not have."""
 
-    names: Mapping[str, NameForm]
     tags: TagForm
-    refused: Mapping[str, Sequence[Mapping[str, Any]]]
+    names: Mapping[str, NameForm] = field(default_factory=dict)
+    refused: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """Options that a kind of disk does not have, with why and what to do."""
 
     def refuse(self, spec: RentSpec, kind: str) -> None:
@@ -37,30 +63,40 @@ class Forms:
             )
 
     def check(self, spec: RentSpec, cloud: str) -> None:
-        """Refuse names and tags that the cloud cannot have. Raises InvalidValue."""
-        check_names(spec, self.names, cloud)
-        check_tags(spec, self.tags, cloud)
+        """Refuse a name or a tag that the cloud cannot have, and a tag that would replace one of
+        ours, by which what was rented is found again. Raises InvalidValue."""
+        for name, form in self.names.items():
+            value = getattr(spec, name)
+            if value is not None and not form.pattern.fullmatch(value):
+                typed = form.flag or flag(name)
+                words = f"{typed} {value!r} is not a valid name in {cloud}"
+                raise InvalidValue(words, advice=form.advice, field=field_of(typed))
+        tags = self.tags
+        for key, value in spec.tags:
+            if tags.reserved.match(key):
+                raise InvalidValue(
+                    f"--tag {key}={value}: the key {key!r} is reserved",
+                    advice="diskbench finds what it rented by its own tags; use another key",
+                    field="tags",
+                )
+            if not tags.key.fullmatch(key) or not tags.value.fullmatch(value):
+                words = f"--tag {key}={value}: {cloud} takes no such tag"
+                raise InvalidValue(words, advice=tags.advice, field="tags")
+        counts = Counter(key.lower() for key, _ in spec.tags)
+        if twice := [key for key, count in counts.items() if count > 1]:
+            raise InvalidValue(
+                f"--tag {twice[0]} is given twice, in different cases",
+                advice="clouds disagree on whether these are one tag; leave one out",
+                field="tags",
+            )
+        if len(spec.tags) > tags.most:
+            advice = f"{cloud} takes {tags.most} beside those of diskbench"
+            raise InvalidValue(f"{len(spec.tags)} tags are given", advice=advice, field="tags")
 
 
 def read_forms(package: str) -> Forms:
     """The forms in the names.yaml of a package."""
-    content = packaged(package, "names.yaml")
-    names = {
-        field: NameForm(re.compile(form["pattern"]), form["advice"], form.get("flag"))
-        for field, form in content.get("names", {}).items()
-    }
-    tags = content["tags"]
-    return Forms(
-        names,
-        TagForm(
-            key=re.compile(tags["key"]),
-            value=re.compile(tags["value"]),
-            reserved=re.compile(tags["reserved"]),
-            most=tags["most"],
-            advice=tags["advice"],
-        ),
-        content.get("refused", {}),
-    )
+    return TypeAdapter(Forms).validate_python(packaged(package, "names.yaml"))
 
 
 def at(answer: Any, path: str) -> Any:  # noqa: ANN401 - a cloud's JSON

@@ -1,16 +1,14 @@
 """Disks at a running machine: read its address, hot-add them, find them in the guest, swap them.
 
-A swap verifies in the guest that the previous turn's disks are gone before new ones are added.
-
-With `disk.EnableUUID` a SCSI disk's WWN is the `backing.uuid` of its virtual disk, and udev's
-rules for persistent storage make /dev/disk/by-id/wwn-0x… of it. A disk on a virtual NVMe
-controller shows no identifier: it is recognised by its appearance, model and size.
-"""
+With `disk.EnableUUID` a SCSI disk's WWN is the `backing.uuid` of its virtual disk, and udev's rules
+for persistent storage make /dev/disk/by-id/wwn-0x… of it. A disk on a virtual NVMe controller shows
+no identifier: it is recognised by its appearance, model and size."""
 
 from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
@@ -29,28 +27,23 @@ from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import Controller
 from diskbench.providers.vsphere.errors import vim
-from diskbench.providers.vsphere.inventory import option
+from diskbench.providers.vsphere.inventory import option, size_of
 from diskbench.providers.vsphere.provision import (
     GUEST_USER,
     VsphereOrder,
     alive,
     device_list,
     existing,
-    gone_missing,
+    read,
 )
 from diskbench.providers.waits import Still
 
 
-def address_of(order: VsphereOrder, vm: Ref) -> str:
-    """The address to connect to, reported by VMware Tools in the machine. Raises RentalFailed."""
-    return order.until(
-        lambda: _address(order, vm), f"address of {moid(vm)}", order.timing.address_s
-    )
-
-
 def machine_of(order: VsphereOrder, vm: Ref) -> Machine:
-    """The machine, and how to connect to it."""
-    address = address_of(order, vm)
+    """The machine, and how to connect to it: VMware Tools report its address. Raises
+    RentalFailed."""
+    ask = partial(_address, order, vm)
+    address = order.until(ask, f"address of {moid(vm)}", order.timing.address_s)
     access = order.access(address, GUEST_USER)
     return Machine(f"machine {moid(vm)}", address, access, lambda: alive(order, vm))
 
@@ -59,16 +52,14 @@ def _address(order: VsphereOrder, vm: Ref) -> str | Still:
     away = alive(order, vm)
     if away is not None:
         return away
-    guest_info = order.vsphere.properties(
-        vm, ("guest.toolsRunningStatus", "guest.net", "guest.ipAddress")
-    )
+    paths = ("guest.toolsRunningStatus", "guest.net", "guest.ipAddress")
+    guest_info = order.vsphere.properties(vm, paths)
     values = guest_info.values if guest_info else {}
     if str(values.get("guest.toolsRunningStatus")) != "guestToolsRunning":
         return Still("VMware Tools do not run in it (yet)")
-    addresses = [
-        text for card in values.get("guest.net") or () for text in card.ipAddress or ()
-    ] or [str(values.get("guest.ipAddress") or "")]
-    return reachable(addresses) or Still("VMware Tools report none yet")
+    reported = [text for card in values.get("guest.net") or () for text in card.ipAddress or ()]
+    first = reachable(reported or [str(values.get("guest.ipAddress") or "")])
+    return first or Still("VMware Tools report none yet")
 
 
 def reachable(reported: Sequence[str]) -> str | None:
@@ -100,23 +91,16 @@ def attach(
             f"{len(ours)} disks are attached to {moid(vm)}, not {order.details.requested.count}",
             advice="give the lease back and start a new run",
         )
-    controller = order.details.requested.controller
-
-    def ask() -> tuple[GuestDisk, ...] | Still:
-        guest_disks = find_disks(disks(guest.host), ours, before, controller)
-        return guest_disks or Still("not seen in the guest yet")
-
-    return ours, order.ask_guest("the disk", ask)
+    controller, unseen = order.details.requested.controller, Still("not seen in the guest yet")
+    return ours, order.ask_guest(
+        "the disk", lambda: find_disks(disks(guest.host), ours, before, controller) or unseen
+    )
 
 
 def virtual_disks(order: VsphereOrder, vm: Ref) -> tuple[VirtualDisk, ...]:
     """The disks on our own controller, in order of unit."""
     return tuple(
-        VirtualDisk(
-            key=disk.key,
-            uuid=str(disk.backing.uuid),
-            size_bytes=int(disk.capacityInBytes or disk.capacityInKB * 1024),
-        )
+        VirtualDisk(key=disk.key, uuid=str(disk.backing.uuid), size_bytes=size_of(disk))
         for disk in our_devices(order, vm)
     )
 
@@ -133,24 +117,19 @@ def our_devices(order: VsphereOrder, vm: Ref) -> list[Any]:
 
 def _add(order: VsphereOrder, vm: Ref) -> None:
     """Hot-add the disks, which then appear in the guest."""
-    details, timing, requested = order.details, order.timing, order.details.requested
+    details, requested = order.details, order.details.requested
     devices = device_list(order, vm)
     controller = _our_controller(order, vm, devices)
     datastore = reference(order.vsphere, "Datastore", details.datastore.id)
     others, turn = _disks(devices), order.claim.turn
     spec = requests.add_disks(details, controller.key, datastore, others, turn)
     provisioning = requested.provisioning or "as its policy says"
-    order.watch.note(
-        f"disk of {requested.size_gib} GiB is being made on {details.datastore.name}: "
-        f"{provisioning}"
-    )
+    what = f"disk of {requested.size_gib} GiB"
+    order.watch.note(f"{what} is being made on {details.datastore.name}: {provisioning}")
+    making_s = order.timing.disk_s_per_gib * requested.size_gib * requested.count
+    action, limit_s = "VirtualMachine.Config.AddNewDisk", order.timing.disk_s + making_s
     try:
-        order.vsphere.run(
-            "VirtualMachine.Config.AddNewDisk",
-            f"disk for {moid(vm)}",
-            lambda: vm.ReconfigVM_Task(spec=spec),
-            timing.disk_s + timing.disk_s_per_gib * requested.size_gib * requested.count,
-        )
+        order.vsphere.reconfigure(vm, action, f"disk for {moid(vm)}", spec, limit_s)
     except DiskbenchError:
         # When the request is repeated after a lost answer, vSphere refuses the disk that it has
         # added.
@@ -174,7 +153,8 @@ def _disks(devices: Sequence[Any]) -> list[Any]:
 
 
 def swapped(order: VsphereOrder) -> Ref:
-    """The lease's machine without disks of earlier turns; idempotent. Raises RentalFailed."""
+    """The lease's machine without disks of earlier turns, in the guest too; idempotent. Raises
+    RentalFailed."""
     vm = existing(order)
     if vm is None:
         raise RentalFailed(
@@ -182,14 +162,18 @@ def swapped(order: VsphereOrder) -> Ref:
             advice="another program removed it: start a new run",
         )
     alive(order, vm)
-    machine = order.vsphere.properties(vm, ("config.extraConfig",))
-    if machine is None:
-        raise gone_missing(vm)
+    machine = read(order, vm, "config.extraConfig")
     earlier = virtual_disks(order, vm)
     if not earlier or option(machine, requests.TURN_OPTION) == str(order.claim.turn):
         return vm
     with reached(order, machine_of(order, vm)) as guest:
-        _remove(order, vm)
+        what, spec = (
+            f"the disk before from {moid(vm)}",
+            requests.remove_disks(our_devices(order, vm)),
+        )
+        action = "VirtualMachine.Config.RemoveDisk"
+        order.vsphere.reconfigure(vm, action, f"removal of {what}", spec)
+        order.watch.note(f"the disk before is gone from {moid(vm)}")
         before = disks_before_ours(order, guest, attached=True)
         controller = order.details.requested.controller
         await_gone(
@@ -197,17 +181,6 @@ def swapped(order: VsphereOrder) -> Ref:
             lambda shown: still_shown(shown, earlier, before, controller),
         )  # fmt: skip
     return vm
-
-
-def _remove(order: VsphereOrder, vm: Ref) -> None:
-    spec = requests.remove_disks(our_devices(order, vm))
-    order.vsphere.run(
-        "VirtualMachine.Config.RemoveDisk",
-        f"removal of the disk before from {moid(vm)}",
-        lambda: vm.ReconfigVM_Task(spec=spec),
-        order.timing.disk_s,
-    )
-    order.watch.note(f"the disk before is gone from {moid(vm)}")
 
 
 NVME_MODEL = "VMware Virtual NVMe Disk"

@@ -7,6 +7,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -17,6 +18,7 @@ from diskbench.ports import RentWatch
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.vsphere.errors import (
     NO_ANSWER,
+    fault_name,
     is_missing,
     of_fault,
     sdk,
@@ -131,10 +133,14 @@ class Vsphere:
 
     def properties(self, ref: Ref, paths: Sequence[str]) -> Item | None:
         """One object with the properties at `paths`; None when it no longer exists."""
-        action = f"properties of {moid(ref)}"
-        return unless_missing(
-            lambda: self.call(action, lambda: self._properties(ref, paths)), is_missing
+        query = vmodl.query.PropertyCollector
+        spec = query.FilterSpec(
+            objectSet=[query.ObjectSpec(obj=ref)],
+            propSet=[query.PropertySpec(type=type(ref), pathSet=list(paths))],
         )
+        ask = partial(self.call, f"properties of {moid(ref)}", lambda: self._pages(spec))
+        items = unless_missing(ask, is_missing)
+        return None if items is None else next(iter(items), Item(ref, {}))
 
     def run(self, action: str, what: str, start: Callable[[], Ref], limit_s: float) -> Any:  # noqa: ANN401 - what the task gives
         """Start a task, wait for its end and return its result. `what` names the resource in
@@ -144,35 +150,43 @@ class Vsphere:
         so that it makes nothing after its lease was released.
         """
         task = self.call(action, start)
+        ask = partial(self._task, task, action)
         try:
-            return until(
-                lambda: self._task(task, action), what, limit_s, self.timing, self.watch
-            ).values.get("info.result")
+            return until(ask, what, limit_s, self.timing, self.watch).values.get("info.result")
         except Interrupted:
-            self._cancel(task)
+            with contextlib.suppress(DiskbenchError):
+                self._once("Task.Cancel", task.CancelTask)
+            # The result of one that continues is found by its lease later.
+            with contextlib.suppress(DiskbenchError):
+                until(partial(self._task, task, "Task.Cancel"), "end of a task", 30.0, self.timing)
             raise
 
+    def reconfigure(
+        self, vm: Ref, action: str, what: str, spec: Ref, limit_s: float | None = None
+    ) -> None:
+        """Change a machine as `spec` says, by default within `timing.disk_s`; else as `run`."""
+        limit_s = self.timing.disk_s if limit_s is None else limit_s
+        self.run(action, what, lambda: vm.ReconfigVM_Task(spec=spec), limit_s)
+
+    def switch(self, action: str, what: str, start: Callable[[], Ref]) -> None:
+        """Switch a machine on or off, as `run`; one that is so already stays."""
+        try:
+            self.run(action, what, start, self.timing.power_s)
+        except DiskbenchError as error:
+            if fault_name(error) != "InvalidPowerState":
+                raise
+
     def _task(self, task: Ref, action: str) -> Item | Still:
-        task_info = self.properties(
-            task, ("info.state", "info.result", "info.error", "info.progress")
-        )
+        paths = ("info.state", "info.result", "info.error", "info.progress")
+        task_info = self.properties(task, paths)
         state = task_info.values.get("info.state") if task_info else None
         if task_info is None or state == "success":
             return task_info or Item(task, {})
         if state == "error":
             fault = task_info.values["info.error"]
             raise of_fault(fault, action) from fault
-        return Still(
-            "waiting in vCenter's queue" if state == "queued" else "vCenter is working on it"
-        )
-
-    def _cancel(self, task: Ref) -> None:
-        """Cancel a task and wait for its end; the result of one that continues is found by its
-        lease later."""
-        with contextlib.suppress(DiskbenchError):
-            self._once("Task.Cancel", task.CancelTask)
-        with contextlib.suppress(DiskbenchError):
-            until(lambda: self._task(task, "Task.Cancel"), "end of a task", 30.0, self.timing, None)
+        queued = state == "queued"
+        return Still("waiting in vCenter's queue" if queued else "vCenter is working on it")
 
     def _once(self, action: str, send: Callable[[], T]) -> T:
         try:
@@ -198,14 +212,12 @@ class Vsphere:
 
     def _listed(self, kind: str, paths: Sequence[str], root: Ref | None) -> tuple[Item, ...]:
         managed_type, recursive = getattr(vim, kind), True
-        view = self.content.viewManager.CreateContainerView(
-            root or self.content.rootFolder, [managed_type], recursive
-        )
+        make, top = self.content.viewManager.CreateContainerView, root or self.content.rootFolder
+        view = make(top, [managed_type], recursive)
         try:
             query = vmodl.query.PropertyCollector
-            through = query.TraversalSpec(
-                name="view", path="view", skip=False, type=vim.view.ContainerView
-            )
+            viewed = vim.view.ContainerView
+            through = query.TraversalSpec(name="view", path="view", skip=False, type=viewed)
             spec = query.FilterSpec(
                 objectSet=[query.ObjectSpec(obj=view, skip=True, selectSet=[through])],
                 propSet=[query.PropertySpec(type=managed_type, pathSet=list(paths))],
@@ -216,25 +228,16 @@ class Vsphere:
             with contextlib.suppress(vmodl.MethodFault, *NO_ANSWER):
                 view.Destroy()
 
-    def _properties(self, ref: Ref, paths: Sequence[str]) -> Item:
-        query = vmodl.query.PropertyCollector
-        spec = query.FilterSpec(
-            objectSet=[query.ObjectSpec(obj=ref)],
-            propSet=[query.PropertySpec(type=type(ref), pathSet=list(paths))],
-        )
-        items = self._pages(spec)
-        return items[0] if items else Item(ref, {})
-
     def _pages(self, spec: Any) -> tuple[Item, ...]:  # noqa: ANN401 - as Ref
         collector = self.content.propertyCollector
         options = vmodl.query.PropertyCollector.RetrieveOptions(maxObjects=_PAGE)
         page = collector.RetrievePropertiesEx([spec], options)
         items: list[Item] = []
         while page is not None:
-            items += [
-                Item(managed.obj, {pair.name: pair.val for pair in managed.propSet})
-                for managed in page.objects
-            ]
+            found = (
+                (one.obj, {pair.name: pair.val for pair in one.propSet}) for one in page.objects
+            )
+            items += [Item(ref, values) for ref, values in found]
             page = collector.ContinueRetrievePropertiesEx(page.token) if page.token else None
         return tuple(items)
 

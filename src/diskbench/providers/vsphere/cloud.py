@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 
 from diskbench.catalog.books import Books
@@ -10,28 +10,36 @@ from diskbench.model.finding import Finding
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
+from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
+from diskbench.providers.skeleton import leases
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk
 from diskbench.providers.skeleton.doctor import reported_time
-from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
+from diskbench.providers.skeleton.leases import Failures, Listed, Tagged, by_lease, giving_back
+from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.attach import swapped
-from diskbench.providers.vsphere.client import VsphereSessions, VsphereTiming
-from diskbench.providers.vsphere.disk_request import (
-    VsphereResolved,
-    disk_request,
+from diskbench.providers.vsphere.client import (
+    Vsphere,
+    VsphereSessions,
+    VsphereTiming,
+    moid,
+    reference,
 )
+from diskbench.providers.vsphere.disk_request import VsphereResolved, disk_request
 from diskbench.providers.vsphere.doctor import examine, policy, rehearse
+from diskbench.providers.vsphere.errors import is_missing
 from diskbench.providers.vsphere.handover import hand_over
-from diskbench.providers.vsphere.inventory import attribute_keys, machines
+from diskbench.providers.vsphere.inventory import PATHS, VsphereMachine, attribute_keys, machines
 from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import foresee, rental
 from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.provision import VsphereOrder, provision
-from diskbench.providers.vsphere.teardown import extend, release
 from diskbench.providers.waits import while_looking
 
 _TIMING = VsphereTiming()
+REPEATS = 4
+"""How many times an empty listing is repeated, a moment between two; our choice."""
 
 
 class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
@@ -72,32 +80,21 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> VsphereOrder:
         details = VsphereResolved.model_validate(rental.details)
+        vsphere = self.sessions.of_scope(rental.scope, self.timing, watch)
+        keys = lease_keys(watch.secret(), claim.lease_id)
         return VsphereOrder(
-            vsphere=self.sessions.of_scope(rental.scope, self.timing, watch),
-            claim=claim,
-            spec=rental.spec,
-            details=details,
-            keys=lease_keys(watch.secret(), claim.lease_id),
-            watch=watch,
-            timing=self.timing,
-        )
+            vsphere=vsphere, claim=claim, spec=rental.spec, details=details, keys=keys,
+            watch=watch, timing=self.timing,
+        )  # fmt: skip
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
         listed = machines(self.sessions.of_scope(scope, self.reading))
-        return by_lease(
-            scope,
-            (
-                Tagged(
-                    lease_id=machine.mark.lease_id,
-                    told=machine.kind_and_id,
-                    name=machine.item.name,
-                    expires_at=machine.mark.expires_at,
-                    owner=machine.mark.owner,
-                )
-                for machine in listed
-            ),
+        tagged = (
+            Tagged(told=machine.kind_and_id, name=machine.item.name, **machine.mark.model_dump())
+            for machine in listed
         )
+        return by_lease(scope, tagged)
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
@@ -120,22 +117,68 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
         return rehearse(self.sessions, rental, self.reading)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
+        """The machine with its disks is deleted, awaited and verified."""
         with giving_back(lease_id):
-            vsphere = self.sessions.of_scope(scope, self.timing)
-            release(vsphere, Which(lease_id, made, copied), self.timing)
+            _release(self.sessions.of_scope(scope, self.timing), Which(lease_id, made, copied))
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
     ) -> None:
+        """First the guest's timer is moved, which alone ends a machine by itself, then the
+        machine's notes, where other text stays. Its disks have none: they are deleted with it."""
         vsphere = self.sessions.of_scope(scope, self.timing)
-        extend(vsphere, Which(lease_id, made), self.timing, end, guest)
+        move_timer(guest, end)
+        for machine in machines(vsphere, Which(lease_id, made)):
+            written = str(machine.item.values.get("config.annotation") or "")
+            vm, spec = machine.item.ref, requests.new_expiry(written, end.expires_at)
+            action = "VirtualMachine.Config.Annotation"
+            vsphere.reconfigure(vm, action, f"new notes of {moid(vm)}", spec)
 
     def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()
+
+
+def _release(vsphere: Vsphere, which: Which) -> None:
+    timing = vsphere.timing
+
+    def list_lease(deleted: Collection[str]) -> Listed[VsphereMachine]:
+        listed = [one for one in machines(vsphere) if one.mark.lease_id == which.lease_id]
+        unlisted = set(which.made) - set(deleted) - {machine.kind_and_id for machine in listed}
+        listed += _by_id(vsphere, which.lease_id, unlisted)
+        carrying = {machine.kind_and_id: machine for machine in listed}
+        return leases.parted(carrying, lambda name, machine: which.takes(machine.item.name, name))
+
+    def unlisted_s(first: Listed[VsphereMachine]) -> float | None:
+        """A clone that was just made may not be listed yet."""
+        return None if which.copied or first.meant else REPEATS * timing.first_poll_s
+
+    def give_back(listing: Listed[VsphereMachine], failures: Failures) -> None:
+        for name, machine in listing.meant.items():
+            with leases.noting(failures, name, is_missing):
+                _remove(vsphere, machine)
+
+    lag = leases.Lag(timing, unlisted_s, timing.appear_s, REPEATS, vsphere.watch)
+    leases.release(which, "vSphere", list_lease, give_back, lag=lag)
+
+
+def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[VsphereMachine]:
+    """The machines among `resources` (`machine vm-53`) that exist and carry the lease's notes, read
+    by their ids: a listing may not show them yet."""
+    parts = (resource.partition(" ") for resource in sorted(resources))
+    ids = [moref for kind, _, moref in parts if kind == "machine"]
+    refs = [reference(vsphere, "VirtualMachine", moref) for moref in ids]
+    items = [item for ref in refs if (item := vsphere.properties(ref, PATHS))]
+    marked = [(item, requests.mark(item.values.get("config.annotation"))) for item in items]
+    return [VsphereMachine(item, one) for item, one in marked if one and one.lease_id == lease_id]
+
+
+def _remove(vsphere: Vsphere, machine: VsphereMachine) -> None:
+    """Switch the machine off and destroy it with all its disks."""
+    vm = machine.item.ref
+    name = moid(vm)
+    if machine.is_on:
+        vsphere.switch("VirtualMachine.PowerOff", f"end of {name}", vm.PowerOffVM_Task)
+    what, limit_s = f"removal of {name}", vsphere.timing.delete_s
+    vsphere.run("VirtualMachine.Destroy", what, vm.Destroy_Task, limit_s)

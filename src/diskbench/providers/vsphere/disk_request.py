@@ -72,7 +72,9 @@ def disk_request(spec: RentSpec | None) -> VsphereDiskRequest:
     _apart("--cluster", here.cluster, "--host", here.esxi_host)
     if here.insecure:
         _apart("--insecure", "", "--ca-file", here.ca_file)
-    _check_endpoint(spec)
+    url = None if spec.endpoint_url is None else server_url(spec.endpoint_url)
+    emulated = url is not None and is_loopback(url)
+    check_lab(spec, emulated=emulated, endpoint="https://127.0.0.2:PORT")
     if spec.size_gib is None:
         raise InvalidValue(
             "--provider vsphere needs a size", advice="add --size GIB", field="provider"
@@ -86,8 +88,9 @@ def disk_request(spec: RentSpec | None) -> VsphereDiskRequest:
     return VsphereDiskRequest(
         size_gib=spec.size_gib,
         count=spec.count,
-        provisioning=_provisioning(here),
-        controller=_controller(here),
+        provisioning=_one_of(Provisioning, "provisioning", here.provisioning)
+        or (None if here.storage_policy else DEFAULT_PROVISIONING),
+        controller=_one_of(Controller, "controller", here.controller) or DEFAULT_CONTROLLER,
         iops_limit=here.iops_limit,
         vcpus=here.vcpus or DEFAULT_VCPUS,
         memory_gib=here.memory_gib or DEFAULT_MEMORY_GIB,
@@ -115,22 +118,11 @@ def server_url(text: str) -> str:
     return f"https://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _provisioning(here: VsphereOptions) -> Provisioning | None:
-    typed = here.provisioning
-    for known in get_args(Provisioning):
-        if typed == known:
-            return typed  # type: ignore[return-value]  # it is one of them
-    if typed is not None:
-        raise UnknownName("provisioning", typed, get_args(Provisioning), field="provisioning")
-    return None if here.storage_policy else DEFAULT_PROVISIONING
-
-
-def _controller(here: VsphereOptions) -> Controller:
-    typed = here.controller or DEFAULT_CONTROLLER
-    for known in get_args(Controller):
-        if typed == known:
-            return typed  # type: ignore[return-value]  # it is one of them
-    raise UnknownName("controller", typed, get_args(Controller), field="controller")
+def _one_of(kinds: Any, field: str, typed: str | None) -> Any:  # noqa: ANN401 - a Literal, and of it
+    """What was typed; None where nothing was. Raises UnknownName for what is none of the kinds."""
+    if typed is not None and typed not in get_args(kinds):
+        raise UnknownName(field, typed, get_args(kinds), field=field)
+    return typed
 
 
 def _apart(flag: str, first: str | None, other_flag: str, second: str | None) -> None:
@@ -140,12 +132,6 @@ def _apart(flag: str, first: str | None, other_flag: str, second: str | None) ->
             advice="leave one of them out",
             field=field_of(flag),
         )
-
-
-def _check_endpoint(spec: RentSpec) -> None:
-    url = None if spec.endpoint_url is None else server_url(spec.endpoint_url)
-    emulated = url is not None and is_loopback(url)
-    check_lab(spec, emulated=emulated, endpoint="https://127.0.0.2:PORT")
 
 
 class VspherePlace(Frozen):

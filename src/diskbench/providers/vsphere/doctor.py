@@ -1,17 +1,17 @@
-"""What `diskbench doctor` asks vSphere: whether it permits the rental, by the privileges of our
-session on the existing objects (AuthorizationManager.HasPrivilegeOnEntities, vSphere API 5.5 and
-newer), and whether the template's disks could be placed on the datastore
-(VirtualMachineProvisioningChecker.CheckRelocate_Task, vSphere API 4.0 and newer, which tests and
-moves nothing)."""
+"""What `diskbench doctor` asks vSphere: the privileges of our session on the existing objects
+(AuthorizationManager.HasPrivilegeOnEntities, vSphere API 5.5 and newer), and whether the template's
+disks could be placed on the datastore (VirtualMachineProvisioningChecker.CheckRelocate_Task, API
+4.0 and newer, which tests and moves nothing)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
-from diskbench.model.finding import Finding, finding, refusal
+from diskbench.model.finding import Finding, FindingState, finding, refusal
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.skeleton.doctor import DryRun, rehearsed, skew
 from diskbench.providers.vsphere.client import (
@@ -29,12 +29,6 @@ WHERE = "vsphere"
 _VAPP = "VApp.ApplicationConfig"
 _MOST = 200
 """The largest number of objects of a kind to query; our choice."""
-_KINDS = {
-    "folder": "Folder",
-    "datastore": "Datastore",
-    "resource pool": "ResourcePool",
-    "network": "Network",
-}
 _ADVICE = "give the user a role with it there: diskbench doctor --print-policy vsphere"
 
 
@@ -55,19 +49,15 @@ def _examined(vsphere: Vsphere) -> list[Finding]:
         finding("credentials", WHERE, "ok", f"{session.userName} at {about.fullName}"),
         skew(WHERE, cloud_time.astimezone(UTC), before, datetime.now(UTC)),
     ]
+    rights: list[Finding] = []
     try:
-        return [*findings, *_rights(vsphere, str(session.key))]
+        for kind, names in privileges().items():
+            objects = _objects(vsphere, kind)
+            granted = _granted(vsphere, objects, str(session.key), names) if objects else []
+            rights += judged(kind, names, granted)
     except DiskbenchError as error:
         return [*findings, refusal("permissions", WHERE, error)]
-
-
-def _rights(vsphere: Vsphere, session: str) -> list[Finding]:
-    findings = []
-    for kind, names in privileges().items():
-        objects = _objects(vsphere, kind)
-        granted = _granted(vsphere, objects, session, names) if objects else []
-        findings += judged(kind, names, granted)
-    return findings
+    return [*findings, *rights]
 
 
 def judged(
@@ -76,24 +66,21 @@ def judged(
     """The finding for the objects of a kind and their granted privileges: one object that grants
     all is enough, since the object to be used is not known here."""
     if not granted:
-        return [
-            finding("permissions", WHERE, "problem", f"no {kind} is seen by this user", _ADVICE)
-        ]
+        unseen = f"no {kind} is seen by this user"
+        return [finding("permissions", WHERE, "problem", unseen, _ADVICE)]
     fullest = max(granted, key=lambda grants: sum(grants.get(name, False) for name in privileges))
     missing = [name for name in privileges if not fullest.get(name, False)]
     if not missing:
         enough = sum(all(grants.get(name, False) for name in privileges) for grants in granted)
         summary = f"{kind}: all {len(privileges)} privileges on {enough} of {len(granted)}"
         return [finding("permissions", WHERE, "ok", summary)]
-    return [
-        finding(
-            "permissions", WHERE, "warning",
-            f"{kind}: {name} is missing, which {OPTIONAL[name]} needs", _ADVICE,
-        )
-        if name in OPTIONAL
-        else finding("permissions", WHERE, "problem", f"{kind}: {name} is missing", _ADVICE)
-        for name in missing
-    ]  # fmt: skip
+    findings = []
+    for name in missing:
+        state: FindingState = "warning" if name in OPTIONAL else "problem"
+        needed = f", which {OPTIONAL[name]} needs" if name in OPTIONAL else ""
+        told = f"{kind}: {name} is missing{needed}"
+        findings.append(finding("permissions", WHERE, state, told, _ADVICE))
+    return findings
 
 
 def _objects(vsphere: Vsphere, kind: str) -> list[Any]:
@@ -102,21 +89,18 @@ def _objects(vsphere: Vsphere, kind: str) -> list[Any]:
     if kind == "template":
         listed = vsphere.listed("VirtualMachine", ("config.template",))
         return [item.ref for item in listed if item.values.get("config.template")][:_MOST]
-    return [item.ref for item in vsphere.listed(_KINDS[kind], ("name",))][:_MOST]
+    vsphere_kind = kind.title().replace(" ", "")  # `resource pool` is a ResourcePool
+    return [item.ref for item in vsphere.listed(vsphere_kind, ("name",))][:_MOST]
 
 
 def _granted(
     vsphere: Vsphere, objects: list[Any], session: str, privileges: Sequence[str]
 ) -> list[dict[str, bool]]:
     manager = vsphere.content.authorizationManager
-    answer = vsphere.call(
-        "AuthorizationManager.HasPrivilegeOnEntities",
-        lambda: manager.HasPrivilegeOnEntities(objects, session, list(privileges)),
-    )
-    return [
-        {grant.privId: bool(grant.isGranted) for grant in entity.privAvailability}
-        for entity in answer
-    ]
+    ask = partial(manager.HasPrivilegeOnEntities, objects, session, list(privileges))
+    answer = vsphere.call("AuthorizationManager.HasPrivilegeOnEntities", ask)
+    listed = (entity.privAvailability for entity in answer)
+    return [{grant.privId: bool(grant.isGranted) for grant in grants} for grants in listed]
 
 
 _CHECK_S = 120.0
@@ -130,15 +114,12 @@ def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -
     """One finding for each part of the rental that can be checked."""
     details = VsphereResolved.model_validate(rental.details)
     vsphere = sessions.of_scope(rental.scope, timing)
-    session = str(
-        vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession).key
-    )
-    used = _used(vsphere, details)
+    session = vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession)
     needless = set() if rental.spec.tags else {"Global.SetCustomField"}
     needed = privileges(needless if details.template.vapp else {*needless, _VAPP})
     runs = [
-        _permitted(vsphere, session, kind, name, ref, needed[kind])
-        for kind, (name, ref) in used.items()
+        _permitted(vsphere, str(session.key), kind, name, ref, needed[kind])
+        for kind, (name, ref) in _used(vsphere, details).items()
     ]
     if vsphere.content.vmProvisioningChecker is not None:  # an ESXi host has none
         runs.append(_placed(vsphere, details))
@@ -191,15 +172,12 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
             _CHECK_S,
         )
         faults = [fault for result in results or () for fault in result.error or ()]
-        if faults:
-            reasons = "; ".join(
-                str(fault.localizedMessage or type(fault.fault).__name__) for fault in faults
-            )
-            raise RentalFailed(f"vCenter says: {reasons}", advice="name another place or template")
+        if reasons := [str(one.localizedMessage or type(one.fault).__name__) for one in faults]:
+            why = "; ".join(reasons)
+            raise RentalFailed(f"vCenter says: {why}", advice="name another place or template")
 
-    return DryRun(
-        f"the template {details.template.name} on the datastore {details.datastore.name}", send
-    )
+    template, datastore = details.template.name, details.datastore.name
+    return DryRun(f"the template {template} on the datastore {datastore}", send)
 
 
 _PERMITTED = packaged("diskbench.providers.vsphere", "permissions.yaml")

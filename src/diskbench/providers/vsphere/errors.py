@@ -6,14 +6,11 @@ import http.client
 import importlib
 import re
 import ssl
+from itertools import compress
 from typing import Any
 from xml.parsers.expat import ExpatError
 
-from diskbench.errors import (
-    DiskbenchError,
-    HostUnavailable,
-    Unanswered,
-)
+from diskbench.errors import DiskbenchError, HostUnavailable, Unanswered
 from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 TABLE = error_tables("diskbench.providers.vsphere")["service"]
@@ -70,27 +67,19 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
         "datastore": str(getattr(fault, "datastore", None) or ""),
     }
     name, message = fault_name(fault), _message_of(fault)
-    known = next((type_name for type_name in _names(fault) if _is_known(type_name)), name)
+    # The closest kind that it is one of, since a server may answer with one that the table lacks.
+    kinds = [str(getattr(kind, "_wsdlName", "")) for kind in type(fault).__mro__]
+    patterns = [pattern for row in TABLE for pattern in row.codes]
+    is_known = (any(re.fullmatch(pattern, kind) for pattern in patterns) for kind in kinds)
+    known = next(compress(kinds, is_known), name)
     more["told"] = f"{message} ({name})"
     return error_of(TABLE, CloudError((known,), message, action, more=more))
 
 
-def _names(fault: Any) -> list[str]:  # noqa: ANN401 - as above
-    """The fault's name and those of the kinds it is one of, the closest first: a server may answer
-    with a kind that this table does not name."""
-    names = (getattr(kind, "_wsdlName", "") for kind in type(fault).__mro__)
-    return [str(name) for name in names if name]
-
-
-def _is_known(name: str) -> bool:
-    return any(re.fullmatch(pattern, name) for row in TABLE for pattern in row.codes)
-
-
 def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above
     """The fault's message in one line."""
-    texts = [getattr(fault, "msg", None)] + [
-        message.message for message in getattr(fault, "faultMessage", None) or ()
-    ]
+    more = [message.message for message in getattr(fault, "faultMessage", None) or ()]
+    texts = [getattr(fault, "msg", None), *more]
     words = [" ".join(str(text).split()) for text in texts if text]
     argument = getattr(fault, "invalidProperty", None) or getattr(fault, "property", None)
     if argument:

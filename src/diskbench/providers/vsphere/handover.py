@@ -19,8 +19,9 @@ from diskbench.providers.vsphere.inventory import (
     host_facts,
     machines,
     option,
+    size_of,
 )
-from diskbench.providers.vsphere.provision import VsphereOrder, alive, gone_missing
+from diskbench.providers.vsphere.provision import VsphereOrder, alive, read
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
@@ -47,9 +48,7 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
         await_prepared(guest, moid(vm), order.timing, order.watch)
     details, vsphere = order.details, order.vsphere
     alive(order, vm)
-    machine = vsphere.properties(vm, PATHS)
-    if machine is None:
-        raise gone_missing(vm)
+    machine = read(order, vm, *PATHS)
     keys = [disk.key for disk in ours]
     devices = {device.key: device for device in machine.values.get("config.hardware.device") or ()}
     disks = [devices[key] for key in keys if key in devices]
@@ -63,13 +62,9 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     }
     _await_listed(order, vm)
     return acquired(
-        order,
-        reach,
-        Seen(guest_disks),
-        size_bytes=guest_disks[0].size_bytes,
-        facts=facts(details, machine, disks, more),
-        made=(f"machine {moid(vm)}",),
-    )
+        order, reach, Seen(guest_disks), size_bytes=guest_disks[0].size_bytes,
+        facts=facts(details, machine, disks, more), made=(f"machine {moid(vm)}",),
+    )  # fmt: skip
 
 
 PATHS = (
@@ -86,10 +81,7 @@ def check(details: VsphereResolved, machine: Item, disks: Sequence[Any]) -> None
     """
     refuse(
         "vSphere",
-        (
-            *_of_machine(details, machine),
-            *(t for disk in disks for t in _of_disk(details, disk)),
-        ),
+        (*_of_machine(details, machine), *(t for disk in disks for t in _of_disk(details, disk))),
     )
 
 
@@ -108,7 +100,7 @@ def _of_machine(details: VsphereResolved, machine: Item) -> Iterator[str]:
 def _of_disk(details: VsphereResolved, disk: Any) -> Iterator[str]:  # noqa: ANN401 - pyVmomi's
     requested, backing = details.requested, disk.backing
     what = f"disk {backing.uuid}"
-    size = int(disk.capacityInBytes or disk.capacityInKB * 1024)
+    size = size_of(disk)
     yield from differs(what, "size in bytes", requested.size_gib * GIB, size)
     if backing.datastore is not None:
         yield from differs(what, "datastore", details.datastore.id, moid(backing.datastore))
@@ -158,7 +150,7 @@ def _disk_facts(details: VsphereResolved, disk: Any) -> dict[str, Any]:  # noqa:
     return {
         "uuid": backing.uuid,
         "file": backing.fileName,
-        "size_bytes": int(disk.capacityInBytes or disk.capacityInKB * 1024),
+        "size_bytes": size_of(disk),
         "thin": backing.thinProvisioned,
         "eager_zeroed": backing.eagerlyScrub,
         "mode": backing.diskMode,

@@ -12,12 +12,7 @@ from typing import Any
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import Which
 from diskbench.plan.rent_options import field_of
-from diskbench.providers.vsphere.client import (
-    Item,
-    Ref,
-    Vsphere,
-    moid,
-)
+from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
 from diskbench.providers.vsphere.disk_request import Template
 from diskbench.providers.vsphere.errors import vim
 from diskbench.providers.vsphere.requests import Mark, mark
@@ -97,8 +92,6 @@ def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) 
     """The recorded facts of a datastore, without the machine `ours`; JSON values only. Objects
     that the account may not see are left out."""
     values = datastore.values
-    extents = _extents(values.get("info"))
-    others = contention(vsphere, datastore, ours)
     return {
         "name": datastore.name,
         "kind": values.get("summary.type"),
@@ -108,8 +101,8 @@ def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) 
         "shared_by_hosts": values.get("summary.multipleHostAccess"),
         "storage_io_control": values.get("iormConfiguration.enabled"),
         **_volume(values.get("info")),
-        "devices": _devices(vsphere, datastore, extents),
-        **others,
+        "devices": _devices(vsphere, datastore),
+        **contention(vsphere, datastore, ours),
     }
 
 
@@ -118,19 +111,16 @@ def contention(vsphere: Vsphere, datastore: Item, ours: str | None) -> dict[str,
     machine_ids = {moid(ref) for ref in datastore.values.get("vm") or ()} - {ours}
     if not machine_ids:
         return {"other_machines": 0, "other_machines_on": 0}
-    on = [
-        item
-        for item in vsphere.listed("VirtualMachine", ("runtime.powerState",))
-        if item.id in machine_ids and str(item.values.get("runtime.powerState")) == "poweredOn"
-    ]
-    return {"other_machines": len(machine_ids), "other_machines_on": len(on)}
+    listed = vsphere.listed("VirtualMachine", ("runtime.powerState",))
+    others = [item for item in listed if item.id in machine_ids]
+    on = sum(str(item.values.get("runtime.powerState")) == "poweredOn" for item in others)
+    return {"other_machines": len(machine_ids), "other_machines_on": on}
 
 
 def host_facts(vsphere: Vsphere, host: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
     """The ESXi host that a machine runs on: its version and processor."""
-    item = vsphere.properties(
-        host, ("name", "config.product.fullName", "summary.hardware.cpuModel", "vm")
-    )
+    paths = ("name", "config.product.fullName", "summary.hardware.cpuModel", "vm")
+    item = vsphere.properties(host, paths)
     values: Mapping[str, Any] = item.values if item else {}
     return {
         "esxi_host": values.get("name"),
@@ -150,14 +140,10 @@ def _volume(info: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
     return {}
 
 
-def _extents(info: Any) -> tuple[str, ...]:  # noqa: ANN401 - pyVmomi's
-    """The names of the devices that a VMFS datastore lies on."""
-    extents = getattr(getattr(info, "vmfs", None), "extent", None) or ()
-    return tuple(str(extent.diskName) for extent in extents)
-
-
-def _devices(vsphere: Vsphere, datastore: Item, extents: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Each device behind the datastore as its first host sees it, with the paths to it."""
+def _devices(vsphere: Vsphere, datastore: Item) -> list[dict[str, Any]]:
+    """Each device that a VMFS datastore lies on as its first host sees it, with the paths to it."""
+    vmfs = getattr(datastore.values.get("info"), "vmfs", None)
+    extents = {str(extent.diskName) for extent in getattr(vmfs, "extent", None) or ()}
     mounts = datastore.values.get("host") or ()
     if not extents or not mounts:
         return []
@@ -166,11 +152,8 @@ def _devices(vsphere: Vsphere, datastore: Item, extents: tuple[str, ...]) -> lis
     if storage is None:
         return []
     units = {unit.lun: unit for unit in getattr(storage.multipathInfo, "lun", None) or ()}
-    return [
-        _device(lun, units.get(lun.key))
-        for lun in storage.scsiLun or ()
-        if lun.canonicalName in extents
-    ]
+    luns = (lun for lun in storage.scsiLun or () if lun.canonicalName in extents)
+    return [_device(lun, units.get(lun.key)) for lun in luns]
 
 
 def _device(lun: Any, unit: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
@@ -217,47 +200,44 @@ def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
 
 
 def _described(vsphere: Vsphere, item: Item) -> Template:
-    config = vsphere.properties(
-        item.ref, ("config.hardware.device", "config.keyId", "config.vAppConfig")
-    )
+    """A template. Raises InvalidValue for one whose clones need a key of vCenter's key provider."""
+    paths = ("config.hardware.device", "config.keyId", "config.vAppConfig")
+    config = vsphere.properties(item.ref, paths)
     values = config.values if config else {}
     devices = values.get("config.hardware.device") or ()
-    device = vim.vm.device
-    _check_cloneable(
-        item.name,
-        encrypted=values.get("config.keyId") is not None
-        or any(getattr(getattr(one, "backing", None), "keyId", None) for one in devices),
-        has_tpm=any(isinstance(one, device.VirtualTPM) for one in devices),
+
+    def of(kind: str) -> list[Any]:
+        return [one for one in devices if isinstance(one, getattr(vim.vm.device, kind))]
+
+    def buses(kind: str) -> tuple[int, ...]:
+        return tuple(sorted(int(controller.busNumber) for controller in of(kind)))
+
+    encrypted = values.get("config.keyId") is not None or any(
+        getattr(getattr(one, "backing", None), "keyId", None) for one in devices
     )
-    cards = [item.key for item in devices if isinstance(item, device.VirtualEthernetCard)]
+    if encrypted or of("VirtualTPM"):
+        why = "has a virtual TPM" if of("VirtualTPM") else "is encrypted"
+        raise InvalidValue(
+            f"template {item.name} {why}: its clone needs a key from vCenter's key provider",
+            advice="choose another --template, without encryption and virtual TPM",
+            field="template",
+        )
     return Template(
         id=item.id,
         name=item.name,
         guest=item.values.get("config.guestFullName"),
         hardware=item.values.get("config.version"),
-        size_bytes=sum(
-            int(item.capacityInBytes or item.capacityInKB * 1024)
-            for item in devices
-            if isinstance(item, device.VirtualDisk)
-        ),
-        buses=_buses(item for item in devices if isinstance(item, device.VirtualSCSIController)),
-        nvme_buses=_buses(
-            item for item in devices if isinstance(item, device.VirtualNVMEController)
-        ),
-        network_card=cards[0] if cards else None,
+        size_bytes=sum(size_of(disk) for disk in of("VirtualDisk")),
+        buses=buses("VirtualSCSIController"),
+        nvme_buses=buses("VirtualNVMEController"),
+        network_card=next((card.key for card in of("VirtualEthernetCard")), None),
         vapp=values.get("config.vAppConfig") is not None,
     )
 
 
-def _check_cloneable(name: str, *, encrypted: bool, has_tpm: bool) -> None:
-    """Refuse a template whose clones need a key of vCenter's key provider. Raises InvalidValue."""
-    why = "has a virtual TPM" if has_tpm else "is encrypted" if encrypted else None
-    if why is not None:
-        raise InvalidValue(
-            f"template {name} {why}: its clone needs a key from vCenter's key provider",
-            advice="choose another --template, without encryption and virtual TPM",
-            field="template",
-        )
+def size_of(disk: Any) -> int:  # noqa: ANN401 - pyVmomi's
+    """The size of a virtual disk in bytes, which old servers say in KiB only."""
+    return int(disk.capacityInBytes or disk.capacityInKB * 1024)
 
 
 def attribute_keys(vsphere: Vsphere, tags: Sequence[tuple[str, str]]) -> dict[str, int]:
@@ -268,21 +248,16 @@ def attribute_keys(vsphere: Vsphere, tags: Sequence[tuple[str, str]]) -> dict[st
     manager = vsphere.content.customFieldsManager
     fields = vsphere.call("CustomFieldsManager", lambda: manager.field) if manager else ()
     of_machines = {None, vim.VirtualMachine, vim.ManagedEntity}
-    keys = {
-        str(field.name): int(field.key)
-        for field in fields or ()
-        if field.managedObjectType in of_machines
-    }
+    ours = [field for field in fields or () if field.managedObjectType in of_machines]
+    keys = {str(field.name): int(field.key) for field in ours}
     for name, _ in tags:
         if name not in keys:
             raise UnknownName(
-                "custom attribute of machines in vCenter",
-                name,
-                keys,
+                "custom attribute of machines in vCenter", name, keys,
                 advice=f"vCenter has {', '.join(sorted(keys)) or 'none'}; to define it: "
                 f"govc fields.add -type VirtualMachine {name}",
                 field="tags",
-            )
+            )  # fmt: skip
     return {name: keys[name] for name, _ in tags}
 
 
@@ -290,7 +265,3 @@ def hardware_version(template: Template) -> int | None:
     """The hardware version: 13 for `vmx-13`; None where unknown."""
     match = re.fullmatch(r"vmx-(\d+)", template.hardware or "")
     return int(match.group(1)) if match else None
-
-
-def _buses(controllers: object) -> tuple[int, ...]:
-    return tuple(sorted(int(controller.busNumber) for controller in controllers))  # type: ignore[attr-defined]

@@ -66,36 +66,23 @@ def server_in(scope: Scope) -> VsphereServer:
 def connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSLContext) -> Any:  # noqa: ANN401 - its types are made at run time
     """A service instance of pyVmomi, logged in. Raises what pyVmomi does, and ConnectionError for a
     server of another protocol."""
-    smart_connect = sdk("SmartConnect", "pyVim.connect")
-
-    parts = urlsplit(server.url)
+    parts, proxy = urlsplit(server.url), proxy_for(server.url)
     user, password = credentials
+    more: dict[str, Any] = {}  # pyVmomi does not read HTTPS_PROXY itself
+    if proxy is not None:
+        more = {"httpProxyHost": proxy.host, "httpProxyPort": proxy.port}
+        more |= {"customHeaders": dict(proxy.headers)} if proxy.headers else {}
+    # The context is always given: without one pyVmomi verifies no certificate at this machine's
+    # own addresses.
+    more |= {"sslContext": trust, "httpConnectionTimeout": waits.ANSWER_S}
+    smart_connect = sdk("SmartConnect", "pyVim.connect")
     try:
-        return smart_connect(
-            host=parts.hostname,
-            port=parts.port,
-            user=user,
-            pwd=password,
-            # Always given: without a context pyVmomi verifies no certificate at this machine's own
-            # addresses.
-            sslContext=trust,
-            httpConnectionTimeout=waits.ANSWER_S,
-            **_through(server.url),
-        )
+        return smart_connect(host=parts.hostname, port=parts.port, user=user, pwd=password, **more)
     except Exception as error:
         # pyVim raises a bare Exception for a server of another protocol.
         if type(error) is Exception:
             raise ConnectionError(str(error)) from error
         raise
-
-
-def _through(url: str) -> dict[str, Any]:
-    """pyVmomi's arguments for the proxy of HTTPS_PROXY, which it does not read itself."""
-    proxy = proxy_for(url)
-    if proxy is None:
-        return {}
-    options: dict[str, Any] = {"httpProxyHost": proxy.host, "httpProxyPort": proxy.port}
-    return options | ({"customHeaders": dict(proxy.headers)} if proxy.headers else {})
 
 
 def credentials() -> tuple[str, str]:

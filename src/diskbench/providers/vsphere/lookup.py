@@ -1,17 +1,13 @@
-"""Resolve a rental by read-only calls: every name, the storage policy, the free space and
-the privileges.
-
-How a kind of datastore makes disks decides what can be asked of it, before anything is made. vSAN
-and virtual volumes make a disk as its storage policy says, and may tell that any is thin. NFS
-reserves space only where every host has VAAI for NAS for it, and else refuses a disk that is not
-thin (VMware, "Storage Hardware Acceleration on NAS Devices").
-"""
+"""Resolve a rental by read-only calls: names, storage policy, free space; and how the kind of a
+datastore makes disks: vSAN and virtual volumes as the policy says, and may tell that any is thin;
+NFS reserves space only where every host has VAAI for NAS for it, and else refuses a disk that is
+not thin (VMware, "Storage Hardware Acceleration on NAS Devices")."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
@@ -41,24 +37,14 @@ _RESERVE = 0.02
 _COMPUTE = ("name", "datastore", "host", "resourcePool", "summary.numEffectiveHosts")
 
 
-@dataclass(frozen=True)
-class VsphereLocation:
-    """The machine's place: a cluster or host, the datacenter and pool, and the host if chosen."""
-
-    compute: Item
-    pool: VspherePlace
-    host: VspherePlace | None
-
-
 def resolve_details(
     vsphere: Vsphere, server: VsphereServer, typed: VsphereOptions, requested: VsphereDiskRequest
 ) -> VsphereResolved:
     """Everything that must be known before renting. Raises UserError."""
-    datacenter = named_or_only(
-        "datacenter", vsphere.listed("Datacenter", ("name", "vmFolder")), typed.datacenter
-    )
+    datacenters = vsphere.listed("Datacenter", ("name", "vmFolder"))
+    datacenter = named_or_only("datacenter", datacenters, typed.datacenter)
     datastore, policy = _datastore(vsphere, datacenter.ref, typed)
-    chosen = _compute(vsphere, datacenter.ref, typed, datastore)
+    compute, pool, host = _compute(vsphere, datacenter.ref, typed, datastore)
     template = find_template(vsphere, datacenter.ref, typed.template)
     requested = provisioned(vsphere, datastore, typed.provisioning, requested)
     free = _check_room(datastore, template, requested)
@@ -68,9 +54,9 @@ def resolve_details(
         api=f"{about.fullName} (API {about.apiVersion})",
         datacenter=_place(datacenter),
         folder=_folder(vsphere, datacenter, typed.folder),
-        compute=_place(chosen.compute),
-        pool=chosen.pool,
-        host=chosen.host,
+        compute=_place(compute),
+        pool=pool,
+        host=host,
         datastore=_place(datastore),
         policy=policy,
         network=_network(vsphere, datacenter.ref, typed.network),
@@ -145,11 +131,14 @@ def _check_room(datastore: Item, template: Template, requested: VsphereDiskReque
 
 def _compute(
     vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item
-) -> VsphereLocation:
-    """The place to run: the named one, or the only one that reaches the datastore."""
+) -> tuple[Item, VspherePlace, VspherePlace | None]:
+    """The cluster or host to run on, its pool, and the host if one is chosen: the named one, or the
+    only one that reaches the datastore."""
     computes = vsphere.listed("ComputeResource", _COMPUTE, root)
     if typed.esxi_host is not None:
-        return _on_host(vsphere, root, typed, datastore, computes)
+        on = _host(vsphere, root, typed.esxi_host, datastore)
+        chosen = next(item for item in computes if on.id in _ids(item.values.get("host")))
+        return chosen, _pool(vsphere, chosen, typed.resource_pool), _place(on)
     reaching = [item for item in computes if datastore.id in _ids(item.values.get("datastore"))]
     if typed.cluster is not None:
         chosen = named_or_only("cluster", computes, typed.cluster)
@@ -161,14 +150,11 @@ def _compute(
     else:
         chosen = named_or_only("cluster", reaching, None)
     pool = _pool(vsphere, chosen, typed.resource_pool)
-    return VsphereLocation(chosen, pool, _default_host(vsphere, chosen, datastore))
+    return chosen, pool, _default_host(vsphere, chosen, datastore)
 
 
-def _on_host(
-    vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item, computes: Sequence[Item]
-) -> VsphereLocation:
-    hosts = vsphere.listed("HostSystem", _HOST, root)
-    host = named_or_only("host", hosts, typed.esxi_host)
+def _host(vsphere: Vsphere, root: Ref, typed: str, datastore: Item) -> Item:
+    host = named_or_only("host", vsphere.listed("HostSystem", _HOST, root), typed)
     if datastore.id not in _ids(host.values.get("datastore")):
         raise InvalidValue(
             f"host {host.name} does not reach datastore {datastore.name}",
@@ -178,8 +164,7 @@ def _on_host(
         raise InvalidValue(
             f"host {host.name} is not connected, or in maintenance", advice="choose another --host"
         )
-    compute = next(item for item in computes if host.id in _ids(item.values.get("host")))
-    return VsphereLocation(compute, _pool(vsphere, compute, typed.resource_pool), _place(host))
+    return host
 
 
 _HOST = ("name", "datastore", "runtime.connectionState", "runtime.inMaintenanceMode", "vm")
@@ -289,17 +274,12 @@ def find_policy(vsphere: Vsphere, name: str) -> VspherePlace:
 
 def matching(vsphere: Vsphere, policy: VspherePlace, datastores: Iterable[str]) -> frozenset[str]:
     """The ids of those datastores that match the policy."""
-    placement = pbm.placement
-    profile = pbm.profile.ProfileId(uniqueId=policy.id)
-    hubs = [
-        placement.PlacementHub(hubType="Datastore", hubId=datastore) for datastore in datastores
-    ]
+    hub, profile = pbm.placement.PlacementHub, pbm.profile.ProfileId(uniqueId=policy.id)
+    hubs = [hub(hubType="Datastore", hubId=datastore) for datastore in datastores]
     with _service(vsphere) as content:
-        solver = content.placementSolver
-        results = vsphere.call(
-            "Pbm.CheckCompatibility",
-            lambda: solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or (),
-        )
+        check = content.placementSolver.PbmCheckCompatibility
+        ask = partial(check, hubsToSearch=hubs, profile=profile)
+        results = vsphere.call("Pbm.CheckCompatibility", ask) or ()
     return frozenset(str(result.hub.hubId) for result in results if not result.error)
 
 
@@ -325,7 +305,6 @@ def _service(vsphere: Vsphere) -> Iterator[Any]:
 _BY_POLICY = frozenset({"vsan", "vsand", "vvol"})
 """Kinds of datastores (HostFileSystemVolumeFileSystemType), in lower case."""
 _FILES = frozenset({"nfs", "nfs41"})
-_SUPPORTED = "vStorageSupported"
 
 
 def provisioned(
@@ -360,10 +339,7 @@ def _reserves(vsphere: Vsphere, datastore: Item) -> bool:
     for mount in datastore.values.get("host") or ():
         host = vsphere.properties(mount.key, ("config.fileSystemVolume",))
         volumes = host.values.get("config.fileSystemVolume") if host else None
-        accelerated.append(
-            any(
-                mounted.volume.name == datastore.name and str(mounted.vStorageSupport) == _SUPPORTED
-                for mounted in getattr(volumes, "mountInfo", None) or ()
-            )
-        )
+        mounts = getattr(volumes, "mountInfo", None) or ()
+        here = (one.vStorageSupport for one in mounts if one.volume.name == datastore.name)
+        accelerated.append("vStorageSupported" in map(str, here))
     return bool(accelerated) and all(accelerated)

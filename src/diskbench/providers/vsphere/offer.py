@@ -4,6 +4,7 @@ vSphere has no prices and no promised limits."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
@@ -19,32 +20,35 @@ _NVME_HARDWARE = 13
 
 
 def rental(
-    spec: RentSpec,
-    details: VsphereResolved,
-    server: VsphereServer,
-    installation: str,
+    spec: RentSpec, details: VsphereResolved, server: VsphereServer, installation: str,
     promise: Promise | None,
-) -> Rental:
+) -> Rental:  # fmt: skip
     """The rental for the lookup's result, in the installation with that UUID."""
-    requested = details.requested
-    return Rental(
-        scope=Scope(
-            provider="vsphere",
-            account=installation,
-            region=details.datacenter.name,
-            endpoint=server.url,
-            ca_file=server.ca_file,
-            insecure=server.insecure,
-        ),
-        spec=spec,
-        offer=_words(spec, details),
-        promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
+    scope = Scope(
+        provider="vsphere", account=installation, region=details.datacenter.name,
+        endpoint=server.url, ca_file=server.ca_file, insecure=server.insecure,
+    )  # fmt: skip
+    return _rental(
+        spec, details.requested, promise, scope, details.datastore.name, _words(spec, details),
         image=details.template.name,
-        disk=requested.spec(details.datastore.name),
-        cores=requested.vcpus,
-        memory_bytes=requested.memory_mib * 2**20,
         warnings=tuple(_warnings(details, server)),
         details=details.model_dump(mode="json"),
+    )  # fmt: skip
+
+
+def _rental(
+    spec: RentSpec, requested: VsphereDiskRequest, promise: Promise | None, scope: Scope,
+    place: str, offer: str, **known: Any,  # noqa: ANN401 - fields of Rental
+) -> Rental:  # fmt: skip
+    return Rental(
+        scope=scope,
+        spec=spec,
+        offer=offer,
+        promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
+        disk=requested.spec(place),
+        cores=requested.vcpus,
+        memory_bytes=requested.memory_mib * 2**20,
+        **known,
     )
 
 
@@ -52,9 +56,8 @@ def _words(spec: RentSpec, details: VsphereResolved) -> str:
     requested, store = details.requested, details.facts
     count = f"{requested.count} × " if requested.count > 1 else ""
     striped = ", striped" if spec.stripe else ""
-    provisioning = (
-        requested.provisioning or f"policy {details.policy.name if details.policy else ''}"
-    )
+    policy = details.policy.name if details.policy else ""
+    provisioning = requested.provisioning or f"policy {policy}"
     limit = f", limited to {requested.iops_limit:,} IOPS of 32 KiB" if requested.iops_limit else ""
     where = details.host.name if details.host else details.compute.name
     return (
@@ -84,13 +87,7 @@ def foresee(spec: RentSpec, requested: VsphereDiskRequest, promise: Promise | No
     """The expected rental; its place may not exist in vSphere."""
     typed = VsphereOptions.of(spec)
     place = typed.datastore or f"policy {typed.storage_policy}"
-    return Rental(
-        scope=Scope(provider="vsphere", region=typed.datacenter, endpoint=spec.endpoint_url),
-        spec=spec,
-        offer=f"{requested.vcpus} vCPUs, {requested.memory_gib:g} GiB, with "
-        f"{requested.size_gib:,} GiB on {place}",
-        promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
-        disk=requested.spec(place),
-        cores=requested.vcpus,
-        memory_bytes=requested.memory_mib * 2**20,
-    )
+    scope = Scope(provider="vsphere", region=typed.datacenter, endpoint=spec.endpoint_url)
+    machine = f"{requested.vcpus} vCPUs, {requested.memory_gib:g} GiB"
+    offer = f"{machine}, with {requested.size_gib:,} GiB on {place}"
+    return _rental(spec, requested, promise, scope, place, offer)

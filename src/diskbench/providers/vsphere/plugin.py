@@ -21,20 +21,16 @@ class VsphereOptions(Options):
         None, "Storage policy, instead of a datastore.", metavar="NAME", in_key="disk"
     )
     provisioning: str | None = option(
-        None,
-        "How the disk is made (default: eager-zeroed; with a policy, as that says).",
-        values=("thin", "lazy-zeroed", "eager-zeroed"),
-        of_disk=True,
-    )
+        None, "How the disk is made (default: eager-zeroed; with a policy, as that says).",
+        values=("thin", "lazy-zeroed", "eager-zeroed"), of_disk=True,
+    )  # fmt: skip
     controller: str | None = option(
         None, "The disk's controller (default: pvscsi).", values=("pvscsi", "nvme", "lsi")
     )
     iops_limit: int | None = option(
-        None,
-        "IOPS limit of the host for the disk; a request above 32 KiB counts as several.",
-        metavar="N",
-        ge=16,
-    )
+        None, "IOPS limit of the host for the disk; a request above 32 KiB counts as several.",
+        metavar="N", ge=16,
+    )  # fmt: skip
     vcpus: int | None = option(None, "Virtual CPUs of the machine.", metavar="N", ge=1)
     memory_gib: float | None = option(
         None, "Memory of the machine, in GiB.", flag="--memory", metavar="GIB", gt=0
@@ -52,12 +48,9 @@ class VsphereOptions(Options):
         None, "Cluster to run in; or name one --host.", metavar="NAME", in_key="no"
     )
     esxi_host: str | None = option(
-        None,
-        "ESXi host to run on, instead of a cluster.",
-        flag="--host",
-        metavar="NAME",
-        in_key="no",
-    )
+        None, "ESXi host to run on, instead of a cluster.",
+        flag="--host", metavar="NAME", in_key="no",
+    )  # fmt: skip
     folder: str | None = option(
         None, "Folder that the machine is made in.", metavar="NAME", in_key="no"
     )
@@ -65,18 +58,13 @@ class VsphereOptions(Options):
         None, "Resource pool to run in.", metavar="NAME", in_key="no"
     )
     ca_file: str | None = option(
-        None,
-        "Certificates with which to verify the server.",
-        metavar="FILE",
-        in_key="no",
-        scopes=True,
-    )
+        None, "Certificates with which to verify the server.",
+        metavar="FILE", in_key="no", scopes=True,
+    )  # fmt: skip
     insecure: bool = option(
-        default=False,
-        about="Do not verify the server's certificate (dangerous).",
-        in_key="no",
-        scopes=True,
-    )
+        default=False, about="Do not verify the server's certificate (dangerous).",
+        in_key="no", scopes=True,
+    )  # fmt: skip
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:
@@ -136,31 +124,12 @@ PLUGIN = Plugin(
     redaction=Redaction(
         variables=("VSPHERE_USER", "VSPHERE_PASSWORD", "VSPHERE_SERVER"),
         options=(
-            "endpoint_url",
-            "datastore",
-            "storage_policy",
-            "template",
-            "network",
-            "datacenter",
-            "cluster",
-            "host",
-            "folder",
-            "resource_pool",
-            "ca_file",
+            "endpoint_url", "datastore", "storage_policy", "template", "network", "datacenter",
+            "cluster", "host", "folder", "resource_pool", "ca_file",
         ),
         fields=(
-            "userName",
-            "fullName",
-            "hostName",
-            "annotation",
-            "customValue",
-            "CustomFieldValue",
-            "url",
-            "remoteHost",
-            "sslThumbprint",
-            "thumbprint",
-            "instanceUuid",
-            "extraConfig",
+            "userName", "fullName", "hostName", "annotation", "customValue", "CustomFieldValue",
+            "url", "remoteHost", "sslThumbprint", "thumbprint", "instanceUuid", "extraConfig",
         ),
         names=(
             r"<name>(?:name|[\w.]+\.name)</name>\s*<val[^>]*>([^<]+)</val>",
@@ -175,4 +144,4 @@ PLUGIN = Plugin(
     ),
     errors="diskbench.providers.vsphere.errors:TABLE",
     catalogue="diskbench.providers.vsphere:catalogue",
-)
+)  # fmt: skip

@@ -12,7 +12,7 @@ from diskbench.providers.cloud_init import user_data
 from diskbench.providers.options import EmulationOptions
 from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereTiming, moid, reference
+from diskbench.providers.vsphere.client import Item, Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.errors import fault_name, vim
 from diskbench.providers.vsphere.inventory import attribute_keys, machines
@@ -21,6 +21,7 @@ from diskbench.providers.waits import Still
 
 GUEST_USER = "diskbench"
 """The login user: cloud-init makes it in place of the template's own."""
+DEVICES = "config.hardware.device"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,36 +44,41 @@ def provision(order: VsphereOrder) -> Ref:
     """Make or find the lease's machine and switch it on. Raises NoCapacity, or RentalFailed with
     the reason."""
     vm = existing(order) or _clone(order)
-    _shown(order, vm)
-    _set_attributes(order, vm)
+    # A read just after its creation may not know the machine yet.
+    hidden, paths = Still("vSphere does not show it (yet)"), ("runtime.powerState",)
+    order.until(
+        lambda: order.vsphere.properties(vm, paths) or hidden,
+        f"machine {moid(vm)}", order.timing.appear_s,
+    )  # fmt: skip
+    # The user's tags are custom attributes: no call that clones a machine takes them.
+    keys = attribute_keys(order.vsphere, order.claim.tags)
+    manager = order.vsphere.content.customFieldsManager
+    for name, value in order.claim.tags:
+        send = partial(manager.SetField, entity=vm, key=keys[name], value=value)
+        order.vsphere.call("CustomFieldsManager.SetField", send)
     _switch_on(order, vm)
     return vm
 
 
-def _shown(order: VsphereOrder, vm: Ref) -> None:
-    """Wait until vSphere shows a machine that was made: a read just after its creation may not
-    know it yet. Raises RentalFailed."""
-
-    def ask() -> bool | Still:
-        machine = order.vsphere.properties(vm, ("runtime.powerState",))
-        return Still("vSphere does not show it (yet)") if machine is None else True
-
-    order.until(ask, f"machine {moid(vm)}", order.timing.appear_s)
+def read(order: VsphereOrder, vm: Ref, *paths: str) -> Item:
+    """The machine with the properties at `paths`. Raises RentalFailed when it is gone."""
+    machine = order.vsphere.properties(vm, paths)
+    if machine is None:
+        raise RentalFailed(
+            f"machine {moid(vm)} does not exist any more",
+            advice="another program removed it: start a new run",
+        )
+    return machine
 
 
 def device_list(order: VsphereOrder, vm: Ref) -> tuple[Any, ...]:
     """The machine's virtual hardware. Raises RentalFailed when the machine is gone."""
-    machine = order.vsphere.properties(vm, ("config.hardware.device",))
-    if machine is None:
-        raise gone_missing(vm)
-    return tuple(machine.values.get("config.hardware.device") or ())
+    return tuple(read(order, vm, DEVICES).values.get(DEVICES) or ())
 
 
 def alive(order: VsphereOrder, vm: Ref) -> Still | None:
     """The machine's present obstacle, if any. Raises RentalFailed when it is off or gone."""
-    machine = order.vsphere.properties(vm, ("runtime.powerState", "runtime.connectionState"))
-    if machine is None:
-        raise gone_missing(vm)
+    machine = read(order, vm, "runtime.powerState", "runtime.connectionState")
     state = str(machine.values.get("runtime.powerState"))
     if state != "poweredOn":
         raise RentalFailed(
@@ -81,14 +87,6 @@ def alive(order: VsphereOrder, vm: Ref) -> Still | None:
         )
     connection = str(machine.values.get("runtime.connectionState", "connected"))
     return None if connection == "connected" else Still(f"vCenter says it is {connection}")
-
-
-def gone_missing(vm: Ref) -> RentalFailed:
-    """The error for a machine that vSphere no longer knows."""
-    return RentalFailed(
-        f"machine {moid(vm)} does not exist any more",
-        advice="another program removed it: start a new run",
-    )
 
 
 def existing(order: VsphereOrder) -> Ref | None:
@@ -103,13 +101,8 @@ def _clone(order: VsphereOrder) -> Ref:
     name = machine_name(order.lease)
     template = reference(vsphere, "VirtualMachine", details.template.id)
     folder = reference(vsphere, "Folder", details.folder.id)
-    spec = requests.clone(
-        order.claim,
-        details,
-        user_data(order.guest(GUEST_USER)),
-        order.lab,
-        _references(order, template),
-    )
+    guest, references = user_data(order.guest(GUEST_USER)), _references(order, template)
+    spec = requests.clone(order.claim, details, guest, order.lab, references)
     order.watch.note(f"machine {name} is being cloned from {details.template.name}")
     try:
         made = vsphere.run(
@@ -129,10 +122,9 @@ def _clone(order: VsphereOrder) -> Ref:
 def _named(order: VsphereOrder, name: str) -> Ref | Still:
     """The machine of that name, if it carries our lease."""
     for item in order.vsphere.listed("VirtualMachine", ("name", "config.annotation")):
-        if item.name == name:
-            marked = mark(item.values.get("config.annotation"))
-            if marked is not None and marked.lease_id == order.lease:
-                return item.ref
+        marked = mark(item.values.get("config.annotation"))
+        if item.name == name and marked is not None and marked.lease_id == order.lease:
+            return item.ref
     return Still("being cloned by another")
 
 
@@ -147,11 +139,8 @@ def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
         references["host"] = reference(vsphere, "HostSystem", details.host.id)
     if details.network is not None:
         references["network"] = reference(vsphere, details.network.kind, details.network.id)
-        cards = [
-            device
-            for device in device_list(order, template)
-            if isinstance(device, vim.vm.device.VirtualEthernetCard)
-        ]
+        kind = vim.vm.device.VirtualEthernetCard
+        cards = [one for one in device_list(order, template) if isinstance(one, kind)]
         if not cards:
             raise RentalFailed(
                 f"template {details.template.name} has no network card any more",
@@ -161,35 +150,13 @@ def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
     return references
 
 
-def _set_attributes(order: VsphereOrder, vm: Ref) -> None:
-    """Set the user's tags, as custom attributes: no call that clones a machine takes them."""
-    keys = attribute_keys(order.vsphere, order.claim.tags)
-    manager = order.vsphere.content.customFieldsManager
-    for name, value in order.claim.tags:
-        order.vsphere.call(
-            "CustomFieldsManager.SetField",
-            partial(manager.SetField, entity=vm, key=keys[name], value=value),
-        )
-
-
 def _switch_on(order: VsphereOrder, vm: Ref) -> None:
-    machine = order.vsphere.properties(vm, ("runtime.powerState", "config.vAppConfig"))
-    if machine is None:
-        raise gone_missing(vm)
+    machine = read(order, vm, "runtime.powerState", "config.vAppConfig")
     if str(machine.values.get("runtime.powerState")) == "poweredOn":
         return
     if machine.values.get("config.vAppConfig") is not None:
         order.watch.note("the template has vApp properties; the machine is made without")
-        order.vsphere.run(
-            "VirtualMachine.Reconfigure", f"vApp properties of {moid(vm)}",
-            lambda: vm.ReconfigVM_Task(spec=requests.without_vapp()), order.timing.disk_s,
-        )  # fmt: skip
-    try:
-        order.vsphere.run(
-            "VirtualMachine.PowerOn", f"start of {moid(vm)}", vm.PowerOnVM_Task,
-            order.timing.power_s,
-        )  # fmt: skip
-    except DiskbenchError as error:
-        if fault_name(error) != "InvalidPowerState":  # it is on already
-            raise
+        what, spec = f"vApp properties of {moid(vm)}", requests.without_vapp()
+        order.vsphere.reconfigure(vm, "VirtualMachine.Reconfigure", what, spec)
+    order.vsphere.switch("VirtualMachine.PowerOn", f"start of {moid(vm)}", vm.PowerOnVM_Task)
     order.watch.note(f"machine {moid(vm)} is on: {order.details.compute.name}")

@@ -1,8 +1,5 @@
-"""The requests to vSphere, and the lease in a machine's notes. Pure.
-
-The cloning call sets the notes, so that no machine is ever without them; custom attributes need
-a second call and a global privilege.
-"""
+"""The requests to vSphere, and the lease in a machine's notes: the cloning call sets these, while
+custom attributes need a second call and a global privilege. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +15,6 @@ from diskbench.model.rental import Claim
 from diskbench.providers.vsphere.disk_request import (
     Controller,
     VsphereDiskRequest,
-    VsphereNetwork,
-    VspherePlace,
     VsphereResolved,
 )
 from diskbench.providers.vsphere.errors import vim
@@ -54,33 +49,27 @@ def clone(
     cloud-init reads its user data from guestinfo (cloud-init, "VMware" data source: base64, with
     the encoding in a second key).
     """
-    location = vim.vm.RelocateSpec(
-        pool=refs["pool"], host=refs.get("host"), datastore=refs["datastore"]
-    )
+    place = {name: refs.get(name) for name in ("pool", "host", "datastore")}
+    location = vim.vm.RelocateSpec(**place)
     changes = [_controller(details)]
     if details.network is not None:
         changes.append(_network_card(details, refs["card"], refs.get("network")))
     metadata = {"instance-id": claim.lease_id, "local-hostname": f"diskbench-{claim.lease_id}"}
+    options = {
+        # Without it the guest does not see its disks' identifiers.
+        "disk.EnableUUID": "TRUE",
+        "guestinfo.metadata": _encoded(json.dumps(metadata)),
+        "guestinfo.metadata.encoding": "base64",
+        "guestinfo.userdata": _encoded(user_data),
+        "guestinfo.userdata.encoding": "base64",
+        # The configuration of an emulated machine; a real one has none.
+        **({LAB_OPTION: lab} if lab else {}),
+    }
+    extra = [vim.option.OptionValue(key=key, value=value) for key, value in options.items()]
     config = vim.vm.ConfigSpec(
-        annotation=notes(claim),
-        numCPUs=details.requested.vcpus,
-        numCoresPerSocket=1,
-        memoryMB=details.requested.memory_mib,
-        deviceChange=changes,
-        extraConfig=[
-            vim.option.OptionValue(key=key, value=value)
-            for key, value in (
-                # Without it the guest does not see its disks' identifiers.
-                ("disk.EnableUUID", "TRUE"),
-                ("guestinfo.metadata", _encoded(json.dumps(metadata))),
-                ("guestinfo.metadata.encoding", "base64"),
-                ("guestinfo.userdata", _encoded(user_data)),
-                ("guestinfo.userdata.encoding", "base64"),
-                # The configuration of an emulated machine; empty for a real one.
-                *([(LAB_OPTION, lab)] if lab else []),
-            )
-        ],
-    )
+        annotation=notes(claim), numCPUs=details.requested.vcpus, numCoresPerSocket=1,
+        memoryMB=details.requested.memory_mib, deviceChange=changes, extraConfig=extra,
+    )  # fmt: skip
     return vim.vm.CloneSpec(location=location, powerOn=False, template=False, config=config)
 
 
@@ -88,9 +77,9 @@ def bus_number(details: VsphereResolved) -> int:
     """The bus of our own controller: the first that the template does not use."""
     template = details.template
     taken = template.nvme_buses if details.requested.controller == "nvme" else template.buses
-    for bus in range(SCSI_BUSES):
-        if bus not in taken:
-            return bus
+    free = [bus for bus in range(SCSI_BUSES) if bus not in taken]
+    if free:
+        return free[0]
     raise InvalidValue(
         f"template {template.name} has {SCSI_BUSES} controllers already: none is left for the disk",
         advice="choose another --template or --controller",
@@ -136,24 +125,11 @@ def without_vapp() -> Spec:
     return vim.vm.ConfigSpec(vAppConfigRemoved=True)
 
 
-def new_expiry(annotation: str, expires_at: float) -> Spec:
-    """Set a new expiry in the machine's notes, whose present text is `annotation`."""
-    return vim.vm.ConfigSpec(annotation=moved(annotation, expires_at))
-
-
 def remove_disks(devices: Sequence[Spec]) -> Spec:
     """Remove these disks from the machine and their files from the datastore."""
     change = vim.vm.device.VirtualDeviceSpec
-    return vim.vm.ConfigSpec(
-        deviceChange=[
-            change(
-                operation=change.Operation.remove,
-                fileOperation=change.FileOperation.destroy,
-                device=device,
-            )
-            for device in devices
-        ]
-    )
+    how = {"operation": change.Operation.remove, "fileOperation": change.FileOperation.destroy}
+    return vim.vm.ConfigSpec(deviceChange=[change(device=device, **how) for device in devices])
 
 
 def unit_number(controller: Controller, index: int) -> int:
@@ -188,7 +164,7 @@ def _disk(details: VsphereResolved, controller_key: int, datastore: Any, index: 
         device=device,
     )
     if details.policy is not None:
-        spec.profile = [_profile(details.policy)]
+        spec.profile = [vim.vm.DefinedProfileSpec(profileId=details.policy.id)]
     return spec
 
 
@@ -210,28 +186,20 @@ def _controller(details: VsphereResolved) -> Spec:
 def _network_card(details: VsphereResolved, card: Any, network: Any) -> Spec:  # noqa: ANN401 - as Spec
     """The template's card, on another network, with a MAC address that vCenter generates: the
     template's own, sent back, would be every clone's (VirtualEthernetCard.addressType)."""
-    chosen = details.network
+    chosen, kind = details.network, vim.vm.device.VirtualEthernetCard
     assert chosen is not None
     card.addressType, card.macAddress = "generated", None
-    card.backing = _network_backing(chosen, network)
+    if chosen.portgroup is not None:
+        port = vim.dvs.PortConnection(portgroupKey=chosen.portgroup, switchUuid=chosen.switch)
+        card.backing = kind.DistributedVirtualPortBackingInfo(port=port)
+    else:
+        card.backing = kind.NetworkBackingInfo(deviceName=chosen.name, network=network)
     card.connectable = vim.vm.device.VirtualDevice.ConnectInfo(
         startConnected=True, allowGuestControl=True, connected=True
     )
     return vim.vm.device.VirtualDeviceSpec(
         operation=vim.vm.device.VirtualDeviceSpec.Operation.edit, device=card
     )
-
-
-def _network_backing(chosen: VsphereNetwork, network: Any) -> Spec:  # noqa: ANN401 - as Spec
-    card = vim.vm.device.VirtualEthernetCard
-    if chosen.portgroup is not None:
-        port = vim.dvs.PortConnection(portgroupKey=chosen.portgroup, switchUuid=chosen.switch)
-        return card.DistributedVirtualPortBackingInfo(port=port)
-    return card.NetworkBackingInfo(deviceName=chosen.name, network=network)
-
-
-def _profile(policy: VspherePlace) -> Spec:
-    return vim.vm.DefinedProfileSpec(profileId=policy.id)
 
 
 def _encoded(text: str) -> str:
@@ -258,36 +226,23 @@ def machine_name(lease_id: str) -> str:
 
 def notes(claim: Claim) -> str:
     """The notes of the machine of `claim`."""
-    lines = {
-        "lease": claim.lease_id,
-        "expires": f"{claim.expires_at:.0f}",
-        "owner": " ".join(claim.owner.split()),
-        "version": claim.version,
-    }
-    entries = [f"diskbench-{key}: {value}" for key, value in lines.items()]
-    return "\n".join(
-        ["Made by diskbench to measure a disk; it is deleted when its lease ends.", *entries]
+    return (
+        "Made by diskbench to measure a disk; it is deleted when its lease ends.\n"
+        f"diskbench-lease: {claim.lease_id}\n"
+        f"diskbench-expires: {claim.expires_at:.0f}\n"
+        f"diskbench-owner: {' '.join(claim.owner.split())}\n"
+        f"diskbench-version: {claim.version}"
     )
 
 
-def moved(annotation: str, expires_at: float) -> str:
-    """The machine's notes with a new expiry; the other text stays."""
+def new_expiry(annotation: str, expires_at: float) -> Spec:
+    """Set a new expiry in the machine's notes, whose present text is `annotation`; the other text
+    stays."""
     line = f"diskbench-expires: {expires_at:.0f}"
-    other_lines = [
-        line for line in annotation.splitlines() if not line.startswith("diskbench-expires: ")
-    ]
-    at = (
-        next(
-            (
-                i
-                for i, other_line in enumerate(other_lines)
-                if other_line.startswith("diskbench-lease: ")
-            ),
-            -1,
-        )
-        + 1
-    )
-    return "\n".join([*other_lines[:at], line, *other_lines[at:]])
+    lines = [one for one in annotation.splitlines() if not one.startswith("diskbench-expires: ")]
+    leases = (n for n, one in enumerate(lines, 1) if one.startswith("diskbench-lease: "))
+    at = next(leases, 0)
+    return vim.vm.ConfigSpec(annotation="\n".join([*lines[:at], line, *lines[at:]]))
 
 
 def mark(annotation: str | None) -> Mark | None:

@@ -17,12 +17,7 @@ from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict, trust_words
 from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.course import Band, StepCourse, band, by_step, courses
-from diskbench.report.assemble.latencies import (
-    Distribution,
-    LatencyMap,
-    distributions,
-    latency_map,
-)
+from diskbench.report.assemble.latencies import Distribution, LatencyMap, distributions, latency_map
 from diskbench.report.assemble.loads import LoadCurve, load_curves
 from diskbench.report.assemble.report_view import Group, short_names
 from diskbench.report.assemble.view import View

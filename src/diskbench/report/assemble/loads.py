@@ -58,9 +58,7 @@ class LoadCurve:
 
 
 def load_curves(
-    measurements: Iterable[Measurement],
-    warnings: Sequence[Warning] = (),
-    plan: Plan | None = None,
+    measurements: Iterable[Measurement], warnings: Sequence[Warning] = (), plan: Plan | None = None
 ) -> tuple[LoadCurve, ...]:
     """The curves in one trial's rows; a curve needs at least three loads of one kind.
 

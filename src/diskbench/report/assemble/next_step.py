@@ -194,8 +194,7 @@ def _beyond(subject: Subject) -> NextStep:
         return NextStep(reason, _joined("diskbench run", subject.target_flags, beyond.flags))
     profile = shlex.quote(subject.profile_typed or subject.profile)
     return NextStep(
-        reason,
-        _joined("diskbench run", subject.target_flags, "--profile", profile, beyond.flags),
+        reason, _joined("diskbench run", subject.target_flags, "--profile", profile, beyond.flags)
     )
 
 

@@ -135,17 +135,17 @@ def _counted(report: Report) -> str:
 
 
 def _apart(report: Report) -> str:
-    steps: dict[str, list[tuple[str, ResultRow]]] = {}
+    steps: dict[str, list[tuple[Group, ResultRow]]] = {}
     for group in report.groups:
         # The level of a step that most runs stand for, which is the level they ended on.
         most_runs = sorted(group.rows, key=lambda row: row.stands)
         for step, row in {row.step: row for row in most_runs}.items():
             if row.rate:
-                steps.setdefault(step, []).append((group.name, row))
+                steps.setdefault(step, []).append((group, row))
     # Cached figures say nothing about a disk; they are used only if there are no others.
     trusted = {step: [one for one in of if one[1].trust != "no"] for step, of in steps.items()}
     known = trusted if any(trusted.values()) else steps
-    step, lasting = max(known.items(), key=lambda item: len(item[1]), default=("", []))
+    step, lasting = max(known.items(), key=lambda item: _decides(item[1]), default=("", []))
     if not lasting:
         return ""
     least, most = (pick(lasting, key=lambda one: one[1].rate) for pick in (min, max))
@@ -155,17 +155,30 @@ def _apart(report: Report) -> str:
     if least is most:
         ratio = high_row.ratio
         beside = f", {ratio.text} of what was promised" if ratio.text[0].isdigit() else ""
-        return f"{high} gave {_rate(high_row)} in {step}{beside} ({_sure(high_row)})."
+        return f"{high.name} gave {_rate(high_row)} in {step}{beside} ({_sure(high_row)})."
     if high_row.rate < _ALIKE * low_row.rate:
         return (
             f"In {step} {'both' if len(lasting) == 2 else f'all {len(lasting)}'} gave about the "
-            f"same: from {_rate(low_row)} ({low}) to {_rate(high_row)} ({high})."
+            f"same: from {_rate(low_row)} ({low.name}) to {_rate(high_row)} ({high.name})."
         )
     times = f"{high_row.rate / low_row.rate:.1f}".removesuffix(".0")
+    falls = (trial.fell for trial in low.trials if trial.fell)
+    if fell := next((fell for fell in falls if fell.step == step), None):
+        return (
+            f"After {fell.lasted}, {low.name} keeps {_rate(low_row)} in {step}; the fastest, "
+            f"{high.name}, gives {_rate(high_row)}: {times} times as much."
+        )
     return (
-        f"In {step} the fastest, {high}, gave {_rate(high_row)}: {times} times the "
-        f"slowest, {low}, with {_rate(low_row)}."
+        f"In {step} the fastest, {high.name}, gave {_rate(high_row)}: {times} times the "
+        f"slowest, {low.name}, with {_rate(low_row)}."
     )
+
+
+def _decides(rows: Sequence[tuple[Group, ResultRow]]) -> tuple[int, bool, bool]:
+    """Which step tells most about several disks: the one that most of them have; of these IOPS
+    before throughput, and what lasts before a burst."""
+    large = any(in_large_blocks(row.rate, row.bytes_per_s) for _, row in rows)
+    return len(rows), not large, not any(row.burst for _, row in rows)
 
 
 def _rate(row: ResultRow) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from diskbench.analysis.shown import (
     rate_of,
@@ -25,51 +26,13 @@ from diskbench.analysis.shown import (
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
 from diskbench.model.doubts import OTHER_DISK
-from diskbench.model.phase import StepPhases
 from diskbench.model.verdict import Judged, LimiterName, Verdict, trust_words
 from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.phases import cliff_words, clock
-from diskbench.report.assemble.subject import HeadlinePromise
 from diskbench.units import counted, format_duration_s, format_iops
 
 _ABOVE = 1.1
 """A rate above the baseline by this factor is called a burst; our choice."""
-
-
-def headline(
-    promise: HeadlinePromise | None, phases: Sequence[StepPhases], verdicts: Sequence[Verdict]
-) -> str:
-    """What was observed of burst and baseline, in the order of the run. A step in which the credit
-    ran out never gets one figure for both levels (MR-3): its phases give one each. Empty if no step
-    shows a cliff and the disk has no burst bucket, or if no step was on credit."""
-    bucket = _bucket(promise)
-    promised = f" (promised: {format_iops(bucket.baseline)} IOPS)" if bucket is not None else ""
-    if cliffs := cliff_words(phases):
-        return f"{cliffs}{promised}"
-    burst: list[float] = []
-    baseline: list[float] = []
-    last = mixed = ""
-    for verdict in verdicts:
-        level = verdict.stands_for
-        if level.kind == "burst" and not baseline:
-            burst.append(level.iops or 0.0)
-            last = verdict.step
-        elif level.kind == "baseline":
-            baseline.append(level.iops or 0.0)
-        elif level.limiter.name == "credit":
-            mixed = mixed or verdict.step
-    if bucket is None or not (burst or mixed):
-        return ""
-    parts = [f"burst of {format_iops(max(burst))} IOPS"] if burst else []
-    if mixed:
-        parts.append(f"credit used up in {mixed}, whose figures mix burst and baseline")
-    elif baseline:
-        parts.append(f"credit used up in {last}")
-    else:
-        parts.append("baseline not measured")
-    if baseline:
-        parts.append(f"baseline of at most {format_iops(max(baseline))} IOPS")
-    return f"{'; '.join(parts)}{promised}"
 
 
 KEPT = 0.9
@@ -111,6 +74,7 @@ class LastingFall:
     lasted, as text (`31 min 02 s`, `4 runs`); `at` is when it ended. `run_id` is the run in which
     the step fell; empty if it fell between two runs."""
 
+    step: str
     before: Judged
     after: Judged
     lasted: str
@@ -118,39 +82,169 @@ class LastingFall:
     run_id: str = ""
 
 
-def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
-    """The first fall: within a run, or between two runs if the credit was used up by then. None if
-    every step kept its level or rose."""
-    steps = verdicts_by_step(verdicts)
-    # Prefer the run that the table shows; if it did not fall, the first run that did.
-    within = (
-        _within(verdict) for of_step in steps.values() for verdict in (shown(of_step), *of_step)
-    )
-    fall = next((fall for fall in within if fall is not None), None)
-    if fall is not None:
-        return fall
-    between = (_between(of_step) for of_step in steps.values())
-    return next((fall for fall in between if fall is not None), None)
+@dataclass(frozen=True)
+class Told(Facts):
+    """What a trial tells in words."""
 
+    @property
+    def headline(self) -> str:
+        """What was observed of burst and baseline, in the order of the run. A step in which the
+        credit ran out never gets one figure for both levels (MR-3): its phases give one each. Empty
+        if no step shows a cliff and the disk has no burst bucket, or if no step was on credit."""
+        bucket = self._bucket
+        promised = f" (promised: {format_iops(bucket.baseline)} IOPS)" if bucket is not None else ""
+        if cliffs := cliff_words(self.phases):
+            return f"{cliffs}{promised}"
+        burst: list[float] = []
+        baseline: list[float] = []
+        last = mixed = ""
+        for verdict in self.verdicts:
+            level = verdict.stands_for
+            if level.kind == "burst" and not baseline:
+                burst.append(level.iops or 0.0)
+                last = verdict.step
+            elif level.kind == "baseline":
+                baseline.append(level.iops or 0.0)
+            elif level.limiter.name == "credit":
+                mixed = mixed or verdict.step
+        if bucket is None or not (burst or mixed):
+            return ""
+        parts = [f"burst of {format_iops(max(burst))} IOPS"] if burst else []
+        if mixed:
+            parts.append(f"credit used up in {mixed}, whose figures mix burst and baseline")
+        else:
+            parts.append(f"credit used up in {last}" if baseline else "baseline not measured")
+        if baseline:
+            parts.append(f"baseline of at most {format_iops(max(baseline))} IOPS")
+        return f"{'; '.join(parts)}{promised}"
 
-def two_sentences(trial: Facts) -> tuple[str, str]:
-    """What was bought; what it delivered and why. The second is empty without a verdict."""
-    return _bought(trial), gave(trial.verdicts)
+    @property
+    def sentences(self) -> tuple[str, str]:
+        """What was bought; what it delivered and why. The second is empty without a verdict."""
+        return self._bought(), self._gave()
 
+    @property
+    def trust(self) -> str:
+        """The steps that should not be trusted, in one sentence; empty if all are trusted."""
+        steps = {name: (trust_of(of), of) for name, of in verdicts_by_step(self.verdicts).items()}
+        words = [
+            f"{name} ({trust_words(trust, reasons_over(of))})"
+            for name, (trust, of) in steps.items()
+            if trust != "yes"
+        ]
+        if not words:
+            return ""
+        more = len(words) - _MOST_DOUBTED
+        shown = "; ".join(words[:_MOST_DOUBTED])
+        return f"Doubtful figures: {shown}{f' and {more} more' if more > 0 else ''}."
 
-def trust_sentence(verdicts: Sequence[Verdict]) -> str:
-    """The steps that should not be trusted, in one sentence; empty if all are trusted."""
-    steps = {name: (trust_of(of), of) for name, of in verdicts_by_step(verdicts).items()}
-    words = [
-        f"{name} ({trust_words(trust, reasons_over(of))})"
-        for name, (trust, of) in steps.items()
-        if trust != "yes"
-    ]
-    if not words:
-        return ""
-    doubted = words[:_MOST_DOUBTED]
-    more = len(words) - len(doubted)
-    return f"Doubtful figures: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
+    @property
+    def fell(self) -> LastingFall | None:
+        """The first fall that lasted: within a run, or between two runs if the credit was used up
+        by then. None if every step kept its level or rose."""
+        steps = verdicts_by_step(self.verdicts).values()
+        # Prefer the run that the table shows; if it did not fall, the first run that did.
+        within = (_within(verdict) for of_step in steps for verdict in (shown(of_step), *of_step))
+        return next(filter(None, chain(within, map(_between, steps))), None)
+
+    @property
+    def promise_kept(self) -> tuple[str, ...]:
+        """For how much of the time each step kept its promise."""
+        return shares_of_time(self.verdicts)
+
+    @property
+    def slowed(self) -> tuple[str, ...]:
+        """Why it slowed down, in a few plain sentences; empty if it did not, or if unknown."""
+        fall = self.fell
+        if fall is None:
+            return ()
+        if fall.after.limiter.name != "credit":
+            fell = f"{fall.at} it fell from {_figure(fall.before)} to {_figure(fall.after)}"
+            return (f"{fell}: {BECAUSE[fall.after.limiter.name]}.",)
+        promise, bucket = self.subject.promised, self._bucket
+        if promise is None or bucket is None:
+            of = "A disk of this kind earns credit at its baseline rate and spends it above that "
+            return (f"{of}rate. {fall.at} the credit was used up, and the disk kept its baseline.",)
+        scale = promise.time_scale
+        own = scaled(bucket, time_scale=scale)
+        held = capacity(own)
+        baseline, real = format_iops(bucket.baseline), format_iops(bucket.capacity or 0.0)
+        divided = f" (a real bucket holds {real}; the lab divides it by {scale:g} to save time)"
+        spent = (
+            f"This disk sustains {baseline} IOPS. I/O above that rate uses credit from a bucket of "
+            f"{format_iops(held)} I/Os{divided if scale > 1 else ''}: at the burst rate of "
+            f"{format_iops(bucket.ceiling)} IOPS a full bucket lasts "
+            f"{format_duration_s(lasts_s(own) or 0.0)}."
+        )
+        earned = (
+            f"While the disk is idle the bucket gains {baseline} I/Os a second: from empty to full "
+            f"takes {format_duration_s(held / bucket.baseline)}. A load that always asks for more "
+            "than the baseline gets the baseline, whatever it measured in the first minutes."
+        )
+        return spent, earned
+
+    @property
+    def _bucket(self) -> Allowance | None:
+        """The disk's bucket of I/O credit; None if it has none."""
+        promise = self.subject.promised
+        pools = promise.limits.pools if promise and promise.limits else ()
+        return next((of for pool in pools if (of := pool.iops) is not None and capacity(of)), None)
+
+    def _bought(self) -> str:
+        subject, promise = self.subject, self.subject.promised
+        is_known = any(level.promised for verdict in self.verdicts for level in verdict.stretches)
+        if promise is None and "imported" in subject.marks:
+            labels = dict(self.labels)
+            wished = labels.get("as_disk") or labels.get("promise")
+            if wished and is_known:
+                limits = f"compared with the documented limits of {wished}"
+                return f"Imported: {subject.title}, {limits}."
+            return f"Imported: {subject.title}. The limits of its disk are unknown."
+        if promise is None:
+            bought = subject.target or subject.disk or subject.machine
+            unknown = "" if is_known else " The limits of this disk are unknown."
+            return f"Measured: {bought}.{unknown}"
+        if not promise.offer:
+            offer = subject.disk or subject.target
+            return f"Measured: {offer}, expected to give {promise.promise}."
+        verb = "You tried" if "emulated" in subject.marks else "You bought"
+        promises = f": it promises {promise.promise}" if promise.promise else ""
+        return f"{verb} {promise.offer}{promises}."
+
+    def _gave(self) -> str:
+        """What it delivered, and why. It is told of the most informative step: one that fell, else
+        the one with the smallest share of its promise, else the one that is most above it, else the
+        fastest that kept it, else the first."""
+        reasons = (reason for verdict in self.verdicts for reason in verdict.reasons)
+        other = next((reason for reason in reasons if reason.code == OTHER_DISK.code), None)
+        which = other.message.partition(": ")[0] if other else ""
+        lead = f"{which[:1].upper()}{which[1:]}. " if other else ""
+        if fall := self.fell:
+            after = f"{_figure(fall.after)}{_beside(fall.after)}"
+            first = f"It delivered {_figure(fall.before)} for {fall.lasted}"
+            return f"{lead}{first}, then {after}: {BECAUSE[fall.after.limiter.name]}."
+        every = [shown(of_step) for of_step in verdicts_by_step(self.verdicts).values()]
+        if not every:
+            return lead
+        steps = [step for step in every if step.stands_for.ratio is not None]
+        short = sorted(filter(_is_short, steps), key=_ratio)
+        above = sorted(filter(_is_above, steps), key=_ratio, reverse=True)
+        held = [step for step in steps if _ratio(step) >= KEPT]
+        held.sort(key=lambda step: -rate_of(step.stands_for))
+        verdict = next(iter([*short, *above, *held, *every]))
+        main, all_ = verdict.stands_for, len(steps)
+        told = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
+        if short:
+            told = f"less than promised in {len(short)} of {all_} steps, at worst {told}"
+        elif above:
+            told = f"more than promised in {len(above)} of {all_} steps: {told}"
+        elif held and len(held) == all_:
+            where = f" in all {all_} steps, for example" if all_ > 1 else ":"
+            told = f"what is promised{where} {told}"
+        elif held:
+            asked = f"in every step that requested it ({len(held)} of {all_} steps), for example"
+            told = f"what is promised {asked} {told}"
+        return f"{lead}It delivered {told}."
 
 
 def shares_of_time(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
@@ -163,123 +257,13 @@ def shares_of_time(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     )
 
 
-def slowed(trial: Facts) -> tuple[str, ...]:
-    """Why it slowed down, in a few plain sentences; empty if it did not, or if unknown."""
-    fall = fall_of(trial.verdicts)
-    if fall is None:
-        return ()
-    if fall.after.limiter.name != "credit":
-        fell = f"{fall.at} it fell from {_figure(fall.before)} to {_figure(fall.after)}"
-        return (f"{fell}: {BECAUSE[fall.after.limiter.name]}.",)
-    bucket = _bucket(trial.subject.promised)
-    if bucket is None:
-        words = (
-            "A disk of this kind earns credit at its baseline rate and spends it above that rate. "
-            f"{fall.at} the credit was used up, and the disk kept its baseline."
-        )
-        return (words,)
-    return _of_bucket(bucket, trial.subject.promised)
-
-
-def _of_bucket(bucket: Allowance, promise: HeadlinePromise | None) -> tuple[str, ...]:
-    scale = promise.time_scale if promise else 1.0
-    own = scaled(bucket, time_scale=scale)
-    held = capacity(own)
-    lasts = lasts_s(own) or 0.0
-    divided = (
-        f" (a real bucket holds {format_iops(bucket.capacity or 0.0)}; the lab divides it by "
-        f"{scale:g} to save time)"
-        if scale > 1
-        else ""
-    )
-    baseline = format_iops(bucket.baseline)
-    spent = (
-        f"This disk sustains {baseline} IOPS. I/O above that rate uses credit from a bucket of "
-        f"{format_iops(held)} I/Os{divided}: at the burst rate of {format_iops(bucket.ceiling)} "
-        f"IOPS a full bucket lasts {format_duration_s(lasts)}."
-    )
-    earned = (
-        f"While the disk is idle the bucket gains {baseline} I/Os a second: from empty to full "
-        f"takes {format_duration_s(held / bucket.baseline)}. A load that always asks for more than "
-        "the baseline gets the baseline, whatever it measured in the first minutes."
-    )
-    return spent, earned
-
-
-def _bought(trial: Facts) -> str:
-    subject = trial.subject
-    promise = subject.promised
-    if "imported" in subject.marks and promise is None:
-        labels = dict(trial.labels)
-        wished = labels.get("as_disk") or labels.get("promise")
-        if wished and any(
-            level.promised for verdict in trial.verdicts for level in verdict.stretches
-        ):
-            return f"Imported: {subject.title}, compared with the documented limits of {wished}."
-        return f"Imported: {subject.title}. The limits of its disk are unknown."
-    if promise is None:
-        bought = subject.target or subject.disk or subject.machine
-        is_known = any(level.promised for verdict in trial.verdicts for level in verdict.stretches)
-        return f"Measured: {bought}." + (
-            "" if is_known else " The limits of this disk are unknown."
-        )
-    offer = promise.offer or subject.disk or subject.target
-    if promise.offer:
-        verb = "You tried" if "emulated" in subject.marks else "You bought"
-        return f"{verb} {offer}" + (f": it promises {promise.promise}." if promise.promise else ".")
-    return f"Measured: {offer}, expected to give {promise.promise}."
-
-
-def gave(verdicts: Sequence[Verdict]) -> str:
-    """What it delivered, and why; empty without a verdict. It is told of the most informative step:
-    one that fell, else the one with the smallest share of its promise, else the one that is most
-    above it, else the fastest that kept it, else the first."""
-    reasons = (reason for verdict in verdicts for reason in verdict.reasons)
-    other = next((reason for reason in reasons if reason.code == OTHER_DISK.code), None)
-    which = other.message.partition(": ")[0] if other else ""
-    lead = f"{which[:1].upper()}{which[1:]}. " if other else ""
-    if fall := fall_of(verdicts):
-        after = f"{_figure(fall.after)}{_beside(fall.after)}"
-        first = f"It delivered {_figure(fall.before)} for {fall.lasted}"
-        return f"{lead}{first}, then {after}: {BECAUSE[fall.after.limiter.name]}."
-    every = [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
-    if not every:
-        return lead
-    steps = [step for step in every if step.stands_for.ratio is not None]
-    short = sorted(filter(_is_short, steps), key=_ratio)
-    above = sorted(filter(_is_above, steps), key=_ratio, reverse=True)
-    held = sorted(filter(_is_kept, steps), key=lambda step: -rate_of(step.stands_for))
-    verdict = next(iter([*short, *above, *held, *every]))
-    main = verdict.stands_for
-    such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
-    if short:
-        told = f"less than promised in {_of(short, steps)}, at worst {such}"
-    elif above:
-        told = f"more than promised in {_of(above, steps)}: {such}"
-    elif held and len(held) == len(steps):
-        where = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
-        told = f"what is promised{where} {such}"
-    elif held:
-        asked = f"in every step that requested it ({_of(held, steps)}), for example"
-        told = f"what is promised {asked} {such}"
-    else:
-        told = such
-    return f"{lead}It delivered {told}."
-
-
-def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:
-    return f"{len(some)} of {len(steps)} steps"
-
-
 def _ratio(step: Verdict) -> float:
     return step.stands_for.ratio or 0.0
 
 
 def _is_short(verdict: Verdict) -> bool:
     """Whether the step delivered less than was promised, although the load requested it."""
-    measured = verdict.stands_for
-    asked = measured.limiter.name not in _NOT_ASKED
-    return asked and measured.ratio is not None and measured.ratio < KEPT
+    return verdict.stands_for.limiter.name not in _NOT_ASKED and _ratio(verdict) < KEPT
 
 
 def _is_above(verdict: Verdict) -> bool:
@@ -290,17 +274,14 @@ def _is_above(verdict: Verdict) -> bool:
     return main.iops > _ABOVE * main.promised.high_iops
 
 
-def _is_kept(verdict: Verdict) -> bool:
-    ratio = verdict.stands_for.ratio
-    return ratio is not None and ratio >= KEPT
-
-
 def _within(verdict: Verdict) -> LastingFall | None:
     first, last = verdict.stretches[0], verdict.stands_for
     if first is last or not _is_lower(last, first):
         return None
     lasted = format_duration_s((first.end_s or 0.0) - (first.start_s or 0.0))
-    return LastingFall(first, last, lasted, f"After {clock(last.start_s or 0.0)}", verdict.run_id)
+    return LastingFall(
+        verdict.step, first, last, lasted, f"After {clock(last.start_s or 0.0)}", verdict.run_id
+    )
 
 
 def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
@@ -314,7 +295,7 @@ def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
     before, after = shown_stretch(levels[:held]), shown(of_step).stands_for
     if after.limiter.name != "credit" or not _is_lower(after, before):
         after = levels[-1]
-    return LastingFall(before, after, runs, f"After {runs}")
+    return LastingFall(of_step[0].step, before, after, runs, f"After {runs}")
 
 
 def _is_lower(judged: Judged, than: Judged) -> bool:
@@ -330,10 +311,3 @@ def _beside(judged: Judged) -> str:
 
 def _figure(judged: Judged) -> str:
     return figure_words(judged.iops, judged.bytes_per_s)
-
-
-def _bucket(promise: HeadlinePromise | None) -> Allowance | None:
-    """The disk's bucket of I/O credit; None if it has none."""
-    pools = promise.limits.pools if promise and promise.limits else ()
-    limits = (pool.iops for pool in pools if pool.iops is not None)
-    return next((bucket for bucket in limits if capacity(bucket)), None)

@@ -15,7 +15,7 @@ from diskbench.analysis.sla import Sla, sla_of
 from diskbench.model.doubts import SATURATED
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
-from diskbench.report.assemble.facts import Facts, cost_line, job_text, run_facts, versions_of
+from diskbench.report.assemble.facts import cost_line, job_text, run_facts, versions_of
 from diskbench.report.assemble.lines import (
     MEDIAN,
     FigureCell,
@@ -29,15 +29,7 @@ from diskbench.report.assemble.next_step import NextStep, next_step, run_again
 from diskbench.report.assemble.phases import PhaseRow, phase_lines, phase_rows, stall_notes
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
 from diskbench.report.assemble.subject import SHARED, SUSPENDED, subject_of_runs, unfinished_words
-from diskbench.report.assemble.summary import (
-    LastingFall,
-    fall_of,
-    headline,
-    shares_of_time,
-    slowed,
-    trust_sentence,
-    two_sentences,
-)
+from diskbench.report.assemble.summary import Told
 from diskbench.report.assemble.threshold_lines import ThresholdLine, sla_words, threshold_lines
 from diskbench.report.assemble.words import NONE, price_lines, row_id
 from diskbench.results.trial import Trial
@@ -45,7 +37,7 @@ from diskbench.units import counted
 
 
 @dataclass(frozen=True)
-class View(Facts):
+class View(Told):
     """The content of one trial for all output formats: its facts, and what they tell."""
 
     @property
@@ -102,36 +94,6 @@ class View(Facts):
             ("cost", (self.cost,)),
         )
         return tuple((name, values) for name, values in facts if any(values))
-
-    @property
-    def sentences(self) -> tuple[str, str]:
-        """What was bought, and what it gave."""
-        return two_sentences(self)
-
-    @property
-    def trust(self) -> str:
-        """Which steps to doubt."""
-        return trust_sentence(self.verdicts)
-
-    @property
-    def headline(self) -> str:
-        """What was seen of burst and baseline."""
-        return headline(self.subject.promised, self.phases, self.verdicts)
-
-    @property
-    def fell(self) -> LastingFall | None:
-        """The step that fell and stayed low."""
-        return fall_of(self.verdicts)
-
-    @property
-    def slowed(self) -> tuple[str, ...]:
-        """Why it slowed down."""
-        return slowed(self)
-
-    @property
-    def promise_kept(self) -> tuple[str, ...]:
-        """For how much of the time each step kept its promise."""
-        return shares_of_time(self.verdicts)
 
     @property
     def unfinished(self) -> str:

@@ -66,8 +66,6 @@ def drawn(
 
 
 NOTHING = Markup()
-MOST_TABLES = 6
-"""Up to this many subjects get a table each; more share one table with a row per step."""
 
 
 def page(
@@ -83,7 +81,6 @@ def page(
             report=report,
             single=single,
             trials=report.trials if single or report.folded else (),
-            compact=len(report.groups) > MOST_TABLES,
             over=drawn(report.over, first=len(report.inside) + 1, paper=paper),
             inside=drawn(report.inside, paper=paper),
             inside_of=report.inside_of if report.runs > 1 else "",

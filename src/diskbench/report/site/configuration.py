@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from diskbench.analysis.time_share import share_of_runs
+from diskbench.model.comparison import Metric
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
 from diskbench.report.assemble import words
+from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.report.charts.history import history_chart
+from diskbench.report.charts.summary import rate_charts
 from diskbench.report.page.page import PageChart, drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, days, moment, render, run_href
+from diskbench.report.site.lines import field_words
 from diskbench.report.site.table import runs_table
 from diskbench.units import counted, format_bytes
 
@@ -25,6 +29,8 @@ _UP = "../"
 _MOST_VALUES = 5
 _FOLLOWS = "bytes_per_s"
 """This metric changes together with IOPS, so its changes are not listed again."""
+_JOB, _PARSER = "job", "parser_version"
+_PARAMETER = "set."
 _DIGEST = 12
 
 
@@ -35,6 +41,11 @@ def configuration_page(
     marks = _marks(configuration.fact_changes)
     by_metric = grouped(configuration.tracks, lambda track: track.metric)
     metrics = [_metric(name, by_metric[name], marks) for name in METRIC_TITLES if name in by_metric]
+    over_time = any(metric["charts"] for metric in metrics)
+    if metrics and not over_time:
+        metrics[0]["charts"] = _bars(by_metric)
+    provenance = {"job digest": dict(configuration.fields).get(_JOB, "")[:_DIGEST]}
+    provenance |= {_fact(name): _values(of) for name, of in configuration.facts if name == _PARSER}
     return render(
         "site_configuration.html.j2",
         site,
@@ -42,13 +53,7 @@ def configuration_page(
         one=configuration,
         summary=_summary(configuration),
         kept=kept_words(runs),
-        # `job` is the digest of the fio job, equal for equal work.
-        fields=[
-            ("job digest", value[:_DIGEST])
-            if name == "job"
-            else (name.removeprefix("set.").replace("_", " "), value)
-            for name, value in configuration.fields
-        ],
+        fields=shown_fields(configuration.fields),
         changes=[
             change
             for track in configuration.tracks
@@ -56,9 +61,14 @@ def configuration_page(
             for change in _changes(track)
         ],
         metrics=metrics,
-        charts=any(metric["charts"] for metric in metrics),
+        charts=over_time,
         facts=[(moment(at), mark) for at, mark in marks],
-        found=[(_fact(name), _values(values)) for name, values in configuration.facts],
+        found=[
+            (_fact(name), _values(values))
+            for name, values in configuration.facts
+            if name != _PARSER
+        ],
+        provenance=[(name, value) for name, value in provenance.items() if value],
         table=runs_table(runs, up=_UP, one_subject=True),
     )
 
@@ -83,6 +93,30 @@ def _metric(
         if name in DRAWN and len(track.history.points) > 1
     ]
     return {"key": name, "title": METRIC_TITLES[name], "lines": lines, "charts": charts}
+
+
+def _bars(by_metric: Mapping[Metric, Sequence[MetricHistory]]) -> list[PageChart]:
+    """The rates of all steps of a configuration that was measured once: it has no course."""
+
+    def spread(track: MetricHistory) -> Spread:
+        return Spread((track.now.low, track.now.median, track.now.high))
+
+    rates = {track.name: spread(track) for track in by_metric.get("bytes_per_s", ())}
+    tracks = [track for track in by_metric.get("iops", ()) if track.history.direction != "sync"]
+    steps = [
+        StepLine(
+            track.history.step, track.history.direction, "", spread(track), rates.get(track.name)
+        )
+        for track in tracks
+    ]
+    machines = max((track.now.machines for track in tracks), default=1)
+    n = f"bar: median of n = {machines} machines" if machines > 1 else words.NO_INTERVAL.format(n=1)
+    return drawn(
+        [
+            replace(one, subtitle=f"{one.subtitle.partition(';')[0]}; {n}")
+            for one in rate_charts(steps)
+        ]
+    )
 
 
 def _line(track: MetricHistory, place: int) -> dict[str, Any]:
@@ -195,6 +229,19 @@ def _fact(name: str) -> str:
 
 def _values(values: Sequence[str]) -> str:
     return _some(values[-_MOST_VALUES:], len(values))
+
+
+def shown_fields(fields: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The fields for display: parameters of the job together, sizes as `64 MiB`. The digest of the
+    job, which is equal for equal work, is provenance."""
+    parameters = [(name, value) for name, value in fields if name.startswith(_PARAMETER)]
+    shown = [
+        (name.replace("_", " "), value)
+        for name, value in fields
+        if name != _JOB and (name, value) not in parameters
+    ]
+    told = [" ".join(field_words(name, value)) for name, value in parameters]
+    return shown + ([("parameters", ", ".join(told))] if told else [])
 
 
 def _some(shown: Sequence[str], of: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from diskbench.analysis.trust import over_runs
@@ -39,7 +38,6 @@ def run_line(
     kinds = [(verdict.step, verdict.stands_for.kind) for verdict in verdicts]
     on_credit = {step for step, kind in kinds if kind == "burst"}
     lasting = {step for step, kind in kinds if kind is not None} - on_credit
-    limits = Counter(verdict.stands_for.limiter.words() for verdict in verdicts)
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     machines = asked.get("instance_type"), asked.get("machine"), row.instance_type, row.hostname
     figures = [
@@ -47,6 +45,11 @@ def run_line(
         for line in lines
         if line.role != "fill" and line.iops is not None
     ]
+    read, write = (_best(figures, direction, on_credit) for direction in ("read", "write"))
+    best = max(filter(None, (read, write)), key=_rank, default=None)
+    limits = {verdict.step: verdict.stands_for.limiter.words() for verdict in verdicts}
+    first = next(iter(limits.values()), "")
+    worst = max((verdict.trust for verdict in verdicts), key=_DOUBT.index, default=None)
     return SiteRunLine(
         run_id=row.run_id,
         trial_id=row.trial_id,
@@ -60,12 +63,13 @@ def run_line(
         profile=row.profile,
         labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
         marks=row.marks,
-        trust=max((verdict.trust for verdict in verdicts), key=_DOUBT.index, default=None),
-        limiter=max(limits, key=limits.__getitem__, default=""),
+        trust=worst if row.state == "done" else None,
+        # The limit of the step whose figure the line shows; of the first step without a figure.
+        limiter=limits.get(best.step, first) if best else first,
         on_credit=tuple(sorted(on_credit)),
         lasting=tuple(sorted(lasting)),
-        read=_best(figures, "read", on_credit),
-        write=_best(figures, "write", on_credit),
+        read=read,
+        write=write,
         usd_a_month=view.price.total_usd if view.price is not None else None,
         ratio=min((ratio for one in asked_all if (ratio := one.stands_for.ratio)), default=None),
         designed=next((p.designed for one in asked_all if (p := one.stands_for.promised)), None),
@@ -92,7 +96,7 @@ def configuration_line(
     return ConfigurationLine(
         **subject | {"disk": configuration.disk or _found(configuration)},
         target=dict(configuration.fields).get("target", ""),
-        rest=tuple(_field_words(name, value) for name, value in fields),
+        rest=tuple(field_words(name, value) for name, value in fields),
         runs=len(configuration.runs),
         read=_best(figures, "read", on_credit),
         write=_best(figures, "write", on_credit),
@@ -126,10 +130,14 @@ def _best(
         for of, best in figures
         if of == direction
     )
-    return max(of_direction, key=lambda best: (not best.on_credit, best.value), default=None)
+    return max(of_direction, key=_rank, default=None)
 
 
-def _field_words(name: str, value: str) -> tuple[str, str]:
+def _rank(best: Best) -> tuple[bool, float]:
+    return not best.on_credit, best.value
+
+
+def field_words(name: str, value: str) -> tuple[str, str]:
     """A field of a subject as a reader knows it: `1 GiB` for a size in bytes."""
     if name == "set.size" and value.isdigit():
         value = format_bytes(int(value))

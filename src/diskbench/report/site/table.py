@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.history import Best, ConfigurationLine, SiteRunLine
+from diskbench.model.ids import short
 from diskbench.model.verdict import Trust
 from diskbench.parallel import grouped
 from diskbench.report.assemble.words import change_text
@@ -112,7 +113,7 @@ def runs_table(
         (Column("write", "write IOPS", number=True), lambda of: best_cell(of.write)),
         (Column("labels", "labels", minor=True, long=True), lambda of: SiteCell(
             ", ".join(f"{key}={value}" for key, value in of.labels))),
-        (Column("run", "run", minor=True), lambda of: SiteCell(of.run_id)),
+        (Column("run", "run", minor=True), lambda of: SiteCell(short(of.run_id), of.run_id)),
     )  # fmt: skip
     same = ("provider", "disk", "region", "machine", "profile") if one_subject else ()
     table = _table("runs", cells, lines, sorted_by="-when", without=same)
@@ -120,8 +121,9 @@ def runs_table(
 
 
 def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
-    """Configurations by provider, disk and region."""
-    ordered = sorted(lines, key=lambda line: (line.provider, line.region, line.disk, line.machine))
+    """Configurations, the cheapest a month first, as `advise` ranks disks: whoever asks for a least
+    rate sees on top what carries it. Those without a price stand below, by provider and disk."""
+    ordered = sorted(lines, key=_rank)
     telling = _telling(ordered)
     cells: _Cells[ConfigurationLine] = (
         (Column("provider", "provider", facet=True), _provider),
@@ -130,7 +132,7 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
             of.disk or of.target or "not named", href=configuration_name(of.key),
             small=telling[of.key])),
         (Column("machine", "machine", facet=True, minor=True), lambda of: SiteCell(of.machine)),
-        (Column("profile", "profile", facet=True, minor=True), lambda of: SiteCell(of.profile)),
+        (Column("profile", "profile", facet=True), lambda of: SiteCell(of.profile)),
         (Column("read", "read IOPS", number=True, least=True), lambda of: best_cell(of.read)),
         (Column("write", "write IOPS", number=True, least=True), lambda of: best_cell(of.write)),
         (Column("month", "price a month", number=True), lambda of: usd_cell(of.usd_a_month)),
@@ -149,9 +151,17 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
         (Column("runs", "runs", number=True, minor=True), lambda of: SiteCell(
             f"{of.runs:,}", of.runs)),
     )  # fmt: skip
-    table = _table("configurations", cells, ordered, sorted_by="provider")
+    is_priced = any(line.usd_a_month is not None for line in lines)
+    by = "month" if is_priced else "provider"
+    table = _table("configurations", cells, ordered, sorted_by=by)
     priced = any(line.usd_per_1000_iops is not None for line in lines)
     return replace(table, example=_EXAMPLE) if priced else table
+
+
+def _rank(line: ConfigurationLine) -> tuple[bool, float, str, str, str, str]:
+    price = line.usd_a_month
+    named = (line.provider, line.region, line.disk, line.machine)
+    return (price is None, price or 0.0, *named)
 
 
 def _provider(line: SiteRunLine | ConfigurationLine) -> SiteCell:

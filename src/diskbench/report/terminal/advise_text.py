@@ -10,7 +10,7 @@ from functools import partial
 from diskbench.catalog.bucket import lasts_s
 from diskbench.catalog.path import Gate
 from diskbench.model.expectation import LIMIT_WORDS
-from diskbench.plan.advise import Advice, Answer, Refused
+from diskbench.plan.advise import Advice, Answer
 from diskbench.plan.cheapest_disk import MORE_WORDS
 from diskbench.plan.demand import Demand
 from diskbench.report.assemble.words import cut
@@ -42,11 +42,8 @@ def advice_lines(
         yield "No disk of the catalogue carries it."
     yield from _refused(answer, width)
     if answer.left_out:
-        inside = ", ".join(answer.left_out)
-        yield from _wrapped(
-            "", f"Not asked: {inside}: what is on them is lost when the machine stops. No host "
-            "cache is counted.", width,
-        )  # fmt: skip
+        text = f"Not asked: {', '.join(answer.left_out)}: what is on them is lost when the machine "
+        yield from _wrapped("", f"{text}stops. No host cache is counted.", width)
 
 
 def _table(rows: Sequence[Advice], demand: Demand, today: date, width: int | None) -> Iterator[str]:
@@ -60,12 +57,9 @@ def _table(rows: Sequence[Advice], demand: Demand, today: date, width: int | Non
         fit = partial(cut, middle=True)
         right = (*_RIGHT[:-1], _MACHINE)
         lines = list(aligned(kept, right=right, least={_DISK: 10}, width=width, fit=fit))
+    unpriced = next((n for n, row in enumerate(rows, 1) if row.total_usd is None), None)
     for number, line in enumerate(lines):
-        if (
-            number
-            and rows[number - 1].total_usd is None
-            and (number == 1 or rows[number - 2].total_usd is not None)
-        ):
+        if number == unpriced:
             yield "cost unknown:"
         yield line
         if below and number:
@@ -127,56 +121,44 @@ def _legend(
         throughput = "/MB/s, as sold" if any(row.buys_throughput for row in rows) else ""
         said.insert(0, f"buy: IOPS{throughput}")
     kinds = {row.latency.target for row in rows}
-    for kind, words in (
-        ("met", "p99 yes: promised at worst"),
-        ("measure", "?: usually within it, not promised: measure"),
-        ("not documented", "–: not documented: measure"),
-    ):
-        if kind in kinds:
-            said.append(words)
-    if any(row.measured for row in rows):
-        said.append("* measured here")
-    if any(row.retires for row in rows):
-        said.append("† retires")
-    if any(is_old(row, today) for row in rows):
-        said.append("~ a price is more than a year old, or undated")
+    marks = (
+        ("p99 yes: promised at worst", "met" in kinds),
+        ("?: usually within it, not promised: measure", "measure" in kinds),
+        ("–: not documented: measure", "not documented" in kinds),
+        ("* measured here", any(row.measured for row in rows)),
+        ("† retires", any(row.retires for row in rows)),
+        ("~ a price is more than a year old, or undated", any(is_old(row, today) for row in rows)),
+    )
+    said += [words for words, applies in marks if applies]
     yield from _wrapped("", "; ".join(said) + ".", width)
     for number, row in enumerate(rows, 1):
         if row.disk.more == "bursting" and row.burst_ios:
-            yield from _wrapped(
-                "", f"{number}: bursts are billed by use: {row.burst_ios:,.0f} transactions a "
-                "month, and a flat fee; their price is not known here.", width,
-            )  # fmt: skip
+            text = f"{number}: bursts are billed by use: {row.burst_ios:,.0f} transactions a month"
+            text += ", and a flat fee; their price is not known here."
+            yield from _wrapped("", text, width)
         if (found := row.measured) is not None:
             p99 = "" if found.p99_ms is None else f", p99 {found.p99_ms:.3g} ms"
-            yield from _wrapped(
-                "", f"{number}: measured {format_iops(found.iops)} IOPS{p99}, n = {found.n}, "
-                f"{found.date}, trust {found.trust}.", width,
-            )  # fmt: skip
+            text = f"{number}: measured {format_iops(found.iops)} IOPS{p99}, n = {found.n}, "
+            yield from _wrapped("", f"{text}{found.date}, trust {found.trust}.", width)
 
 
 def _refused(answer: Answer, width: int | None) -> Iterator[str]:
     dearest = max((row.disk_usd or 0.0 for row in answer.rows[:1]), default=float("inf"))
     cheaper = [
-        one
+        (one, one.disk_usd)
         for one in answer.refused
         if not one.most and one.disk_usd is not None and one.disk_usd <= dearest
     ]
     if cheaper:
         yield ""
         yield "Cheaper disks, and why they fail:" if answer.rows else "The nearest:"
-    for one in cheaper[:SHOWN_REFUSED]:
-        yield from _wrapped("  ", _why(one), width)
+    for one, usd in cheaper[:SHOWN_REFUSED]:
+        yield from _wrapped("  ", f"{one.disk.words()}, {format_usd(usd)}: {one.why}", width)
     never = [one for one in answer.refused if one.most]
     if never:
         words = "; ".join(f"{one.disk.disk_type} ({one.why})" for one in never)
         yield ""
         yield from _wrapped("", f"In no size: {words}.", width)
-
-
-def _why(one: Refused) -> str:
-    usd = "" if one.disk_usd is None else f", {format_usd(one.disk_usd)}"
-    return f"{one.disk.words()}{usd}: {one.why}"
 
 
 def row_lines(row: Advice, gates: Sequence[Gate], demand: Demand, width: int) -> Iterator[str]:
@@ -190,18 +172,16 @@ def row_lines(row: Advice, gates: Sequence[Gate], demand: Demand, width: int) ->
     yield f"  carries  {carried(row, demand)} ({row.headroom:.2f} × the load)"
     for gate in gates:
         yield from _wrapped("  ", _gate_words(gate, demand), width)
-    latency = row.latency
-    if latency.worst_ms is None:
-        yield "  latency  not documented: measure"
-    else:
-        known = (
-            ("best", latency.best_ms),
-            ("usual", latency.usual_ms),
-            ("worst", latency.worst_ms),
-        )
-        yield "  latency  " + ", ".join(f"{name} {ms:g} ms" for name, ms in known if ms is not None)
-    prices = (("disk", row.disk_usd), ("machine", row.machine_usd), ("both", row.total_usd))
-    yield "  price    " + ", ".join(f"{of} {_price(usd)}" for of, usd in prices) + " a month"
+    of = row.latency
+    known = {"best": of.best_ms, "usual": of.usual_ms, "worst": of.worst_ms}
+    told = ", ".join(f"{name} {ms:g} ms" for name, ms in known.items() if ms is not None)
+    yield f"  latency  {'not documented: measure' if of.worst_ms is None else told}"
+    prices = {"disk": row.disk_usd, "machine": row.machine_usd, "both": row.total_usd}
+    told = ", ".join(
+        f"{name} {'cost unknown' if usd is None else format_usd(usd)}"
+        for name, usd in prices.items()
+    )
+    yield f"  price    {told} a month"
     if row.disk.more:
         yield f"  bought   {MORE_WORDS[row.disk.more]}"
     if row.burst_ios is not None:
@@ -222,10 +202,6 @@ def _gate_words(gate: Gate, demand: Demand) -> str:
             words += f" for {format_duration_s(seconds)}"
     covers = "" if gate.covers == "both" else f" ({gate.covers})"
     return f"{words} {unit}/s{covers}"
-
-
-def _price(usd: float | None) -> str:
-    return "cost unknown" if usd is None else format_usd(usd)
 
 
 def _wrapped(lead: str, text: str, width: int | None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from diskbench.catalog.entry import DiskEntry
 from diskbench.catalog.listing import CatalogItem, MachineRow, PriceRow
@@ -36,19 +36,13 @@ def part_table(parts: Iterable[CatalogItem], note: str) -> Iterator[str]:
 
 def machine_table(rows: Iterable[MachineRow], notes: Iterable[str] = ()) -> Iterator[str]:
     """A row per machine: sustained figures, burst figures and price; `notes` below."""
-    head = [name for name, _ in _MACHINES]
-    yield from _row(_MACHINES, head, right=1)
+    yield from _row(_MACHINES, [name for name, _ in _MACHINES], right=1)
     for row in rows:
-        cells = [
-            row.type,
-            _number(row.vcpus),
-            _number(row.iops),
-            _number(row.mb_per_s),
-            _number(row.max_iops if row.max_iops != row.iops else None),
-            _number(row.max_mb_per_s if row.max_mb_per_s != row.mb_per_s else None),
-            "–" if row.usd_per_hour is None else f"{row.usd_per_hour:.4f}",
-        ]
-        yield from _row(_MACHINES, cells, right=1)
+        most_iops = row.max_iops if row.max_iops != row.iops else None
+        most_mb = row.max_mb_per_s if row.max_mb_per_s != row.mb_per_s else None
+        figures = map(_number, (row.vcpus, row.iops, row.mb_per_s, most_iops, most_mb))
+        usd = "–" if row.usd_per_hour is None else f"{row.usd_per_hour:.4f}"
+        yield from _row(_MACHINES, [row.type, *figures, usd], right=1)
     for note in notes:
         yield from ("", *textwrap.wrap(note, 80))
 
@@ -58,10 +52,8 @@ def price_table(rows: Iterable[PriceRow]) -> Iterator[str]:
     for (cloud, region), of_region in groupby(rows, key=lambda row: (row.cloud, row.region)):
         yield f"{cloud} {region}, US dollars a month"
         for row in of_region:
-            yield from _wrapped(
-                f"{row.name:<22}{row.price}", 80,
-                initial_indent="  ", subsequent_indent=" " * 26,
-            )  # fmt: skip
+            text = f"  {row.name:<22}{row.price}"
+            yield from _wrapped(text, 80, subsequent_indent=" " * 26)
 
 
 _wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)
@@ -70,24 +62,17 @@ _wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)
 def thing_text(item: CatalogItem, width: int) -> Iterator[str]:
     """Everything the catalogue knows about one item, each figure above its source."""
     title = f": {item.title}" if item.title else ""
-    yield from _wrapped(
-        f"{item.cloud} {item.kind} {item.name}{title}", width, subsequent_indent="  "
-    )
+    texts = [("", "  ", f"{item.cloud} {item.kind} {item.name}{title}")]
     for line in item.lines:
-        name = f"{line.name}: " if line.name else ""
-        yield from _wrapped(
-            f"{name}{line.text}", width, initial_indent="  ", subsequent_indent="    "
-        )
-        if line.source:
-            yield from _wrapped(
-                line.source, width, initial_indent="      ", subsequent_indent="      "
-            )
+        texts.append(("  ", "    ", f"{line.name}: {line.text}" if line.name else line.text))
+        texts += [(" " * 6, " " * 6, line.source)] if line.source else []
+    for first, further, text in texts:
+        yield from _wrapped(text, width, initial_indent=first, subsequent_indent=further)
 
 
 def _iops(entry: DiskEntry) -> str:
     if entry.tiers is not None:
-        rows = entry.tiers.rows
-        return _by_tier([(row.iops, row.burst_iops) for row in rows], "by tier")
+        return _by_tier([(row.iops, row.burst_iops) for row in entry.tiers.rows], "by tier")
     text = formula(entry.iops)
     if entry.write_iops is not None:
         text = f"read {text}; write {formula(entry.write_iops)}"
@@ -96,15 +81,12 @@ def _iops(entry: DiskEntry) -> str:
 
 def _throughput(entry: DiskEntry) -> str:
     if entry.tiers is not None:
-        rows = entry.tiers.rows
-        rates = [(row.throughput, row.burst_throughput) for row in rows]
+        rates = [(row.throughput, row.burst_throughput) for row in entry.tiers.rows]
         return _by_tier(rates, f"{entry.tiers.unit} by tier")
     text = formula(entry.throughput)
     if entry.throughput is not None and entry.throughput.unit:
         text += f" {entry.throughput.unit}"
-    if entry.throughput_burst is not None:
-        text += f"; burst {formula(entry.throughput_burst)}"
-    return text
+    return text + (f"; burst {formula(entry.throughput_burst)}" if entry.throughput_burst else "")
 
 
 def _by_tier(rates: Sequence[tuple[float, float | None]], unit: str) -> str:
@@ -129,10 +111,8 @@ def formula(quantity: Quantity | None) -> str:
     if quantity.provisioned:
         return f"{_number(quantity.min)}–{_number(quantity.max)} sold"
     parts = [f"{quantity.base:,g}"] if quantity.base else []
-    if quantity.per_gib:
-        parts.append(f"{quantity.per_gib:g}/GiB")
-    if quantity.per_tib:
-        parts.append(f"{quantity.per_tib:g}/TiB")
+    parts += [f"{quantity.per_gib:g}/GiB"] if quantity.per_gib else []
+    parts += [f"{quantity.per_tib:g}/TiB"] if quantity.per_tib else []
     text = " + ".join(parts)
     if quantity.min is not None:
         return f"{text}, {_number(quantity.min)}–{_number(quantity.max)}"
@@ -164,10 +144,9 @@ def _row(
         textwrap.wrap(cell, width, break_on_hyphens=False) or [""]
         for cell, (_, width) in zip(cells, columns, strict=True)
     ]
-    for number in range(max(map(len, folded))):
-        parts = []
-        for place, (lines, (_, width)) in enumerate(zip(folded, columns, strict=True)):
-            text = lines[number] if number < len(lines) else ""
-            is_right = right is not None and place >= right
-            parts.append(f"{text:>{width}}" if is_right else f"{text:<{width}}")
+    for line in zip_longest(*folded, fillvalue=""):
+        parts = (
+            f"{text:{'<' if right is None or place < right else '>'}{width}}"
+            for place, (text, (_, width)) in enumerate(zip(line, columns, strict=True))
+        )
         yield " ".join(parts).rstrip()

@@ -35,13 +35,9 @@ from diskbench.units import counted
 
 _NARROWEST = 12
 _METRICS: dict[Metric, str] = {
-    "iops": "IOPS",
-    "bytes_per_s": "MB/s",
-    "lat_mean_ns": "mean",
-    "p50_ns": "p50",
-    "p99_ns": "p99",
+    "iops": "IOPS", "bytes_per_s": "MB/s", "lat_mean_ns": "mean", "p50_ns": "p50", "p99_ns": "p99",
     "p99_9_ns": "p99.9",
-}
+}  # fmt: skip
 _SIGNS: dict[Finding, str] = {"noise": "~", "too few": "?", "alike": "="}
 _SIGN_WORDS = {
     "~": "may be chance",
@@ -67,13 +63,16 @@ def compare_lines(
         yield from wrapped("  differ in ", "; ".join(map(difference_text, differences)), width)
         yield from _table(lines, width)
         signs |= {sign for line in lines if (sign := _SIGNS.get(line.finding, ""))}
-        for doubt, steps in _doubts(lines).items():
-            yield from wrapped("! ", doubt if not steps else f"{', '.join(steps)}: {doubt}", width)
-        if verbose:
+        for doubt in _doubts(lines):
+            yield from wrapped("! ", doubt, width)
+        for line in lines if verbose else ():
             # Of a figure measured once a side the table has said all.
-            for line in lines:
-                if line.a.trials > 1 or line.b.trials > 1:
-                    yield from _in_words(line, width)
+            if line.a.trials > 1 or line.b.trials > 1:
+                show = figure_text(line.metric)
+                yield f"  {line.step} {line.direction}, {_METRICS[line.metric]}"
+                yield from wrapped("    A  ", replicated_text(line.a, show), width)
+                yield from wrapped("    B  ", replicated_text(line.b, show), width)
+                yield from wrapped("    = ", line.sentence, width)
     if signs:
         yield ""
         yield "   ".join(f"{sign} {_SIGN_WORDS[sign]}" for sign in _SIGN_WORDS if sign in signs)
@@ -95,54 +94,36 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
     """A row for each figure of each step: both sides and their change; where the median of the
     pairs' changes is another, that too; its interval, and p."""
     counts = {(line.n, line.blocks) for line in lines}
+    head = "95 % interval"
+    if len(counts) == 1:
+        ((n, blocks),) = counts
+        head = f"95 %, {counted(n, 'block')}" if blocks else f"95 %, n = {n}"
     of_pairs = any(percent(line.ratio) != percent(line.of_medians) for line in lines)
     between = ("in pairs",) if of_pairs else ()
-    rows: list[tuple[str, ...]] = [
-        ("step", "", "A", "B", "change", *between, _interval_head(counts), "p")
-    ]
+    rows: list[tuple[str, ...]] = [("step", "", "A", "B", "change", *between, head, "p")]
     before = None
     for line in lines:
         place = line.step, line.direction
         name = "" if place == before else " ".join(dict.fromkeys(place)).ljust(_NARROWEST)
         before = place
-        show = bare_text(line.metric)
-        rows.append(
-            (
-                name,
-                _METRICS[line.metric],
-                show(line.a.median),
-                show(line.b.median),
-                *_changes(line, of_pairs=of_pairs),
-                _interval(line, alone=len(counts) == 1),
-                "–" if line.p is None else f"{line.p:.3f}",
-            )
-        )
+        sides = map(bare_text(line.metric), (line.a.median, line.b.median))
+        # The sign of the finding stands beside the change that it is about.
+        of_ratio = f"{_SIGNS.get(line.finding, '')} {percent(line.ratio)}".strip()
+        changes = (percent(line.of_medians), of_ratio) if of_pairs else (of_ratio,)
+        p = "–" if line.p is None else f"{line.p:.3f}"
+        interval = _interval(line) + ("" if len(counts) == 1 else f", n = {line.n}")
+        rows.append((name, _METRICS[line.metric], *sides, *changes, interval, p))
     yield from aligned(rows, right=range(2, len(rows[0])), least={0: _NARROWEST}, width=width)
 
 
-def _changes(line: Compared, *, of_pairs: bool) -> tuple[str, ...]:
-    """The change of the figures that are shown, and that of the pairs. The sign of the finding
-    stands beside the one that it is about."""
-    of_ratio = f"{_SIGNS.get(line.finding, '')} {percent(line.ratio)}".strip()
-    return (percent(line.of_medians), of_ratio) if of_pairs else (of_ratio,)
-
-
-def _interval_head(counts: set[tuple[int, bool]]) -> str:
-    """The head of the column of intervals, with n if it is the same for all rows."""
-    if len(counts) != 1:
-        return "95 % interval"
-    ((n, blocks),) = counts
-    return f"95 %, {counted(n, 'block')}" if blocks else f"95 %, n = {n}"
-
-
-def _interval(line: Compared, *, alone: bool) -> str:
+def _interval(line: Compared) -> str:
     if line.interval is None:
-        return "too few" if alone else f"too few, n = {line.n}"
+        return "too few"
     low, high = (percent(end).removesuffix(" %") for end in (line.interval.low, line.interval.high))
-    return f"{low} to {high}" + ("" if alone else f", n = {line.n}")
+    return f"{low} to {high}"
 
 
-def _doubts(lines: Sequence[Compared]) -> dict[str, list[str]]:
+def _doubts(lines: Sequence[Compared]) -> Iterator[str]:
     """Each doubt once, with the steps that it is about, and with the figures where it is not about
     all of them; nothing where it is about all lines."""
     by_doubt: dict[str, dict[str, list[str]]] = {}
@@ -152,51 +133,31 @@ def _doubts(lines: Sequence[Compared]) -> dict[str, list[str]]:
         figures.setdefault(step, []).append(figure)
         for doubt in line.doubts:
             by_doubt.setdefault(doubt, {}).setdefault(step, []).append(figure)
-    return {
-        doubt: []
-        if of == figures
-        else [
+    for doubt, of in by_doubt.items():
+        steps = [
             step if some == figures[step] else f"{step} ({', '.join(some)})"
             for step, some in of.items()
         ]
-        for doubt, of in by_doubt.items()
-    }
-
-
-def _in_words(compared: Compared, width: int) -> Iterator[str]:
-    """The replicates of both sides of one figure, and the conclusion."""
-    show = figure_text(compared.metric)
-    yield f"  {compared.step} {compared.direction}, {_METRICS[compared.metric]}"
-    yield from wrapped("    A  ", replicated_text(compared.a, show), width)
-    yield from wrapped("    B  ", replicated_text(compared.b, show), width)
-    yield from wrapped("    = ", compared.sentence, width)
+        yield doubt if of == figures else f"{', '.join(steps)}: {doubt}"
 
 
 def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:
     """`2,985 IOPS (2,970 to 3,010, n = 10), CoV 0.8 %`; without an interval it says so, and how
     many more replicates would give a narrow interval."""
-    between = (
-        f"{show(figure.interval.low)} to {show(figure.interval.high)}, n = {figure.machines}"
-        if figure.interval
-        else NO_INTERVAL.format(n=figure.machines)
-    )
-    middle = show(figure.median)
-    parts = [f"{middle} ({between})" if figure.interval else f"{middle}, {between}"]
+    middle, n, interval = show(figure.median), figure.machines, figure.interval
+    parts = [f"{middle}, {NO_INTERVAL.format(n=n)}"]
+    if interval:
+        parts = [f"{middle} ({show(interval.low)} to {show(interval.high)}, n = {n})"]
     if figure.variation is not None:
         parts.append(f"CoV {figure.variation * 100:.1f} %")
     if figure.more is None:
         parts.append("too noisy for ±5 %")
     elif figure.more:
         repeats = counted(figure.more, "more machine")
-        parts.append(
-            f"±5 % needs {repeats}" if figure.interval else f"measure {repeats}, ten in all"
-        )
+        parts.append(f"±5 % needs {repeats}" if interval else f"measure {repeats}, ten in all")
     if figure.outliers:
         parts.append(f"far off: {', '.join(figure.outliers)}")
     return ", ".join(parts)
-
-
-_SPARK = 40
 
 
 def regression_lines(
@@ -231,9 +192,8 @@ def notice(histories: Sequence[History]) -> str:
         for change in history.changes
         if change.new and change.regression
     ]
-    if not lines:
-        return ""
-    return "\n".join([f"diskbench: {counted(len(lines), 'figure')} became worse", *lines])
+    head = [f"diskbench: {counted(len(lines), 'figure')} became worse"] if lines else []
+    return "\n".join([*head, *lines])
 
 
 def _level(history: History, change: LevelChange) -> str:
@@ -245,18 +205,13 @@ def _level(history: History, change: LevelChange) -> str:
 
 def _history(history: History, width: int) -> Iterator[str]:
     yield from wrapped("", f"{_name(history)}: measured {times(len(history.points))}", width)
-    yield f"  {sparkline([point.value for point in history.points][-_SPARK:])}"
+    yield f"  {sparkline([point.value for point in history.points][-40:])}"
     for change in history.changes:
-        yield from wrapped(
-            "  ",
-            f"{local_time(change.at)}  {'worse' if change.regression else 'better'}: "
-            f"{_level(history, change)}, measured {times(change.since)} since, "
-            f"the last before it was {local_time(change.before)}",
-            width,
-        )
-        if change.differences:
-            text = "; ".join(difference_text(difference) for difference in change.differences)
-            yield from wrapped("    what changed with it: ", text, width)
+        text = f"{local_time(change.at)}  {'worse' if change.regression else 'better'}: "
+        text += f"{_level(history, change)}, measured {times(change.since)} since, "
+        yield from wrapped("  ", f"{text}the last before it was {local_time(change.before)}", width)
+        text = "; ".join(map(difference_text, change.differences))
+        yield from wrapped("    what changed with it: ", text, width)
     yield from wrapped("  ", f"{noise_text(history)}, {_limits(history)}", width)
 
 
@@ -270,10 +225,8 @@ def _limits(history: History) -> str:
     if history.after_cliff:
         parts.append(f"of {counted(history.after_cliff, 'trial')} the level after a cliff counts")
     if out := sum(point.left_out for point in history.points):
-        parts.append(
-            f"{out} trials were left out: another machine or level than the others of their time "
-            "(--pool counts them)"
-        )
+        why = "another machine or level than the others of their time (--pool counts them)"
+        parts.append(f"{out} trials were left out: {why}")
     return "; ".join(parts)
 
 
@@ -302,11 +255,8 @@ def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]
     if replicates.flagged or replicates.left_out:
         yield ""
     for flagged in replicates.flagged:
-        sentence = (
-            f"{short(flagged.trial_id)} was on a machine whose canary differs from the others: "
-            f"{'; '.join(flagged.why)}"
-        )
-        yield from wrapped("! ", sentence, width)
+        of = f"{short(flagged.trial_id)} was on a machine whose canary differs from the others: "
+        yield from wrapped("! ", of + "; ".join(flagged.why), width)
     for text in replicates.left_out:
         yield from wrapped("no figure  ", text, width)
 
@@ -314,26 +264,27 @@ def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]
 def _line(line: ReplicateLine, width: int) -> Iterator[str]:
     show = figure_text(line.metric)
     facts = ", ".join(f"{name} {value}" for name, value in line.facts)
-    head = f"  {line.step} {line.direction}"
+    head, trials = f"  {line.step} {line.direction}", line.replicated.trials
     yield from wrapped("", f"{head}, on {facts}" if facts else head, width)
     yield from wrapped("    ", replicated_text(line.replicated, show), width)
     if line.verdict is not None:
         yield from wrapped("    = ", _verdict(line.verdict), width)
         if line.verdict.kept is not None:
             yield from wrapped("    = ", line.verdict.kept.words(), width)
+    doubts = []
     if line.after_cliff:
-        text = f"level after the cliff in {line.after_cliff} of {line.replicated.trials} trials"
-        yield from wrapped("    ! ", f"{text} ({line.level}), no mean over both", width)
-    if line.replicated.machines < line.replicated.trials:
+        level = f"level after the cliff in {line.after_cliff} of {trials} trials ({line.level})"
+        doubts.append(f"{level}, no mean over both")
+    if line.replicated.machines < trials:
         machines = counted(line.replicated.machines, "machine")
-        text = f"{line.replicated.trials} trials are of {machines}"
-        yield from wrapped("    ! ", f"{text}: only machines count as samples", width)
+        doubts.append(f"{trials} trials are of {machines}: only machines count as samples")
     if line.apart > _APART:
-        text = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
-        yield from wrapped("    ! ", f"{text}: a trial counts as the median of its runs", width)
+        apart = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
+        doubts.append(f"{apart}: a trial counts as the median of its runs")
     if line.without is not None:
-        text = f"without what a canary flags: {replicated_text(line.without, show)}"
-        yield from wrapped("    ! ", text, width)
+        doubts.append(f"without what a canary flags: {replicated_text(line.without, show)}")
+    for doubt in doubts:
+        yield from wrapped("    ! ", doubt, width)
 
 
 def _verdict(verdict: StepVerdict) -> str:
@@ -341,13 +292,11 @@ def _verdict(verdict: StepVerdict) -> str:
     parts = []
     if verdict.ratio is not None:
         text = f"{verdict.ratio * 100:,.0f} % of what was promised"
-        if verdict.interval is not None:
-            text += (
-                f" ({verdict.interval.low * 100:,.0f} % to {verdict.interval.high * 100:,.0f} %)"
-            )
+        if (interval := verdict.interval) is not None:
+            text += f" ({interval.low * 100:,.0f} % to {interval.high * 100:,.0f} %)"
         parts.append(text)
     if verdict.limiter.name != "unknown":
         parts.append(f"limited by {verdict.limiter.words()}")
     why = doubt_words(verdict.reasons, "no", "with care")
     trusted = "trusted" if verdict.trust == "yes" else f"{verdict.trust}: {why}"
-    return f"{', '.join([*parts, trusted])}"
+    return ", ".join([*parts, trusted])

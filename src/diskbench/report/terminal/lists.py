@@ -55,9 +55,7 @@ def disk(run: Run) -> str:
 
 
 def _provisioned(run: Run) -> str:
-    words = []
-    if run.provisioned_iops:
-        words.append(f"{run.provisioned_iops:,} IOPS")
+    words = [f"{run.provisioned_iops:,} IOPS"] if run.provisioned_iops else []
     if run.provisioned_bytes_per_s:
         words.append(f"{format_mb_per_s(run.provisioned_bytes_per_s)} MB/s")
     return ", ".join(words)
@@ -65,25 +63,14 @@ def _provisioned(run: Run) -> str:
 
 def _cells(run: Run, headline: Headline | None) -> tuple[str, ...]:
     labels = ", ".join(f"{key}={value}" for key, value in sorted(run.labels.items()))
+    figure = headline_words(headline) if headline else ""
+    trust = headline.trust if headline else ""
     cells = (
-        run.run_id,
-        local_time(run.when),
-        run.state,
-        ", ".join(run.marks),
-        headline_words(headline) if headline else "",
-        (headline.trust or "") if headline else "",
-        run.profile,
-        disk(run),
-        _provisioned(run),
-        run.host_cache or "",
-        run.region or "",
-        run.zone or "",
-        run.instance_type or "",
-        where(run),
-        target(run),
-        labels,
-    )
-    return tuple(shortened(" ".join(cell.split())) for cell in cells)
+        run.run_id, local_time(run.when), run.state, ", ".join(run.marks), figure, trust,
+        run.profile, disk(run), _provisioned(run), run.host_cache, run.region, run.zone,
+        run.instance_type, where(run), target(run), labels,
+    )  # fmt: skip
+    return tuple(shortened(" ".join((cell or "").split())) for cell in cells)
 
 
 def target(run: Run) -> str:
@@ -120,32 +107,26 @@ def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> I
 def legend(trials: Sequence[ListedTrial]) -> list[str]:
     """What a reader of the lines has to know: of emulated disks, of runs that nothing judged, and
     of those whose process is gone."""
-    lines = []
-    if any(trial.newest.emulated for trial in trials):
-        lines.append(f"{EMULATED} emulated: a disk made of this machine, not the cloud's")
-    if any(trial.newest.imported for trial in trials):
-        lines.append(f"{IMPORTED} imported: measured by another tool")
-    bare = [trial for trial in trials if _trust(trial) == NOT_JUDGED]
-    if bare:
-        lines.append(
-            f"{NOT_JUDGED} not judged yet, the figure is the mean of the newest run: "
-            f"diskbench results show {_id(bare[0])}"
-        )
-    gone = [trial for trial in trials if trial.suspended]
-    if gone:
-        lines.append(
-            f"{_SUSPENDED}: its process is gone; continue it: diskbench resume {_id(gone[0])}"
-        )
-    return lines
+    show = "diskbench results show {}"
+    marks = (
+        (f"{EMULATED} emulated: a disk made of this machine, not the cloud's",
+         lambda trial: trial.newest.emulated),
+        (f"{IMPORTED} imported: measured by another tool", lambda trial: trial.newest.imported),
+        (f"{NOT_JUDGED} not judged yet, the figure is the mean of the newest run: {show}",
+         lambda trial: _trust(trial) == NOT_JUDGED),
+        (f"{_SUSPENDED}: its process is gone; continue it: diskbench resume {{}}",
+         lambda trial: trial.suspended),
+    )  # fmt: skip
+    found = ((words, next(filter(applies, trials), None)) for words, applies in marks)
+    return [words.format(_id(first)) for words, first in found if first]
 
 
 def state_words(trial: ListedTrial) -> str:
     """`suspended`, `running`, `failed`: the state of a trial of which no run is done, or of which
     some have not ended; empty where all that can be said is its figure."""
-    open_ones = [state for state in trial.states if state not in FINAL_STATES]
-    if open_ones:
-        running = "running" if "running" in open_ones or "done" in trial.states else "planned"
-        return _SUSPENDED if trial.suspended else running
+    if not trial.states.keys() <= set(FINAL_STATES):
+        is_running = "running" in trial.states or "done" in trial.states
+        return _SUSPENDED if trial.suspended else "running" if is_running else "planned"
     if "done" in trial.states:
         return ""
     return next(state for state in FINAL_STATES if state in trial.states)
@@ -166,20 +147,12 @@ def _trial_cells(trial: ListedTrial) -> tuple[str, ...]:
     run = trial.newest
     when = local_time(run.when)
     done = trial.states.get("done", 0)
-    count = f" ×{trial.runs}" if trial.runs > 1 else ""
-    if trial.runs > 1 and done not in (0, trial.runs):
-        count = f" {done} of {trial.runs}"
-    headline = trial.headline
-    marks = (EMULATED * run.emulated, IMPORTED * run.imported)
-    figure = (headline_words(headline) if headline else NONE, *marks)
-    cells = (
-        when if when == NO_DATE else when[_YEAR:],
-        bought(run),
-        f"{run.profile}{count}",
-        state_words(trial) or " ".join(filter(None, figure)),
-        _trust(trial),
-        _id(trial),
-    )
+    count = f" ×{trial.runs}" if done in (0, trial.runs) else f" {done} of {trial.runs}"
+    profile = f"{run.profile}{count}" if trial.runs > 1 else run.profile
+    words = headline_words(trial.headline) if trial.headline else NONE
+    figure = state_words(trial) or f"{words} {EMULATED * run.emulated} {IMPORTED * run.imported}"
+    day = when if when == NO_DATE else when[_YEAR:]
+    cells = (day, bought(run), profile, figure, _trust(trial), _id(trial))
     return tuple(" ".join(cell.split()) for cell in cells)
 
 
@@ -196,6 +169,5 @@ def _id(trial: ListedTrial) -> str:
 
 
 def _trust(trial: ListedTrial) -> str:
-    if state_words(trial):
-        return ""
-    return (trial.headline.trust if trial.headline else None) or NOT_JUDGED
+    trust = trial.headline.trust if trial.headline else None
+    return "" if state_words(trial) else trust or NOT_JUDGED

@@ -14,12 +14,10 @@ from diskbench.model.expectation import (
     LIMIT_WORDS,
     BeyondCredit,
     CreditRange,
-    Expectation,
     ExpectedLevel,
     PlanExpectation,
-    StepExpectation,
 )
-from diskbench.model.spec import Loop, Plan
+from diskbench.model.spec import Plan
 from diskbench.plan.cost import cost_of_plan
 from diskbench.report.assemble.subject import disks_words, machine, target
 from diskbench.report.assemble.words import cut, price_lines
@@ -36,8 +34,6 @@ from diskbench.units import (
 _MOST_STEPS = 16
 _MUCH_LONGER = 1.1
 """From this estimate on, the text says that size-bound steps may take longer."""
-_TEXT_AT = 11
-"""Column at which the text of a labelled line begins."""
 
 
 def print_plan(plans: Sequence[Plan], *, stream: TextIO, brief: bool = False) -> None:
@@ -49,21 +45,18 @@ def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
     """What each plan measures, how long that takes and what it costs, without the single steps:
     a line, and one for whatever the user has to know before it begins."""
     width = width or shutil.get_terminal_size().columns
-    alike = Counter((_brief_title(plan), _brief_pairs(plan)) for plan in plans)
+    alike = Counter(
+        (f"{plan.profile.name}: {counted(len(plan.steps), 'step')}, {_time(plan)}",
+         _brief_pairs(plan)) for plan in plans
+    )  # fmt: skip
     out: list[str] = []
     before = ""
     for (title, pairs), count in alike.items():
         out += _folded([title] if title != before else [], width)
         before = title
         out += [f"  {count} machines, each:"] if count > 1 else []
-        out += _labelled(pairs, width)
+        out += labelled(pairs, width)
     return "\n".join(out)
-
-
-def _brief_title(plan: Plan) -> str:
-    """What is measured and how long it takes."""
-    steps = counted(len(plan.steps), "step")
-    return f"{plan.profile.name}: {steps}, {_time(plan)}"
 
 
 def _brief_pairs(plan: Plan) -> tuple[tuple[str, str], ...]:
@@ -86,39 +79,35 @@ def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
     """
     width = width or shutil.get_terminal_size().columns
     out: list[str] = []
-    for _, group in groupby(plans, key=_shape):
+
+    def shape(plan: Plan) -> object:
+        # Job texts contain host paths: plans that differ only in these share one list of steps.
+        steps = tuple((step.name, step.role, step.expected_s) for step in plan.steps)
+        return plan.profile.digest, steps, plan.loop
+
+    for _, group in groupby(plans, key=shape):
         first, *others = group
         profile = first.profile
-        out += _folded([f"{profile.name}: {profile.title}"], width)
-        out += _folded([f"  {profile.question}"] if profile.question else [], width)
+        question = [f"  {profile.question}"] if profile.question else []
+        out += _folded([f"{profile.name}: {profile.title}", *question], width)
         for plan in (first, *others):
-            out += ["", *_labelled(_pairs(plan), width)]
+            out += ["", *labelled(_pairs(plan), width)]
         out += ["", *_folded(_step_lines(first), width)]
         if table := list(expected_lines(first.expectation)):
             out += ["", *_folded(table, width)]
     return "\n".join(out)
 
 
-def _labelled(pairs: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
-    """Each text after its label; further lines go on below the text."""
+def labelled(pairs: Iterable[tuple[str, str]], width: int, *, at: int = 11) -> Iterator[str]:
+    """Each text after its label, in column `at`; further lines go on below the text."""
     for name, text in pairs:
-        lead = f"  {name:<{_TEXT_AT - 2}}"
-        fits = len(lead) + len(text) <= width
-        yield from [lead + text] if fits else wrapped(lead, text, width)
+        yield from wrapped(f"  {name:<{at - 2}}", text, width)
 
 
 def _folded(lines: Iterable[str], width: int) -> Iterator[str]:
     """Lines without a label; further lines have the indent of the first."""
     for line in lines:
-        indent = max(2, len(line) - len(line.lstrip()))
-        yield from [line] if len(line) <= width else wrapped("", line, width, indent=indent)
-
-
-def _shape(plan: Plan) -> object:
-    """The fields that must agree for two plans to share one list of steps (job texts contain host
-    paths, so they are not compared)."""
-    steps = tuple((step.name, step.role, step.expected_s) for step in plan.steps)
-    return plan.profile.digest, steps, plan.loop
+        yield from wrapped("", line, width, indent=max(2, len(line) - len(line.lstrip())))
 
 
 def _pairs(plan: Plan) -> list[tuple[str, str]]:
@@ -160,7 +149,7 @@ def _rental_pairs(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "rent", rental.offer
     if rental.promise:
         yield "promised", rental.promise_words
-    yield from named("price", rental_price_lines(plan))
+    yield "price", rental_price(plan)
     how = "a file on it" if spec.kind == "directory" else "the whole new disk"
     if spec.others:
         how = f"{len(spec.disks)} whole new disks, each a device of the job file"
@@ -169,15 +158,12 @@ def _rental_pairs(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _space(plan: Plan) -> str:
-    needed = format_bytes(plan.space_bytes)
-    mount = plan.facts.mount
+    needed, mount = format_bytes(plan.space_bytes), plan.facts.mount
     if plan.target.kind == "device":
         sizes = [disk.size_bytes or 0 for disk in plan.target.disks]
-        size = sum(sizes) if all(sizes) else None
-        return f"{needed} of {format_bytes(size)}" if size else needed
-    if mount and mount.available_bytes is not None:
-        return f"{needed} of {format_bytes(mount.available_bytes)} free"
-    return needed
+        return f"{needed} of {format_bytes(sum(sizes))}" if sizes and all(sizes) else needed
+    free = mount.available_bytes if mount else None
+    return needed if free is None else f"{needed} of {format_bytes(free)} free"
 
 
 def _time(plan: Plan) -> str:
@@ -194,52 +180,43 @@ def _time(plan: Plan) -> str:
 def _step_lines(plan: Plan) -> list[str]:
     steps = plan.steps
     width = max(len("step"), *(len(step.name) for step in steps)) if steps else len("step")
-    out = [f"  {'#':>3} {'step':<{width}}  {'expected':>12}  role"]
     shown = steps if len(steps) <= _MOST_STEPS else steps[: _MOST_STEPS - 2]
-    out += [
-        f"  {step.index + 1:>3} {step.name:<{width}}  {format_duration_s(step.expected_s):>12}  "
-        f"{step.role}"
-        for step in shown
-    ]
-    if len(shown) < len(steps):
-        hidden = steps[len(shown) :]
+    out = [f"  {'#':>3} {'step':<{width}}  {'expected':>12}  role"]
+    for step in shown:
+        seconds = format_duration_s(step.expected_s)
+        out.append(f"  {step.index + 1:>3} {step.name:<{width}}  {seconds:>12}  {step.role}")
+    if hidden := steps[len(shown) :]:
         seconds = format_duration_s(sum(step.expected_s for step in hidden))
         out.append(f"      … and {len(hidden)} more, {seconds} together")
-    if plan.loop:
-        out.append(f"  {_loop_words(plan.loop, len(steps))}")
+    if loop := plan.loop:
+        first = loop.first + 1
+        which = f"step {first}" if first == len(steps) else f"steps {first}–{len(steps)}"
+        out.append(
+            f"  {which} repeat until {loop.tracked} ({loop.direction}) is steady, "
+            f"{loop.min_rounds} to {loop.max_rounds} times"
+        )
     return out
-
-
-def _loop_words(loop: Loop, count: int) -> str:
-    first = loop.first + 1
-    which = f"step {first}" if first == count else f"steps {first}–{count}"
-    return (
-        f"{which} repeat until {loop.tracked} ({loop.direction}) is steady, "
-        f"{loop.min_rounds} to {loop.max_rounds} times"
-    )
 
 
 _LEAST_USD = 0.01
 """A smaller estimate is shown as one cent: it is not precise enough for less."""
 
 
-def rental_price_lines(plan: Plan) -> Iterator[str]:
+def rental_price(plan: Plan) -> str:
     """The price of a plan's rental per hour, and the estimate for this trial."""
     cost, longest = cost_of_plan(plan), cost_of_plan(plan, longest=True)
     if cost.unknown:
         known = f" (the rest is about {_about(cost.known_usd)})" if cost.known_usd else ""
-        yield f"cost unknown{known}: {cost.unknown_words()}"
-        return
+        return f"cost unknown{known}: {cost.unknown_words()}"
     if not longest.total_usd:
-        yield "nothing"
-        return
+        return "nothing"
     assert cost.total_usd is not None
     about = f"${cost.hourly_usd:.4f} an hour, about {_about(cost.total_usd)} for this"
     if longest.total_usd > cost.total_usd:
         about += f" and at most {_about(longest.total_usd)}"
     if cost.transactions_usd:
         about += f", {format_usd(cost.transactions_usd)} of it for transactions"
-    yield about
+    return about
 
 
 def _about(usd: float) -> str:
@@ -249,7 +226,6 @@ def _about(usd: float) -> str:
 _LEAST_NAME = 19
 """Columns that `  after 12 h 05 min` needs."""
 _WIDEST_NAME = 24
-_NUMBERS = f"{'IOPS':>8} {'MB/s':>7}  limited by"
 
 
 def expected_pairs(expected: PlanExpectation | None) -> Iterator[tuple[str, str]]:
@@ -274,9 +250,14 @@ def expected_lines(expected: PlanExpectation | None) -> Iterator[str]:
     steps = [step for step in expected.steps if step.run == 1 and step.round in (None, 1)]
     shown = steps if len(steps) <= _MOST_STEPS else steps[: _MOST_STEPS - 1]
     width = min(_WIDEST_NAME, max(_LEAST_NAME, *(len(step.name) for step in shown)))
-    yield f"  {'expected':<{width}} {_NUMBERS}"
+    yield f"  {'expected':<{width}} {'IOPS':>8} {'MB/s':>7}  limited by"
     for step in shown:
-        yield from _expected_step_lines(step, expected.of(step), width)
+        name, found = f"  {cut(step.name, width):<{width}}", expected.of(step)
+        yield f"{name} {_figures(found.begin)}" if found else f"{name} {'–':>8} {'–':>7}"
+        if found and found.bursts:
+            lasts = found.lasts_s
+            when = "  then" if lasts is None else f"  after {_about_s(lasts)}"
+            yield f"  {when:<{width}} {_figures(found.lasting)}"
     if len(shown) < len(steps):
         yield f"  … and {len(steps) - len(shown)} more (--output json has all)"
 
@@ -287,49 +268,24 @@ def credit_words(credit: CreditRange) -> str:
     if credit.gone_s is None:
         soon = f", at the earliest after {_about_s(credit.earliest_s)}" if credit.earliest_s else ""
         return f"{name}: not used up{soon} (full load uses it up in {_about_s(credit.full_load_s)})"
-    where = f" in {credit.step}" + (
-        f" of run {credit.run}" if credit.run and credit.run > 1 else ""
-    )
-    spread = _range(credit)
-    return f"{name}: used up after {_about_s(credit.gone_s)},{where}{spread}"
+    run = f" of run {credit.run}" if credit.run and credit.run > 1 else ""
+    early, late = credit.earliest_s, credit.latest_s
+    spread = ""
+    if early is not None and not early == credit.gone_s == late:
+        until = f"to {_about_s(late)}" if late is not None else "or not at all"
+        spread = f"; {_about_s(early)} {until}, depending on request size"
+    return f"{name}: used up after {_about_s(credit.gone_s)}, in {credit.step}{run}{spread}"
 
 
 def beyond_words(beyond: BeyondCredit) -> str:
     """Where the load ends before, or at, the end of the credit; and the options that go beyond."""
     rates, block = (beyond.begin_iops, beyond.lasting_iops), beyond.block_bytes
-    if block >= SHOWN_AS_BYTES:
-        before, after = (format_mb_per_s(rate * block) for rate in rates)
-        falls = f"from {before} to {after} MB/s"
-    else:
-        before, after = map(format_iops, rates)
-        falls = f"from {before} to {after} IOPS"
+    unit = "MB/s" if block >= SHOWN_AS_BYTES else "IOPS"
+    show = format_iops if unit == "IOPS" else lambda rate: format_mb_per_s(rate * block)
+    before, after = map(show, rates)
+    falls = f"from {before} to {after} {unit}"
     when = "before the credit does" if beyond.ends == "before" else "when the credit does"
     return f"this plan ends {when}, so it does not show the fall {falls}; {beyond.flags} shows it"
-
-
-def _range(credit: CreditRange) -> str:
-    early, late = credit.earliest_s, credit.latest_s
-    if early is None or early == credit.gone_s == late:
-        return ""
-    until = f"to {_about_s(late)}" if late is not None else "or not at all"
-    return f"; {_about_s(early)} {until}, depending on request size"
-
-
-def _expected_step_lines(
-    step: StepExpectation, expectation: Expectation | None, width: int
-) -> Iterator[str]:
-    name = cut(step.name, width)
-    if expectation is None:
-        yield f"  {name:<{width}} {'–':>8} {'–':>7}"
-        return
-    yield f"  {name:<{width}} {_figures(expectation.begin)}"
-    if expectation.bursts:
-        when = (
-            f"  after {_about_s(expectation.lasts_s)}"
-            if expectation.lasts_s is not None
-            else "  then"
-        )
-        yield f"  {when:<{width}} {_figures(expectation.lasting)}"
 
 
 def _figures(level: ExpectedLevel) -> str:

@@ -97,7 +97,7 @@ def plot_seconds(
     Empty for fewer than three seconds. If there are more seconds than columns, peaks and dips stay
     visible: uniplot joins all points by lines.
     """
-    seconds = _length(directions)
+    seconds = max(map(len, directions.values()), default=0)
     if seconds < SHORTEST_S:
         return ""
     # uniplot cannot label an axis whose range is almost zero.
@@ -111,14 +111,14 @@ def plot_seconds(
         x_unit=" s",
         **bounds,
     )
-    lines = [drawn, *(_cliff_words(cliff, screen) for cliff in cliffs)]
+    bar, arrow = ("│", "→") if screen.unicode else ("|", "->")
+    lines = [drawn]
+    for cliff in cliffs:
+        levels = f"{format_iops(cliff.before)} {arrow} {format_iops(cliff.after)}"
+        lines.append(f"{bar} cliff at {clock(cliff.at_s)}: {levels}")
     if foreseen_s is not None and foreseen_s < seconds:
         lines.append(f"  predicted: credit runs out at {clock(foreseen_s)}")
     return "\n".join(lines)
-
-
-def _length(directions: Seconds) -> int:
-    return max(map(len, directions.values()), default=0)
 
 
 def draw(
@@ -150,12 +150,6 @@ def draw(
     return text if screen.unicode else text.translate(_FRAME)
 
 
-def _cliff_words(cliff: Cliff, screen: Screen) -> str:
-    bar, arrow = ("│", "→") if screen.unicode else ("|", "->")
-    levels = f"{format_iops(cliff.before)} {arrow} {format_iops(cliff.after)}"
-    return f"{bar} cliff at {clock(cliff.at_s)}: {levels}"
-
-
 _UNITS = ((1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns"))
 _FEWEST = 10
 """Fewer I/Os have no tail to draw."""
@@ -168,12 +162,15 @@ def plot_percentiles(step: str, rows: Iterable[Mapping[str, Any]], screen: Scree
     """
     known = tuple(rows)
     kind = "lat" if any(row["kind"] == "lat" for row in known) else "clat"
-    filled = (row for row in known if row["kind"] == kind and row["count"])
+    buckets = [
+        (str(row["direction"]), float(row["latency_ns"]), int(row["count"]))
+        for row in known
+        if row["kind"] == kind and row["count"]
+    ]
     curves = {
         name: points
-        for name, of in grouped(filled, lambda row: str(row["direction"])).items()
-        if name != "sync"
-        and (points := _curve(sorted((float(row["latency_ns"]), int(row["count"])) for row in of)))
+        for name, of in grouped(buckets, itemgetter(0)).items()
+        if name != "sync" and (points := _curve(sorted(bucket[1:] for bucket in of)))
     }
     if not curves:
         return ""
@@ -181,17 +178,12 @@ def plot_percentiles(step: str, rows: Iterable[Mapping[str, Any]], screen: Scree
     divisor, unit = next(unit for unit in _UNITS if highest >= unit[0])
     ends = max(x for points in curves.values() for x, _ in points)
     words = "latency" if kind == "lat" else "completion latency"
+    unit = unit.replace("µ", "µ" if screen.unicode else "u")
     drawn = draw(
         {name: [(x, y / divisor) for x, y in points] for name, points in curves.items()},
-        screen,
-        title=f"{step}: {words}{unit.replace('µ', 'µ' if screen.unicode else 'u')} "
-        "by share of I/Os",
-        y_as_log=True,
-        x_labels=False,
-        x_min=0.0,
-        x_max=ends,
-        x_gridlines=list(range(1, math.ceil(ends))),
-    )
+        screen, title=f"{step}: {words}{unit} by share of I/Os", y_as_log=True, x_labels=False,
+        x_min=0.0, x_max=ends, x_gridlines=list(range(1, math.ceil(ends))),
+    )  # fmt: skip
     return _labelled(drawn, ends, screen.plot_width)
 
 
@@ -214,7 +206,7 @@ def _labelled(drawn: str, ends: float, width: int) -> str:
     """The plot with `0 %`, `90 %`, `99 %` … below its frame, each at its share."""
     axis = [" "] * (width + 2)
     for nines in range(math.floor(ends) + 1):
-        text = _percent(nines)
+        text = f"{100 - 100 / 10**nines:.10g} %"
         at = 1 + round(nines / ends * (width - 1))
         start = min(max(0, at - (len(text) // 2 if nines else 1)), len(axis) - len(text))
         if all(letter == " " for letter in axis[max(0, start - 1) : start + len(text) + 1]):
@@ -223,13 +215,6 @@ def _labelled(drawn: str, ends: float, width: int) -> str:
     frame = max(i for i, line in enumerate(lines) if line[:1] in "└+")
     lines.insert(frame + 1, "".join(axis).rstrip())
     return "\n".join(lines)
-
-
-def _percent(nines: int) -> str:
-    """`0 %`, `90 %`, `99 %`, `99.9 %`."""
-    if nines < 2:
-        return f"{90 * nines} %"
-    return f"99.{'9' * (nines - 2)} %" if nines > 2 else "99 %"
 
 
 def print_plots(
@@ -263,34 +248,24 @@ def print_plots(
     console.print(Text.assemble(("\nIOPS by the second", "bold"), (f"{which}, from zero", "dim")))
     console.print(Text("\n".join(lines)))
     by_step = {phase.step: phase for phase in phases if phase.run_id == run.run_id}
-    if plot is None:
-        fell = {name for name, step in by_step.items() if step.cliffs}
-        shown = [step for step in steps if step in fell] if console.is_terminal else []
-    else:
-        shown = list(steps) if plot else []
-    foreseen = {name: _expected_s_of(plan, step, number) for name, step in by_step.items()}
-    for step in (step for step in shown if _length(steps[step]) >= SHORTEST_S):
-        cliffs = by_step[step].cliffs if step in by_step else ()
-        expected_s = foreseen.get(step)
-        drawn = plot_seconds(step, steps[step], screen, cliffs=cliffs, foreseen_s=expected_s)
-        _print(console, drawn)
-        if plot:
-            rows = histogram_rows(store, run.run_id, step=step)
-            _print(console, plot_percentiles(step, rows, screen))
-
-
-def _expected_s_of(plan: Plan | None, step: StepPhases, run: int) -> float | None:
-    """Seconds from the step's start until full load was expected to empty the bucket."""
     expectation = plan.expectation if plan else None
-    expected = expectation.of(expectation.step(step.step_index, run)) if expectation else None
-    return expected.lasts_s if expected else None
-
-
-def _print(console: Console, drawn: str) -> None:
-    """Print a plot unchanged: rich must not wrap or colour it again."""
-    if drawn:
-        console.print()
-        console.print(Text.from_ansi(drawn), soft_wrap=True)
+    for step, directions in steps.items():
+        of = by_step.get(step)
+        fell = plot is None and console.is_terminal and of is not None and of.cliffs
+        if not (plot or fell):
+            continue
+        cliffs = of.cliffs if of else ()
+        planned = expectation.step(of.step_index, number) if of and expectation else None
+        foreseen = expectation.of(planned) if expectation else None
+        lasts_s = foreseen.lasts_s if foreseen else None
+        drawn = [plot_seconds(step, directions, screen, cliffs=cliffs, foreseen_s=lasts_s)]
+        if plot and drawn[0]:
+            rows = histogram_rows(store, run.run_id, step=step)
+            drawn.append(plot_percentiles(step, rows, screen))
+        for text in filter(None, drawn):
+            console.print()
+            # As it is: rich must not wrap or colour it again.
+            console.print(Text.from_ansi(text), soft_wrap=True)
 
 
 _NAME = 24

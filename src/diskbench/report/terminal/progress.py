@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -20,12 +21,7 @@ from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
 from diskbench.report.assemble.subject import namer
 from diskbench.report.terminal.screen import GuardedLive, screen
-from diskbench.report.terminal.track import (
-    Track,
-    live_figures,
-    result_figures,
-    short_figures,
-)
+from diskbench.report.terminal.track import Track, live_figures, result_figures, short_figures
 from diskbench.units import format_duration_s
 
 
@@ -160,7 +156,6 @@ class _Bars(_Display):
 
     _live: Live | None = None
     _closed: bool = False
-    _on: Console | None = None
     _done: list[Text] = field(default_factory=list)
     """A line for each finished step."""
 
@@ -186,11 +181,10 @@ class _Bars(_Display):
         track = self._tracks[trial_id]
         if track.plan.is_draft and self._live is None:  # no bar moves before a machine is there
             line = f"{track.name}: {text}" if track.name else text
-            self._console().print(Text(line), soft_wrap=True)
+            self._console.print(Text(line), soft_wrap=True)
             return
-        live = self._open()
-        console = live.console if live else self._console()
-        console.print(_line(track, "note", text, "yellow"))
+        self._open()
+        self._console.print(_line(track, "note", text, "yellow"))
 
     def close(self) -> None:
         with self._lock:
@@ -199,22 +193,18 @@ class _Bars(_Display):
         if live:
             live.stop()
 
-    def _open(self) -> Live | None:
+    def _open(self) -> None:
         with self._lock:
             if self._live is None and not self._closed:
                 self._live = GuardedLive(
-                    console=self._console(),
-                    get_renderable=self._render,
-                    refresh_per_second=4,
+                    console=self._console, get_renderable=self._render, refresh_per_second=4,
                     transient=True,
-                )
+                )  # fmt: skip
                 self._live.start(refresh=True)
-            return self._live
 
+    @cached_property
     def _console(self) -> Console:
-        if self._on is None:
-            self._on = screen(stream=self._stream)
-        return self._on
+        return screen(stream=self._stream)
 
     def _render(self) -> RenderableType:
         with self._lock:
@@ -222,7 +212,7 @@ class _Bars(_Display):
             tracks = list(self._tracks.values())
             parts = _one(tracks[0], now) if len(tracks) == 1 else _several(tracks, now)
             below = len(tracks) + 1 if len(tracks) > 1 else 3
-            room = max(0, self._console().height - _ROWS_BESIDE - below)
+            room = max(0, self._console.height - _ROWS_BESIDE - below)
             return Group(*self._done[len(self._done) - min(room, len(self._done)) :], *parts)
 
 
@@ -235,31 +225,25 @@ def _one(track: Track, now: float) -> list[RenderableType]:
     """The bar with the rest of the whole, the running step with its own, and its last second."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     share = track.fraction(now)
-    grid.add_row(
-        ProgressBar(total=1.0, completed=share, width=_BAR_WIDTH, complete_style="blue"),
-        Text(f"{share:>4.0%}"),
-        Text(f"about {format_duration_s(track.left_s(now))} left"),
-    )
+    bar = ProgressBar(total=1.0, completed=share, width=_BAR_WIDTH, complete_style="blue")
+    left = Text(f"about {format_duration_s(track.left_s(now))} left")
+    grid.add_row(bar, Text(f"{share:>4.0%}"), left)
     name = f": {track.step.name}" if track.step else ""
+    at, rest = (f"{track.place()}{name}", "bold"), f", {track.step_left(now)}"
     figures = live_figures(track.tick) if track.tick else ""
     return [
         grid,
-        Text.assemble(
-            (f"{track.place()}{name}", "bold"), f", {track.step_left(now)}",
-            no_wrap=True, overflow="ellipsis",
-        ),
+        Text.assemble(at, rest, no_wrap=True, overflow="ellipsis"),
         Text(figures, "cyan", no_wrap=True, overflow="ellipsis"),
-    ]  # fmt: skip
+    ]
 
 
 def _several(tracks: Sequence[Track], now: float) -> list[RenderableType]:
     """A line for each trial: how far it is, its step, and the last second of that."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("host", "done", "left", "step", "", "last second"):
-        right = name in ("done", "left")
-        table.add_column(
-            name, no_wrap=True, overflow="ellipsis", justify="right" if right else "left"
-        )
+        justify: JustifyMethod = "right" if name in ("done", "left") else "left"
+        table.add_column(name, no_wrap=True, overflow="ellipsis", justify=justify)
     for track in tracks:
         table.add_row(
             Text(track.name, "bold"),

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, OverflowMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
@@ -40,6 +40,7 @@ from diskbench.units import counted
 
 _BRIEF = ("IOPS", "MB/s", "mean", "p99", "max")
 _VERDICT_STYLES = {"head": "dim", "row": "", "ground": "dim", "doubt": "yellow"}
+_WARNING_LINES = 2
 
 
 def print_view(view: View, *, console: Console) -> None:
@@ -72,14 +73,26 @@ def result_table(view: View) -> RenderableType:
         parts += [Text(), Text("verdict", "bold")]
         parts += [Text(line.text, _VERDICT_STYLES[line.kind], no_wrap=True) for line in judged]
     for number, group in enumerate(view.warned):
-        parts += [*([] if number else [Text()]), *_warning(group)]
+        parts += [] if number else [Text()]
+        parts.append(Text.assemble(("! ", "bold yellow"), (group.code, "yellow")))
+        told = [
+            Text.assemble((f"{step}: " if step else "", "bold"), message)
+            for step, message in group.cases
+        ]
+        told += [Text(f"→ {group.advice}", "dim")] if group.advice else []
+        parts += [Padding(text, (0, 0, 0, 2), expand=False) for text in told]
     return Group(*parts, Text())
 
 
+def _marked(*words: str, marks: Iterable[str], overflow: OverflowMethod | None = None) -> Text:
+    """A heading whose first words are bold, with the marks that qualify the figures."""
+    bold, *further = words
+    shown = f"  [{', '.join(marks)}]" if marks else ""
+    return Text.assemble((bold, "bold"), *further, (shown, "bold yellow"), overflow=overflow)
+
+
 def _heading(subject: Subject) -> Text:
-    text = Text.assemble((subject.title, "bold"), overflow="fold")
-    if subject.marks:
-        text.append(f"  [{', '.join(subject.marks)}]", "bold yellow")
+    text = _marked(subject.title, marks=subject.marks, overflow="fold")
     several = f"{len(subject.run_ids)} runs, " if len(subject.run_ids) > 1 else ""
     promised = subject.promised
     facts = {
@@ -103,12 +116,15 @@ def _heading(subject: Subject) -> Text:
 def _table(lines: Sequence[StepLine]) -> Table:
     table = _of_steps("I/O", *map(_number, FIGURES), gap=1)
     for line in lines:
-        table.add_row(Text(_name(line), "bold"), line.direction, *_narrow(line.words(MEDIAN)))
+        rows = [(Text(_name(line), "bold"), line.direction, MEDIAN, "")]
         if line.runs > 1:
             shape = Text(f" {sparkline(line.by_run, width=16)}", "cyan")
-            table.add_row(shape, Text("lowest", "dim"), *_dim(line.words(LOW)))
             runs = Text(f" {runs_words(line)}", "dim")
-            table.add_row(runs, Text("highest", "dim"), *_dim(line.words(HIGH)))
+            rows += [(shape, "lowest", LOW, "dim"), (runs, "highest", HIGH, "dim")]
+        for first, second, pick, style in rows:
+            # All eight figures fit 80 columns without the blank before a unit.
+            figures = [figure.replace(" ", "") for figure in line.words(pick)]
+            table.add_row(first, *(Text(cell, style) for cell in (second, *figures)))
     return table
 
 
@@ -124,6 +140,10 @@ def _number(name: str) -> Column:
     return Column(name, justify="right", no_wrap=True)
 
 
+def _word(name: str) -> Column:
+    return Column(name, no_wrap=True)
+
+
 def _name(line: StepLine) -> str:
     name: list[str] = [line.level] if line.level else []
     if line.rounds is not None:
@@ -132,34 +152,11 @@ def _name(line: StepLine) -> str:
     return f"{line.step} ({', '.join(name)})" if name else line.step
 
 
-def _narrow(figures: Sequence[str]) -> list[str]:
-    """All eight figures fit 80 columns without the blank before a unit."""
-    return [figure.replace(" ", "") for figure in figures]
-
-
-def _dim(figures: Sequence[str]) -> list[Text]:
-    return [Text(figure, "dim") for figure in _narrow(figures)]
-
-
 def _notes(view: View) -> list[Text]:
     notes = list(view.footnotes)
     if view.runs_n > 1:
         notes.append("first line = median of the runs; bars = IOPS of each run, from zero")
     return [Text(note, "dim", overflow="fold") for note in notes]
-
-
-def _warning(group: WarningGroup) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text.assemble(("! ", "bold yellow"), (group.code, "yellow"))]
-    for step, message in group.cases:
-        case = Text.assemble((f"{step}: " if step else "", "bold"), message)
-        parts.append(Padding(case, (0, 0, 0, 2), expand=False))
-    if group.advice:
-        parts.append(Padding(Text(f"→ {group.advice}", "dim"), (0, 0, 0, 2), expand=False))
-    return parts
-
-
-_STYLES = {"head": "dim", "row": ""}
-_WARNING_LINES = 2
 
 
 def print_brief(view: View, *, console: Console) -> None:
@@ -178,19 +175,16 @@ def print_brief_hosts(named: Sequence[tuple[str, View]], asked: str, *, console:
     offers = {view.subject.promised.offer for view in views if view.subject.promised}
     where = f"{len(named)} × {offers.pop()}" if len(offers) == 1 else f"{len(named)} hosts"
     marks = dict.fromkeys(mark for view in views for mark in view.subject.marks)
-    heading = Text.assemble((views[0].subject.profile, "bold"), f" on {where}")
-    heading.append(f"  [{', '.join(marks)}]" if marks else "", "bold yellow")
-    print_trimmed(console, heading)
-    rows = rows_of_views(named)
-    print_trimmed(console, beside_table(rows, "host", width=console.width))
-    parts: list[RenderableType] = [Text()]
+    parts: list[RenderableType] = [
+        _marked(views[0].subject.profile, f" on {where}", marks=marks),
+        beside_table(rows_of_views(named), "host", width=console.width),
+        Text(),
+    ]
     for name, view in named:
-        id_ = view.subject.shown_id
-        problem = view.unfinished or view.missing
-        count = len(view.doubts)
-        words = [problem, counted(count, "warning") if count else ""]
-        outcome = ", ".join(word for word in words if word) or "no warning"
-        parts.append(Text(f"{name}: {outcome}: diskbench results show {id_} -v"))
+        warnings = counted(len(view.doubts), "warning") if view.doubts else ""
+        words = filter(None, (view.unfinished or view.missing, warnings))
+        outcome = f"{name}: {', '.join(words) or 'no warning'}"
+        parts.append(Text(f"{outcome}: diskbench results show {view.subject.shown_id} -v"))
         parts += _thresholds(view, indent="  ")
     doubted = [(name, view) for name, view in named if view.doubts]
     if doubted:
@@ -207,12 +201,8 @@ def _print_closing(console: Console, step: NextStep, id_: str, all_: str, flags:
     and paste."""
     console.print(Text.assemble(("next: ", "bold"), f"{step.reason}:"), soft_wrap=True)
     console.print(Text(f"  {step.command}", "bold cyan"), soft_wrap=True)
-    pages = Text.assemble(
-        ("page: ", "dim"),
-        f"diskbench report {id_}",
-        (f" · {all_}: ", "dim"),
-        f"diskbench results show {id_}{flags}",
-    )
+    page, whole = f"diskbench report {id_}", f"diskbench results show {id_}{flags}"
+    pages = Text.assemble(("page: ", "dim"), page, (f" · {all_}: ", "dim"), whole)
     console.print(pages, soft_wrap=True)
 
 
@@ -220,7 +210,12 @@ def brief_result(view: View) -> RenderableType:
     """The heading, the figures, the verdict of each step and the heaviest warning."""
     # One step is ten lines: there is nothing to set apart.
     gap = [Text()] if len({line.step for line in view.lines}) > 1 else []
-    parts: list[RenderableType] = [_brief_heading(view.subject)]
+    subject = view.subject
+    offer = subject.promised.offer if subject.promised else ""
+    where = offer or ", ".join(word for word in (subject.target, subject.disk) if word)
+    runs = f", {len(subject.run_ids)} runs" if len(subject.run_ids) > 1 else ""
+    place = f" on {where}" if where else ""
+    parts: list[RenderableType] = [_marked(subject.profile, place, runs, marks=subject.marks)]
     if view.unfinished:
         parts.append(Text(view.unfinished, "bold yellow"))
     if view.headline:
@@ -228,31 +223,28 @@ def brief_result(view: View) -> RenderableType:
     parts.append(Text(view.missing, "yellow") if view.missing else _brief_table(view))
     parts += _thresholds(view)
     if judged := verdict_lines(view.verdicts):
-        rows = [line for line in judged if line.kind in _STYLES]
-        parts += [*gap, *(Text(line.text, _STYLES[line.kind], no_wrap=True) for line in rows)]
+        rows = [line for line in judged if line.kind in ("head", "row")]
+        styles = _VERDICT_STYLES
+        parts += [*gap, *(Text(line.text, styles[line.kind], no_wrap=True) for line in rows)]
     if view.doubts:
-        most = _WARNING_LINES if gap else 1
         # An only warning is whole: no other hides behind `-v`, so nobody would look there.
-        parts += [
-            *gap,
-            *_brief_warning(heaviest(view.doubts), most if len(view.doubts) > 1 else None),
-        ]
+        most = None if len(view.doubts) == 1 else _WARNING_LINES if gap else 1
+        parts += [*gap, *_brief_warning(heaviest(view.doubts), most)]
     return Group(*parts, *gap)
 
 
-def _thresholds(view: View, indent: str = "") -> list[RenderableType]:
+def _thresholds(view: View, indent: str = "") -> list[Text]:
     """Whether the profile's thresholds are met; of each `--fail-if` how many figures meet it. The
     command ends with what fails it."""
-    met = Counter(line.threshold for line in view.thresholds if line not in view.missed)
+    met = Counter(line.threshold for line in view.thresholds if line.outcome == "passed")
     asked = Counter(line.threshold for line in view.thresholds)
-    lines = [
-        *view.sla_lines,
-        *(line.text for line in view.thresholds if line.threshold not in view.subject.fail_if),
-    ]
+    fail_if = view.subject.fail_if
+    lines = [*view.sla_lines]
+    lines += [line.text for line in view.thresholds if line.threshold not in fail_if]
     lines += [
         f"passed: {met[threshold]} of {count} figures ({threshold.source})"
         for threshold, count in asked.items()
-        if threshold in view.subject.fail_if and met[threshold]
+        if threshold in fail_if and met[threshold]
     ]
     return [
         Text(part, "bold")
@@ -271,16 +263,6 @@ def _weight(group: WarningGroup) -> int:
     return WEIGHTS.index(DOUBTS[group.code].weight)
 
 
-def _brief_heading(subject: Subject) -> Text:
-    offer = subject.promised.offer if subject.promised else ""
-    where = offer or ", ".join(word for word in (subject.target, subject.disk) if word)
-    runs = f", {len(subject.run_ids)} runs" if len(subject.run_ids) > 1 else ""
-    text = Text.assemble((subject.profile, "bold"), f" on {where}" if where else "", runs)
-    if subject.marks:
-        text.append(f"  [{', '.join(subject.marks)}]", "bold yellow")
-    return text
-
-
 def _brief_table(view: View) -> Table:
     table = _of_steps("I/O", *map(_number, _BRIEF))
     for line in view.lines:
@@ -290,7 +272,7 @@ def _brief_table(view: View) -> Table:
     return table
 
 
-def _brief_warning(group: WarningGroup, most: int | None, host: str = "") -> list[RenderableType]:
+def _brief_warning(group: WarningGroup, most: int | None, host: str = "") -> list[Text]:
     """At most so many lines on what is wrong and where, and one on what to do about it; with `most`
     None as many as both take."""
     steps = list(dict.fromkeys(step for step, _ in group.cases if step))
@@ -299,10 +281,7 @@ def _brief_warning(group: WarningGroup, most: int | None, host: str = "") -> lis
     where = f"{step}{more}: " if step else ""
     lines = _folded(f"! {host}{where}{message}", most)
     advice = _folded(f"→ {group.advice}", most and 1, WIDTH - 2) if group.advice else []
-    return [
-        *(Text(line, "yellow") for line in lines),
-        *(Text(f"  {line}", "dim") for line in advice),
-    ]
+    return [Text(line, "yellow") for line in lines] + [Text(f"  {text}", "dim") for text in advice]
 
 
 def _folded(text: str, most: int | None, width: int = WIDTH) -> list[str]:
@@ -319,37 +298,25 @@ _TRUST_STYLE = {"no": "red", "with care": "yellow", "yes": "green"}
 def beside_table(rows: Sequence[BesideRow], subject: str, *, width: int) -> RenderableType:
     """The rows, with the columns that any of them fills. `subject` titles their names, such
     as `host`. Of more than `MOST_ROWS` the first are shown, and the others counted."""
-    columns = {
-        "n": any(row.n > 1 for row in rows),
-        "p99": any(row.p99 for row in rows),
-        "of promise": any(row.ratio is not None for row in rows),
-        "limited by": width >= _WITH_LIMITS and any(row.limit for row in rows),
-        "trust": any(row.trust for row in rows),
-    }
-    table = _of_steps(
-        Column("I/O", no_wrap=True),
-        Column(subject, overflow="fold", min_width=8),
-        _number("measured"),
-        *(
-            Column(name, no_wrap=True) if name in ("limited by", "trust") else _number(name)
-            for name, is_shown in columns.items()
-            if is_shown
-        ),
-    )
-    before: tuple[str, str] | None = None
+    columns: tuple[tuple[Column, bool, Callable[[BesideRow], str]], ...] = (
+        (_number("n"), any(row.n > 1 for row in rows), lambda row: str(row.n)),
+        (_number("p99"), any(row.p99 for row in rows), lambda row: row.p99 or NONE),
+        (_number("of promise"), any(row.ratio is not None for row in rows), _ratio),
+        (_word("limited by"), width >= _WITH_LIMITS and any(row.limit for row in rows),
+         lambda row: row.limit),
+        (_word("trust"), any(row.trust for row in rows), lambda row: row.trust),
+    )  # fmt: skip
+    shown = [(column, cell) for column, is_shown, cell in columns if is_shown]
+    named = Column(subject, overflow="fold", min_width=8)
+    table = _of_steps(_word("I/O"), named, _number("measured"), *(column for column, _ in shown))
+    before = ("", "")
     for row in rows[:MOST_ROWS]:
         place = (row.step, row.direction)
-        lead = place if place != before else ("", "")
+        step, direction = place if place != before else ("", "")
         before = place
-        cells = {
-            "n": Text(str(row.n)),
-            "p99": Text(row.p99 or NONE),
-            "of promise": Text(_ratio(row)),
-            "limited by": Text(row.limit),
-            "trust": Text(row.trust, _TRUST_STYLE.get(row.trust, "")),
-        }
-        shown = (cells[name] for name, is_shown in columns.items() if is_shown)
-        table.add_row(Text(lead[0], "bold"), lead[1], Text(row.name), row.measured, *shown)
+        cells = [cell(row) for _, cell in shown]
+        styled = (Text(cell, _TRUST_STYLE.get(cell, "")) for cell in cells)
+        table.add_row(Text(step, "bold"), direction, Text(row.name), row.measured, *styled)
     more = len(rows) - MOST_ROWS
     return Group(table, Text(f"and {more} more lines", "dim")) if more > 0 else table
 

@@ -50,11 +50,7 @@ def screen(*, error: bool = False, stream: TextIO | None = None) -> Console:
     file = unguarded(stream or (sys.stderr if error else sys.stdout))
     unlimited = not file.isatty() and not os.environ.get("COLUMNS", "").isdigit()
     return _Screen(
-        file=file,
-        width=WIDE if unlimited else None,
-        markup=False,
-        emoji=False,
-        highlight=False,
+        file=file, width=WIDE if unlimited else None, markup=False, emoji=False, highlight=False
     )
 
 

@@ -16,19 +16,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from diskbench.model.campaign import (
-    CellState,
-    CellStatus,
-    FleetDocument,
-    MatrixStatus,
-    UntilStatus,
-)
+from diskbench.model.campaign import CellState, CellStatus, FleetDocument, MatrixStatus, UntilStatus
 from diskbench.model.finding import Finding
 from diskbench.model.ids import short
 from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
 from diskbench.report.assemble.report_view import BesideRow
 from diskbench.report.terminal.result_text import beside_table
-from diskbench.report.terminal.screen import Fitted, wrapped
+from diskbench.report.terminal.screen import Fitted, aligned, wrapped
 from diskbench.units import counted, format_duration_s, format_share
 
 _NO_WORKER = "no worker is running; start one with: diskbench worker"
@@ -48,23 +42,15 @@ def fleet_table(fleet: FleetDocument) -> RenderableType:
         for worker in fleet.workers
     ]
     queues = [
-        (
-            queue.route,
-            queue.partition,
-            *map(str, (queue.waiting, queue.queued, queue.running, queue.workers)),
-        )
+        (queue.route, queue.partition,
+         *map(str, (queue.waiting, queue.queued, queue.running, queue.workers)))
         for queue in fleet.queues
-    ]
+    ]  # fmt: skip
     cells = [
-        (
-            cell.name,
-            cell.state,
-            cell.doing or "–",
-            "–" if cell.age_s is None else format_duration_s(cell.age_s),
-            cell.worker or "gone",
-        )
+        (cell.name, cell.state, cell.doing or "–",
+         "–" if cell.age_s is None else format_duration_s(cell.age_s), cell.worker or "gone")
         for cell in fleet.cells
-    ]
+    ]  # fmt: skip
     leases = [
         (
             short(lease.lease_id),
@@ -75,31 +61,23 @@ def fleet_table(fleet: FleetDocument) -> RenderableType:
         )
         for lease in fleet.leases
     ]
+    owed = "Open leases"
+    if fleet.leases:
+        unpriced = f", {fleet.unpriced} of them without a known price" if fleet.unpriced else ""
+        owed += f": {len(fleet.leases)}{unpriced}, ${fleet.usd:,.2f} so far"
     tables: tuple[tuple[str, str, str, Sequence[Sequence[str]], Sequence[int]], ...] = (
         ("Workers", _NO_WORKER, "name host:pid serves runs beat state", workers, (0, 1, 2)),
-        (
-            "Queues",
-            "no cell waits for a worker",
-            "route partition waiting queued running workers",
-            queues,
-            (0, 1),
-        ),
+        ("Queues", "no cell waits for a worker", "route partition waiting queued running workers",
+         queues, (0, 1)),
         ("Running", "nothing runs", "cell state step age worker", cells, (0, 2, 4)),
-        (_title(fleet), "nothing is rented", "lease where age cost state", leases, (1, 4)),
-    )
+        (owed, "nothing is rented", "lease where age cost state", leases, (1, 4)),
+    )  # fmt: skip
     parts: list[RenderableType] = []
     for title, empty, titles, rows, wide in tables:
         table = _table(titles.split(), rows, wide=wide) if rows else Text(f"  {empty}")
         parts += [Text(title, style="bold"), table, Text("")]
     worries = [Text(f"! {line}", style="yellow") for line in _worries(fleet)]
     return Group(*(parts if worries else parts[:-1]), *worries)
-
-
-def _title(fleet: FleetDocument) -> str:
-    if not fleet.leases:
-        return "Open leases"
-    unpriced = f", {fleet.unpriced} of them without a known price" if fleet.unpriced else ""
-    return f"Open leases: {len(fleet.leases)}{unpriced}, ${fleet.usd:,.2f} so far"
 
 
 def _worries(fleet: FleetDocument) -> list[str]:
@@ -123,19 +101,20 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, wide: Sequen
     for position, title in enumerate(titles):
         table.add_column(title, no_wrap=position not in wide)
     for row in rows:
-        table.add_row(
-            *(
-                Fitted(text, middle=at == 0) if at in wide else Text(text)
-                for at, text in enumerate(row)
-            )
-        )
+        cells = enumerate(row)
+        table.add_row(*(Fitted(c, middle=at == 0) if at in wide else Text(c) for at, c in cells))
     return table
 
 
 def schedule_lines(schedule: ScheduleStatus) -> Iterator[str]:
     """A schedule: what it measures and when, then its next and its past occurrences."""
+    marks = ["paused"] if schedule.paused else []
+    marks += ["overlapping ones wait"] if schedule.overlap == "queue" else []
+    marks += ["backfill"] if schedule.backfill else []
+    marks += [f"budget ${schedule.budget_usd:g}"] if schedule.budget_usd is not None else []
+    marked = f"  ({', '.join(marks)})" if marks else ""
     times = f"{schedule.cron!r} {schedule.timezone}"
-    yield f"{schedule.name}  {schedule.source}  {times}{_marks(schedule)}"
+    yield f"{schedule.name}  {schedule.source}  {times}{marked}"
     for moment in schedule.next:
         yield f"  next  {_both(datetime.fromisoformat(moment), schedule.timezone)}"
     if not schedule.next:
@@ -155,26 +134,13 @@ def what_became(occurrence: OccurrenceStatus) -> str:
         # The reason may have advice on further lines: join them.
         why = " ".join((occurrence.reason or "").split())
         return f"{occurrence.state}: {why}" if why else occurrence.state
+    matrix, counts = f"matrix {short(occurrence.campaign_id or '')}", occurrence.counts
     if occurrence.campaign_state is None:
-        return f"begun, matrix {short(occurrence.campaign_id or '')}"
-    total = sum(occurrence.counts.values())
-    words = [f"{occurrence.counts.get('done', 0)} of {total} done"]
-    words += [
-        f"{n} {state}" for state, n in sorted(occurrence.counts.items()) if n and state != "done"
-    ]
+        return f"begun, {matrix}"
+    words = [f"{counts.get('done', 0)} of {sum(counts.values())} done"]
+    words += [f"{n} {state}" for state, n in sorted(counts.items()) if n and state != "done"]
     verb = {"done": "has ended", "running": "runs", "cancelling": "is being cancelled"}
-    became = verb[occurrence.campaign_state]
-    return f"matrix {short(occurrence.campaign_id or '')} {became}: {', '.join(words)}"
-
-
-def _marks(schedule: ScheduleStatus) -> str:
-    marks = [
-        *(["paused"] if schedule.paused else []),
-        *(["overlapping ones wait"] if schedule.overlap == "queue" else []),
-        *(["backfill"] if schedule.backfill else []),
-        *([f"budget ${schedule.budget_usd:g}"] if schedule.budget_usd is not None else []),
-    ]
-    return f"  ({', '.join(marks)})" if marks else ""
+    return f"{matrix} {verb[occurrence.campaign_state]}: {', '.join(words)}"
 
 
 def _both(moment: datetime, zone: str) -> str:
@@ -187,7 +153,6 @@ def _both(moment: datetime, zone: str) -> str:
     return f"{shown} ({local.strftime('%a %H:%M')} here)"
 
 
-_GAP = "  "
 _NARROWEST = 30
 _FURTHER_LEFT = 4
 
@@ -195,22 +160,19 @@ _FURTHER_LEFT = 4
 def finding_lines(findings: Sequence[Finding], *, width: int = 80) -> Iterator[str]:
     """State, check, place and text of each finding, with its advice below. No line is longer than
     `width`, except for a single longer word."""
-    rows = [(finding.state, finding.check, finding.where) for finding in findings]
-    wide = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
-    indent = sum(wide) + len(_GAP) * 3
+    rows = [(finding.state, finding.check, finding.where, "|") for finding in findings]
+    heads = [row.removesuffix("|") for row in aligned(rows)]
+    indent = len(heads[0]) if heads else 0
     room = max(width - indent, _NARROWEST)
-    for finding, row in zip(findings, rows, strict=True):
-        head = _GAP.join(cell.ljust(w) for cell, w in zip(row, wide, strict=True)) + _GAP
+    for finding, head in zip(findings, heads, strict=True):
         lines = wrapped("", finding.told, room)
         lines += wrapped("", f"→ {finding.advice}", room, indent=2) if finding.advice else []
-        if (
-            lines and len(lines[0]) > room
-        ):  # one long word, such as a path: on its own line, further left
-            lines.insert(0, "")
+        if lines and len(lines[0]) > room:
+            lines.insert(0, "")  # one long word, such as a path: on its own line, further left
         for number, line in enumerate(lines or [""]):
             # Paths are not broken, so that they can be copied.
             margin = indent if len(line) <= room else _FURTHER_LEFT
-            yield ((head if number == 0 else " " * margin) + line).rstrip()
+            yield ((" " * margin if number else head) + line).rstrip()
 
 
 ORDER: tuple[CellState, ...] = (
@@ -221,16 +183,10 @@ ORDER: tuple[CellState, ...] = (
 LISTED = tuple(state for state in ORDER if state != "spared")
 """The states whose cells have a line; spared cells are counted in the line of their block."""
 STYLE: dict[CellState, str] = {
-    "measuring": "cyan",
-    "renting": "yellow",
-    "queued": "yellow",
-    "done": "green",
-    "failed": "red",
+    "measuring": "cyan", "renting": "yellow", "queued": "yellow", "done": "green", "failed": "red",
     "refused": "red",
-    "cancelled": "dim",
-    "waiting": "dim",
-    "spared": "dim",
-}
+}  # fmt: skip
+"""The style of a cell's state; else it is dim."""
 
 
 _STATE = max(map(len, ORDER))
@@ -243,25 +199,19 @@ LEAST_NAME = 36
 def matrix_line(status: MatrixStatus, now: datetime | None = None) -> str:
     """`3 of 12 done · 2 measuring · 7 waiting · $0.12 of $5.00 · ends about 14:20`."""
     counts = status.counts
-    total = sum(counts.values()) - counts.get("spared", 0)
-    words = [f"{counts.get('done', 0)} of {total} done"]
-    words += [
-        f"{counts[state]} {state}" for state in ORDER if state != "done" and counts.get(state)
-    ]
+    words = [f"{counts.get('done', 0)} of {sum(counts.values()) - counts.get('spared', 0)} done"]
+    words += [f"{counts[of]} {of}" for of in ORDER if of != "done" and counts.get(of)]
     spent = f"${status.spent_usd:.2f}"
     if status.budget_usd is not None:
         spent += f" of ${status.budget_usd:.2f}"
     if status.unpriced:
         spent += f" ({status.unpriced} without a known price)"
-    words.append(f"cost {spent}" if status.state == "done" else f"{spent} spent")
     if status.state == "done":
-        words.append("ended")
-    elif not status.worked_on:
-        words.append(
-            _NO_WORKER
-            if status.for_workers
-            else "interrupted; continue with: diskbench matrix resume"
-        )
+        return " · ".join([*words, f"cost {spent}", "ended"])
+    words.append(f"{spent} spent")
+    if not status.worked_on:
+        interrupted = "interrupted; continue with: diskbench matrix resume"
+        words.append(_NO_WORKER if status.for_workers else interrupted)
     elif status.state == "cancelling":
         words.append("being cancelled")
     elif status.expected_end is not None:
@@ -279,14 +229,9 @@ def matrix_end(
     side by side, and the commands for its page and for all of it. `marks` qualify the figures:
     emulated."""
     id_ = short(status.campaign_id)
-    marked = f"  [{', '.join(marks)}]" if marks else ""
-    parts: list[RenderableType] = [
-        Text.assemble((f"matrix {status.name}  {id_}", "bold"), (marked, "bold yellow")),
-        Text(matrix_line(status)),
-        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
-    ]
+    parts = _totals(status, marks)
     for cell in status.cells:
-        state = (cell.row.state, STYLE[cell.row.state])
+        state = (cell.row.state, STYLE.get(cell.row.state, "dim"))
         parts.append(Text.assemble(state, f"  {cell.row.key}: {cell.doing}"))
     if rows:
         parts += [Text(), beside_table(rows, "disk", width=width), Text()]
@@ -295,17 +240,22 @@ def matrix_end(
     return Group(*parts)
 
 
+def _totals(status: MatrixStatus, marks: Sequence[str] = ()) -> list[RenderableType]:
+    marked = f"  [{', '.join(marks)}]" if marks else ""
+    title = f"matrix {status.name}  {short(status.campaign_id)}"
+    return [
+        Text.assemble((title, "bold"), (marked, "bold yellow")),
+        Text(matrix_line(status)),
+        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
+    ]
+
+
 def matrix_table(status: MatrixStatus, *, longest: int | None = None) -> RenderableType:
     """The totals and the cells of `status`; the other cells are counted. `longest` is the most
     characters of the name of any cell (default: of those of `status`)."""
     if longest is None:
         longest = max((len(cell.row.key) for cell in status.cells), default=0)
-    parts: list[RenderableType] = [
-        Text(f"matrix {status.name}  {short(status.campaign_id)}", style="bold"),
-        Text(matrix_line(status)),
-        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
-        cell_table(status.cells, longest),
-    ]
+    parts = [*_totals(status), cell_table(status.cells, longest)]
     hidden = sum(status.counts.get(state, 0) for state in LISTED) - len(status.cells)
     if hidden > 0:
         parts.append(Text(f"and {hidden} more: diskbench matrix status {status.name}", style="dim"))
@@ -322,27 +272,20 @@ def cell_table(cells: Sequence[CellStatus], longest: int) -> Table:
     table.add_column("")
     beside = _NUMBER + min(longest, LEAST_NAME) + _STATE + 3 * _BETWEEN
     for cell in cells:
-        row = cell.row
-        table.add_row(
-            Text(str(row.position + 1)),
-            Fitted(row.key, middle=True),
-            Text(row.state, style=STYLE[row.state]),
-            Fitted(cell.doing, beside=beside),
-        )
+        row, name = cell.row, Fitted(cell.row.key, middle=True)
+        state = Text(row.state, style=STYLE.get(row.state, "dim"))
+        table.add_row(Text(str(row.position + 1)), name, state, Fitted(cell.doing, beside=beside))
     return table
 
 
 def until_words(until: UntilStatus) -> str:
     """`within ±4.1 % after 12 replicates, ±5 % was wanted (worst: rand-read-4k read)`."""
-    worst = f" (worst: {until.step})" if until.step else ""
-    target = f"±{format_share(until.wanted)} was wanted"
-    count = counted(until.n, "replicate")
-    if until.width is None:
-        text = f"no interval after {count}, {target}"
-    elif until.reached:
-        return f"reached: within ±{format_share(until.width)} after {count}, {target}{worst}"
-    else:
-        text = f"within ±{format_share(until.width)} after {count}, {target}{worst}"
+    worst = f" (worst: {until.step})" if until.step and until.width is not None else ""
+    within = "no interval" if until.width is None else f"within ±{format_share(until.width)}"
+    text = f"{within} after {counted(until.n, 'replicate')}, ±{format_share(until.wanted)} was "
+    text += f"wanted{worst}"
+    if until.reached and until.width is not None:
+        return f"reached: {text}"
     if until.more is None and until.width is not None:
         text += "; too noisy to estimate how many more runs are needed"
     elif until.more:

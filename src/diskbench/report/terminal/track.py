@@ -71,8 +71,8 @@ class Track:
 
     def elapsed_s(self, now: float) -> float:
         """Finished work in planned seconds: the bar never runs ahead of the steps."""
-        running = min(self._in_fio_s(now), self.step.expected_s) if self.step else 0.0
-        return self.done_s + running
+        step = self.step
+        return self.done_s + (min(self._in_fio_s(now), step.expected_s) if step else 0.0)
 
     def fraction(self, now: float) -> float:
         """Finished share of the work, 0 to 1."""
@@ -102,10 +102,8 @@ class Track:
 
     def place(self) -> str:
         """`step 3 of 9`, with the run if there are several, and the round of a loop."""
-        words = []
         runs = len(self.plan.run_ids)
-        if runs > 1:
-            words.append(f"run {self.run_index + 1} of {runs}")
+        words = [f"run {self.run_index + 1} of {runs}"] if runs > 1 else []
         loop, count = self.plan.loop, len(self.plan.steps)
         at = self.finished if self.step is None else self.step.index + 1
         if self.step and self.step.round is not None and loop:
@@ -117,29 +115,24 @@ class Track:
 
 def live_figures(tick: Tick) -> str:
     """`read 3,012 IOPS 12.3 MB/s · write … · 331 µs`, without directions that have no I/O."""
-    words = [
-        f"{name} {format_iops(iops)} IOPS {format_mb_per_s(rate)} MB/s"
-        for name, iops, rate in _rates(tick)
-    ]
-    if tick.latency_ns is not None:
-        words.append(format_latency_ns(tick.latency_ns))
+    both = "{} IOPS {} MB/s"
+    words = _figures(tick, lambda iops, rate: both.format(format_iops(iops), format_mb_per_s(rate)))
     return " · ".join(words) or "no I/O in this second"
 
 
 def short_figures(tick: Tick) -> str:
     """`write 1,308 MB/s, 5.65 ms`: IOPS of small blocks and MB/s of large ones, for a line that
     several hosts share."""
-    words = [f"{name} {rate_words(iops, rate)}" for name, iops, rate in _rates(tick)]
-    if tick.latency_ns is not None:
-        words.append(format_latency_ns(tick.latency_ns))
-    return ", ".join(words) or "no I/O"
+    return ", ".join(_figures(tick, rate_words)) or "no I/O"
 
 
-def _rates(tick: Tick) -> list[tuple[str, float, float]]:
-    """The directions with I/O in this second: IOPS and bytes per second."""
+def _figures(tick: Tick, show: Callable[[float, float], str]) -> list[str]:
+    """The rates of the directions with I/O in this second, and their latency."""
     read = ("read", tick.read_iops, tick.read_bytes_per_s)
     write = ("write", tick.write_iops, tick.write_bytes_per_s)
-    return [rate for rate in (read, write) if rate[1]]
+    words = [f"{name} {show(iops, rate)}" for name, iops, rate in (read, write) if iops]
+    latency = tick.latency_ns
+    return words if latency is None else [*words, format_latency_ns(latency)]
 
 
 def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
@@ -152,18 +145,12 @@ def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
     for row, level in zip(rows, figures, strict=True):
         shown = row if level is None else row.model_copy(update=changed(row.model_dump(), level))
         mean = shown.lat_mean_ns if shown.lat_mean_ns is not None else shown.clat_mean_ns
-        rates = [
-            f"{format_iops(shown.iops)} IOPS" if shown.iops is not None else "",
-            f"{format_mb_per_s(shown.bytes_per_s)} MB/s"
-            if shown.bytes_per_s is not None and row.direction != "sync"
-            else "",
-        ]
-        rate = " ".join(filter(None, rates))
+        rates = [f"{format_iops(shown.iops)} IOPS"] if shown.iops is not None else []
+        if shown.bytes_per_s is not None and row.direction != "sync":
+            rates.append(f"{format_mb_per_s(shown.bytes_per_s)} MB/s")
         kind = f" ({level.kind})" if level is not None else ""
         latency = f", mean {format_latency_ns(mean)}" if mean is not None else ""
-        words.append(f"{row.direction} {rate}{kind}{latency}")
-    falls = [
-        f"it fell after {clock(cliff.at_s)}" for cliff in (course.cliffs if course else ())[:1]
-    ]
-    falls = falls if any(level is not None for level in figures) else []
-    return " · ".join([*words, *falls]) or "no I/O"
+        words.append(f"{row.direction} {' '.join(rates)}{kind}{latency}")
+    if course and course.cliffs and any(level is not None for level in figures):
+        words.append(f"it fell after {clock(course.cliffs[0].at_s)}")
+    return " · ".join(words) or "no I/O"

@@ -23,7 +23,7 @@ from diskbench.analysis.shown import (
 )
 from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
-from diskbench.model.verdict import Judged, LimiterName, Trust, Verdict
+from diskbench.model.verdict import Judged, Trust, Verdict
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.summary import shares_of_time
 from diskbench.report.assemble.words import NONE, figure, short_limit
@@ -58,20 +58,20 @@ def verdict_lines(
     if not verdicts:
         return []
     steps = verdicts_by_step(verdicts)
-    rows = [
-        (name, *(_cells(stretches) if stretches else ("",) * 4), trust)
-        for step, of in steps.items()
-        for name, stretches, trust in _rows(step, of)
-    ]
+    of_rows = [row for step, of in steps.items() for row in _rows(step, of)]
+    rows = [(name, *_cells(stretches), trust) for name, stretches, trust in of_rows]
     promised = any(row[at] not in ("", NONE) for row in rows for at in _OF_PROMISE)
     shown = [at for at in range(len(_HEAD)) if promised or at not in _OF_PROMISE]
     figures = [place for place, at in enumerate(shown) if _HEAD[at] in _FIGURES]
     table = [[row[at] for at in shown] for row in (_HEAD, *rows)]
     head, *rest = aligned(table, right=figures, least={0: _LEAST_NAME}, width=WIDTH)
-    lines = [TextLine("head", head), *(TextLine("row", text) for text in rest)]
-    lines += [TextLine("row", text) for text in _below_the_table(steps)]
-    lines += [TextLine("ground", text) for text in _grounds(steps, below)]
-    return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
+    if any(len(stretches) == _TWO for _, stretches, _ in of_rows):
+        rest.append("  of two runs the lower one is shown")
+    for share in shares_of_time(verdicts):
+        rest += _folded(share)
+    kinds = (("head", [head]), ("row", rest), ("ground", _grounds(steps, below)),
+             ("doubt", _doubts(steps, below)))  # fmt: skip
+    return [TextLine(kind, text) for kind, texts in kinds for text in texts]
 
 
 Row = tuple[str, Sequence[Judged], str]
@@ -86,10 +86,9 @@ def _rows(name: str, of_runs: Sequence[Verdict]) -> list[Row]:
         return [(name, (), of_runs[0].trust), *of_stretches]
     levels = _levels(of_runs)
     if len(levels) == 1:
-        of_level = at_one_level(of_runs)
-        kind = of_level[0].stands_for.kind
-        first = f"{name} ({kind})" if kind == "burst" else name
-        return [(first, [verdict.stands_for for verdict in of_level], trust_of(of_runs))]
+        stands_for = [verdict.stands_for for verdict in at_one_level(of_runs)]
+        first = f"{name} (burst)" if stands_for[0].kind == "burst" else name
+        return [(first, stands_for, trust_of(of_runs))]
     rows: list[Row] = [(f"{name}, by run", (), "")]
     at = 1
     for group in levels:
@@ -110,15 +109,14 @@ def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
 
 
 def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
-    """Promise, measurement and ratio of the median run, and the most common limit."""
+    """Promise, measurement and ratio of the median run, and the most common limit; empty cells for
+    a heading."""
+    if not judged:
+        return ("",) * 4
     shown = shown_stretch(judged)
-    named = limit_of(judged)
-    return (
-        figure(shown.promised.iops, shown.promised.bytes_per_s) if shown.promised else NONE,
-        figure(shown.iops, shown.bytes_per_s),
-        f"{shown.ratio:.0%}" if shown.ratio is not None else NONE,
-        short_limit(named),
-    )
+    promised = figure(shown.promised.iops, shown.promised.bytes_per_s) if shown.promised else NONE
+    ratio = f"{shown.ratio:.0%}" if shown.ratio is not None else NONE
+    return promised, figure(shown.iops, shown.bytes_per_s), ratio, short_limit(limit_of(judged))
 
 
 def _when(level: Judged) -> str:
@@ -129,45 +127,25 @@ def _when(level: Judged) -> str:
 def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:
     """The evidence for each limit of the table that its ratio does not show."""
     for name, of_runs in steps.items():
-        groups = _groups(of_runs)
-        by_limit = {(limit := limit_of(group)): _having(group, limit) for group in groups}
-        for limit, stretch in by_limit.items():
-            counted = stretch.limiter.confirmed() or any(
-                "counts as" in text for text in stretch.limiter.evidence
-            )
-            if limit in _SAID_BY_RATIO and not counted:
-                continue
-            reasons = [reason for verdict in of_runs for reason in verdict.reasons]
-            messages = [reason.message for reason in reasons if _is_printed(name, reason, below)]
-            printed = {clause for message in messages for clause in message.split("; ")}
-            clauses = [text for text in stretch.limiter.evidence if text not in printed]
+        groups = [stretches for _, stretches, _ in _rows("", of_runs) if stretches]
+        by_limit = {limit_of(group): group for group in groups}
+        printed = {
+            clause
+            for verdict in of_runs
+            for reason in verdict.reasons
+            if reason.weight != "note"
+            or doubt_of(reason.code).shown == "verdict"
+            or (name, reason.code) in below
+            for clause in reason.message.split("; ")
+        }
+        for limit, group in by_limit.items():
+            stretch = shown_stretch([one for one in group if one.limiter.name == limit])
+            evidence = stretch.limiter.evidence
+            counted = stretch.limiter.confirmed() or any("counts as" in text for text in evidence)
+            clauses = [text for text in evidence if text not in printed]
             of = f"{name}, {stretch.kind}" if len(groups) > 1 and stretch.kind else name
-            if clauses:
+            if clauses and (counted or limit not in _SAID_BY_RATIO):
                 yield from _folded(f"{of}: {sentences(*clauses)}")
-
-
-def _below_the_table(steps: dict[str, list[Verdict]]) -> Iterator[str]:
-    """Which of two runs is shown, and for how much of the time a step kept its promise."""
-    groups = [group for of_runs in steps.values() for group in _groups(of_runs)]
-    if any(len(group) == _TWO for group in groups):
-        yield "  of two runs the lower one is shown"
-    for share in shares_of_time([verdict for of_runs in steps.values() for verdict in of_runs]):
-        yield from _folded(share)
-
-
-def _is_printed(step: str, reason: Reason, below: Collection[tuple[str, str]]) -> bool:
-    """Whether the message of a reason is printed, here or `below`."""
-    is_doubt = reason.weight != "note" or doubt_of(reason.code).shown == "verdict"
-    return is_doubt or (step, reason.code) in below
-
-
-def _groups(of_runs: Sequence[Verdict]) -> list[Sequence[Judged]]:
-    """The stretches behind each row of the table."""
-    return [stretches for _, stretches, _ in _rows("", of_runs) if stretches]
-
-
-def _having(judged: Sequence[Judged], limit: LimiterName) -> Judged:
-    return shown_stretch([stretch for stretch in judged if stretch.limiter.name == limit])
 
 
 def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:
@@ -181,25 +159,17 @@ def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]])
         elsewhere = [reason for reason in reasons if (name, reason.code) in below]
         if trust != "yes" and (words := doubt_words(elsewhere, trust)):
             named.setdefault(f"{_USE[trust]}: {words}", []).append(name)
-        unexplained = [
-            reason for reason in reasons if reason.weight != "note" and reason not in elsewhere
-        ]
-        for reason in dict.fromkeys((*unexplained, *verdict_doubts(of_runs))):
+        here = [one for one in reasons if one.weight != "note" and one not in elsewhere]
+        codes = [{reason.code for reason in verdict.reasons} for verdict in of_runs]
+        for reason in dict.fromkeys((*here, *verdict_doubts(of_runs))):
             at, _ = doubted_run(of_runs, reason.code)
-            is_of_all = all(_has(verdict, reason.code) for verdict in of_runs)
-            run = "" if is_of_all else f", run {at + 1}"
+            run = "" if all(reason.code in of for of in codes) else f", run {at + 1}"
             explained.setdefault(reason, []).append(f"{name}{run}")
-    by_disk = sorted(explained, key=lambda reason: reason.code != OTHER_DISK.code)
     for words, names in named.items():
         yield from _folded(f"{_names(names)}: {words}", lead="! ")
-    for reason in by_disk:
-        names = explained[reason]
-        text = f"{_names(names)}: {sentences(reason.message, reason.advice)}"
+    for reason in sorted(explained, key=lambda reason: reason.code != OTHER_DISK.code):
+        text = f"{_names(explained[reason])}: {sentences(reason.message, reason.advice)}"
         yield from _folded(text, lead="  " if reason.weight == "note" else "! ")
-
-
-def _has(verdict: Verdict, code: str) -> bool:
-    return any(reason.code == code for reason in verdict.reasons)
 
 
 def _names(names: Sequence[str]) -> str:
@@ -219,11 +189,10 @@ _AS_TYPED = frozenset({"fio", "fio's", "fsync", "fdatasync", "write()", "results
 
 def sentences(*clauses: str) -> str:
     """Return the clauses as sentences, without the empty ones: `It fell. Repeat it.`"""
-    return " ".join(_sentence(clause.strip()) for clause in clauses if clause.strip())
-
-
-def _sentence(clause: str) -> str:
-    first = clause.split()[0]
-    if first not in _AS_TYPED and first.strip(",;:").replace("'", "").isalpha():
-        clause = clause[0].upper() + clause[1:]
-    return clause if clause.endswith(_ENDS) else f"{clause}."
+    told = []
+    for clause in filter(None, map(str.strip, clauses)):
+        first = clause.split()[0]
+        is_word = first not in _AS_TYPED and first.strip(",;:").replace("'", "").isalpha()
+        text = clause[0].upper() + clause[1:] if is_word else clause
+        told.append(text if text.endswith(_ENDS) else f"{text}.")
+    return " ".join(told)

@@ -31,12 +31,7 @@ from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
 from diskbench.store.clock import now
 from diskbench.store.leases import extend_lease, load_lease
-from diskbench.store.machines import (
-    end_machine,
-    give_machine,
-    keep_machine,
-    list_machines,
-)
+from diskbench.store.machines import end_machine, give_machine, keep_machine, list_machines
 from diskbench.store.matrix_sums import spent_by
 from diskbench.store.profile_file import find_profile
 

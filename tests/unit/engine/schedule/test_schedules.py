@@ -17,10 +17,11 @@ from diskbench.errors import CostRefused, InvalidValue, MatrixError
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.report.terminal.status_text import schedule_lines
-from diskbench.store.campaigns import list_campaigns, set_campaign_state
+from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.database import open_database
 from diskbench.store.executors import remove_executor
+from diskbench.store.matrix_lock import locked
 from diskbench.store.schedules import locked_schedule, occurrences_of, save_schedule
 
 BERLIN = "Europe/Berlin"  # forward on 2026-03-29 at 02:00, back on 2026-10-25 at 03:00
@@ -79,7 +80,8 @@ class Watched:
     def finish(self) -> None:
         """All matrices end."""
         for one in list_campaigns(self.database, states=("running",)):
-            set_campaign_state(self.database, one.campaign_id, "done")
+            with locked(self.database, one.campaign_id) as held:
+                held.set_state("done")
 
     @property
     def became(self) -> list[tuple[str, str, str | None]]:

@@ -98,6 +98,6 @@ def test_a_step_is_announced_once_however_often_its_station_is_retried(stop, pat
     watcher = SimpleNamespace(step_started=lambda *words: announced.append(words))
     steps = LiveTrialSteps(SimpleNamespace(database=None), stop, watcher, patience)
     done = failing(StoreUnavailable("gone"), 3)
-    monkeypatch.setattr(LiveTrialSteps, "_measured", lambda *_: done())
+    monkeypatch.setattr(LiveTrialSteps, "_measure", lambda *_: done())
     assert steps.measure(plan, 0, plan.steps[0]) == "done"
     assert announced == [(plan.trial_id, 0, plan.steps[0])]

@@ -8,20 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.providers.aws.rig import (
-    CLAIM,
-    ROOT,
-    Answer,
-    Cloud,
-    changed,
-    refusal,
-)
+from tests.unit.providers.aws.rig import CLAIM, ROOT, Answer, Cloud, changed, refusal
 
-from diskbench.errors import (
-    DiskbenchError,
-    Interrupted,
-    RentalFailed,
-)
+from diskbench.errors import DiskbenchError, Interrupted, RentalFailed
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 

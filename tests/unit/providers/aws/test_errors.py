@@ -16,13 +16,8 @@ import pytest
 from botocore.exceptions import ClientError
 from tests.unit.providers.aws.rig import refusal
 
-from diskbench.errors import (
-    DiskbenchError,
-    InvalidValue,
-    NoCapacity,
-    Unanswered,
-)
-from diskbench.providers.aws import attach, provision, teardown
+from diskbench.errors import DiskbenchError, InvalidValue, NoCapacity, Unanswered
+from diskbench.providers.aws import attach, leases, provision
 from diskbench.providers.aws.errors import error_code, is_missing, of_code, of_state, translate
 
 RUN = "ec2:RunInstances"
@@ -180,7 +175,7 @@ def again(code: str, error: DiskbenchError) -> str:
         return "for 3 min"
     waits = {
         "launch: until listed": provision.NEW_THINGS,
-        "delete: until free": teardown.LATER,
+        "delete: until free": leases.LATER,
         "detach: until free": attach.GOING,
         "attach: until listed": attach.NOT_YET,
     }

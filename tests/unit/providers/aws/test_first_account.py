@@ -8,23 +8,9 @@ from typing import Any
 
 import pytest
 from tests.books import SHIPPED
-from tests.unit.providers.aws.rig import (
-    CLAIM,
-    GP2,
-    REGION,
-    Answer,
-    Cloud,
-    cell,
-    changed,
-    refusal,
-)
+from tests.unit.providers.aws.rig import CLAIM, GP2, REGION, Answer, Cloud, cell, changed, refusal
 
-from diskbench.errors import (
-    AccessDenied,
-    InvalidValue,
-    NoCapacity,
-    UnknownName,
-)
+from diskbench.errors import AccessDenied, InvalidValue, NoCapacity, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws import lookup
 from diskbench.providers.aws.cloud import AWSProvider
@@ -125,9 +111,7 @@ def test_one_empty_listing_closes_no_lease_whose_ids_are_known(cloud: Cloud) -> 
     assert cloud.left() == []
 
 
-def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(
-    cloud: Cloud,
-) -> None:
+def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(cloud: Cloud) -> None:
     def none_and_unlisted(*_: Any) -> Answer:
         hide_once(cloud)
         raise refusal("InsufficientVolumeCapacity", "none", 500)

@@ -8,13 +8,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, changed
 
-from diskbench.errors import (
-    ExtraMissing,
-    HostUnavailable,
-    InvalidValue,
-    UnknownName,
-    UserError,
-)
+from diskbench.errors import ExtraMissing, HostUnavailable, InvalidValue, UnknownName, UserError
 from diskbench.extras import how_to_install
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws.client import AwsSessions, is_amazon
@@ -131,9 +125,7 @@ def test_a_type_that_its_zone_does_not_offer_says_where_it_is(cloud: Cloud) -> N
     assert cloud.resolve(instance_type="m5.large").zones == ("us-east-1b",)
 
 
-def test_the_next_cheapest_machine_is_taken_where_the_cheapest_is_not_offered(
-    cloud: Cloud,
-) -> None:
+def test_the_next_cheapest_machine_is_taken_where_the_cheapest_is_not_offered(cloud: Cloud) -> None:
     def without(answer: dict) -> None:
         answer["InstanceTypeOfferings"] = [
             o for o in answer["InstanceTypeOfferings"] if o["InstanceType"] != "c6in.large"

@@ -108,8 +108,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "end_with_machine": (
         "ModifyInstanceAttribute", requests.end_with_machine("i-1", ["/dev/sdf", "/dev/sdg"]),
     ),
-    "of_lease": ("DescribeVolumes", {"Filters": requests.of_lease("01jlease")}),
-    "of_any_lease": ("DescribeInstances", {"Filters": requests.of_any_lease()}),
+    "of_lease": ("DescribeVolumes", requests.of_lease("01jlease")),
+    "of_any_lease": ("DescribeInstances", requests.of_lease(None)),
 }  # fmt: skip
 MODEL = botocore.session.get_session().get_service_model("ec2")
 

@@ -24,11 +24,7 @@ from azure.core.exceptions import (
 from tests.rigs.error_codes import published, table
 from tests.rigs.golden import Golden
 
-from diskbench.errors import (
-    Busy,
-    DiskbenchError,
-    InvalidValue,
-)
+from diskbench.errors import Busy, DiskbenchError, InvalidValue
 from diskbench.providers.azure.errors import error_code, is_missing, of_code, translate
 
 MACHINE = "Microsoft.Compute/virtualMachines/write"

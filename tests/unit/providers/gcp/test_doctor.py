@@ -13,24 +13,18 @@ from pathlib import Path
 import yaml
 
 import diskbench.providers.gcp as package
-from diskbench.providers.gcp.doctor import (
-    NEEDS,
-    OPTIONAL,
-    permissions,
-    policy,
-    quotas,
-)
+from diskbench.providers.gcp.doctor import NEEDS, OPTIONAL, permissions, policy, quotas
 
 ROOT = Path(__file__).parents[4]
 BY_FUNCTION = {
     "listed": "list", "listed_everywhere": "list", "offered": "list", "describe": "get",
-    "found": "get", "_insert": "insert",
+    "found": "get",
 }  # fmt: skip
 """What our own functions call of the collection that they are given."""
 INDIRECT = {
     "instances.delete", "disks.delete", "firewalls.delete", "snapshots.delete", "disks.insert",
     "regionDisks.delete", "regionDisks.get", "regionDisks.insert",
-    "zoneOperations.get", "regionOperations.get",
+    "zoneOperations.get", "regionOperations.get", "globalOperations.get",
 }  # fmt: skip
 """What is called by a name that is made of a resource's place or of a loop."""
 
@@ -50,6 +44,8 @@ def _of_call(node: ast.Call) -> Iterator[str]:
     words = [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
     if name in {"call", "change"} and len(words) >= 2:
         yield f"{words[0]}.{words[1]}"
+    elif name == "_change" and words:
+        yield f"instances.{words[0]}"
     elif name in BY_FUNCTION and words:
         named = [k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)]
         yield f"{words[0]}.{named[0] if name == 'found' and named else BY_FUNCTION[name]}"

@@ -16,11 +16,7 @@ from google.auth import exceptions as login
 from tests.rigs.error_codes import published, table
 from tests.rigs.golden import Golden
 
-from diskbench.errors import (
-    InvalidValue,
-    QuotaExceeded,
-    Throttled,
-)
+from diskbench.errors import InvalidValue, QuotaExceeded, Throttled
 from diskbench.providers.gcp.errors import (
     exists_already,
     is_busy,

@@ -40,9 +40,17 @@ def googles(file: Path) -> None:
 
 
 def test_without_credentials_google_is_not_called() -> None:
-    with pytest.raises(AccessDenied, match="no Google credentials") as refused:
+    with pytest.raises(AccessDenied, match=r"^there are no Google credentials\n") as refused:
         log_in("my-project", None)
     assert "gcloud auth application-default login" in refused.value.advice
+
+
+def test_a_file_of_credentials_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "gone.json"))
+    with pytest.raises(AccessDenied, match=r"cannot be used: .*gone\.json"):
+        log_in("my-project", None)
 
 
 def test_googles_own_endpoint_is_never_called_anonymously() -> None:
@@ -56,13 +64,14 @@ def test_the_project_is_that_of_the_credentials_unless_it_is_typed(key_file: Pat
     assert log_in("my-project", None).project == "my-project"
 
 
-def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials() -> None:
+def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials(monkeypatch) -> None:
     login = log_in("my-project", EMULATOR)
     assert isinstance(login.credentials, AnonymousCredentials)
     assert login.emulated
-    assert log_in(None, EMULATOR, {"GOOGLE_CLOUD_PROJECT": "told"}).project == "told"
     with pytest.raises(InvalidValue, match="no Google Cloud project"):
-        log_in(None, EMULATOR, {})
+        log_in(None, EMULATOR)
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "told")
+    assert log_in(None, EMULATOR).project == "told"
 
 
 def test_googles_token_never_goes_out_in_the_clear(key_file: Path) -> None:

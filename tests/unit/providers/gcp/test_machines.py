@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.model.options import RentSpec
-from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, disk_request
+from diskbench.providers.gcp.disk_request import GcpDiskRequest, disk_request
 from diskbench.providers.gcp.machines import (
     boot_type,
     candidates,
@@ -92,7 +92,7 @@ def test_a_machine_of_which_no_limit_is_known_is_told_of() -> None:
 def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice(
     machine: str, disk: str, boot: str
 ) -> None:
-    assert boot_type(machine, of(disk, 20), BOOT_TYPES) == boot
+    assert boot_type(machine, of(disk, 20)) == boot
 
 
 @pytest.mark.parametrize(

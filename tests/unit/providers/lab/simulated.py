@@ -39,11 +39,7 @@ class SimulatedDisk:
         self.governor.follow(replace(self.governor.orders, credit=on))
 
     def run(
-        self,
-        block_bytes: int,
-        *,
-        seconds: float = math.inf,
-        bytes_moved: float = math.inf,
+        self, block_bytes: int, *, seconds: float = math.inf, bytes_moved: float = math.inf
     ) -> list[float]:
         """Reads of a size, deep enough to take whatever is allowed, for a time or until so much is
         moved; the blocks of each whole second."""

@@ -46,10 +46,7 @@ def test_what_is_written_again_is_written_out_again() -> None:
 
 def test_cache_and_disk_have_limits_of_their_own() -> None:
     cached = ThrottledDisk("loop8", "7:8", stage="cache")
-    gates = (
-        MachineGate("ios", Allowance(4000), stage="cache"),
-        MachineGate("ios", Allowance(800)),
-    )
+    gates = (MachineGate("ios", Allowance(4000), stage="cache"), MachineGate("ios", Allowance(800)))
     governor = Governor(orders(gp2(), cached, machine=gates))
     limits = governor.tick({"loop8": Counters(0, 0, 0, 0), "loop9": Counters(0, 0, 0, 0)}, 0, 0)
     assert limits["loop8"].read_iops == 4000
@@ -83,8 +80,7 @@ def test_a_burst_needs_a_height_and_an_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("disk", "code"),
-    [("gp2", 2), ("pd-ssd", 2), ("Premium_LRS", 0), ("custom --iops 100", 0)],
+    ("disk", "code"), [("gp2", 2), ("pd-ssd", 2), ("Premium_LRS", 0), ("custom --iops 100", 0)]
 )
 def test_only_a_disk_that_its_machine_may_cache_is_cached(
     tmp_path: Path, disk: str, code: int

@@ -42,9 +42,7 @@ def run(
     for _ in range(round(seconds / TICK)):
         at += TICK
         rate = min(
-            demand,
-            given_ops.read_iops or demand,
-            (given_ops.read_bps or demand * size) / size,
+            demand, given_ops.read_iops or demand, (given_ops.read_bps or demand * size) / size
         )
         done += round(rate * TICK)
         rates.append(rate)

@@ -18,9 +18,7 @@ from pyVmomi import vim, vmodl
 from tests.rigs.error_codes import table
 from tests.rigs.golden import Golden
 
-from diskbench.errors import (
-    DiskbenchError,
-)
+from diskbench.errors import DiskbenchError
 from diskbench.providers.vsphere.errors import is_missing, of_fault, translate
 
 

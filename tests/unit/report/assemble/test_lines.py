@@ -107,9 +107,6 @@ def test_writes_with_a_sync_now_and_then_keep_their_own_latency():
 def test_a_write_whose_syncs_were_not_timed_keeps_its_own_latency():
     untimed = dict.fromkeys(("lat_mean_ns", "clat_mean_ns", "p50_ns", "p99_ns"))
     write, _ = lines(
-        [
-            row("commit", direction="write", p99_ns=27e3),
-            row("commit", direction="sync", **untimed),
-        ]
+        [row("commit", direction="write", p99_ns=27e3), row("commit", direction="sync", **untimed)]
     )
     assert (write.p99_ns.median, write.latency_of_sync) == (27e3, False)

@@ -14,13 +14,7 @@ from diskbench.model.verdict import LIMITER_WORDS
 from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.report_view import many_sentences
 from diskbench.report.assemble.subject import HeadlinePromise, promised, subject_of_plan
-from diskbench.report.assemble.summary import (
-    BECAUSE,
-    headline,
-    slowed,
-    trust_sentence,
-    two_sentences,
-)
+from diskbench.report.assemble.summary import BECAUSE
 
 
 def headline_of(disk_type="gp2", size_gib=20, *, cloud="aws", time_scale=1.0, **disk):
@@ -61,14 +55,16 @@ MIXED = at(None, 1132.0, "credit", step="s2")
     ],
 )
 def test_what_was_seen_of_burst_and_baseline(verdicts, words):
-    assert headline(headline_of(), (), verdicts) == (words and f"{words} (promised: 100 IOPS)")
+    assert told(*verdicts, promised=headline_of()).headline == (
+        words and f"{words} (promised: 100 IOPS)"
+    )
 
 
 @pytest.mark.parametrize(
     "disk", [{"disk_type": "io1", "iops": 400}, {"disk_type": "no such type"}, {"cloud": None}]
 )
 def test_a_disk_without_a_bucket_has_no_headline(disk):
-    assert headline(headline_of(**disk), (), [BURST]) == ""
+    assert told(BURST, promised=headline_of(**disk)).headline == ""
 
 
 GP2 = HeadlinePromise(
@@ -82,7 +78,7 @@ def told(*verdicts, promised=GP2, marks=()):
 
 
 def test_what_was_bought_comes_first_then_what_it_gave_and_why():
-    bought, gave = two_sentences(told(fallen()))
+    bought, gave = told(fallen()).sentences
     assert bought == f"You bought {GP2.offer}: it promises {GP2.promise}."
     assert figures(gave) == ["2,995", "31", "99.6", "100%", "100"]
     assert BECAUSE["credit"] in gave
@@ -94,13 +90,13 @@ def figures(text):
 
 
 def test_nothing_was_bought_where_it_is_emulated_or_was_there_before():
-    assert two_sentences(told(marks=("emulated",)))[0].startswith("You tried m7i.large")
-    assert "/data (ext4)" in two_sentences(told(promised=None))[0]
+    assert told(marks=("emulated",)).sentences[0].startswith("You tried m7i.large")
+    assert "/data (ext4)" in told(promised=None).sentences[0]
 
 
 def test_a_kept_promise_is_told_with_the_limit_that_was_reached():
     kept = verdict(judged(3010.0, 3000.0))
-    gave = two_sentences(told(kept))[1]
+    gave = told(kept).sentences[1]
     assert figures(gave) == ["3,010", "100%", "3,000"]
     assert BECAUSE["disk-iops"] in gave
 
@@ -108,7 +104,7 @@ def test_a_kept_promise_is_told_with_the_limit_that_was_reached():
 def test_a_broken_promise_is_told_by_its_worst_step():
     kept = verdict(judged(3010.0, 3000.0), step="kept")
     worst = verdict(judged(900.0, 3000.0, limiter="unknown"), step="worst")
-    gave = two_sentences(told(kept, worst))[1]
+    gave = told(kept, worst).sentences[1]
     assert figures(gave) == ["1", "2", "900", "30%", "3,000"]
     assert BECAUSE["unknown"] in gave
 
@@ -116,37 +112,37 @@ def test_a_broken_promise_is_told_by_its_worst_step():
 def test_a_disk_is_not_blamed_for_what_was_not_asked_of_it():
     kept = verdict(judged(3010.0, 3000.0), step="deep")
     shallow = verdict(judged(900.0, 3000.0, limiter="queue-depth"), step="shallow")
-    second = two_sentences(told(shallow, kept))[1]
+    second = told(shallow, kept).sentences[1]
     assert figures(second)[:2] == ["1", "2"]
     assert "3,010 IOPS in deep" in second
 
 
 def test_several_runs_of_a_step_count_once_and_the_middle_one_is_told():
     runs = [verdict(judged(iops, 3000.0), run_id=str(iops)) for iops in (900.0, 1200.0, 1500.0)]
-    second = two_sentences(told(*runs))[1]
+    second = told(*runs).sentences[1]
     assert figures(second)[:3] == ["1", "1", "1,200"]
 
 
 def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():
-    spent, earned = slowed(told(fallen()))
+    spent, earned = told(fallen()).slowed
     assert figures(spent)[:4] == ["100", "5,400,000", "3,000", "31"]
     assert "from empty to full takes 15 h" in earned
 
 
 def test_a_scaled_bucket_says_what_a_real_one_holds():
-    spent, _ = slowed(told(fallen(), promised=replace(GP2, time_scale=60.0)))
+    spent, _ = told(fallen(), promised=replace(GP2, time_scale=60.0)).slowed
     assert figures(spent)[1:4] == ["90,000", "5,400,000", "60"]
 
 
 def test_a_disk_that_kept_its_level_did_not_slow_down():
-    assert slowed(told(verdict(judged(3000.0, 3000.0)))) == ()
-    assert slowed(told()) == ()
+    assert told(verdict(judged(3000.0, 3000.0))).slowed == ()
+    assert told().slowed == ()
 
 
 def test_doubts_are_named_once_with_their_reasons():
     runs = [verdict(judged(9e4), trust="with care", run_id=run) for run in "ab"]
-    assert trust_sentence(runs) == "Doubtful figures: rand-read-4k-qd32 (with care)."
-    assert trust_sentence([fallen()]) == ""
+    assert told(*runs).trust == "Doubtful figures: rand-read-4k-qd32 (with care)."
+    assert told(fallen()).trust == ""
 
 
 def many(*groups):
@@ -164,6 +160,32 @@ def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
         "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
         "disk 0, with 100 IOPS."
     )
+
+
+def test_of_many_disks_the_fall_of_the_slowest_is_told_with_its_time():
+    kept = trial(trial_id="b", verdicts=(verdict(judged(3000.0)),))
+    first, second = many([trial(trial_id="a", verdicts=(fallen(),))], [kept])
+    assert first == "2 configurations measured in 2 trials on 2 machines."
+    assert second == (
+        "After 31 s, disk 0 keeps 99.6 IOPS in rand-read-4k-qd32; the fastest, disk 1, gives "
+        "3,000 IOPS: 30.1 times as much."
+    )
+
+
+def test_iops_that_last_decide_before_throughput_and_bursts():
+    def rate(step, iops, block=4096, kind=None):
+        of = judged(iops).model_copy(update={"bytes_per_s": iops * block, "kind": kind})
+        return verdict(of, step=step)
+
+    def disk(name, factor):
+        steps = (
+            rate("seq-read-1m", 100.0 * factor, block=2**20),
+            rate("on-credit", 3000.0 * factor, kind="burst"),
+            rate("rand-read-4k", 500.0 * factor),
+        )
+        return trial(trial_id=name, verdicts=steps)
+
+    assert many([disk("a", 1)], [disk("b", 2)])[1].startswith("In rand-read-4k the fastest,")
 
 
 def test_disks_of_one_level_are_not_ranked_and_large_blocks_are_told_in_bytes():
@@ -233,14 +255,14 @@ def test_a_disk_may_fall_from_one_run_to_the_next():
     burst = (3000.0, 3000.0, "disk-iops", "burst")
     baseline = (100.0, 100.0, "credit", "baseline")
     fell = told(*runs(burst, burst, baseline, baseline))
-    assert figures(two_sentences(fell)[1]) == ["3,000", "2", "100", "100%", "100"]
-    assert "a bucket of 5,400,000 I/Os" in slowed(fell)[0]
+    assert figures(fell.sentences[1]) == ["3,000", "2", "100", "100%", "100"]
+    assert "a bucket of 5,400,000 I/Os" in fell.slowed[0]
 
 
 def test_runs_that_merely_differ_did_not_fall():
     noisy = told(*runs(*((iops, 3000.0, "unknown", None) for iops in (2800.0, 1500.0, 1400.0))))
-    assert slowed(noisy) == ()
-    assert "for 1 run" not in two_sentences(noisy)[1]
+    assert noisy.slowed == ()
+    assert "for 1 run" not in noisy.sentences[1]
 
 
 def test_a_fall_for_another_reason_is_told_without_a_bucket():
@@ -248,7 +270,7 @@ def test_a_fall_for_another_reason_is_told_without_a_bucket():
         judged(3000.0, kind="level", start_s=0.0, end_s=60.0),
         judged(1000.0, limiter="vm-iops", kind="level", start_s=60.0, end_s=120.0),
     )
-    (why,) = slowed(told(throttled))
+    (why,) = told(throttled).slowed
     assert why == (
         "After 1:00 it fell from 3,000 IOPS to 1,000 IOPS: that is the machine's limit on "
         "operations a second, not the disk's."

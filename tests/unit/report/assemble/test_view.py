@@ -26,9 +26,9 @@ SURFACES = (
     "site/trial_page.py",
 )  # fmt: skip
 MAKERS = frozenset(
-    {"headline", "trust_sentence", "two_sentences", "slowed", "fall_of", "lines", "result_rows",
-     "grouped_warnings", "unfinished_words", "threshold_lines", "next_step", "phase_lines",
-     "many_sentences", "shown_columns", "price_lines", "footnotes"}
+    {"shares_of_time", "lines", "result_rows", "grouped_warnings", "unfinished_words",
+     "threshold_lines", "next_step", "phase_lines", "many_sentences", "shown_columns",
+     "price_lines", "footnotes"}
 )  # fmt: skip
 """What makes words and figures of a trial."""
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.unit.report.reported import judged, trial, verdict
 
-from diskbench.cli.report import _charts_beginning
+from diskbench.cli.report import _charts
 from diskbench.errors import UnknownName
 from diskbench.report.charts.registry import CHARTS, chart_lines, find_chart
 
@@ -24,8 +24,8 @@ def test_the_docs_have_a_row_for_each_chart_and_no_others():
 def test_every_name_is_listed_completed_and_found_and_an_unknown_one_told_with_what_there_is():
     names = [one.name for one in CHARTS]
     assert [line.split()[0] for line in chart_lines()] == names
-    assert _charts_beginning("") == ["list", *names]
-    assert _charts_beginning("lat") == [name for name in names if name.startswith("lat")]
+    assert [name for name, _ in _charts(None, "")] == ["list", *names]
+    assert [name for name, _ in _charts(None, "lat")] == [n for n in names if n.startswith("lat")]
     assert [find_chart(name).name for name in names] == names
     with pytest.raises(UnknownName) as caught:
         find_chart("iop")

@@ -7,15 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 from tests.unit.report.made import plan, row
-from tests.unit.report.reported import (
-    fallen,
-    group,
-    judged,
-    report,
-    reported,
-    trial,
-    verdict,
-)
+from tests.unit.report.reported import fallen, group, judged, report, reported, trial, verdict
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.facts import RunFacts
@@ -164,11 +156,7 @@ def test_many_subjects_stand_in_one_table_and_lead_to_what_each_tells():
         told = trial(trial_id=f"01t{n}", verdicts=(verdict(judged(1000.0 + n, 3000.0)),))
         return group(f"aws gp2 {n} GiB, quick", told, short=f"gp2 {n} GiB", number=n)
 
-    def made(count):
-        return page(reported(map(one, range(count)), common="aws, quick"))
-
-    assert made(6).count('<table role="table" class="restack results">') == 12
-    html = made(7)
+    html = page(reported(map(one, range(7)), common="aws, quick"))
     table = html[html.index('<table class="together">') : html.index("<details")]
     assert "In common: aws, quick." in html
     assert "Each trial is shown in full below the charts; its name leads there." in html

@@ -1,11 +1,14 @@
 from types import SimpleNamespace
 
 import pytest
+from tests.rigs.runs import a_run
+from tests.unit.report.reported import judged, trial, verdict
 
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.history import Best, Configuration, ConfigurationLine, NewLevel, SiteRunLine
-from diskbench.report.site.configuration import kept_words
-from diskbench.report.site.lines import configuration_line
+from diskbench.report.assemble.lines import Spread, StepLine
+from diskbench.report.site.configuration import kept_words, shown_fields
+from diskbench.report.site.lines import configuration_line, run_line
 from diskbench.report.site.table import configurations_table, runs_table
 
 AT = "2026-11-21T10:00:00.000000+00:00"
@@ -41,6 +44,17 @@ def test_configurations_that_look_alike_are_told_apart_by_what_differs():
         configuration("c", rest=(("bs", "8k"),), region="eu-west-1"),
     ])  # fmt: skip
     assert [cell.small for cell in column(table, "disk")] == ["seed 1", "seed 2", ""]
+
+
+def test_the_cheapest_stands_first_and_what_has_no_price_below():
+    table = configurations_table([
+        configuration("a", disk="a"),
+        configuration("b", disk="b", usd_a_month=20.0),
+        configuration("c", disk="c", provider="gcp", usd_a_month=8.0),
+    ])  # fmt: skip
+    assert [cell.text for cell in column(table, "disk")] == ["c", "b", "a"]
+    assert table.sorted_by == "month"
+    assert configurations_table([configuration("a")]).sorted_by == "provider"
 
 
 def test_a_level_is_only_steady_where_a_change_could_have_been_found():
@@ -148,3 +162,34 @@ def test_a_configuration_says_how_many_of_its_runs_kept_the_promise():
     assert told.endswith("worst spell 2 runs; designed for 99% of the time")
     assert kept_words(newest_first[:9]) == "", "few runs have no share"
     assert kept_words([run(f"r{n}") for n in range(20)]) == "", "no run asked for the promise"
+
+
+def line_of(state="done"):
+    """A run of a slow sequential step and a fast random one, which different limits set."""
+    view = trial(
+        verdicts=(
+            verdict(judged(130.0, limiter="disk-throughput"), step="seq", run_id="r"),
+            verdict(judged(130.0, limiter="disk-throughput"), step="seq-2", run_id="r"),
+            verdict(judged(3000.0), step="rand", run_id="r"),
+        )
+    )
+    steps = [StepLine(step, "read", "", Spread((iops,)), None) for step, iops in RATES.items()]
+    return run_line(a_run(run_id="r", state=state), {}, "k", view, steps)
+
+
+RATES = {"seq": 130.0, "seq-2": 130.0, "rand": 3000.0}
+
+
+def test_a_run_is_limited_by_what_limits_the_step_whose_figure_it_shows():
+    line = line_of()
+    assert (line.read.step, line.limiter) == ("rand", "disk IOPS")
+
+
+def test_a_run_that_was_interrupted_is_not_trusted():
+    assert line_of().trust == "yes"
+    assert line_of("interrupted").trust is None
+
+
+def test_parameters_of_a_job_stand_together_with_sizes_in_units():
+    fields = (("size", "20 GiB"), ("set.size", "67108864"), ("set.bs", "4k"), ("job", "5691c8"))
+    assert shown_fields(fields) == [("size", "20 GiB"), ("parameters", "size 64 MiB, bs 4k")]

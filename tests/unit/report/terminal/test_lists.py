@@ -9,12 +9,7 @@ import pytest
 from tests.rigs.runs import a_run
 
 from diskbench.model.run import Headline, ListedTrial
-from diskbench.report.terminal.lists import (
-    legend,
-    run_lines,
-    trial_lines,
-    where,
-)
+from diskbench.report.terminal.lists import legend, run_lines, trial_lines, where
 
 
 def test_columns_line_up_under_their_header():
@@ -74,11 +69,7 @@ def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(c
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [
-        ({}, "root@db1"),
-        ({"address": None}, "db1"),
-        ({"address": None, "hostname": None}, "ssh"),
-    ],
+    [({}, "root@db1"), ({"address": None}, "db1"), ({"address": None, "hostname": None}, "ssh")],
 )
 def test_where_names_the_machine(changes, told):
     assert where(a_run(**changes)) == told

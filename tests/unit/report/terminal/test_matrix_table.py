@@ -18,11 +18,7 @@ from diskbench.model.campaign import (
     WorkerSeen,
 )
 from diskbench.report.assemble.words import cut
-from diskbench.report.terminal.status_text import (
-    ORDER,
-    cell_table,
-    fleet_table,
-)
+from diskbench.report.terminal.status_text import ORDER, cell_table, fleet_table
 
 STEP = "rand-read-4k-qd1-of-a-vendor-with-a-long-name: 1,234 IOPS, run 2 of 3, 12 min 30 s left"
 NAMES = ["lab/quick", "aws/eu-central-1/m5.large/gp3-100GiB-iops3000-tp125/quick,runtime=30"]

@@ -31,7 +31,7 @@ from diskbench.report.terminal.plan_text import (
     expected_pairs,
     print_plan,
     render_plan,
-    rental_price_lines,
+    rental_price,
 )
 
 OTHER = (step(0, "seq-read-1m", expected_s=60),)
@@ -118,12 +118,12 @@ PREMIUM = DiskSpec(type="Premium_LRS", size_gib=256)
     ids=["by the hour", "transactions", "a loop at most"],
 )  # fmt: skip
 def test_a_price_is_told_by_the_hour_and_for_this_trial(rental, told):
-    assert list(rental_price_lines(rental)) == [told]
+    assert rental_price(rental) == told
 
 
 def test_what_has_no_price_is_named():
     parts = (PricePart(name="machine x", hourly_usd=None), PricePart(name="disk", hourly_usd=1.0))
-    (told,) = rental_price_lines(without_price(prices=parts))
+    told = rental_price(without_price(prices=parts))
     command = "diskbench catalog prices --refresh --region eastus"
     assert told == (
         f"cost unknown (the rest is about $0.13): no price for machine x, in eastus: {command}"
@@ -136,7 +136,7 @@ def test_a_lab_host_costs_nothing():
     assert made.rental is not None
     scope = made.rental.scope.model_copy(update={"provider": "lab"})
     rental = made.rental.model_copy(update={"scope": scope, "disk": HDD})
-    assert list(rental_price_lines(made.model_copy(update={"rental": rental}))) == ["nothing"]
+    assert rental_price(made.model_copy(update={"rental": rental})) == "nothing"
 
 
 @pytest.mark.parametrize(

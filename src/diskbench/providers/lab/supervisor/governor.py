@@ -6,12 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diskbench.catalog.bucket import (
-    Allowance,
-    balance_after,
-    capacity,
-    rate,
-)
+from diskbench.catalog.bucket import Allowance, balance_after, capacity, rate
 from diskbench.providers.lab.devices import Counters, ThrottleLimits
 from diskbench.providers.lab.supervisor.rates import (
     SMALL,

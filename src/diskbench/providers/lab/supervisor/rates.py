@@ -24,12 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from diskbench.catalog.bucket import (
-    Allowance,
-    IoAccounting,
-    capacity,
-    rate,
-)
+from diskbench.catalog.bucket import Allowance, IoAccounting, capacity, rate
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from diskbench.providers.gcp.inventory import Sent, still_made
+from diskbench.providers.gcp.leases import Sent, still_made
 
 ZONE = "https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a"
 MACHINE = f"{ZONE}/instances/diskbench-one-machine"

@@ -1,5 +1,5 @@
-"""The resources of one lease or of all leases: as listed, never remembered, and as requested, by
-the operations that Compute Engine keeps.
+"""What leases have at Google Cloud: as listed, never remembered, and as requested, by the
+operations that Compute Engine keeps; their release; and what ended a machine.
 
 An operation is listed as soon as its request was accepted, and for days; a listing of resources may
 not show yet what it made. So a release and the choice of a zone use both.
@@ -7,13 +7,17 @@ not show yet what it made. So a release and the choice of a zone use both.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
+import uuid
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
-from diskbench.providers.gcp.client import Compute, Item, last
-from diskbench.providers.gcp.errors import of_operation
+from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.client import Compute, Item, finish, last
+from diskbench.providers.gcp.errors import is_busy, is_missing, of_operation
 from diskbench.providers.gcp.requests import (
     EXPIRES_LABEL,
     LEASE_LABEL,
@@ -22,8 +26,10 @@ from diskbench.providers.gcp.requests import (
     lease_of_rule,
     of_lease,
 )
-from diskbench.providers.skeleton.leases import Listed, parted
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
 from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.waits import Still, until
 
 STARTING = frozenset({"PROVISIONING", "STAGING"})
 LIVE = STARTING | {"RUNNING"}
@@ -127,8 +133,8 @@ def describe(compute: Compute, collection: str, scope: str, name: str) -> Item |
     return compute.found(where, request)
 
 
-_MADE = ("instances", "disks", "firewalls", "snapshots")
-"""The collections in which diskbench makes something itself."""
+MADE = ("instances", "disks", "firewalls", "snapshots")
+"""The collections in which diskbench makes something itself, in order of dependence."""
 
 
 @dataclass(frozen=True)
@@ -179,4 +185,112 @@ def linked(link: str) -> Sent | None:
     """What a link names; None for what diskbench makes none of."""
     collection, name = last(link.rpartition("/")[0]), last(link)
     scope = re.search("/(?:zones|regions)/([^/]+)/", link)
-    return Sent(collection, scope[1] if scope else "", name) if collection in _MADE else None
+    return Sent(collection, scope[1] if scope else "", name) if collection in MADE else None
+
+
+def release(compute: Compute, which: Which) -> None:
+    """Release the resources of a lease in the project; see skeleton.leases.release.
+
+    A resource whose request was sent and that is not listed is deleted by its name; the answer says
+    whether it exists."""
+
+    def list_lease(deleted: Collection[str]) -> GcpInventory:
+        listed = inventory(compute, which)
+        if which.copied:
+            return listed
+        unlisted = [
+            resource
+            for resource in sent(compute, which.lease_id)
+            if resource.kind_and_name not in deleted
+            and which.takes(resource.name, resource.kind_and_name)
+        ]
+        return listed.also(unlisted)
+
+    def work_off(listing: GcpInventory, failures: Failures) -> None:
+        for collection in MADE:
+            give_back(compute, which.lease_id, collection, listing.of(collection), failures)
+
+    skeleton.release(which, f"project {compute.project}", list_lease, work_off, lag=lag_of(compute))
+
+
+def lag_of(compute: Compute) -> Lag[GcpInventory]:
+    """How far listings may be behind: what was deleted may still be in them; what was made is known
+    by its operation."""
+    timing = compute.timing
+    return Lag(timing, lambda _: None, listed_s=timing.appear_s, watch=compute.watch)
+
+
+def give_back(
+    compute: Compute, lease_id: str, collection: str, items: tuple[Item, ...], failures: Failures
+) -> None:
+    """Start the deletion of all `items`, then wait for each; failures are added to `failures`.
+    Where something was not deleted before, what it may use is not waited for."""
+    started: list[tuple[str, Item, Item | None]] = []
+    for item in items:
+        what = kind_and_name(collection, item)
+        try:
+            started.append((what, item, _start(compute, lease_id, collection, item)))
+        except DiskbenchError as error:
+            if is_busy(error) and not failures:
+                started.append((what, item, None))
+            elif not is_missing(error):
+                failures[what] = error.message
+    for what, item, operation in started:
+        with noting(failures, what, is_missing):
+            _end(compute, lease_id, collection, item, what, operation)
+
+
+def _start(compute: Compute, lease_id: str, collection: str, item: Item) -> Item:
+    where, named = requests.addressed(collection, scope_of(item), item["name"])
+    return compute.call(where, "delete", requests.delete(lease_id, named, uuid.uuid4().hex))
+
+
+def _end(
+    compute: Compute, lease_id: str, collection: str, item: Item, what: str, operation: Item | None
+) -> None:
+    """Complete one deletion, repeating it while the resource is in use; succeeds if it is gone."""
+    limit_s, timing = compute.timing.delete_s, compute.timing
+    action = f"compute.{collection}.delete"
+
+    def ask() -> bool | Still:
+        nonlocal operation
+        try:
+            started = operation or _start(compute, lease_id, collection, item)
+            operation = None
+            finish(compute, started, action, what, limit_s)
+        except DiskbenchError as error:
+            if is_missing(error):
+                return True
+            if is_busy(error):
+                return _state(compute, collection, item) or Still(error.message)
+            raise
+        return True
+
+    until(ask, what, limit_s, timing, compute.watch)
+
+
+def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None:
+    """The state of a resource that cannot be deleted yet; True when it is gone."""
+    if not scope_of(item):
+        return None
+    now = describe(compute, collection, scope_of(item), item["name"])
+    if now is None:
+        return True
+    users = ", ".join(last(str(user)) for user in now.get("users", []))
+    state = str(now.get("status", "there")).lower()
+    return Still(f"{state}, in use by {users}" if users else state)
+
+
+def last_end(lease_id: str, compute: Compute) -> str:
+    """The last operation on the lease's machine and its author: `compute.instances.preempted by
+    system`; "" where unknown."""
+    machine = name_of(lease_id, "machine")
+    request = {"filter": f'targetLink eq ".*/instances/{machine}"'}
+    with contextlib.suppress(DiskbenchError):
+        listed = compute.listed_everywhere("globalOperations", request, holds="operations")
+        makes = {"insert", "attachDisk", "setDiskAutoDelete"}
+        if operations := [one for one in listed if one.get("operationType") not in makes]:
+            newest = max(operations, key=lambda operation: str(operation.get("insertTime", "")))
+            message = newest.get("statusMessage") or newest.get("operationType")
+            return f"{message} by {newest.get('user', 'nobody we know')}"
+    return ""

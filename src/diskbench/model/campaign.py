@@ -160,7 +160,7 @@ class ReplicateLine(Frozen):
     verdict: StepVerdict | None = None
 
 
-class FlaggedTrial(Frozen):
+class OddMachine(Frozen):
     """A trial on a machine whose canary differs from the others (MR-13), and how."""
 
     trial_id: str
@@ -176,7 +176,7 @@ class Replicates(Frozen):
     trials: int
     marks: tuple[str, ...] = ()
     lines: tuple[ReplicateLine, ...]
-    flagged: tuple[FlaggedTrial, ...] = ()
+    flagged: tuple[OddMachine, ...] = ()
     left_out: tuple[str, ...] = ()
     until: UntilStatus | None = None
 

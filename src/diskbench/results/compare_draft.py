@@ -1,16 +1,9 @@
 """Pairs of figures of the two sides of a comparison, and reasons to doubt their ratio.
 
-Which subjects of two sides are compared.
-
 Subjects are matched by all requested fields except those in which the two sides differ: with gp2 on
-one side and gp3 on the other, subjects with the same machine and profile are matched.
-
-A tool's own results beside runs of our profile that carries its name.
-
-Subjects and loads of the two have nothing in common but the figure that both claim to measure, so
-they are matched by the table of docs/evidence/fidelity.md, and its words are the doubts about their
-ratio.
-"""
+one side and gp3 on the other, subjects with the same machine and profile are matched. A tool's own
+results and runs of our profile of its name are matched by the table of docs/evidence/fidelity.md,
+and its words are the doubts about their ratio."""
 
 from __future__ import annotations
 
@@ -51,13 +44,10 @@ def paired(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> tuple[list[Pair]
     in order of time.
     """
     rounds_a, rounds_b = _by_round(a), _by_round(b)
-    common = [key for key in rounds_a if key in rounds_b]
-    in_turn = bool(common)
-    sides = (
-        [(rounds_a[key], rounds_b[key]) for key in common]
-        if in_turn
-        else [(sorted(a, key=_by_time), sorted(b, key=_by_time))]
-    )
+    sides = [(rounds_a[key], rounds_b[key]) for key in rounds_a if key in rounds_b]
+    in_turn = bool(sides)
+    if not in_turn:
+        sides = [(sorted(a, key=_by_time), sorted(b, key=_by_time))]
     unit = attrgetter("block" if is_one_machine(a, b) else "machine")
     pairs = [
         Pair(figure_a.value, figure_b.value, unit(figure_a), unit(figure_b))
@@ -71,9 +61,7 @@ def is_one_machine(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> bool:
     """Whether all figures are of blocks on a single machine. Blocks are then the samples, and what
     they say covers this machine only; otherwise machines are the samples."""
     figures = [*a, *b]
-    return (
-        all(figure.block for figure in figures) and len({figure.machine for figure in figures}) == 1
-    )
+    return all(of.block for of in figures) and len({of.machine for of in figures}) == 1
 
 
 def _by_time(figure: LineFigure) -> tuple[bool, str]:
@@ -101,24 +89,18 @@ def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
             yield f"{len(side)} trials of {name} are of {machines} machine{'s'[: machines != 1]}"
         far = max(figure.apart for figure in side)
         if far > APART:
-            yield (
-                f"runs of a trial of {name} differ by up to {far * 100:.0f} %: each trial counts "
-                "as the median of its runs"
-            )
+            spread = f"runs of a trial of {name} differ by up to {far * 100:.0f} %"
+            yield f"{spread}: each trial counts as the median of its runs"
         for fact, values in apart(side):
             yield f"trials of {name} differ in {fact}: {values}"
         if fallen := [figure for figure in side if figure.level is not None]:
-            yield (
-                f"of {len(fallen)} of {len(side)} trials of {name} the level after the cliff "
-                f"counts ({fallen[0].level}), no mean over both"
-            )
+            after = f"the level after the cliff counts ({fallen[0].level}), no mean over both"
+            yield f"of {len(fallen)} of {len(side)} trials of {name} {after}"
     if draft.ratio.n < draft.ratio.pairs and not one_machine:
         yield f"{draft.ratio.pairs} pairs count as {draft.ratio.n}: their machines were shared"
     if n := draft.unpaired:
-        yield (
-            f"{n} trial{'s have' if n != 1 else ' has'} no counterpart on the other side and "
-            f"{'were' if n != 1 else 'was'} left out"
-        )
+        trials, was = (f"{n} trials have", "were") if n != 1 else ("1 trial has", "was")
+        yield f"{trials} no counterpart on the other side and {was} left out"
     yield from _of_canaries(draft, flagged)
 
 
@@ -151,34 +133,30 @@ def matched_subjects(
     a: Sequence[LineFigure], b: Sequence[LineFigure]
 ) -> tuple[dict[str, tuple[FigureGroup, FigureGroup]], list[NotCompared]]:
     """The groups of figures to compare, by the name of their subject; and what is left over."""
-    sets_apart = _fields_apart(a, b)
-    of_a, of_b = _by_subject(a, sets_apart), _by_subject(b, sets_apart)
-    matched: dict[str, tuple[FigureGroup, FigureGroup]] = {}
-    alone = []
-    for subject in dict.fromkeys((*of_a, *of_b)):
-        name = words(subject) or "all"
-        figures_a, figures_b = of_a.get(subject), of_b.get(subject)
-        if not figures_a or not figures_b:
-            why = f"only {'A' if figures_a else 'B'} measured it"
-        elif sets_apart & {*_NEVER_ACROSS}:
-            why = "profiles or their jobs differ: figures of other work have no ratio"
-        else:
-            name = name if name not in matched else f"{name} ({len(matched) + 1})"
-            matched[name] = _by_line(figures_a), _by_line(figures_b)
-            continue
-        alone.append(NotCompared(block=name, why=why))
-    return matched, alone
-
-
-def _fields_apart(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> set[str]:
-    """The fields that have a single value on each side, where the two values differ."""
     of_a, of_b = (values_of_fields(figure.subject for figure in side) for side in (a, b))
-    return {
+    # Fields that have a single value on each side, where the two values differ.
+    sets_apart = {
         name
         for name in {*of_a, *of_b}
         if len(values_a := of_a.get(name, {""})) == len(values_b := of_b.get(name, {""})) == 1
         and values_a != values_b
     }
+    by_a, by_b = _by_subject(a, sets_apart), _by_subject(b, sets_apart)
+    matched: dict[str, tuple[FigureGroup, FigureGroup]] = {}
+    alone = []
+    for subject in dict.fromkeys((*by_a, *by_b)):
+        name = words(subject) or "all"
+        figures_a, figures_b = by_a.get(subject), by_b.get(subject)
+        if not figures_a or not figures_b:
+            why = f"only {'A' if figures_a else 'B'} measured it"
+            alone.append(NotCompared(block=name, why=why))
+        elif sets_apart & {*_NEVER_ACROSS}:
+            why = "profiles or their jobs differ: figures of other work have no ratio"
+            alone.append(NotCompared(block=name, why=why))
+        else:
+            name = name if name not in matched else f"{name} ({len(matched) + 1})"
+            matched[name] = _by_line(figures_a), _by_line(figures_b)
+    return matched, alone
 
 
 def values_of_fields(fields: Iterable[Fields]) -> dict[str, set[str]]:
@@ -206,10 +184,8 @@ def _tool_of(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> str | None:
     name; None for any other two sides."""
     of_a, of_b = _kind(a), _kind(b)
     for theirs, ours in ((of_a, of_b), (of_b, of_a)):
-        if theirs is not None and theirs.startswith(_IMPORT) and ours is not None:
-            tool = theirs.removeprefix(_IMPORT)
-            if ours == tool and of_tool(tool):
-                return tool
+        if ours and theirs == f"{_IMPORT}{ours}" and of_tool(ours):
+            return ours
     return None
 
 
@@ -223,22 +199,17 @@ def _kind(figures: Sequence[LineFigure]) -> str | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-@dataclass(frozen=True)
-class Aligned:
+Side = Sequence[LineFigure]
+
+
+def aligned(
+    a: Side, b: Side, metric: Metric
+) -> tuple[Side, Side, Mapping[FigureLine, Fidelity], Sequence[NotCompared]]:
     """Both sides with subjects and lines of the same names, the fidelity of each line, and what has
-    no counterpart."""
-
-    a: Sequence[LineFigure]
-    b: Sequence[LineFigure]
-    fidelity: Mapping[FigureLine, Fidelity]
-    not_compared: Sequence[NotCompared]
-
-
-def aligned(a: Sequence[LineFigure], b: Sequence[LineFigure], metric: Metric) -> Aligned:
-    """The two sides as they are compared: unchanged where neither is a tool's own."""
+    no counterpart; the sides are unchanged where neither is a tool's own."""
     tool = _tool_of(a, b)
     if tool is None:
-        return Aligned(a, b, {}, ())
+        return a, b, {}, ()
     theirs_first = (_kind(a) or "").startswith(_IMPORT)
     theirs, ours = (a, b) if theirs_first else (b, a)
     of_theirs: list[LineFigure] = []
@@ -265,7 +236,7 @@ def aligned(a: Sequence[LineFigure], b: Sequence[LineFigure], metric: Metric) ->
             why = f"{' '.join(place)} of {tool} has no counterpart among our steps"
             not_compared.append(NotCompared(block=block, why=why))
     sides = (of_theirs, of_ours) if theirs_first else (of_ours, of_theirs)
-    return Aligned(*sides, fidelity=known, not_compared=not_compared)
+    return *sides, known, not_compared
 
 
 def _at(figures: Sequence[LineFigure], place: tuple[str, str]) -> list[LineFigure]:
@@ -277,8 +248,8 @@ def _other_blocks(theirs: Sequence[LineFigure], ours: Sequence[LineFigure]) -> s
     sizes = [{figure.line.block_bytes for figure in side} for side in (theirs, ours)]
     if sizes[0] == sizes[1] and None not in sizes[0]:
         return ""
-    words = [
+    theirs_words, ours_words = (
         " and ".join("unknown" if s is None else format_bytes(s) for s in sorted(side, key=str))
         for side in sizes
-    ]
-    return f"theirs has I/Os of {words[0]}, ours of {words[1]}; add --metric bytes_per_s"
+    )
+    return f"theirs has I/Os of {theirs_words}, ours of {ours_words}; add --metric bytes_per_s"

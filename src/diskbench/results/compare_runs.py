@@ -1,6 +1,6 @@
 """Comparison of two selections of trials: which figures are paired, and their ratio (MR-9).
 
-The figures of matched subjects (compare_subjects.py) are paired by the rounds of their matrix;
+The figures of matched subjects (compare_draft.py) are paired by the rounds of their matrix;
 without a common round, in order of time, which the comparison reports as a doubt.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 
 from sqlalchemy.engine import Engine
 
@@ -16,26 +17,11 @@ from diskbench.analysis.compare import adjusted, compare, judge, sentence
 from diskbench.analysis.repeats import replicated
 from diskbench.catalog.fidelity import Fidelity
 from diskbench.errors import FactsDiffer, InvalidValue, NoFigure
-from diskbench.model.comparison import (
-    Compared,
-    Comparison,
-    Difference,
-    Metric,
-    NotCompared,
-    Side,
-)
+from diskbench.model.comparison import Compared, Comparison, Difference, Metric, NotCompared, Side
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
-from diskbench.results.compare_draft import (
-    Draft,
-    FigureGroup,
-    aligned,
-    doubts,
-    is_one_machine,
-    matched_subjects,
-    paired,
-    values_of_fields,
-)
+from diskbench.results import compare_draft
+from diskbench.results.compare_draft import Draft, FigureGroup, values_of_fields
 from diskbench.results.pool import apart, check_alike, off_trials
 from diskbench.results.selection import selected
 from diskbench.results.trial_figures import REGIME, FigureLine, LineFigure, figures_by_metric
@@ -52,25 +38,18 @@ def compare_metrics(
     within: Sequence[Filter] = (),
 ) -> Comparison:
     """The ratio B over A of each figure that both selections have, in the order of the steps, and
-    what only one of them has. A metric that a side lacks is left out where there is another.
-
-    Both are runs that meet the conditions `within`. Trials of one side that differ in a fact are
+    what only one of them has. A metric that a side lacks is left out where there is another. Both
+    are runs that meet the conditions `within`. Trials of one side that differ in a fact are
     replicates of each other only where the fact is in `pool` (MR-14). Raises UnknownName, NoFigure
-    for a selection without finished runs, and InvalidValue for trials that are in both selections.
-    """
+    for a selection without finished runs, and InvalidValue for trials that are in both."""
     if a.strip() == b.strip():
         raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
     of_a, of_b = (
         figures_by_metric(database, [*selected(database, text), *within], metrics)
         for text in (a, b)
     )
-
-    runs_of = {
-        figure.trial_id: figure.runs
-        for side in (of_a, of_b)
-        for figures in side.values()
-        for figure in figures
-    }
+    every = chain.from_iterable((*of_a.values(), *of_b.values()))
+    runs_of = {figure.trial_id: figure.runs for figure in every}
 
     @cache
     def flagged(trials: tuple[str, ...]) -> Collection[str]:
@@ -80,75 +59,57 @@ def compare_metrics(
     lacking: InvalidValue | None = None
     for metric in metrics:
         try:
-            comparisons.append(
-                _comparison(
-                    (a, b), (of_a[metric], of_b[metric]), metric=metric, pool=pool, flagged=flagged
-                )
-            )
+            sides = of_a[metric], of_b[metric]
+            comparisons.append(_comparison((a, b), sides, metric, pool=pool, flagged=flagged))
         except NoFigure as error:
             lacking = lacking or error
     if not comparisons:
         raise lacking or InvalidValue("no metric is named", advice="name one, such as iops")
-    of_step = grouped(
-        chain.from_iterable(comparison.compared for comparison in comparisons),
-        lambda line: (line.block, line.step, line.direction),
-    )
+    compared = chain.from_iterable(comparison.compared for comparison in comparisons)
+    of_step = grouped(compared, attrgetter("block", "step", "direction"))
     alone = chain.from_iterable(comparison.not_compared for comparison in comparisons)
-    return comparisons[0].model_copy(
-        update={
-            "compared": tuple(chain.from_iterable(of_step.values())),
-            "not_compared": tuple(dict.fromkeys(alone)),
-        }
-    )
+    lines, left = tuple(chain.from_iterable(of_step.values())), tuple(dict.fromkeys(alone))
+    return comparisons[0].model_copy(update={"compared": lines, "not_compared": left})
 
 
 def _comparison(
     asked: tuple[str, str],
     figures_by_side: tuple[Sequence[LineFigure], Sequence[LineFigure]],
-    *,
     metric: Metric,
+    *,
     pool: Collection[str],
     flagged: Callable[[tuple[str, ...]], Collection[str]],
 ) -> Comparison:
     """The comparison of one metric. `flagged` returns which of some trials have an abnormal canary.
     Raises NoFigure, InvalidValue."""
-    sides = tuple(
-        _side(text, figures) for text, figures in zip(asked, figures_by_side, strict=True)
-    )
-    _check(sides, figures_by_side)
-    alike = aligned(figures_by_side[0], figures_by_side[1], metric)
-    matched, alone = matched_subjects(alike.a, alike.b)
-    alone += alike.not_compared
-    drafts = [
-        draft
-        for name, (of_a, of_b) in matched.items()
-        for draft in _lines(name, of_a, of_b, alone, pool)
+    sides = [
+        Side(
+            asked=text,
+            trials=tuple(dict.fromkeys(figure.trial_id for figure in figures)),
+            marks=tuple(dict.fromkeys(mark for figure in figures for mark in figure.marks)),
+        )
+        for text, figures in zip(asked, figures_by_side, strict=True)
     ]
-    p = [draft.ratio.p for draft in drafts if draft.ratio.p is not None]
-    q = iter(adjusted(p))
-    compared_trials = dict.fromkeys(
-        figure.trial_id for draft in drafts for figure in (*draft.a, *draft.b)
-    )
-    off = flagged(tuple(compared_trials))
+    _check(sides)
+    of_a, of_b, fidelity, unmatched = compare_draft.aligned(*figures_by_side, metric)
+    matched, alone = compare_draft.matched_subjects(of_a, of_b)
+    alone += unmatched
+    drafts = [
+        draft for name, groups in matched.items() for draft in _lines(name, *groups, alone, pool)
+    ]
+    q = iter(adjusted([draft.ratio.p for draft in drafts if draft.ratio.p is not None]))
+    figures = (figure for draft in drafts for figure in (*draft.a, *draft.b))
+    off = flagged(tuple(dict.fromkeys(figure.trial_id for figure in figures)))
     compared = [
-        _compared(draft, None if draft.ratio.p is None else next(q), metric, off, alike.fidelity)
+        _compared(draft, None if draft.ratio.p is None else next(q), metric, off, fidelity)
         for draft in drafts
     ]
     return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))
 
 
-def _side(asked: str, figures: Sequence[LineFigure]) -> Side:
-    marks = dict.fromkeys(mark for figure in figures for mark in figure.marks)
-    return Side(
-        asked=asked,
-        trials=tuple(dict.fromkeys(figure.trial_id for figure in figures)),
-        marks=tuple(marks),
-    )
-
-
-def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[LineFigure]]) -> None:
-    for side, figures in zip(sides, figures_by_side, strict=True):
-        if not figures:
+def _check(sides: Sequence[Side]) -> None:
+    for side in sides:
+        if not side.trials:
             raise NoFigure(
                 f"no finished run that matches {side.asked!r} has that figure",
                 advice="'diskbench results list' shows what there is; logs without fio's JSON "
@@ -172,7 +133,7 @@ def _lines(
         if line in a and line in b:
             why = _not_alike(line, a[line], b[line], pool)
             if not why:
-                pairs, unpaired, in_turn = paired(a[line], b[line])
+                pairs, unpaired, in_turn = compare_draft.paired(a[line], b[line])
                 ratio = compare(pairs)
                 drafts.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
         elif (line.step, line.direction) not in {
@@ -226,8 +187,8 @@ def _compared(
         q=q,
         finding=judge(draft.ratio, q),
         differences=differences(draft.a, draft.b),
-        blocks=is_one_machine(draft.a, draft.b),
-        doubts=(*([of_tool.words()] if of_tool else []), *doubts(draft, flagged)),
+        blocks=compare_draft.is_one_machine(draft.a, draft.b),
+        doubts=(*([of_tool.words()] if of_tool else []), *compare_draft.doubts(draft, flagged)),
     )
     return compared.model_copy(update={"sentence": sentence(compared)})
 

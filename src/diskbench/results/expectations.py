@@ -9,8 +9,7 @@ from datetime import datetime
 from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
 from diskbench.catalog.books import Books
-from diskbench.catalog.lookup import DiskLimits
-from diskbench.model.expectation import Expectation
+from diskbench.model.expectation import Expectation, PlanExpectation
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.plan.expectation import PastStep, expected_afterwards
@@ -19,7 +18,8 @@ from diskbench.results.step_groups import StepGroup
 
 _TENTH = 0.1
 
-RunsOf = Sequence[tuple["Run", Sequence["StepGroup"]]]
+RunsOf = Sequence[tuple[Run, Sequence[StepGroup]]]
+"""The runs of a trial, each with its steps."""
 
 
 def promises_of(
@@ -29,28 +29,34 @@ def promises_of(
     where the plan has no expectation. Raises InvalidValue, UserError for a hint that names no disk.
     """
     if plan is not None and plan.expectation is not None:
-        return _planned(runs_of, plan, books)
-    provider = runs_of[0][0].provider if runs_of else ""
-    day = (runs_of[0][0].measured_at or "")[:10] or None if runs_of else None
-    if hint is not None and runs_of:
-        hint = hint.on_machine(runs_of[0][0].cloud, runs_of[0][0].instance_type)
-    limit_paths = hint.limit_paths(books, provider, day) if hint is not None else ()
+        return _planned(runs_of, plan, plan.expectation, books)
+    if hint is None or not runs_of:
+        return {}
+    first = runs_of[0][0]
+    day = (first.measured_at or "")[:10] or None
+    hint = hint.on_machine(first.cloud, first.instance_type)
+    limit_paths = hint.limit_paths(books, first.provider, day)
     versions = [_from_hint(runs_of, limit_path) for limit_path in limit_paths]
-    stated = (hint.measured_on if hint is not None else None) or day
-    if len(versions) < 2:
-        until = limit_paths[0].limits.until if limit_paths and limit_paths[0].limits else None
-        why = f"limits until {until}, which held on {stated}" if until else ""
-        return (
-            {key: replace(promise, chosen=why) for key, promise in versions[0].items()}
-            if versions
-            else {}
-        )
-    rates = _rates(runs_of)
-    near = [fits(promises, rates) for promises in versions]
+    if not versions:
+        return {}
+    rates = {
+        (run.run_id, group.index): group.iops
+        for run, groups in runs_of
+        for group in groups
+        if group.iops is not None
+    }
+    # At how many steps the measured rate lies within 10 % of what is promised.
+    near = [sum(of[key].is_near(rates[key]) for key in of.keys() & rates) for of in versions]
     at = max(range(len(versions)), key=near.__getitem__)
-    if all(_promised(promises) == _promised(versions[at]) for promises in versions):
+    until = limits.until if (limits := limit_paths[at].limits) else None
+    if len(versions) == 1:
+        why = f"limits until {until}, which held on {hint.measured_on or day}" if until else ""
+    elif all(_promised(promises) == _promised(versions[at]) for promises in versions):
         return versions[at]  # what changed of its limits is not what this load meets
-    why = _chosen_words(limit_paths[at].limits, near[at], len(rates), len(versions))
+    else:
+        which = f"the limits until {until}" if until else "today's limits"
+        fit = f"{near[at]} of {len(rates)} steps within 10 %"
+        why = f"of {len(versions)} dated versions {which} fit best: {fit}"
     return {key: replace(promise, chosen=why) for key, promise in versions[at].items()}
 
 
@@ -59,34 +65,12 @@ def _promised(promises: Mapping[tuple[str, int], StepPromise]) -> list[tuple[flo
     return [(begin.iops, lasting.iops) for begin, lasting in levels]
 
 
-def _chosen_words(limits: DiskLimits | None, near: int, of: int, versions: int) -> str:
-    """Which of several dated versions of a disk's limits was taken, and what it fits."""
-    which = f"the limits until {limits.until}" if limits and limits.until else "today's limits"
-    return f"of {versions} dated versions {which} fit best: {near} of {of} steps within 10 %"
-
-
-def fits(
-    promises: Mapping[tuple[str, int], StepPromise], rates: Mapping[tuple[str, int], float]
-) -> int:
-    """Return at how many steps the measured rate lies within 10 % of what is promised."""
-    return sum(
-        1 for key, promise in promises.items() if key in rates and promise.is_near(rates[key])
-    )
-
-
-def _rates(runs_of: RunsOf) -> dict[tuple[str, int], float]:
-    rates = {}
-    for run, groups in runs_of:
-        for group in groups:
-            if group.iops is not None:
-                rates[run.run_id, group.index] = group.iops
-    return rates
-
-
-def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int], StepPromise]:
+def _planned(
+    runs_of: RunsOf, plan: Plan, expectation: PlanExpectation, books: Books
+) -> dict[tuple[str, int], StepPromise]:
     """The promises of the plan; where a bucket had more or less credit when a step began than was
     foreseen, by what was really done, and in which time, those that follow from that."""
-    promises = _foreseen(runs_of, plan)
+    promises = _foreseen(runs_of, plan, expectation)
     limit_path = limit_path_of(plan, books) if plan.rental is not None else None
     if limit_path is not None and (designed := _designed(limit_path)) is not None:
         promises = {key: replace(of, designed=designed) for key, of in promises.items()}
@@ -129,7 +113,8 @@ def _as_done(
     over: float | None = None
     for run, groups in runs_of:
         for group in groups:
-            began, ended = _times(group)
+            began = _seconds(group.results[0].started_at) if group.results else None
+            ended = _seconds(group.results[-1].finished_at) if group.results else None
             idle = max(0.0, began - over) if began is not None and over is not None else 0.0
             over = ended if ended is not None else over
             keys.append(((run.run_id, group.index), group.seconds))
@@ -139,23 +124,16 @@ def _as_done(
     return keys, done
 
 
-def _times(group: StepGroup) -> tuple[float | None, float | None]:
-    """When a step began and ended, Unix seconds."""
-    if not group.results:
-        return None, None
-    return _seconds(group.results[0].started_at), _seconds(group.results[-1].finished_at)
-
-
-def _foreseen(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]:
-    expectation = plan.expectation
-    assert expectation is not None
+def _foreseen(
+    runs_of: RunsOf, plan: Plan, expectation: PlanExpectation
+) -> dict[tuple[str, int], StepPromise]:
     source = BY_OWNER if expectation.sources == (BY_OWNER,) else "catalogue"
     promises = {}
     for run, groups in runs_of:
-        number = run.number
         for group in groups:
-            expected = plan.expected_of(group.index, of_round=group.of_round, run=number)
-            planned_step = expectation.step(plan.place_of(group.index), number, group.of_round)
+            expected = plan.expected_of(group.index, of_round=group.of_round, run=run.number)
+            place = plan.place_of(group.index)
+            planned_step = expectation.step(place, run.number, group.of_round)
             if expected is not None:
                 credit = planned_step.credit if planned_step else {}
                 promises[run.run_id, group.index] = StepPromise(expected, source, credit)
@@ -177,8 +155,8 @@ def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], 
             over = began + sum(group.seconds for group in groups)
     source = BY_OWNER if limit_path.sources == (BY_OWNER,) else "catalogue"
     until = limit_path.limits.until if limit_path.limits else None
-    designed = _designed(limit_path)
-    unknown = "; ".join(limit_path.unknown)
+    designed, unknown = _designed(limit_path), "; ".join(limit_path.unknown)
+    steps = zip(keys, expected_afterwards(limit_path.path, done), strict=True)
     return {
         key: StepPromise(
             step.expected,
@@ -189,7 +167,7 @@ def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], 
             designed=designed,
             unknown=unknown,
         )
-        for key, step in zip(keys, expected_afterwards(limit_path.path, done), strict=True)
+        for key, step in steps
         if step is not None
     }
 

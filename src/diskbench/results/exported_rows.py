@@ -1,8 +1,6 @@
 """Measurement rows, documents and frames of polars for other programs, in which no mean spans a
-cliff (MR-3), and frames of verdicts, computed on each call. docs/api.md lists the columns.
-
-Written run by run: what is in memory at a time is some hundred runs, however many are exported.
-"""
+cliff (MR-3), and frames of verdicts, computed on each call. docs/api.md lists the columns. In
+memory at a time are some hundred runs, however many are exported."""
 
 from __future__ import annotations
 
@@ -27,16 +25,8 @@ from diskbench.ports import EvidenceStore
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import courses_of, long_steps
 from diskbench.results.verdicts import trial_verdicts
+from diskbench.store import export
 from diskbench.store.document import results_document
-from diskbench.store.export import (
-    INDENTED_RUNS,
-    benchstat_lines,
-    csv_lines,
-    json_lines,
-    json_text,
-    metrics_text,
-    parquet_pieces,
-)
 from diskbench.store.frames import with_runs
 from diskbench.store.query import chunks, find_measurements, find_run_ids, find_runs, runs_by_id
 from diskbench.store.run_row import COLUMNS
@@ -59,7 +49,7 @@ def rows_as_csv(
     """CSV text of the rows that meet the filters, line by line, with a header. `evidence` is the
     store to read instead of each run's own."""
     fields = (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF)
-    yield from csv_lines(_columns(database, filters, evidence, run_ids), fields)
+    yield from export.csv_lines(_columns(database, filters, evidence, run_ids), fields)
 
 
 def exported(
@@ -78,13 +68,12 @@ def exported(
     elif kind == "json":
         yield from _document(database, filters, evidence)
     elif kind == "parquet":
-        yield from parquet_pieces(_columns(database, filters, evidence, run_ids))
+        yield from export.parquet_pieces(_columns(database, filters, evidence, run_ids))
     elif kind == "benchstat":
-        yield from (
-            line.encode() for line in benchstat_lines(_columns(database, filters, evidence))
-        )
+        lines = export.benchstat_lines(_columns(database, filters, evidence))
+        yield from (line.encode() for line in lines)
     else:
-        yield metrics_text(_columns(database, filters, evidence), kind).encode()
+        yield export.metrics_text(_columns(database, filters, evidence), kind).encode()
 
 
 def _columns(
@@ -105,24 +94,18 @@ def _document(
     database: Engine, filters: Sequence[Filter], evidence: EvidenceStore | None
 ) -> Iterator[bytes]:
     """The results document, the newest run first."""
-
     run_ids = find_run_ids(database, filters)
 
     def parts() -> Iterator[Mapping[str, Any]]:
         for chunk in chunks(run_ids):
-            runs = runs_by_id(database, chunk)
+            runs, steps = runs_by_id(database, chunk), load_results(database, *chunk)
             courses = courses_of(database, find_measurements(database, run_ids=chunk), evidence)
-            yield results_document(
-                [runs[run_id] for run_id in chunk],
-                load_results(database, *chunk),
-                courses=courses.values(),
-            )
+            yield results_document([runs[name] for name in chunk], steps, courses=courses.values())
 
-    if len(run_ids) <= INDENTED_RUNS:
-        empty = results_document([], {})
-        yield json_text(next(parts(), empty)).encode()
+    if len(run_ids) <= export.INDENTED_RUNS:
+        yield export.json_text(next(parts(), results_document([], {}))).encode()
     else:
-        yield from (text.encode() for text in json_lines(parts()))
+        yield from (text.encode() for text in export.json_lines(parts()))
     yield b"\n"
 
 
@@ -133,13 +116,10 @@ def cliff_safe_rows(
     database: Engine, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
 ) -> Iterator[tuple[MeasuredRow, Mapping[str, Any]]]:
     """Each row with the columns that are not as in the database: `after_cliff`, and the figures of
-    a level.
-
-    Where a step has several levels, IOPS and bytes a second of its rows are those of the level that
-    the step's figure is taken from, divided by each row's share of the step's I/Os and bytes. A row
-    whose own seconds contain a cliff gets no latencies, because fio's cover both sides. What fio
-    counted (`ios`, `bytes`, `runtime_ns`) is unchanged.
-    """
+    a level. Where a step has several levels, IOPS and bytes a second of its rows are those of the
+    level that the step's figure is taken from, divided by each row's share of the step's I/Os and
+    bytes. A row whose own seconds contain a cliff gets no latencies, because fio's cover both
+    sides. What fio counted (`ios`, `bytes`, `runtime_ns`) is unchanged."""
     long = long_steps(rows)
     if not long:
         yield from ((row, _AS_COUNTED) for row in rows)
@@ -162,11 +142,8 @@ def cliff_safe_frame(
     """One row per run, step, job and direction, with what was bought for its run; `scope`
     distinguishes rows of jobs from merged rows of steps. `after_cliff` is the kind of the level
     that the row's figures are taken from, where its step has several (None: the figures are as fio
-    counted them).
-
-    Seconds are read from `evidence`, or from each run's own store; the rows of a run whose evidence
-    is gone stay as fio counted them. Raises StoreUnavailable.
-    """
+    counted them). Seconds are read from `evidence`, or from each run's own store; the rows of a run
+    whose evidence is gone stay as fio counted them. Raises StoreUnavailable."""
     import polars as pl
 
     pieces = exported(database, "parquet", evidence=evidence, run_ids=run_ids)
@@ -179,11 +156,9 @@ def cliff_safe_frame(
 def verdicts_frame(
     database: Engine, evidence: EvidenceStore, *, run_ids: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """One row per stretch of each measured step, of all runs (oldest first) or of those named.
-
-    The runs of a trial are judged together, as by `results show`. A run whose evidence is gone is
-    judged by its rows alone.
-    """
+    """One row per stretch of each measured step, of all runs (oldest first) or of those named. The
+    runs of a trial are judged together, as by `results show`. A run whose evidence is gone is
+    judged by its rows alone."""
     import polars as pl
 
     books = open_books()
@@ -193,50 +168,26 @@ def verdicts_frame(
         runs = find_runs(database, [Filter("trial_id", "=", trial_id)])
         verdicts += trial_verdicts(database, evidence, runs, books=books)
     by_run = grouped(verdicts, lambda verdict: verdict.run_id)
-    rows = [
-        row
-        for run in asked
-        for verdict in by_run.get(run.run_id, ())
-        for row in _verdict_rows(verdict)
-    ]
-    texts, lists = pl.String, pl.List(pl.String)
+    in_order = (verdict for run in asked for verdict in by_run.get(run.run_id, ()))
+    rows = [row for verdict in in_order for row in _verdict_rows(verdict)]
     types: dict[str, Any] = {
-        "str": texts,
-        "int": pl.Int64,
-        "bool": pl.Boolean,
-        "float": pl.Float64,
-        "list": lists,
-    }
+        "str": pl.String, "int": pl.Int64, "bool": pl.Boolean, "float": pl.Float64,
+        "list": pl.List(pl.String),
+    }  # fmt: skip
     schema = {column: types[kind] for column, kind in _VERDICT_COLUMNS.items()}
     return with_runs(pl.DataFrame(rows, schema=schema, orient="row"), database)
 
 
 def _verdict_rows(verdict: Verdict) -> Iterable[tuple[object, ...]]:
+    of_step = verdict.run_id, verdict.step_index, verdict.step, verdict.rounds
     reasons = [reason.message for reason in verdict.reasons]
-    for number, stretch in enumerate(verdict.stretches):
-        promised = stretch.promised
-        yield (
-            verdict.run_id,
-            verdict.step_index,
-            verdict.step,
-            verdict.rounds,
-            number,
-            number == verdict.main,
-            stretch.kind,
-            stretch.start_s,
-            stretch.end_s,
-            stretch.iops,
-            stretch.bytes_per_s,
-            promised.iops if promised else None,
-            promised.low_iops if promised else None,
-            promised.high_iops if promised else None,
-            stretch.ratio,
-            stretch.limiter.name,
-            list(stretch.limiter.evidence),
-            verdict.trust,
-            reasons,
-            verdict.sentence,
-        )
+    told = verdict.trust, reasons, verdict.sentence
+    for number, of in enumerate(verdict.stretches):
+        figures = of.kind, of.start_s, of.end_s, of.iops, of.bytes_per_s
+        promise = of.promised
+        bounds = (promise.iops, promise.low_iops, promise.high_iops) if promise else (None,) * 3
+        limit = of.ratio, of.limiter.name, list(of.limiter.evidence)
+        yield *of_step, number, number == verdict.main, *figures, *bounds, *limit, *told
 
 
 _VERDICT_COLUMNS = {

@@ -1,10 +1,7 @@
 """The history of repeated measurements, and the times at which their level changed (MR-15); and
 the data of the published site: every subject with its runs, and the history of each of its steps.
-
-A subject is the set of requested fields (results/trial_figures.py), a point in time is one
-campaign. On a site replicates are the trials since the last change whose facts equal those of the
-newest (MR-14): two levels, or two kernels, have no common median.
-"""
+On a site replicates are the trials since the last change whose facts equal those of the newest
+(MR-14): two levels, or two kernels, have no common median."""
 
 from __future__ import annotations
 
@@ -13,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
+from operator import itemgetter
 from statistics import median
-from typing import Any, get_args
+from typing import get_args
 
 from sqlalchemy.engine import Engine
 
@@ -32,16 +30,10 @@ from diskbench.model.history import (
 )
 from diskbench.model.run import AskedRun
 from diskbench.parallel import few_at_a_time, grouped
+from diskbench.results import trial_figures
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
-from diskbench.results.trial_figures import (
-    FACTS,
-    Fields,
-    LineFigure,
-    figures_by_metric,
-    subject_of,
-    words,
-)
+from diskbench.results.trial_figures import Fields, LineFigure
 from diskbench.store.figures import finished_trials, rents_of
 from diskbench.store.query import chunks, runs_by_id
 from diskbench.store.where import Filter
@@ -61,13 +53,11 @@ def histories(
 ) -> Iterator[History]:
     """The history of each step of each subject that was measured at least twice, subject by
     subject, the first measured first: what is in memory at a time are the figures of some subjects.
-
     A point in time is one campaign: a matrix of a schedule, or one command. Its figure is the
     median over its machines, because single machines are too noisy to show a change of 10 %.
     Machines whose kernel, zone or another fact differs from that of most machines of the campaign
     do not count, unless the fact is in `pool`; nor do figures that span a cliff. Trials without a
-    date are added to `undated`.
-    """
+    date are added to `undated`."""
     trials_of = trials_by_subject(database, filters)
     for _, read in figures_of_subjects(database, filters, (metric,), trials_of):
         undated |= {figure.trial_id: None for figure in read[metric] if figure.at is None}
@@ -88,7 +78,7 @@ def figures_of_subjects(
     read at a time."""
     for few in few_at_a_time(trials_of.items(), MOST_TRIALS):
         subjects = {trial_id: subject for subject, ids in few.items() for trial_id in ids}
-        read = figures_by_metric(database, filters, metrics, trial_ids=list(subjects))
+        read = trial_figures.figures_by_metric(database, filters, metrics, trial_ids=list(subjects))
         figures: dict[Fields, dict[Metric, list[LineFigure]]] = {
             subject: {metric: [] for metric in metrics} for subject in few
         }
@@ -109,19 +99,18 @@ def history_of(
     points = tuple(
         HistoryPoint(
             at=_time_of(group),
-            campaign_id=group[0].campaign_id,
+            campaign_id=(name := group[0].campaign_id),
             value=median(by_machine([figure.sample for figure in group])),
             trials=len(group),
-            left_out=len(times[group[0].campaign_id]) - len(group),
+            left_out=len(times[name]) - len(group),
         )
         for group in groups
     )
-    measured = drift([point.value for point in points])
-    first = figures[0]
+    measured, line = drift([point.value for point in points]), figures[0].line
     return History(
-        block=words(first.subject),
-        step=first.line.step,
-        direction=first.line.direction,
+        block=trial_figures.words(figures[0].subject),
+        step=line.step,
+        direction=line.direction,
         metric=metric,
         points=points,
         changes=tuple(_changes(measured, points, groups, metric)),
@@ -180,7 +169,7 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Field
         runs = runs_by_id(database, chunk)
         rents = rents_of(database, [trials[run_id] for run_id in chunk])
         for run_id in chunk:
-            subject = subject_of(runs[run_id], rents[trials[run_id]])
+            subject = trial_figures.subject_of(runs[run_id], rents[trials[run_id]])
             trials_of[subject].append(trials[run_id])
     return trials_of
 
@@ -192,7 +181,7 @@ _KEY = 16
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
     """Runs by subject, in the order of each subject's first run in `rows`."""
-    return grouped(rows, lambda row: subject_of(row.run, row.rent))
+    return grouped(rows, lambda row: trial_figures.subject_of(row.run, row.rent))
 
 
 def key_of(subject: Fields) -> str:
@@ -201,9 +190,7 @@ def key_of(subject: Fields) -> str:
 
 
 def configurations(
-    database: Engine,
-    filters: Sequence[Filter],
-    groups: Mapping[Fields, Sequence[AskedRun]],
+    database: Engine, filters: Sequence[Filter], groups: Mapping[Fields, Sequence[AskedRun]]
 ) -> Iterator[Configuration]:
     """One configuration per subject in `groups` (runs newest first, all meeting `filters`), in
     their order."""
@@ -211,15 +198,12 @@ def configurations(
         subject: list(dict.fromkeys(row.run.trial_id for row in reversed(rows)))
         for subject, rows in groups.items()
     }
-    read = figures_of_subjects(database, filters, METRICS, trials_of)
-    for subject, figures in read:
+    for subject, figures in figures_of_subjects(database, filters, METRICS, trials_of):
         yield _configuration(subject, groups[subject], figures)
 
 
 def _configuration(
-    subject: Fields,
-    rows: Sequence[AskedRun],
-    figures: Mapping[Metric, Sequence[LineFigure]],
+    subject: Fields, rows: Sequence[AskedRun], figures: Mapping[Metric, Sequence[LineFigure]]
 ) -> Configuration:
     asked = dict(subject)
     # rows are newest first: of each trial the first finished run stays
@@ -227,9 +211,10 @@ def _configuration(
     trials = list({figure.trial_id: figure for figure in figures.get("iops", ())}.values())
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     dates = [row.run.measured_at for row in rows if row.run.measured_at]
+    in_order = sorted(_times(trials).values(), key=lambda group: min(map(_time, group)))
     return Configuration(
         key=key_of(subject),
-        words=words(subject),
+        words=trial_figures.words(subject),
         fields=subject,
         provider=asked["provider"],
         region=asked.get("region", ""),
@@ -245,7 +230,11 @@ def _configuration(
         undated=tuple(row.run.run_id for row in rows if row.run.measured_at is None),
         tracks=tuple(_tracks(figures, first_runs)),
         facts=tuple(_facts(trials)),
-        fact_changes=tuple(_fact_changes(trials)),
+        fact_changes=tuple(
+            FactChange(at=min(map(_time, after)), fact=found.fact, before=found.a, after=found.b)
+            for before, after in pairwise(in_order)
+            for found in differences(before, after)
+        ),
     )
 
 
@@ -253,25 +242,20 @@ def _tracks(
     figures: Mapping[Metric, Sequence[LineFigure]], first_runs: Mapping[str, str]
 ) -> Iterator[MetricHistory]:
     """One history per step and metric, steps in the order of the job."""
-    by_line: dict[Any, dict[Metric, list[LineFigure]]] = defaultdict(lambda: defaultdict(list))
-    for metric, of_metric in figures.items():
-        for figure in of_metric:
-            by_line[figure.line][metric].append(figure)
-    order = {
-        line: min(figure.order for group in by.values() for figure in group)
-        for line, by in by_line.items()
-    }
+    every = ((metric, figure) for metric, of_metric in figures.items() for figure in of_metric)
+    by_line = grouped(every, lambda pair: pair[1].line)
+    order = {line: min(figure.order for _, figure in of) for line, of in by_line.items()}
     for line in sorted(by_line, key=lambda line: (order[line], line.direction)):
-        for metric, group in by_line[line].items():
-            history = history_of(group, metric)
-            if any(not figure.spans_cliff for figure in group):
-                yield _track(history, group, first_runs)
+        for metric, pairs in grouped(by_line[line], itemgetter(0)).items():
+            of_metric = [figure for _, figure in pairs]
+            if any(not figure.spans_cliff for figure in of_metric):
+                yield _track(metric, of_metric, first_runs)
 
 
 def _track(
-    history: History, figures: Sequence[LineFigure], first_runs: Mapping[str, str]
+    metric: Metric, figures: Sequence[LineFigure], first_runs: Mapping[str, str]
 ) -> MetricHistory:
-    line = figures[0].line
+    line, history = figures[0].line, history_of(figures, metric)
     known = [figure for figure in figures if not figure.spans_cliff]
     usable = sorted((figure for figure in known if figure.at is not None), key=_time)
     since = history.changes[-1].at if history.changes else ""
@@ -299,22 +283,11 @@ def _track(
 
 
 def _facts(trials: Sequence[LineFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    by_time = [dict(trial.facts) for trial in sorted(trials, key=_time)]
-    for name in FACTS:
-        newest_last = list(
-            dict.fromkeys(facts[name] for facts in reversed(by_time) if name in facts)
-        )
-        if newest_last:
-            yield name, tuple(reversed(newest_last))
-
-
-def _fact_changes(trials: Sequence[LineFigure]) -> Iterator[FactChange]:
-    """The facts that changed from one campaign to the next, in order of time."""
-    groups = sorted(_times(trials).values(), key=lambda group: min(map(_time, group)))
-    for before, after in pairwise(groups):
-        at = min(map(_time, after))
-        for difference in differences(before, after):
-            yield FactChange(at=at, fact=difference.fact, before=difference.a, after=difference.b)
+    newest_first = [dict(trial.facts) for trial in sorted(trials, key=_time)[::-1]]
+    for name in trial_figures.FACTS:
+        values = dict.fromkeys(facts[name] for facts in newest_first if name in facts)
+        if values:
+            yield name, tuple(reversed(values))
 
 
 def _time(figure: LineFigure) -> str:

@@ -1,7 +1,5 @@
-"""Which disks of the catalogue a stored run behaves as.
-
-Whether a disk behaves as another of the catalogue than the one it is said to be.
-"""
+"""Which disks of the catalogue a stored run behaves as, and whether it behaves as another than the
+one it is said to be."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from diskbench.analysis.verdict import sentence
 from diskbench.catalog.books import Books
 from diskbench.catalog.entry import clouds
 from diskbench.catalog.expect import Stage
-from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.machine import machine_of
 from diskbench.model.doubts import ABOVE_PROMISE, BELOW_PROMISE, OTHER_DISK, PAGE_CACHE, Reason
 from diskbench.model.run import Run
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan
@@ -28,6 +26,7 @@ from diskbench.model.verdict import Limiter, Verdict
 from diskbench.plan.identify import Level, LikelyDisk, identify
 from diskbench.plan.limit_path import Hint, hint_of, named_disk
 from diskbench.ports import EvidenceStore
+from diskbench.results.expectations import RunsOf
 from diskbench.results.run_evidence import phases_of, read_steps
 from diskbench.results.step_case import setting_of
 from diskbench.results.step_groups import StepGroup, groups_of
@@ -36,16 +35,9 @@ from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results
 from diskbench.store.where import Filter
 
-RunsOf = Sequence[tuple[Run, Sequence[StepGroup]]]
-
 
 def identified(
-    database: Engine,
-    evidence: EvidenceStore,
-    run: Run,
-    *,
-    cloud: str | None = None,
-    books: Books | None = None,
+    database: Engine, evidence: EvidenceStore, run: Run, *, cloud: str | None, books: Books
 ) -> tuple[tuple[Level, ...], tuple[LikelyDisk, ...]]:
     """Return the levels that characterise the disk of a run, from all runs of its trial, and the
     disks that fit them, the best first. The day of the run chooses the versions of the catalogue,
@@ -61,27 +53,25 @@ def identified(
         steps = read_steps(evidence, of.run_id)
         runs_of.append((of, groups_of(results[of.run_id], steps, phases, plan, of.provider)))
     levels = levels_of(runs_of, plan)
-    scale = plan.rental.spec.time_scale if plan is not None and plan.rental is not None else 1.0
+    rental = plan.rental if plan is not None else None
+    has_fill = plan is not None and any(step.role == "fill" for step in plan.steps)
+    # Made for this run, so that its buckets were full.
+    is_fresh = rental is not None and (rental.holds_credit or not has_fill)
     hint = hint_of(run.labels or {})
+    name, of_cloud = hint.as_machine or run.instance_type, cloud or run.cloud or run.disk_cloud
+    machine = None
+    if name and of_cloud in clouds():
+        machine = machine_of(books, of_cloud, name, run.disk_type or "")
     fits = identify(
         levels,
         cloud=cloud,
         day=hint.measured_on or (run.measured_at or "")[:10] or None,
-        time_scale=scale,
-        is_fresh=_is_fresh(plan, ordered[0]),
+        time_scale=rental.spec.time_scale if rental is not None else 1.0,
+        is_fresh=is_fresh and ordered[0].number == 1,
         books=books,
-        machine=_machine(run, hint, cloud, books),
+        machine=machine,
     )
     return levels, fits
-
-
-def _machine(run: Run, hint: Hint, cloud: str | None, books: Books | None) -> MachineLimits | None:
-    """Return the limits of the run's machine, where both it and its cloud are known."""
-    name = hint.as_machine or run.instance_type
-    of_cloud = cloud or run.cloud or run.disk_cloud
-    if books is None or not name or of_cloud not in clouds():
-        return None
-    return machine_of(books, of_cloud, name, run.disk_type or "")
 
 
 def levels_of(runs_of: RunsOf, plan: Plan | None) -> tuple[Level, ...]:
@@ -137,17 +127,9 @@ def _stages(runs_of: RunsOf) -> tuple[Stage, ...]:
         if idle_s > 0:
             stages.append(Stage(None, seconds=idle_s))
         load = group.load
-        if load is not None and group.iops:
-            load = load.model_copy(update={"max_per_s": group.iops})
-        stages.append(Stage(load if group.iops else None, seconds=group.seconds))
+        kept = load.model_copy(update={"max_per_s": group.iops}) if load and group.iops else None
+        stages.append(Stage(kept, seconds=group.seconds))
     return tuple(stages)
-
-
-def _is_fresh(plan: Plan | None, run: Run) -> bool:
-    """Whether the disk was made for this run, so that its buckets were full."""
-    has_fill = plan is not None and any(step.role == "fill" for step in plan.steps)
-    rental = plan.rental if plan is not None else None
-    return rental is not None and run.number == 1 and (rental.holds_credit or not has_fill)
 
 
 def _idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:
@@ -183,15 +165,8 @@ def level_of(group: StepGroup, plan: Plan | None, run: Run) -> Level | None:
     if group.phases is not None and figure.level is not None and group.phases.figure == "iops":
         start_s = figure.level.start_s
         fell = next((cliff for cliff in group.phases.cliffs if cliff.at_s == start_s), None)
-    return Level(
-        group.name,
-        load,
-        reached,
-        fell_from=fell.before if fell else None,
-        after_s=fell.at_s if fell else None,
-        mean_iops=group.iops,
-        seconds=group.seconds or None,
-    )
+    level = Level(group.name, load, reached, mean_iops=group.iops, seconds=group.seconds or None)
+    return level if fell is None else replace(level, fell_from=fell.before, after_s=fell.at_s)
 
 
 _UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
@@ -199,10 +174,7 @@ _BESIDE_PROMISE = frozenset({ABOVE_PROMISE.code, BELOW_PROMISE.code})
 
 
 def with_other_disk(
-    runs_of: RunsOf,
-    plan: Plan | None,
-    hint: Hint,
-    verdicts: Sequence[Verdict],
+    runs_of: RunsOf, plan: Plan | None, hint: Hint, verdicts: Sequence[Verdict]
 ) -> list[Verdict]:
     """Return the verdicts of a trial, all with the doubt `other-disk` where nothing that its disk
     promises explains one of its steps, and another disk of the same cloud explains the figures of
@@ -260,9 +232,8 @@ def _doubted(verdict: Verdict, reason: Reason) -> Verdict:
     stretches = verdict.stretches
     if _is_unexplained(verdict) and verdict.stands_for.limiter.name == "page-cache":
         gone = gone | {PAGE_CACHE.code}
-        limit = Limiter(
-            name="unknown", evidence=(f"as {reason.message.split(' and not ')[0][11:]}",)
-        )
+        behaves = reason.message.partition(" and not ")[0].removeprefix("it behaves ")
+        limit = Limiter(name="unknown", evidence=(f"as {behaves}",))
         stretches = tuple(judged.model_copy(update={"limiter": limit}) for judged in stretches)
     ordered = in_order((reason, *(old for old in verdict.reasons if old.code not in gone)))
     update = {"stretches": stretches, "reasons": ordered, "trust": trust(ordered)}

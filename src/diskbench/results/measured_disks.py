@@ -1,14 +1,12 @@
 """What stored runs found of the disks of the catalogue: the highest rate of a load that kept to a
-latency target, beside which `diskbench advise` puts what is documented.
-
-Of each trial the fastest step of such blocks counts, of all directions together, that kept to the
-target; of the trials the median. The mean of a step that is a burst is no rate that lasts, so a
-trial whose headline is a burst is left out.
-"""
+latency target, beside which `diskbench advise` puts what is documented. Of each trial the fastest
+step of such blocks counts, of all directions together; of the trials the median. The mean of a step
+that is a burst is no rate that lasts, so a trial whose headline is a burst is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from statistics import median
 
 from sqlalchemy.engine import Engine
@@ -52,11 +50,8 @@ def measured_disks(
             if row.run.provider in {sold.cloud, *EMULATED_PROVIDERS}
             and machine in (None, row.run.instance_type or machine)
         ]
-        lasting = [
-            row
-            for row in found
-            if (headline := trusts.get(row.run_id)) is None or headline.kind != "burst"
-        ]
+        bursts = {name for name, headline in trusts.items() if headline.kind == "burst"}
+        lasting = (row for row in found if row.run_id not in bursts)
         best = [
             _best([*grouped(of_trial, lambda row: (row.run_id, row.step)).values()], demand)
             for of_trial in grouped(lasting, lambda row: row.run.trial_id).values()
@@ -64,18 +59,14 @@ def measured_disks(
         if not best:
             return None
         kept = {row.run_id for row in found}
-        trust = min(
-            (head.trust or "no" for id_, head in trusts.items() if id_ in kept),
-            key=_TRUSTS.index,
-            default="no",
-        )
+        told = (head.trust or "no" for name, head in trusts.items() if name in kept)
         p99 = [ms for _, ms in best if ms is not None]
         return Measured(
             iops=median(iops for iops, _ in best),
             p99_ms=median(p99) if len(p99) == len(best) else None,
             n=len(best),
             date=max((row.run.measured_at or "")[:10] for row in found),
-            trust=trust,
+            trust=min(told, key=_TRUSTS.index, default="no"),
         )
 
     return measured
@@ -96,10 +87,10 @@ def _best(steps: list[list[MeasuredRow]], demand: Demand) -> tuple[float, float 
         known = [ns for ns in slowest if ns is not None]
         p99 = max(known) / 1e6 if known and len(known) == len(slowest) else None
         figures.append((sum(row.iops or 0.0 for row in rows), p99))
-    target = demand.p99_ms
-    if target is None:
-        return max(figures, key=lambda figure: figure[0])
-    kept = [figure for figure in figures if figure[1] is not None and figure[1] <= target]
+    target, never = demand.p99_ms, float("inf")
+    kept = figures
+    if target is not None:
+        kept = [(iops, p99) for iops, p99 in figures if p99 is not None and p99 <= target]
     if kept:
-        return max(kept, key=lambda figure: figure[0])
-    return min(figures, key=lambda figure: figure[1] if figure[1] is not None else float("inf"))
+        return max(kept, key=itemgetter(0))
+    return min(figures, key=lambda figure: figure[1] if figure[1] is not None else never)

@@ -1,12 +1,7 @@
 """Which figures may be pooled as replicates of each other (MR-14), and which trials ran on a
-machine with an abnormal canary (MR-13).
-
-Figures are pooled only where all checked facts are the same: CPU, zone, kernel, fio, disk and
-regime are facts; instance type and job belong to the subject. The user may name facts across which
-figures are pooled all the same.
-
-The canaries of a trial, read from the files of its first and its last run.
-"""
+machine with an abnormal canary (MR-13). Figures are pooled only where all checked facts are the
+same: CPU, zone, kernel, fio, disk and regime are facts; instance type and job belong to the
+subject. The user may name facts across which figures are pooled all the same."""
 
 from __future__ import annotations
 
@@ -34,9 +29,8 @@ _NOT_KNOWN = "–"
 
 def facts_to_pool(named: Sequence[str]) -> frozenset[str]:
     """The facts across which the user wants figures pooled. Raises UnknownName."""
-    for name in named:
-        if name not in (*CHECKED, ALL):
-            raise UnknownName("fact", name, (*CHECKED, ALL))
+    if unknown := next((name for name in named if name not in (*CHECKED, ALL)), None):
+        raise UnknownName("fact", unknown, (*CHECKED, ALL))
     return frozenset(CHECKED) if ALL in named else frozenset(named)
 
 
@@ -105,43 +99,30 @@ def off_trials(
 
 
 def _readings(runs: Sequence[Run], stores: EvidenceOfRuns) -> list[Reading]:
-    trial_id = runs[0].trial_id
+    """What the canaries before and after a trial say; a canary that was not stored, as for
+    unfinished runs, says nothing."""
+    trial_id, before, after = runs[0].trial_id, *CANARIES
     try:
         store = stores.at(runs[0].evidence_url)
-        pair = canaries(store, runs[0].run_id, runs[-1].run_id)
+        pair = {
+            "before": _canary(store, runs[0].run_id, before, 0),
+            "after": _canary(store, runs[-1].run_id, after, -1),
+        }
     except DiskbenchError as error:
         log.warning("no canary of trial %s: %s", trial_id, error.message)
         return []
-    return [
-        Reading(trial_id, quantity, when, value)
-        for when, canary in zip(("before", "after"), pair, strict=True)
-        if canary is not None
-        for quantity, value in (
-            (f"checksum of {CHECKSUM_MIB} MiB s", canary.cpu_s),
-            ("null IOPS", canary.null_iops),
-        )
-        if value is not None
-    ]
+    checksum, readings = f"checksum of {CHECKSUM_MIB} MiB s", []
+    for when, canary in pair.items():
+        values = {checksum: canary.cpu_s, "null IOPS": canary.null_iops} if canary else {}
+        known = ((name, value) for name, value in values.items() if value is not None)
+        readings += [Reading(trial_id, name, when, value) for name, value in known]
+    return readings
 
 
-BEFORE, AFTER = CANARIES
-
-
-def canaries(
-    evidence: EvidenceStore, first_run: str, last_run: str
-) -> tuple[Canary | None, Canary | None]:
-    """The canaries before and after a trial; None for a canary that was not stored, as for
-    unfinished or imported runs. Raises EvidenceDamaged, StoreUnavailable."""
-    return _canary(evidence, first_run, BEFORE), _canary(evidence, last_run, AFTER, last=True)
-
-
-def _canary(
-    evidence: EvidenceStore, run_id: str, name: str, *, last: bool = False
-) -> Canary | None:
+def _canary(evidence: EvidenceStore, run_id: str, name: str, at: int) -> Canary | None:
     manifest = read_manifest(evidence, run_id)
     holding = [step for step in manifest.steps if name in step.files] if manifest else []
     if not holding:
         return None
-    step = holding[-1 if last else 0]
-    folder = f"{run_prefix(run_id)}/{step.folder}"
-    return parse_canary(read_file(evidence, folder, name, step.files[name]))
+    folder = f"{run_prefix(run_id)}/{holding[at].folder}"
+    return parse_canary(read_file(evidence, folder, name, holding[at].files[name]))

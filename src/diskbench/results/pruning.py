@@ -1,13 +1,9 @@
-"""Removing the raw logs of old runs: which runs are due, what is kept in their place, and the order
-of work.
+"""Removing the raw logs of old runs, and deleting runs: which may go, and the order of work.
 
 Rows, fio's document, job files, facts, samples and records stay. The logs of a run go together, and
 only when the second by second figures that are read from them are kept. The record is written
 before the first log is deleted (store/derived.py): a run that was interrupted in between is whole,
-and pruning it again finishes.
-
-Deleting runs: which may go, and their evidence before their rows.
-"""
+and pruning it again finishes."""
 
 from __future__ import annotations
 
@@ -28,6 +24,7 @@ from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import Run
 from diskbench.ports import EvidenceStore
 from diskbench.results.selection import Selection, chosen
+from diskbench.store import stored_series
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.audits import run_audits
 from diskbench.store.derived import derived_key, pruned_key, read_pruned
@@ -37,13 +34,7 @@ from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
 from diskbench.store.moments import iso
 from diskbench.store.query import find_runs
 from diskbench.store.rows import delete_runs, left_empty, unfinished_trials
-from diskbench.store.stored_series import (
-    LATENCIES_FILE,
-    SERIES_FILE,
-    closed_steps,
-    latencies_parquet,
-    series_parquet,
-)
+from diskbench.store.stored_series import LATENCIES_FILE, SERIES_FILE
 
 
 @dataclass(frozen=True)
@@ -75,9 +66,8 @@ def is_due(run: Run, unfinished: Collection[str], keep_s: float, at: datetime) -
     if ended is None or run.state not in FINAL_STATES or run.trial_id in unfinished:
         return False
     moment = datetime.fromisoformat(ended)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) < at - timedelta(
-        seconds=keep_s
-    )
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment < at - timedelta(seconds=keep_s)
 
 
 def prune(
@@ -104,15 +94,11 @@ def _prune_run(run: Run, store: EvidenceStore, at: datetime, *, dry_run: bool) -
         unwritten = cast("EvidenceStore", _Unwritten(store))
         record, kept = _record(unwritten, run.run_id, sizes, at)
         kept[key] = record.model_dump_json().encode()
-    doomed = {
-        name: sizes[name]
-        for folder, step in record.steps.items()
-        for name in (
-            *(f"{prefix}/{folder}/{log.key}" for log in step.logs.values()),
-            *(derived_key(run.run_id, folder, cached) for cached in step.kept),
-        )
-        if name in sizes
-    }
+    names: list[str] = []
+    for folder, step in record.steps.items():
+        names += (f"{prefix}/{folder}/{log.key}" for log in step.logs.values())
+        names += (derived_key(run.run_id, folder, cached) for cached in step.kept)
+    doomed = {name: sizes[name] for name in names if name in sizes}
     logs = sum("/steps/" in name for name in doomed)
     freed = sum(doomed.values()) - sum(map(len, kept.values()))
     if freed <= 0:
@@ -130,17 +116,18 @@ def _record(
 ) -> tuple[PrunedRun, dict[str, bytes]]:
     """The record of the logs of a run, and what is kept in their place, by key: all that is ever
     read from them. Raises EvidenceDamaged where something of it is not there or cannot be read."""
+    import polars as pl
+
     prefix, manifest = run_prefix(run_id), read_manifest(store, run_id)
     if manifest is None:
         raise EvidenceDamaged("its evidence has no manifest.json")
     if manifest.imported is not None and log_name(PurePosixPath(manifest.imported.name).name):
-        raise EvidenceDamaged(
-            "it was imported without a report of fio; its rows are read from its logs"
-        )
+        why = "it was imported without a report of fio; its rows are read from its logs"
+        raise EvidenceDamaged(why)
     kept: dict[str, bytes] = {}
     steps: dict[str, PrunedStep] = {}
     audits = {audit.step_index: audit.checks for audit in run_audits(store, run_id)}
-    for folder, record in closed_steps(store, run_id):
+    for folder, record in stored_series.closed_steps(store, run_id):
         logs = {name: file for name, file in record.files.items() if log_name(name)}
         for file in logs.values():
             if (missing := f"{prefix}/{folder}/{file.key}") not in sizes:
@@ -148,28 +135,21 @@ def _record(
         if not logs:
             continue
         derived = {
-            SERIES_FILE: series_parquet(store, run_id, folder, record),
-            LATENCIES_FILE: latencies_parquet(store, run_id, folder, record),
+            SERIES_FILE: stored_series.series_parquet(store, run_id, folder, record),
+            LATENCIES_FILE: stored_series.latencies_parquet(store, run_id, folder, record),
         }
-        if sum(file.bytes for file in logs.values()) and not _row_count(derived[SERIES_FILE]):
+        rows = pl.read_parquet(io.BytesIO(derived[SERIES_FILE])).height
+        if not rows and any(file.bytes for file in logs.values()):
             raise EvidenceDamaged(f"no per-second series can be read from the logs of {folder}")
-        files = {name: _file(folder, name, data) for name, data in derived.items()}
-        kept |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
+        files = {}
+        for name, data in derived.items():
+            key, digest = f"pruned/{folder.rpartition('/')[2]}.{name}", hashlib.sha256(data)
+            files[name] = FileRecord(key=key, bytes=len(data), sha256=digest.hexdigest())
+            kept[f"{prefix}/{key}"] = data
         checks = audits.get(record.step.index, ())
         audit = next((check for check in checks if check.name == "logs"), None)
         steps[folder] = PrunedStep(logs=logs, kept=files, audit=audit)
     return PrunedRun(run_id=run_id, pruned_at=iso(at), steps=steps), kept
-
-
-def _file(folder: str, name: str, data: bytes) -> FileRecord:
-    key = f"pruned/{folder.rpartition('/')[2]}.{name}"
-    return FileRecord(key=key, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
-
-
-def _row_count(parquet: bytes) -> int:
-    import polars as pl
-
-    return pl.read_parquet(io.BytesIO(parquet)).height
 
 
 class _Unwritten:
@@ -189,30 +169,22 @@ Runs = Mapping[str, Run]
 
 
 def runs_to_delete(database: Engine, asked: Selection) -> Runs:
-    """The rows, by run id, of the runs that were asked for.
-
-    Raises UnknownName, and InvalidValue when nothing is named, when a run has not ended, and when
-    its lease is still open.
-    """
+    """The rows, by run id, of the runs that were asked for. Raises UnknownName, and InvalidValue
+    when nothing is named, when a run has not ended, and when its lease is still open."""
     if not asked:
-        raise InvalidValue(
-            "no run is selected", advice="select runs, or add --filter, --since or --until"
-        )
+        advice = "select runs, or add --filter, --since or --until"
+        raise InvalidValue("no run is selected", advice=advice)
     runs = {run.run_id: run for run in find_runs(database, chosen(database, asked))}
     active = set(unfinished_trials(database))
     leased = {lease.lease_id for lease in list_leases(database, state="open")}
     for run in runs.values():
         if run.trial_id in active and run.state not in FINAL_STATES:
-            raise InvalidValue(
-                f"run {short(run.run_id)} is {run.state}",
-                advice=f"stop it first: diskbench cancel {run.run_id}",
-            )
+            advice = f"stop it first: diskbench cancel {run.run_id}"
+            raise InvalidValue(f"run {short(run.run_id)} is {run.state}", advice=advice)
     for run in runs.values():
         if run.trial_id in leased:  # gc needs its plan to know where to look
-            raise InvalidValue(
-                f"what run {short(run.run_id)} put on its host was not given back yet",
-                advice=f"give it back first: diskbench gc {run.trial_id}",
-            )
+            why = f"what run {short(run.run_id)} put on its host was not given back yet"
+            raise InvalidValue(why, advice=f"give it back first: diskbench gc {run.trial_id}")
     return runs
 
 

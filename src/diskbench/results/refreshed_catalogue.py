@@ -28,9 +28,8 @@ def refreshable() -> tuple[str, ...]:
 def refreshable_in(region: str) -> tuple[str, ...]:
     """Those of them whose catalogue lists a region. Raises UnknownName where none does."""
     listed = {cloud: regions(cloud) for cloud in refreshable()}
-    named = tuple(
-        cloud for cloud, known in listed.items() if region.replace(" ", "").lower() in known
-    )
+    name = region.replace(" ", "").lower()
+    named = tuple(cloud for cloud, known in listed.items() if name in known)
     if not named:
         every = [known for of_cloud in listed.values() for known in of_cloud]
         raise UnknownName("region", region, every, field="region")
@@ -38,23 +37,18 @@ def refreshable_in(region: str) -> tuple[str, ...]:
 
 
 def open_books() -> Books:
-    """The catalogue as it is now: the shipped files overlaid with the user's cache.
-
-    Open it once, where a session or a command begins, and pass it on; a later refresh affects only
-    sessions that are opened after it. Raises InvalidValue for a file in the cache that cannot be
-    read.
-    """
+    """The catalogue as it is now: the shipped files overlaid with the user's cache. Open it once,
+    where a session or a command begins, and pass it on; a later refresh affects only sessions that
+    are opened after it. Raises InvalidValue for a file in the cache that cannot be read."""
     return Books(read_overlays())
 
 
 def refresh(cloud: str, region: str | None = None) -> tuple[Overlay, Path]:
     """Ask a cloud for limits and prices, and cache the answer for sessions that are opened later.
-    The prices are those of `region`; by default, of the region of the shipped ones.
-
-    Raises UnknownName for a region that the cloud has not, InvalidValue for a cloud that cannot be
-    asked and for an answer that breaks the rules of the catalogue (which is not cached), and
-    whatever the cloud's provider raises.
-    """
+    The prices are those of `region`; by default, of the region of the shipped ones. Raises
+    UnknownName for a region that the cloud has not, InvalidValue for a cloud that cannot be asked
+    and for an answer that breaks the rules of the catalogue (which is not cached), and whatever the
+    cloud's provider raises."""
     if region is not None:
         check_region(cloud, region)
         region = region.replace(" ", "").lower()
@@ -67,11 +61,8 @@ def refresh(cloud: str, region: str | None = None) -> tuple[Overlay, Path]:
                 advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
             )
         refreshed = source.refreshed(before, region)
-    others = tuple(
-        overlay
-        for overlay in before.overlays
-        if (overlay.cloud, overlay.region) != (cloud, refreshed.region)
-    )
+    place = cloud, refreshed.region
+    others = (of for of in before.overlays if (of.cloud, of.region) != place)
     Books((*others, refreshed)).check()
     return refreshed, write_overlay(refreshed)
 

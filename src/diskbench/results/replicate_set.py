@@ -1,25 +1,21 @@
-"""Statistics over the trials of a matrix, or of any other selection (MR-5 to MR-7).
-
-Width of the intervals of a matrix that adds replicates until they are narrow enough (MR-7).
-
-The main figure of every measured step is judged, and the step that needs most further replicates
-decides. Replicates are trials that may be pooled (MR-14); where not all may, the largest group that
-may counts.
-"""
+"""Statistics over the trials of a matrix, or of any other selection (MR-5 to MR-7), and the width
+of the intervals of a matrix that adds replicates until they are narrow enough (MR-7): the step that
+needs most further replicates decides. Replicates are trials that may be pooled (MR-14); where not
+all may, the largest group that may counts."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.repeats import by_machine, more_needed, replicated, width
 from diskbench.errors import DiskbenchError
-from diskbench.model.campaign import FlaggedTrial, ReplicateLine, Replicates, UntilStatus
+from diskbench.model.campaign import OddMachine, ReplicateLine, Replicates, UntilStatus
 from diskbench.model.comparison import Metric
 from diskbench.model.run import MeasuredFigure
 from diskbench.model.verdict import StepVerdict
@@ -30,12 +26,7 @@ from diskbench.results.pool import alike, apart, off_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_verdicts import step_verdicts
-from diskbench.results.trial_figures import (
-    FigureLine,
-    LineFigure,
-    figures_by_metric,
-    words,
-)
+from diskbench.results.trial_figures import FigureLine, LineFigure, figures_by_metric, words
 from diskbench.store.campaigns import CampaignRow
 from diskbench.store.matrix_sums import block_ends, done_trials
 from diskbench.store.query import find_runs
@@ -69,23 +60,21 @@ def replicates_of(
     lines: list[ReplicateLine] = []
     left_out: list[str] = []
     trials = {figure.trial_id for _, figure in figures}
-    judge = _Judge(database, evidence) if len(trials) <= MOST_JUDGED else None
-    in_order = sorted(groups.items(), key=lambda item: _place(item[1][0][1]))
-    for (subject, line, metric), pairs in in_order:
-        of_line = [figure for _, figure in pairs]
+    judge = _judge(database, evidence) if len(trials) <= MOST_JUDGED else None
+    in_order = sorted(groups, key=lambda key: (key[0], groups[key][0][1].order, key[1].direction))
+    for subject, line, metric in in_order:
+        of_line = [figure for _, figure in groups[subject, line, metric]]
         lines += _lines(words(subject) or "all", line, metric, of_line, pool, flagged, judge)
         if spanning := sum(figure.spans_cliff for figure in of_line):
-            left_out.append(
-                f"{line.step} {line.direction}: {spanning} of {len(of_line)} trials ended "
-                "between two levels"
-            )
+            ended = f"{spanning} of {len(of_line)} trials ended between two levels"
+            left_out.append(f"{line.step} {line.direction}: {ended}")
     return Replicates(
         asked=asked,
         trials=len(trials),
         marks=tuple(dict.fromkeys(mark for _, figure in figures for mark in figure.marks)),
         lines=tuple(lines),
         flagged=tuple(
-            FlaggedTrial(trial_id=name, why=tuple(reason.words() for reason in why))
+            OddMachine(trial_id=name, why=tuple(reason.words() for reason in why))
             for name, why in sorted(flagged.items())
         ),
         left_out=tuple(left_out),
@@ -101,14 +90,9 @@ def main_figures(
     def is_main(metric: Metric, row: MeasuredFigure) -> bool:
         return ((row.block_bytes or 0) >= LARGE_BYTES) == (metric == "bytes_per_s")
 
-    figures = figures_by_metric(
-        database, filters, ("iops", "bytes_per_s"), evidence, of_row=is_main
-    )
+    metrics: tuple[Metric, ...] = ("iops", "bytes_per_s")
+    figures = figures_by_metric(database, filters, metrics, evidence, of_row=is_main)
     return [(metric, figure) for metric, of_metric in figures.items() for figure in of_metric]
-
-
-def _place(figure: LineFigure) -> tuple[object, ...]:
-    return figure.subject, figure.order, figure.line.direction
 
 
 def _lines(
@@ -118,61 +102,52 @@ def _lines(
     figures: Sequence[LineFigure],
     pool: Collection[str],
     flagged: Collection[str],
-    judge: _Judge | None,
+    judge: Judge | None,
 ) -> Iterator[ReplicateLine]:
     names = {fact for fact, _ in apart([figure for figure in figures if not figure.spans_cliff])}
+    names -= set(pool)
     for group in alike(figures, pool=pool):
         fallen = [figure for figure in group if figure.level is not None]
-        unflagged = [figure for figure in group if figure.trial_id not in flagged]
+        unflagged = [figure.sample for figure in group if figure.trial_id not in flagged]
+        is_part = 0 < len(unflagged) < len(group)
         yield ReplicateLine(
             block=block,
             step=line.step,
             direction=line.direction,
             metric=metric,
             replicated=replicated(figure.sample for figure in group),
-            facts=tuple(
-                (name, value)
-                for name, value in group[0].facts
-                if name in names and name not in pool
-            ),
+            facts=tuple((name, value) for name, value in group[0].facts if name in names),
             level=fallen[0].level if fallen else None,
             after_cliff=len(fallen),
             apart=max(figure.apart for figure in group),
-            without=replicated(figure.sample for figure in unflagged)
-            if 0 < len(unflagged) < len(group)
-            else None,
-            verdict=judge.on(line.step, group) if judge else None,
+            without=replicated(unflagged) if is_part else None,
+            verdict=judge(line.step, group) if judge else None,
         )
 
 
-class _Judge:
-    """Verdicts on the steps of pooled trials; each set of trials is read once."""
+Judge = Callable[[str, Sequence[LineFigure]], StepVerdict | None]
+"""The verdict on a step of pooled trials, returned once only, because a step has one verdict
+whatever the number of its directions. None afterwards, and where evidence cannot be read."""
 
-    def __init__(self, database: Engine, evidence: EvidenceStore | None) -> None:
-        self._database, self._stores = database, EvidenceOfRuns.of(evidence)
-        self._books = open_books()
-        self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
 
-    def on(self, step: str, group: Sequence[LineFigure]) -> StepVerdict | None:
-        """The verdict on a step, returned once only, because a step has one verdict whatever the
-        number of its directions. None afterwards, and where the evidence cannot be read."""
-        trials = frozenset(figure.trial_id for figure in group)
-        if trials not in self._open:
-            self._open[trials] = self._read(trials)
-        return self._open[trials].pop(step, None)
+def _judge(database: Engine, evidence: EvidenceStore | None) -> Judge:
+    stores, books = EvidenceOfRuns.of(evidence), open_books()
 
-    def _read(self, trials: frozenset[str]) -> dict[str, StepVerdict]:
+    @cache
+    def left(trials: frozenset[str]) -> dict[str, StepVerdict]:
         done = Filter("state", "=", "done")
         named = any_of([[Filter("trial_id", "=", trial)] for trial in sorted(trials)])
-        runs = find_runs(self._database, [*named, done])
+        runs = find_runs(database, [*named, done])
         runs.sort(key=lambda run: (run.trial_id, run.run_index))
         try:
-            store = self._stores.at(runs[0].evidence_url)
-            verdicts = step_verdicts(self._database, store, runs, books=self._books)
+            store = stores.at(runs[0].evidence_url)
+            verdicts = step_verdicts(database, store, runs, books=books)
         except DiskbenchError as error:
             log.warning("no verdict on these trials: %s", error.message)
             return {}
         return {verdict.step: verdict for verdict in verdicts}
+
+    return lambda step, group: left(frozenset(of.trial_id for of in group)).pop(step, None)
 
 
 _JUDGED_ROLE = "measure"
@@ -195,19 +170,16 @@ def statuses_of(
         if figure.trial_id in block_of and figure.role == _JUDGED_ROLE
     )
     of_block = grouped(judged, lambda figure: block_of[figure.trial_id])
-    return {
-        block: _worst(n, grouped(of_block.get(block, ()), lambda figure: figure.line), share)
-        for block, n in Counter(block_of.values()).items()
-    }
-
-
-def _worst(n: int, lines: Mapping[FigureLine, Sequence[LineFigure]], share: float) -> BlockStatus:
-    block_statuses = [_of_line(n, line, figures, share) for line, figures in lines.items()]
-    return max(
-        block_statuses,
-        key=lambda status: (status.more is None, status.more or 0, status.width or 0.0),
-        default=BlockStatus(n),
-    )
+    worst = {}
+    for block, n in Counter(block_of.values()).items():
+        lines = grouped(of_block.get(block, ()), lambda figure: figure.line)
+        of_lines = [_of_line(n, line, figures, share) for line, figures in lines.items()]
+        worst[block] = max(
+            of_lines,
+            key=lambda of: (of.more is None, of.more or 0, of.width or 0.0),
+            default=BlockStatus(n),
+        )
+    return worst
 
 
 def _of_line(n: int, line: FigureLine, figures: Sequence[LineFigure], share: float) -> BlockStatus:
@@ -216,12 +188,7 @@ def _of_line(n: int, line: FigureLine, figures: Sequence[LineFigure], share: flo
     if not groups:
         return BlockStatus(n, step)
     values = by_machine(figure.sample for figure in groups[0])
-    return BlockStatus(
-        n,
-        step,
-        width=width(values),
-        more=more_needed(values, narrow=share),
-    )
+    return BlockStatus(n, step, width(values), more_needed(values, narrow=share))
 
 
 def until_statuses(database: sa.Engine, campaign: CampaignRow) -> tuple[UntilStatus, ...]:

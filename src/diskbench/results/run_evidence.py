@@ -3,9 +3,7 @@ damaged has none; this is logged, and the rest of its result is shown.
 
 Figures that are pooled need the phases of their steps alone: a mean must not span a cliff (MR-3).
 Only steps of a minute or more have phases (on a lab disk whose credit is scaled, shorter ones do,
-too): this is known from their rows, and only their evidence is read; quick runs, which most
-histories consist of, are skipped.
-"""
+too): this is known from their rows, and quick runs, most of a history, are skipped."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
 from diskbench.fio.volume import VOLUME, parse_exceeded
 from diskbench.importers.fio_report import job_text
-from diskbench.model.metrics import CloudMetrics, Exceeded, exceeded_within
+from diskbench.model.metrics import Exceeded, exceeded_within
 from diskbench.model.phase import StepPhases
 from diskbench.model.processor import SampleSummary
 from diskbench.model.result import StepAudit
@@ -35,19 +33,13 @@ from diskbench.model.run import MeasuredFigure, MeasuredRow, Run
 from diskbench.model.spec import Plan, Step
 from diskbench.parallel import all_of, few_at_a_time, grouped
 from diskbench.ports import EvidenceStore
-from diskbench.store.archive import (
-    read_manifest,
-    read_metrics,
-    read_step,
-    result_files,
-    step_folders,
-)
+from diskbench.store import archive
 from diskbench.store.audits import run_audits
 from diskbench.store.derived import read_pruned
 from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable
 from diskbench.store.imported_report import imported_parts
-from diskbench.store.manifest import PrunedRun, StepRecord
+from diskbench.store.manifest import PrunedRun
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
@@ -135,30 +127,23 @@ class EvidenceOfRuns:
         read at a time where it lies behind a network."""
 
         def read_run(row: Run) -> ReadRun:
-            return self._read(row, plans, with_audits=with_audits)
+            run_id, store = row.run_id, self.store(row)
+            if store is None:
+                return ReadRun()
+            # Without its steps a run is judged by its rows.
+            steps = _known("steps", run_id, lambda: read_steps(store, run_id), quiet=True)
+            phases = phases_of(store, run_id, plans.get(row.trial_id), number=row.number)
+            if not with_audits:
+                return ReadRun(steps, phases)
+            audits = _known("audit", run_id, lambda: run_audits(store, run_id))
+            return ReadRun(steps, phases, audits)
 
-        away = {row.run_id: row for row in rows if self._is_away(row)}
+        # Those that wait for a network; this also opens the stores.
+        stores = [(row, self.store(row)) for row in rows]
+        away = {row.run_id: row for row, store in stores if store is not None and is_away(store)}
         read = {row.run_id: read_run(row) for row in rows if row.run_id not in away}
         fetched = all_of(read_run, list(away.values()), at_once=AT_ONCE)
         return read | dict(zip(away, fetched, strict=True))
-
-    def _is_away(self, row: Run) -> bool:
-        """Whether reading waits for a network; it also opens the store."""
-        store = self.store(row)
-        return store is not None and is_away(store)
-
-    def _read(self, row: Run, plans: Mapping[str, Plan], *, with_audits: bool) -> ReadRun:
-        store = self.store(row)
-        if store is None:
-            return ReadRun()
-        return ReadRun(
-            # Without its steps a run is judged by its rows.
-            _known("steps", row.run_id, lambda: read_steps(store, row.run_id), quiet=True),
-            phases_of(store, row.run_id, plans.get(row.trial_id), number=row.number),
-            _known("audit", row.run_id, lambda: run_audits(store, row.run_id))
-            if with_audits
-            else (),
-        )
 
     def pruned(self, row: Run) -> PrunedRun | None:
         """Which raw logs of a run were pruned; None where none were."""
@@ -195,17 +180,15 @@ def _known(
 def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
     """The steps of a run in order. Raises UnknownName for a run without evidence, EvidenceDamaged
     and FioOutputUnreadable for files that were changed or cannot be parsed."""
-    if parts := imported_parts(evidence, run_id):
-        return tuple(
-            StepEvidence(
-                step.model_copy(update={"job": job_text(part)}),
-                part,
-                says_direct=all(is_direct(job, part, {}) is not None for job in part.jobs),
-            )
-            for step, part in parts
-        )
+    imported = []
+    for step, part in imported_parts(evidence, run_id) or ():
+        says_direct = all(is_direct(job, part, {}) is not None for job in part.jobs)
+        of_report = step.model_copy(update={"job": job_text(part)})
+        imported.append(StepEvidence(of_report, part, says_direct=says_direct))
+    if imported:
+        return tuple(imported)
     steps = tuple(_closed(evidence, run_id))
-    if not steps and read_manifest(evidence, run_id) is None:
+    if not steps and archive.read_manifest(evidence, run_id) is None:
         raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
     return steps
 
@@ -213,36 +196,23 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
 def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
     metrics = None
     with contextlib.suppress(EvidenceDamaged):  # the steps say enough without
-        metrics = read_metrics(evidence, run_id)
-    for folder in step_folders(evidence, run_id):
-        record = read_step(evidence, run_id, folder)
+        metrics = archive.read_metrics(evidence, run_id)
+    for folder in archive.step_folders(evidence, run_id):
+        record = archive.read_step(evidence, run_id, folder)
         if record is None:
             continue
-        files = result_files(evidence, run_id, record)
-        output, samples = files.get(FIO_JSON), files.get(SAMPLES)
-        yield StepEvidence(
-            record.step,
-            _parsed(output, f"{folder}/{FIO_JSON}") if output else None,
-            parse_samples(samples) if samples else None,
-            exceeded=parse_exceeded(files.get(VOLUME, b"")) or _by_metrics(metrics, record),
-        )
-
-
-def _by_metrics(metrics: CloudMetrics | None, record: StepRecord) -> Exceeded | None:
-    """What the cloud's monitoring says of a step whose volumes did not tell it in the guest."""
-    if metrics is None:
-        return None
-    started, finished = (
-        datetime.fromisoformat(text).timestamp() for text in (record.started_at, record.finished_at)
-    )
-    return exceeded_within(metrics.metrics, started, finished)
-
-
-def _parsed(data: bytes, where: str) -> FioOutput | None:
-    try:
-        return parse_output(data, where=where)
-    except DiskbenchError:
-        return None  # a failed step, which has no rows either
+        files, output = archive.result_files(evidence, run_id, record), None
+        with contextlib.suppress(DiskbenchError):  # a failed step, which has no rows either
+            if data := files.get(FIO_JSON):
+                output = parse_output(data, where=f"{folder}/{FIO_JSON}")
+        samples = files.get(SAMPLES)
+        exceeded = parse_exceeded(files.get(VOLUME, b""))
+        if not exceeded and metrics is not None:  # its volumes did not tell it in the guest
+            ends = (record.started_at, record.finished_at)
+            started, finished = (datetime.fromisoformat(text).timestamp() for text in ends)
+            exceeded = exceeded_within(metrics.metrics, started, finished)
+        parsed = parse_samples(samples) if samples else None
+        yield StepEvidence(record.step, output, parsed, exceeded=exceeded)
 
 
 def warn(part: str, run_id: str, error: DiskbenchError) -> None:
@@ -263,11 +233,8 @@ _RUNS_AT_ONCE = 500
 def courses_of(
     database: Engine, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
 ) -> Courses:
-    """The phases of the steps to which `rows` belong, where they have any.
-
-    Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
-    has none, which is logged.
-    """
+    """The phases of the steps to which `rows` belong, where they have any: read from `evidence`, or
+    from where each run was kept. A run whose evidence is gone or damaged has none (logged)."""
     runs = {row.run.run_id: row.run for row in long_steps(rows)}
     trials = grouped(runs.values(), lambda run: run.trial_id)
     stores = EvidenceOfRuns.of(evidence)

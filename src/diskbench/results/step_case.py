@@ -13,18 +13,11 @@ from diskbench.analysis.unsteady import two_latencies
 from diskbench.fio.declared import declared, options_of
 from diskbench.fio.device import DeviceCount, device_counts
 from diskbench.fio.warnings import processor_of, step_warnings
-from diskbench.model.doubts import (
-    FIGURES_DISAGREE,
-    LOOKS_LIKE,
-    NO_RATE,
-    REQUESTS_MERGED,
-    REQUESTS_SPLIT,
-    TWO_MODES,
-    Reason,
-)
+from diskbench.model import doubts
+from diskbench.model.doubts import Reason
 from diskbench.model.facts import HostFacts
 from diskbench.model.metrics import Exceeded
-from diskbench.model.processor import busiest
+from diskbench.model.processor import SampleSummary, busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
 from diskbench.plan.identify import like
@@ -52,14 +45,18 @@ def case_of(
     where nothing `is_promised`."""
     names = _like(group)
     setting = setting_of(group, plan, hint, others, memory_bytes)
-    reasons = (
-        *counted_otherwise(group),
-        *_named(() if is_promised else names),
-        *_two_latencies(group),
-    )
-    if plan is None:
-        reasons = (*reasons, *_no_rate(group))
-    return replace(setting, is_like_bucket=bool(names)), _doubts(group, plan), reasons
+    reasons = [*counted_otherwise(group)]
+    if names and not is_promised:
+        fell = f"it fell as {' or '.join(names)} does when its credit is used up"
+        advice = f"results show --as-disk {names[0]} compares it with that disk"
+        reasons.append(doubts.LOOKS_LIKE.reason(fell, advice=advice))
+    reasons += _two_latencies(group)
+    stretches = (group, *(group.phases.phases if group.phases else ()))
+    rates = (getattr(of, rate) for of in stretches for rate in ("iops", "bytes_per_s"))
+    if plan is None and all(rate is None for rate in rates):
+        words = "no rate is known: the evidence has latencies only"
+        reasons.append(doubts.NO_RATE.reason(words))
+    return replace(setting, is_like_bucket=bool(names)), _doubts(group, plan), tuple(reasons)
 
 
 def setting_of(
@@ -71,11 +68,11 @@ def setting_of(
 ) -> Setting:
     """The setting of a step; `others` are the other steps of its run."""
     load = group.load
-    written = sum(
-        row.bytes or 0 for rows in group.rounds for row in rows if row.direction == "write"
-    )
+    rows = [row for of_round in group.rounds for row in of_round]
+    written = sum(row.bytes or 0 for row in rows if row.direction == "write")
     like = load.model_copy(update={"depth": None}) if load else None
     device_share, device_at_most = _device_share(group)
+    jobs = [evidence.step.job for evidence in group.evidence if evidence.step.job]
     return Setting(
         load=load,
         seconds=group.seconds,
@@ -88,7 +85,8 @@ def setting_of(
         device_at_most=device_at_most,
         device_requests=_device_requests(group) if device_share is None else None,
         memory_share=memory_bytes / written if memory_bytes and written else None,
-        is_synced=_is_synced(group),
+        # Its jobs wait at their end until all that they wrote is on the disk.
+        is_synced=bool(jobs) and all(_SYNC.search(job) for job in jobs),
         keeps_cache=bool(group.evidence) and group.evidence[0].step.page_cache == "keep",
         host_cache=plan.cell.has_host_cache if plan is not None else hint.has_cache,
         network=_network(plan),
@@ -111,40 +109,41 @@ def _exceeded(group: StepGroup) -> Exceeded | None:
     if not read or len(read) < len(group.evidence):
         return None
     seen = [one.counted_s for one in read if one.counted_s is not None]
-    return Exceeded(
-        {limit: sum(one.seconds.get(limit, 0.0) for one in read) for limit in read[0].seconds},
-        sum(seen) if seen else None,
-    )
-
-
-def _is_synced(group: StepGroup) -> bool:
-    """Whether its jobs wait at their end until all that they wrote is on the disk."""
-    jobs = [evidence.step.job for evidence in group.evidence if evidence.step.job]
-    return bool(jobs) and all(_SYNC.search(job) for job in jobs)
+    beyond = {limit: sum(one.seconds.get(limit, 0.0) for one in read) for limit in read[0].seconds}
+    return Exceeded(beyond, sum(seen) if seen else None)
 
 
 def _device_share(group: StepGroup) -> tuple[float | None, bool]:
     """The device's part of fio's I/O, in the direction where it is smaller, and whether it is only
     known to be at most that: by samples, else by what fio counted of the device."""
     if all(evidence.samples is None for evidence in group.evidence):
-        return _counted_share(group)
+        counts = _counts(group)
+        shares = [(count.share, count.is_bound) for count in counts if count.share is not None]
+        fewest, is_bound = min(shares, default=(None, False))
+        unknown = len(shares) < len(counts) and fewest == 1.0
+        return (None, False) if unknown else (fewest, is_bound)
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
     by_index = {evidence.step.index: evidence.samples for evidence in group.evidence}
     for row in group.rows:
-        samples = by_index.get(row.step_index)
         if row.step_index not in by_index or row.scope != "step":
             continue
         if row.direction not in moved or not row.bytes:
             continue
-        is_read = row.direction == "read"
-        device = None
-        if samples is not None:
-            device = samples.device_read_bytes if is_read else samples.device_write_bytes
+        device, _ = _of_device(by_index[row.step_index], row.direction)
         if device is None:
             return None, False
         moved[row.direction][0] += device
         moved[row.direction][1] += row.bytes
     return min((device / asked for device, asked in moved.values() if asked), default=None), False
+
+
+def _of_device(samples: SampleSummary | None, direction: str) -> tuple[int | None, int | None]:
+    """The bytes and I/Os that the device counted in a direction."""
+    if samples is None:
+        return None, None
+    if direction == "read":
+        return samples.device_read_bytes, samples.device_read_ios
+    return samples.device_write_bytes, samples.device_write_ios
 
 
 def _counts(group: StepGroup) -> Sequence[DeviceCount]:
@@ -163,15 +162,6 @@ def _device_requests(group: StepGroup) -> float | None:
     alone = all(count.of_all is None for count in counts)
     few = alone and group.seconds > 0 and requests < (1 - ALIKE) * ios
     return requests / group.seconds if few else None
-
-
-def _counted_share(group: StepGroup) -> tuple[float | None, bool]:
-    counts = _counts(group)
-    shares = [(count.share, count.is_bound) for count in counts if count.share is not None]
-    fewest, is_bound = min(shares, default=(None, False))
-    if len(shares) < len(counts) and fewest == 1.0:
-        return None, False
-    return fewest, is_bound
 
 
 def _network(plan: Plan | None) -> str | None:
@@ -196,16 +186,16 @@ def _medium(plan: Plan | None) -> Medium | None:
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
     """The warnings of all rounds; for an imported step also those that follow from fio's report,
     but for its audit, which was made by what the report itself says."""
-    doubts = [warning for result in group.results for warning in result.warnings]
+    known = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
-        return doubts
-    rows = group.rows
-    return doubts + [
+        return known
+    codes = {doubts.FIGURES_DISAGREE.code, *(warning.code for warning in known)}
+    return known + [
         doubt
         for evidence in group.evidence
         if evidence.output is not None
-        for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
-        if doubt.code not in {FIGURES_DISAGREE.code, *(warning.code for warning in doubts)}
+        for doubt in step_warnings(evidence.step, group.rows, evidence.output, HostFacts(), None)
+        if doubt.code not in codes
     ]
 
 
@@ -225,44 +215,18 @@ def _like(group: StepGroup) -> tuple[str, ...]:
     return like(*figures) or like(*(value * block for value in figures), counts="bytes")
 
 
-def _named(names: Sequence[str]) -> tuple[Reason, ...]:
-    """A reason that names the disks whose cliff resembles that of an unnamed disk."""
-    if not names:
-        return ()
-    return (
-        LOOKS_LIKE.reason(
-            f"it fell as {' or '.join(names)} does when its credit is used up",
-            advice=f"results show --as-disk {names[0]} compares it with that disk",
-        ),
-    )
-
-
 def _two_latencies(group: StepGroup) -> tuple[Reason, ...]:
     """A note where the I/Os of a step are of two kinds, quick and slow ones."""
     for row in (row for rows in group.rounds for row in rows):
         if two_latencies(row.p50_ns, row.p99_ns):
             quick, slow = format_latency_ns(row.p50_ns), format_latency_ns(row.p99_ns)
-            words = (
-                f"the latency of its {row.direction}s has two modes: half take up to {quick}, one "
-                f"in a hundred {slow} or more"
-            )
-            return (TWO_MODES.reason(words, weight="note", advice=_QUEUED),)
+            ends = f"half take up to {quick}, one in a hundred {slow} or more"
+            words = f"the latency of its {row.direction}s has two modes: {ends}"
+            return (doubts.TWO_MODES.reason(words, weight="note", advice=_QUEUED),)
     return ()
 
 
 _QUEUED = "I/Os that wait for a limiter or a flush are slow together: measure at a lower rate"
-
-
-def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
-    """A reason for an imported step whose logs contain latencies only."""
-    phases = group.phases.phases if group.phases else ()
-    rates = [
-        (group.iops, group.bytes_per_s),
-        *((phase.iops, phase.bytes_per_s) for phase in phases),
-    ]
-    if any(rate is not None for pair in rates for rate in pair):
-        return ()
-    return (NO_RATE.reason("no rate is known: the evidence has latencies only"),)
 
 
 def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:
@@ -278,14 +242,9 @@ def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:
     ios = device = moved = device_bytes = 0
     by_index = {evidence.step.index: evidence.samples for evidence in group.evidence}
     for row in (row for rows in group.rounds for row in rows):
-        samples = by_index.get(row.step_index)
-        if samples is None or row.direction not in ("read", "write"):
+        if row.direction not in ("read", "write") or row.ios is None or row.bytes is None:
             return ()
-        if row.ios is None or row.bytes is None:
-            return ()
-        read = row.direction == "read"
-        count = samples.device_read_ios if read else samples.device_write_ios
-        size = samples.device_read_bytes if read else samples.device_write_bytes
+        size, count = _of_device(by_index.get(row.step_index), row.direction)
         if count is None or size is None:
             return ()
         ios, moved = ios + row.ios, moved + row.bytes
@@ -295,11 +254,10 @@ def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:
     per_io = device / ios
     if abs(per_io - 1) <= ALIKE:
         return ()
-    doubt, how = (REQUESTS_SPLIT, "split") if per_io > 1 else (REQUESTS_MERGED, "merged")
-    return (
-        doubt.reason(
-            f"blocks of {format_bytes(load.block_bytes)} were {how} into requests of "
-            f"{format_bytes(round(device_bytes / device))}: the device counted {per_io:.2g} I/Os a "
-            "block, and so may the cloud",
-        ),
-    )
+    doubt, how = doubts.REQUESTS_MERGED, "merged"
+    if per_io > 1:
+        doubt, how = doubts.REQUESTS_SPLIT, "split"
+    requests = f"requests of {format_bytes(round(device_bytes / device))}"
+    words = f"blocks of {format_bytes(load.block_bytes)} were {how} into {requests}"
+    counted = f"the device counted {per_io:.2g} I/Os a block, and so may the cloud"
+    return (doubt.reason(f"{words}: {counted}"),)

@@ -29,15 +29,13 @@ _SECTOR = 512
 
 @dataclass(frozen=True)
 class StepGroup:
-    """One step of a run, its rounds together.
-
-    `index` is the step index of the first round, `of_round` the number of that round; None for a
-    step that is not repeated. `is_judged`: it measures the disk; steps that fill it and canaries do
-    not. `rows` are those of all rounds, `rounds` the merged rows of each round in which something
-    was done, in order. `iops` and `bytes_per_s` are as fio counted them, in all directions; of a
-    repeated step the median of its last five rounds. `seconds` is how long all rounds ran together.
-    `load` is None where its jobs differ too much for one load, or it is not known.
-    """
+    """One step of a run, its rounds together. `index` is the step index of the first round,
+    `of_round` the number of that round; None for a step that is not repeated. `is_judged`: it
+    measures the disk; steps that fill it and canaries do not. `rows` are those of all rounds,
+    `rounds` the merged rows of each round in which something was done, in order. `iops` and
+    `bytes_per_s` are as fio counted them, in all directions; of a repeated step the median of its
+    last five rounds. `seconds` is how long all rounds ran together. `load` is None where its jobs
+    differ too much for one load, or it is not known."""
 
     results: tuple[StepResult, ...]
     evidence: tuple[StepEvidence, ...]
@@ -56,32 +54,22 @@ class StepGroup:
 
 def groups_of(
     results: Sequence[StepResult],
-    evidence_of_steps: Sequence[StepEvidence],
+    evidence: Sequence[StepEvidence],
     phases: Sequence[StepPhases],
     plan: Plan | None,
     provider: str,
 ) -> list[StepGroup]:
     """The steps of one run in order, without those that have neither I/O nor phases. Steps that
-    fill the disk are included (`is_judged` is False), because they use up credit, too.
-
-    `provider` is the run's: for a file of GoBonnieGo the kind of its rows determines the load."""
+    fill the disk are included (`is_judged` is False), because they use up credit, too. `provider`
+    is the run's: for a file of GoBonnieGo the kind of its rows determines the load."""
     in_order = sorted(results, key=lambda result: result.step_index)
     results_of = grouped(in_order, lambda of: _place(of.step, of.step_index, of.round))
-    evidence_of = grouped(
-        evidence_of_steps, lambda of: _place(of.step.name, of.step.index, of.step.round)
-    )
+    steps_of = grouped(evidence, lambda of: _place(of.step.name, of.step.index, of.step.round))
     phases_of = {_place(of.step, of.step_index, of.rounds): of for of in phases}
-    groups = [
-        _group(
-            place[0],
-            results_of.get(place, ()),
-            evidence_of.get(place, ()),
-            phases_of.get(place),
-            plan,
-            provider,
-        )
-        for place in dict.fromkeys((*results_of, *evidence_of, *phases_of))
-    ]
+    groups = []
+    for place in dict.fromkeys((*results_of, *steps_of, *phases_of)):
+        known = results_of.get(place, ()), steps_of.get(place, ()), phases_of.get(place)
+        groups.append(_group(place[0], *known, plan, provider))
     active = [group for group in groups if group.rounds or group.phases]
     return sorted(active, key=lambda group: group.index)
 
@@ -101,20 +89,19 @@ def _group(
 ) -> StepGroup:
     """The step that these belong to; the first of them says what it is. Where only its phases are
     known, its role is not."""
-    step = evidence[0].step if evidence else None
-    role: str | None = None
+    index, of_round, role = phases.step_index if phases else 0, None, ""
     if results:
         index, of_round, role = results[0].step_index, results[0].round, results[0].role
-    elif step is not None:
+    elif evidence:
+        step = evidence[0].step
         index, of_round, role = step.index, step.round, step.role
-    else:
-        index, of_round = phases.step_index if phases else 0, None
     rows = tuple(row for result in results for row in result.measurements)
     done = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.did_io]
     by_index = grouped(done, lambda row: row.step_index)
     rounds = tuple(tuple(by_index[at]) for at in sorted(by_index))
     figure = step_figure([row for of_round in rounds for row in of_round], None)
     ran_s = sum(max(row.runtime_ns or 0 for row in of_round) / NS_PER_S for of_round in rounds)
+    is_of_gobonniego = provider == GOBONNIEGO_FILE
     return StepGroup(
         results=tuple(results),
         evidence=tuple(evidence),
@@ -128,9 +115,7 @@ def _group(
         iops=figure.iops if figure else None,
         bytes_per_s=figure.bytes_per_s if figure else None,
         seconds=ran_s or (phases.seconds if phases else 0.0),
-        load=_of_gobonniego(rounds)
-        if provider == GOBONNIEGO_FILE
-        else _load(results, evidence, phases, plan),
+        load=_of_gobonniego(rounds) if is_of_gobonniego else _load(results, evidence, phases, plan),
     )
 
 
@@ -143,16 +128,14 @@ def _load(
     if not evidence_of_step or not evidence_of_step[0].step.job:
         return (None if plan else _of_rows(results)) or _of_log(phases)
     disk = plan.facts.disk if plan else None
-    capacity_bytes = plan.target.capacity_bytes if plan else None
     evidence = evidence_of_step[0]
-    ahead_kb = disk.read_ahead_kb if disk else None
-    direct = None
+    direct, ahead_kb = None, disk.read_ahead_kb if disk else None
     if not evidence.says_direct:
         direct, ahead_kb = _as_counted(evidence)
     try:
         asked = asked_by(
             evidence.step,
-            capacity_bytes=capacity_bytes,
+            capacity_bytes=plan.target.capacity_bytes if plan else None,
             read_ahead_kb=ahead_kb,
             says_direct=evidence.says_direct,
             direct=direct,
@@ -186,7 +169,11 @@ def _of_rows(results: Sequence[StepResult]) -> Load | None:
         for row in result.measurements
         if row.scope == "step" and row.direction in ("read", "write") and row.iops
     ]
-    blocks = {row.block_bytes or _of_counts(row) for row in rows}
+    blocks = set()
+    for row in rows:  # of a row that names none, from its counts or, where it has none, its rates
+        ios, moved = row.ios or row.iops, row.bytes if row.ios else row.bytes_per_s
+        stats = DirectionStats(ios=round(ios or 0), bytes=round(moved or 0), runtime_ns=0)
+        blocks.add(row.block_bytes or whole_block(stats))
     done = sum(row.iops or 0.0 for row in rows)
     if len(blocks) != 1 or (block := blocks.pop()) is None:
         return None
@@ -200,13 +187,6 @@ def _of_rows(results: Sequence[StepResult]) -> Load | None:
     )
 
 
-def _of_counts(row: Measurement) -> int | None:
-    """The block of a row that names none, from its counts or, where it has none, its rates."""
-    ios, moved = row.ios or row.iops, row.bytes if row.ios else row.bytes_per_s
-    stats = DirectionStats(ios=round(ios or 0), bytes=round(moved or 0), runtime_ns=0)
-    return whole_block(stats)
-
-
 READS_OF_TEN = 0.9
 """GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
 
@@ -217,14 +197,10 @@ def _of_gobonniego(rounds: Sequence[Sequence[Measurement]]) -> Load | None:
     if row is None or row.block_bytes is None:
         return None
     random = (row.rw or "").startswith("rand")
+    depth = row.jobs if random else None
     reads = {"read": 1.0, "write": 0.0}.get(row.direction, READS_OF_TEN)
-    return Load(
-        block_bytes=row.block_bytes,
-        read_share=reads,
-        random=random,
-        direct=False,
-        depth=row.jobs if random else None,
-    )
+    block = row.block_bytes
+    return Load(block_bytes=block, read_share=reads, random=random, direct=False, depth=depth)
 
 
 def _of_log(course: StepPhases | None) -> Load | None:
@@ -233,13 +209,9 @@ def _of_log(course: StepPhases | None) -> Load | None:
     1 MiB sequential (bytes), the usual purpose of such logs."""
     if course is None:
         return None
-    sizes = [
-        phase.bytes_per_s / phase.iops
-        for phase in course.phases
-        if phase.iops and phase.bytes_per_s
-    ]
+    both = [phase for phase in course.phases if phase.iops and phase.bytes_per_s]
+    sizes = [(phase.bytes_per_s or 0.0) / (phase.iops or 1.0) for phase in both]
+    block = MIB if course.figure == "bytes_per_s" else 4 * KIB
     if sizes:
         block = max(round(median(sizes) / _SECTOR) * _SECTOR, _SECTOR)
-    else:
-        block = MIB if course.figure == "bytes_per_s" else 4 * KIB
     return Load(block_bytes=block, random=block < _SEQUENTIAL)

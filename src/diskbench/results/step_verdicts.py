@@ -7,15 +7,9 @@ from itertools import groupby
 
 from sqlalchemy.engine import Engine
 
+from diskbench.analysis import shown as shown_of
 from diskbench.analysis.repeats import Sample, replicated
-from diskbench.analysis.shown import (
-    at_one_level,
-    limit_of,
-    reasons_over,
-    shown,
-    shown_stretch,
-    trust_of,
-)
+from diskbench.analysis.shown import shown_stretch
 from diskbench.analysis.time_share import share_of_runs
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.books import Books
@@ -29,11 +23,7 @@ _THERE_BEFORE = frozenset({"local", "ssh"})
 
 
 def step_verdicts(
-    database: Engine,
-    evidence: EvidenceStore,
-    runs: Sequence[Run],
-    *,
-    books: Books,
+    database: Engine, evidence: EvidenceStore, runs: Sequence[Run], *, books: Books
 ) -> tuple[StepVerdict, ...]:
     """The verdict on each step over comparable runs: those of a trial, or of all replicates of one
     cell (rows, as `find_runs` returns them). A trial is one sample, whatever the number of its
@@ -68,45 +58,40 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
         with_iops = [verdict for _, verdict in trial if verdict.stands_for.iops]
         if not with_iops:
             continue
-        shown_verdict = shown(with_iops)
-        first = trial[0][0]
+        main, first = shown_of.shown(with_iops).stands_for, trial[0][0]
         is_rented = not first.imported and first.provider not in _THERE_BEFORE
         machine, trial_id = first.machine(rented=is_rented), first.trial_id
-        samples.append(Sample(trial_id, shown_verdict.stands_for.iops or 0.0, machine))
-        if shown_verdict.stands_for.ratio is not None:
-            ratios.append(Sample(trial_id, shown_verdict.stands_for.ratio, machine))
-        all_of += at_one_level(with_iops)
+        samples.append(Sample(trial_id, main.iops or 0.0, machine))
+        if main.ratio is not None:
+            ratios.append(Sample(trial_id, main.ratio, machine))
+        all_of += shown_of.at_one_level(with_iops)
     if not samples:
         return None
     beside = replicated(ratios) if len(ratios) == len(samples) else None
-    named = limit_of([verdict.stands_for for verdict in all_of])
-    limiter = shown_stretch(
-        [verdict.stands_for for verdict in all_of if verdict.stands_for.limiter.name == named]
-    ).limiter
-    kinds = {verdict.stands_for.kind for verdict in all_of}
+    mains = [verdict.stands_for for verdict in all_of]
+    named = shown_of.limit_of(mains)
+    kinds = {main.kind for main in mains}
     summary = StepVerdict(
         step=name,
-        trust=trust_of(all_of),
-        limiter=limiter,
+        trust=shown_of.trust_of(all_of),
+        limiter=shown_stretch([main for main in mains if main.limiter.name == named]).limiter,
         replicated=replicated(samples),
         ratio=beside.median if beside else None,
         interval=beside.interval if beside else None,
         kind=kinds.pop() if len(kinds) == 1 else None,
         levels=levels,
-        reasons=reasons_over(all_of),
+        reasons=shown_of.reasons_over(all_of),
         kept=_kept(all_of, ratios),
     )
-    middle = shown_stretch([verdict.stands_for for verdict in all_of])
-    return summary.model_copy(update={"sentence": _sentence(summary, middle)})
+    return summary.model_copy(update={"sentence": _sentence(summary, shown_stretch(mains))})
 
 
 def _kept(verdicts: Sequence[Verdict], ratios: Sequence[Sample]) -> Kept | None:
     """The share of the trials, in order, that kept their promise; of fewer that of their seconds or
     runs."""
     promised = verdicts[0].stands_for.promised
-    of_trials = share_of_runs(
-        [sample.value for sample in ratios], promised.designed if promised else None
-    )
+    designed = promised.designed if promised else None
+    of_trials = share_of_runs([sample.value for sample in ratios], designed)
     return of_trials or next((verdict.kept for verdict in verdicts if verdict.kept), None)
 
 
@@ -144,11 +129,9 @@ def _sentence(step: StepVerdict, middle: Judged) -> str:
             f"{words(level.iops)} in {_runs(level)} ({level.kind})" for level in step.levels
         )
     elif figures.machines > 1:
-        span = (
-            f"{words(figures.interval.low)} to {words(figures.interval.high)}"
-            if figures.interval
-            else f"no interval of {figures.machines} machines"
-        )
+        span = f"no interval of {figures.machines} machines"
+        if figures.interval:
+            span = f"{words(figures.interval.low)} to {words(figures.interval.high)}"
         measured = f"{words(figures.median)}, {span}"
     else:
         measured = words(figures.median)

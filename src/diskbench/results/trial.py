@@ -30,14 +30,11 @@ from diskbench.store.step_rows import load_results
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial and its runs (rows as in the database, in their order).
-
-    `plan` is None for imported runs; `steps` are the results of each run. No mean in
-    `measurements` spans a cliff. `doubts` are all warnings: of steps, of runs that disagree, of
-    audits. `foreseen` is the expectation of an imported run on the disk that the user named for it,
-    by run and step. `suspended`: no process works on the trial, and `diskbench resume` continues
-    it.
-    """
+    """A trial and its runs (rows as in the database, in their order). `plan` is None for imported
+    runs; `steps` are the results of each run. No mean in `measurements` spans a cliff (MR-3).
+    `doubts` are all warnings: of steps, of runs that disagree, of audits. `foreseen` is the
+    expectation of an imported run on the disk that the user named for it, by run and step.
+    `suspended`: no process works on the trial, and `diskbench resume` continues it."""
 
     trial_id: str
     runs: tuple[Run, ...]
@@ -64,11 +61,11 @@ def read_trial(
 ) -> Trial:
     """The trial of these runs, of which there is at least one; `hint` is the user's description of
     their disk. Raises UserError for a `hint` that names no disk."""
-    trial_id = runs[0].trial_id
-    (trial,) = read_trials(
-        database, {trial_id: runs}, evidence, books, hint=hint, is_suspended=lambda _: suspended
-    ).values()
-    return trial
+    rows_of = {(trial_id := runs[0].trial_id): runs}
+    trials = read_trials(
+        database, rows_of, evidence, books, hint=hint, is_suspended=lambda _: suspended
+    )
+    return trials[trial_id]
 
 
 def read_trials(
@@ -82,9 +79,7 @@ def read_trials(
 ) -> dict[str, Trial]:
     """Trials by their ids; `rows_of` are the runs of each, sorted here by their index. It takes as
     many statements as for one trial, and reads evidence behind a network several runs at a time.
-
-    Where evidence is gone or damaged, phases, audits and verdicts are missing, which is logged.
-    """
+    Where evidence is gone or damaged, phases, audits and verdicts are missing, which is logged."""
     rows = [row for of_trial in rows_of.values() for row in of_trial]
     plans = find_plans(database, list(rows_of))
     steps = load_results(database, *(row.run_id for row in rows))
@@ -97,16 +92,28 @@ def read_trials(
         verdicts, foreseen = _judged(database, runs, of_runs, plan, read, evidence, books, hint)
         phases = tuple(course for row in runs for course in read[row.run_id].phases)
         audits = tuple(audit for row in runs for audit in read[row.run_id].audits)
-        measured = _measured(runs, of_runs, phases)
+        courses = courses_by_step(phases)
+        measured = []
+        for of_run in of_runs.values():
+            rows_of_run = [row for step in of_run for row in step.measurements]
+            measured.append(cliff_safe_rows(rows_of_run, courses))
         doubts = [doubt for row in runs for step in of_runs[row.run_id] for doubt in step.warnings]
         doubts += run_warnings(measured)
+        # Rows that an older version wrote contain no doubts about the logs.
+        known = {(doubt.code, doubt.step, doubt.message) for doubt in doubts}
+        doubts += [
+            doubt
+            for audit in audits
+            for doubt in audit_warnings(audit.checks, audit.step)
+            if (doubt.code, doubt.step, doubt.message) not in known
+        ]
         trials[trial_id] = Trial(
             trial_id=trial_id,
             runs=tuple(runs),
             plan=plan,
             steps=of_runs,
             measurements=tuple(row for of_run in measured for row in of_run),
-            doubts=(*doubts, *_audit_doubts(audits, doubts)),
+            doubts=tuple(doubts),
             phases=phases,
             verdicts=verdicts,
             audits=audits,
@@ -115,20 +122,6 @@ def read_trials(
             suspended=is_suspended(trial_id),
         )
     return trials
-
-
-def _measured(
-    runs: Sequence[Run], steps: Mapping[str, Sequence[StepResult]], phases: Sequence[StepPhases]
-) -> list[tuple[Measurement, ...]]:
-    """The rows of each run, in which no mean spans a cliff (MR-3)."""
-    courses = courses_by_step(phases)
-    return [
-        cliff_safe_rows(
-            [measurement for step in steps[row.run_id] for measurement in step.measurements],
-            courses,
-        )
-        for row in runs
-    ]
 
 
 def _judged(
@@ -166,9 +159,8 @@ def _cost(
         return None
     missing = [run_id for run_id in plan.run_ids if run_id not in steps]
     all_steps = {**steps, **(load_results(database, *missing) if missing else {})}
-    rows = [
-        row for run_id in plan.run_ids for step in all_steps[run_id] for row in step.measurements
-    ]
+    of_trial = (step for run_id in plan.run_ids for step in all_steps[run_id])
+    rows = [row for step in of_trial for row in step.measurements]
     cost = cost_of_lease(lease, rows, plan.rental, now=datetime.now(UTC))
     return TrialCost(
         **cost.model_dump(),
@@ -176,13 +168,3 @@ def _cost(
         emulated=plan.emulated,
         ended=lease.released_at is not None,
     )
-
-
-def _audit_doubts(audits: Sequence[StepAudit], known: Sequence[Doubt]) -> list[Doubt]:
-    """The doubts of audits that are not among the `known` warnings: rows that an older version
-    wrote contain no doubts about the logs."""
-    known_doubts = {(warning.code, warning.step, warning.message) for warning in known}
-    doubts = [doubt for audit in audits for doubt in audit_warnings(audit.checks, audit.step)]
-    return [
-        doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in known_doubts
-    ]

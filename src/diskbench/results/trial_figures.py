@@ -1,18 +1,14 @@
-"""One figure per trial, step and direction, with its subject, its facts and its line.
-
-Figures are comparable where the request (the subject) and the load on the disk (the line) are the
-same. What was observed on the machine (the facts) may differ between trials of one subject; such
-figures are not pooled (results/pool.py). analysis/figure.py computes the figure of a step.
-
-What was asked for, of a run or of several: the subject of a figure, in fields and in words.
-"""
+"""One figure per trial, step and direction, with its subject, its facts and its line. Figures are
+comparable where the request (the subject) and the load on the disk (the line) are the same. What
+was observed on the machine (the facts) may differ between trials of one subject; such figures are
+not pooled (results/pool.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from sqlalchemy.engine import Engine
@@ -53,19 +49,21 @@ class FigureLine:
     block_bytes: int | None
     iodepth: int | None
 
+    @classmethod
+    def of(cls, row: MeasuredFigure) -> FigureLine:
+        """That of a row."""
+        return cls(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
+
 
 @dataclass(frozen=True)
 class LineFigure:
     """The figure of one trial. `at` is the time of measurement, None where it is not known.
-
     `machine` is the key of the machine, equal for trials that depend on each other; `apart` is the
     spread of the trial's runs over their median. `level` is the kind of the phases that the figure
     is taken from, where the step has several levels; None: it is the mean of the whole step.
     `spans_cliff`: the figure covers both sides of a cliff, because it is not known for one side
     alone (a latency); such a figure is never pooled. `block` names the block of an ABBA order that
-    the trial was measured in (model/comparison.py); empty for any other. `runs` are those of
-    the trial, in order.
-    """
+    the trial was measured in (model/comparison.py). `runs` are those of the trial, in order."""
 
     trial_id: str
     campaign_id: str
@@ -101,28 +99,26 @@ def figures_by_metric(
     of_row: Callable[[Metric, MeasuredFigure], bool] = lambda _metric, _row: True,
 ) -> dict[Metric, list[LineFigure]]:
     """The figures of all trials with finished runs that meet `filters`, by metric, oldest first and
-    those without a date last. Runs, rows and phases are read once for all metrics.
-
-    The phases of long steps are read from `evidence`, or from each run's own store. With
-    `trial_ids` (some hundreds) only these trials are read. `of_row` says whether a load of which
-    this is a row gets a figure in the metric; it looks at the load alone.
-    """
+    those without a date last. Runs, rows and phases are read once for all metrics. The phases of
+    long steps are read from `evidence`, or from each run's own store. With `trial_ids` (some
+    hundreds) only these trials are read. `of_row` says whether a load of which this is a row gets a
+    figure in the metric; it looks at the load alone."""
     rows = load_figures(database, filters, metrics, trial_ids=trial_ids)
-    steps = {
-        (row.run_id, row.step_index, row.round, row.direction): row
-        for of_metric in rows.values()
-        for row in of_metric
-    }
+    place = attrgetter("run_id", "step_index", "round", "direction")
+    steps = {place(row): row for of_metric in rows.values() for row in of_metric}
     courses = courses_of(database, list(steps.values()), evidence)
     # Most metrics have figures of the same rows, whose steps are then examined once for all.
     alike: dict[tuple[object, ...], _Steps] = {}
     figures = {}
     for metric, of_metric in rows.items():
-        key = tuple((row.run_id, row.step_index, row.round, row.direction) for row in of_metric)
+        key = tuple(map(place, of_metric))
         if key not in alike:
             alike[key] = _steps(of_metric, courses)
-        chosen = [row for row in of_metric if of_row(metric, row)]
-        figures[metric] = _of_metric(chosen, metric, courses, alike[key])
+        chosen = (row for row in of_metric if of_row(metric, row))
+        loads = grouped(chosen, lambda row: (row.run.trial_id, FigureLine.of(row)))
+        figures[metric] = [
+            _figure(line, of, metric, courses, alike[key]) for (_, line), of in loads.items()
+        ]
     return figures
 
 
@@ -146,39 +142,23 @@ def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
     return _Steps(figure, _over_runs(rows, of_steps))
 
 
-def _of_metric(
-    rows: Sequence[MeasuredFigure], metric: Metric, courses: Courses, steps: _Steps
-) -> list[LineFigure]:
-    trials = grouped(
-        rows,
-        lambda row: (
-            row.run.trial_id,
-            FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth),
-        ),
-    )
-    return [_figure(line, of, metric, courses, steps) for (_, line), of in trials.items()]
-
-
 def _over_runs(
     rows: Sequence[MeasuredFigure], of_steps: Mapping[tuple[str, str], Sequence[MeasuredFigure]]
 ) -> Mapping[tuple[str, str], PhaseKind]:
     """The level of each run of each step, as its course over the runs of its trial shows it."""
-    series: dict[str, dict[str, dict[str, tuple[int, float]]]] = {}
+    series: dict[str, dict[str, list[tuple[int, float, str]]]] = {}
     for row in {(row.run_id, row.step): row for row in rows}.values():
         figure = step_figure(of_steps[row.run_id, row.step], None)
         if figure is not None and figure.iops:
             of_trial = series.setdefault(row.run.trial_id, {})
-            of_trial.setdefault(row.step, {})[row.run_id] = (row.run.run_index, figure.iops)
+            of_run = row.run.run_index, figure.iops, row.run_id
+            of_trial.setdefault(row.step, []).append(of_run)
     kinds: dict[tuple[str, str], PhaseKind] = {}
     for of_trial in series.values():
-        in_order = {
-            step: sorted(of.items(), key=lambda pair: pair[1][0]) for step, of in of_trial.items()
-        }
-        courses_of_steps = joint_courses(
-            {step: [at for _, at in of] for step, of in in_order.items()}
-        )
-        for step, stretches in courses_of_steps.items():
-            for (run_id, _), stretch in zip(in_order[step], stretches, strict=False):
+        in_order = {step: sorted(of, key=itemgetter(0)) for step, of in of_trial.items()}
+        courses = joint_courses({step: [of[:2] for of in runs] for step, runs in in_order.items()})
+        for step, stretches in courses.items():
+            for (*_, run_id), stretch in zip(in_order[step], stretches, strict=False):
                 kinds[run_id, step] = stretch.kind
     return kinds
 
@@ -200,8 +180,7 @@ def _figure(
     kept = [figures[at] for at in places]
     first = rows[0]
     run = first.run
-    known = [(name, getattr(run, name)) for name in FACTS]
-    facts = [(name, _text(name, value)) for name, value in known if value is not None]
+    facts = [(name, _text(name, of)) for name in FACTS if (of := getattr(run, name)) is not None]
     if any((run_id, line.step) in courses for run_id, _, _ in results):
         regimes = sorted({figure.kind for figure in kept if figure.kind in _REGIMES})
         facts += [(REGIME, " and ".join(regimes))] if regimes else []
@@ -228,15 +207,11 @@ def _figure(
 
 
 def _runs(
-    line: FigureLine,
-    rows: Sequence[MeasuredFigure],
-    metric: Metric,
-    steps: _Steps,
+    line: FigureLine, rows: Sequence[MeasuredFigure], metric: Metric, steps: _Steps
 ) -> list[tuple[str, float, Figure]]:
     """The id of each run, its value in the metric, and the figure of its step."""
-    by_run = grouped(rows, lambda row: row.run_id)
     results = []
-    for run_id, of_run in by_run.items():
+    for run_id, of_run in grouped(rows, lambda row: row.run_id).items():
         figure = steps.figure(run_id, line.step, line.direction)
         assert figure is not None, "what is loaded did something"
         ordered = sorted(of_run, key=lambda row: row.round or 0)
@@ -288,10 +263,8 @@ def _rented(rent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
             fields["size"] = f"{value} GiB"
         elif value not in (None, False, "") and name not in _NOT_SUBJECT:
             fields[prefix + name] = value
-    for name, usual in (("count", 1), ("lab.time_scale", 1), ("lab.user", "root")):
-        if fields.get(name) == usual:
-            del fields[name]
-    return fields
+    usual = {"count": 1, "lab.time_scale": 1, "lab.user": "root"}
+    return {name: value for name, value in fields.items() if value != usual.get(name)}
 
 
 def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
@@ -308,7 +281,6 @@ def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
 def common_fields(subjects: Sequence[Fields]) -> Fields:
     """The fields that all subjects have in common, without the disk and its size, which always
     belong to the name of a subject."""
-    if not subjects:
-        return ()
-    shared = set(subjects[0]).intersection(*subjects[1:])
-    return tuple(pair for pair in subjects[0] if pair in shared and pair[0] not in {"disk", "size"})
+    first, *others = subjects or [()]
+    shared = set(first).intersection(*others)
+    return tuple(pair for pair in first if pair in shared and pair[0] not in {"disk", "size"})

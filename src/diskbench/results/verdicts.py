@@ -1,13 +1,12 @@
-"""Verdicts on measured steps, from rows, evidence, plan and phases.
-
-Computed on each read, like phases, and never stored: improved rules then apply to old runs, too.
-Only the figure and the trust that lists show are copied to the database (`judge_and_keep`).
-"""
+"""Verdicts on measured steps, from rows, evidence, plan and phases. Computed on each read, and
+never stored: improved rules then apply to old runs, too. Only the figure and the trust that lists
+show are copied to the database (`judge_and_keep`)."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from statistics import fmean, stdev
 
 from sqlalchemy.engine import Engine
@@ -25,10 +24,12 @@ from diskbench.catalog.books import Books
 from diskbench.errors import StoreUnavailable
 from diskbench.fio.audit import FAR_APART, least_variation
 from diskbench.model.doubts import RUNS_DISAGREE, TWO_MODES, Reason
+from diskbench.model.expectation import Load
 from diskbench.model.result import StepResult
 from diskbench.model.run import Headline, ListedStep, Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict
+from diskbench.parallel import grouped
 from diskbench.plan.limit_path import Hint, hint_of
 from diskbench.ports import EvidenceStore
 from diskbench.results.expectations import promises_of
@@ -49,11 +50,9 @@ def trial_verdicts(
     books: Books,
     results: Mapping[str, Sequence[StepResult]] | None = None,
 ) -> tuple[Verdict, ...]:
-    """The verdicts on each measured step of all runs of one trial (rows), in order.
-
-    A run whose evidence is gone is judged by its rows alone. `results` are their steps (None: they
-    are read). Raises InvalidValue for a label that names no disk.
-    """
+    """The verdicts on each measured step of all runs of one trial (rows), in order. A run whose
+    evidence is gone is judged by its rows alone. `results` are their steps (None: they are read).
+    Raises InvalidValue for a label that names no disk."""
     ordered = sorted(runs, key=lambda run: run.run_index)
     plan = find_plan(database, ordered[0].trial_id)
     if results is None:
@@ -79,7 +78,9 @@ def judge_and_keep(
     named = hint or hint_of(runs[0].labels or {})
     verdicts, promises = judge(runs, results, plan, read, books, hint=named)
     if hint is None:
-        _keep_headlines(database, results, verdicts)
+        # A headline is only a copy: a database that cannot be written to is left as it is.
+        with contextlib.suppress(StoreUnavailable):
+            keep_headlines(database, _headlines(results, verdicts))
     return verdicts, promises
 
 
@@ -102,8 +103,7 @@ def judge(
     names no disk."""
     runs_of: list[tuple[Run, list[StepGroup]]] = []
     for run in runs:
-        evidence = read[run.run_id]
-        steps = results.get(run.run_id, ())
+        evidence, steps = read[run.run_id], results.get(run.run_id, ())
         groups = groups_of(steps, evidence.steps, evidence.phases, plan, run.provider)
         runs_of.append((run, groups))
     promises = promises_of(runs_of, plan, hint, books)
@@ -114,21 +114,17 @@ def judge(
         verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
     designed = next((promise.designed for promise in promises.values()), None)
     of_all = with_other_disk(runs_of, plan, hint or Hint(), verdicts)
-    return tuple(_with_share_of_runs(of_all, designed)), promises
-
-
-def _with_share_of_runs(verdicts: Sequence[Verdict], designed: float | None) -> list[Verdict]:
-    """Return the verdicts with the share of the runs that kept their promise, of steps too short to
-    have one of their seconds."""
+    # Steps too short to have a share of their seconds have one of their runs.
     shares = {
         step: share_of_runs([one.stands_for.ratio or 0.0 for one in of], designed)
-        for step, of in verdicts_by_step(verdicts).items()
+        for step, of in verdicts_by_step(of_all).items()
         if asks_all(shown(of)) and all(one.kept is None for one in of)
     }
-    return [
+    with_shares = (
         one if (share := shares.get(one.step)) is None else one.model_copy(update={"kept": share})
-        for one in verdicts
-    ]
+        for one in of_all
+    )
+    return tuple(with_shares), promises
 
 
 _LESS = frozenset({"latency", "offered", "queue-depth"})
@@ -183,48 +179,30 @@ def _over_runs(
             if group.iops:
                 series.setdefault(group.name, []).append((number, group.iops))
     courses_of = joint_courses(series)
-    courses: dict[tuple[str, str], RunStretch] = {}
-    variation: dict[tuple[str, str], float] = {}
+    levels_of: dict[tuple[str, str], tuple[RunStretch | None, float | None]] = {}
     for name, values_of in series.items():
         levels = courses_of[name] or (None,) * len(values_of)
-        alike: dict[RunStretch | None, list[float]] = {}
-        for (_, value), level in zip(values_of, levels, strict=True):
-            alike.setdefault(level, []).append(value)
+        leveled = list(zip(values_of, levels, strict=True))
         vary = {
             level: stdev(values) / fmean(values)
-            for level, values in alike.items()
-            if len(values) >= FEWEST_FLAT
+            for level, of in grouped(leveled, lambda pair: pair[1]).items()
+            if len(values := [value for (_, value), _ in of]) >= FEWEST_FLAT
         }
-        for (number, _), level in zip(values_of, levels, strict=True):
-            key = runs_of[number][0].run_id, name
-            if level is not None:
-                courses[key] = level
-            if level in vary:
-                variation[key] = vary[level]
-    disagree = {
-        name: _disagree([value for _, value in values_of]) for name, values_of in series.items()
-    }
+        for (number, _), level in leveled:
+            levels_of[runs_of[number][0].run_id, name] = level, vary.get(level)
+
+    @cache
+    def disagree(name: str, load: Load | None) -> tuple[Reason, ...]:
+        return _disagree([value for _, value in series.get(name, ())], load)
+
     found: dict[tuple[str, str], OverRuns] = {}
     for run, groups in runs_of:
         for group in groups:
             key = run.run_id, group.name
-            course = courses.get(key)
+            course, variation = levels_of.get(key, (None, None))
             fell = course is not None and course.kind != "level"
-            of_runs = _two_rates(group, series.get(group.name, ())) or disagree.get(group.name, ())
-            found[key] = course, variation.get(key), () if fell else of_runs
+            found[key] = course, variation, () if fell else disagree(group.name, group.load)
     return found
-
-
-def _two_rates(group: StepGroup, series: Sequence[tuple[int, float]]) -> tuple[Reason, ...]:
-    """A doubt where the runs of a step have two rates, and go between them."""
-    if len(series) < LEAST_HISTORY:
-        return ()
-    modes = two_modes_of_runs([value for _, value in series])
-    if modes is None:
-        return ()
-    setting = Setting(load=group.load)
-    words = two_rates(modes, lambda rate: shown_rate(rate, setting), "runs")
-    return (TWO_MODES.reason(words),)
 
 
 _TWICE = 2.0
@@ -233,8 +211,13 @@ _ODD = 4
 """From so many runs on, one of them may be odd."""
 
 
-def _disagree(values: Sequence[float]) -> tuple[Reason, ...]:
-    """A doubt where runs vary by so much that none stands for the rest."""
+def _disagree(values: Sequence[float], load: Load | None) -> tuple[Reason, ...]:
+    """A doubt where the runs of a step have two rates, and go between them, or vary by so much that
+    none stands for the rest."""
+    if len(values) >= LEAST_HISTORY and (modes := two_modes_of_runs(values)) is not None:
+        setting = Setting(load=load)
+        words = two_rates(modes, lambda rate: shown_rate(rate, setting), "runs")
+        return (TWO_MODES.reason(words),)
     least = least_variation(values)
     if least is None:
         return ()
@@ -251,39 +234,26 @@ def _disagree(values: Sequence[float]) -> tuple[Reason, ...]:
     return ()
 
 
-def _keep_headlines(
-    database: Engine, results: Mapping[str, Sequence[StepResult]], verdicts: Sequence[Verdict]
-) -> None:
-    """Keep the headlines of the runs that `verdicts` judge; `results` are their steps. A database
-    that cannot be written to is left as it is: a headline is only a copy."""
-    of_runs: dict[str, dict[str, Verdict]] = {}
-    for judged in verdicts:
-        of_runs.setdefault(judged.run_id, {})[judged.step] = judged
+def _headlines(
+    results: Mapping[str, Sequence[StepResult]], verdicts: Sequence[Verdict]
+) -> dict[str, Headline]:
+    """The headlines of the runs that `verdicts` judge; `results` are their steps."""
     headlines = {}
-    for run_id, by_step in of_runs.items():
-        chosen = headline_step(
-            [_headline_load(of_step, results.get(run_id, ())) for of_step in by_step.values()]
-        )
-        if chosen is not None:
-            judged = by_step[chosen.step]
-            kind, trust = judged.stands_for.kind, judged.trust
-            figures = (chosen.iops, chosen.bytes_per_s)
-            headlines[run_id] = Headline(chosen.step, *figures, kind, trust)
-    with contextlib.suppress(StoreUnavailable):
-        keep_headlines(database, headlines)
+    for run_id, of_run in grouped(verdicts, lambda of: of.run_id).items():
+        steps = results.get(run_id, ())
+        loads = {of_step.step: _headline_load(of_step, steps) for of_step in of_run}
+        if (chosen := headline_step(list(loads.values()))) is not None:
+            judged = next(of for of in reversed(of_run) if of.step == chosen.step)
+            figures = chosen.iops, chosen.bytes_per_s, judged.stands_for.kind, judged.trust
+            headlines[run_id] = Headline(chosen.step, *figures)
+    return headlines
 
 
 def _headline_load(verdict: Verdict, results: Sequence[StepResult]) -> ListedStep:
     """The load of a judged step, from the rows of its rounds, with the figure of its verdict."""
-    rows = [
-        row
-        for result in results
-        if result.step == verdict.step
-        for row in result.measurements
-        if row.scope == "step"
-    ]
-    stands = verdict.stands_for
-    first = rows[0] if rows else None
+    of_step = (result for result in results if result.step == verdict.step)
+    rows = (row for result in of_step for row in result.measurements if row.scope == "step")
+    stands, first = verdict.stands_for, next(rows, None)
     return ListedStep(
         step=verdict.step,
         is_random=first is not None and (first.rw or "").startswith("rand"),

@@ -8,26 +8,25 @@ from tests.rigs.runs import bare_run
 from tests.unit.plan.test_expectation import RANDOM, planned
 from tests.unit.report.made import result, row
 
-from diskbench.model.result import StepResult
-from diskbench.model.spec import Role, Step
+from diskbench.model.spec import Step
 from diskbench.plan.limit_path import Hint
 from diskbench.results.expectations import promises_of
 from diskbench.results.run_evidence import StepEvidence
-from diskbench.results.step_groups import StepGroup, groups_of
+from diskbench.results.step_groups import groups_of
 from diskbench.units import KIB, MIB, NS_PER_S
 
 UNDATED = {"started_at": "", "finished_at": ""}
 RUN = bare_run(run_id="a", run_index=0, started_at="2026-01-01T00:00:00Z", provider="ssh")
 
 
-def step(index: int, role: Role, options: str, iops: float, block: int, seconds: int):
+def step(index, role, options, iops, block, seconds):
     job = f"[{role}]\n{options}\ndirect=1\nbs={block}\n"
     made = Step(index=index, name=role, role=role, job=job, expected_s=1)
     direction = "write" if role == "fill" else "read"
     return did(made, iops, seconds, block, role=role, direction=direction), StepEvidence(made)
 
 
-def did(step: Step, iops: float, seconds: int, block: int = 4096, **more) -> StepResult:
+def did(step, iops, seconds, block=4096, **more):
     """The result of a step that did so many I/Os a second, in a row of it."""
     rates = {"iops": iops, "bytes_per_s": iops * block, "runtime_ns": seconds * NS_PER_S}
     totals = {"ios": round(iops * seconds), "bytes": round(iops * seconds * block)}
@@ -58,40 +57,31 @@ def test_the_word_of_an_owner_is_counted_as_the_provider_of_the_run_counts():
 HOUR = RANDOM.replace("runtime=60", "runtime=3600")
 
 
-def group(plan, run_id: str, iops: float, seconds: int, began: str, ended: str) -> StepGroup:
+def group(plan, run_id, iops, seconds, began, ended):
     step = plan.steps[0]
     done = did(step, iops, seconds, run_id=run_id)
     done = done.model_copy(update={"started_at": began, "finished_at": ended})
     return groups_of([done], [StepEvidence(step)], (), plan, "")[0]
 
 
-def promised(second: str, *, iops: float = 3000.0) -> tuple[float, float]:
-    """What the first and the second run of an hour each are promised, the second begun then."""
+@pytest.mark.parametrize(
+    ("second", "iops", "promised"),
+    [
+        ("2026-01-01T01:00:00Z", 3000.0, [3000, 100]),
+        ("2026-01-02T01:00:00Z", 3000.0, [3000, 3000]),  # 100 a second fill 5.4 million in 15 h
+        ("2026-01-01T01:00:00Z", 400.0, [3000, 3000]),
+    ],
+    ids=["at once", "a day later", "served slower than promised"],
+)
+def test_a_run_after_an_hour_of_load_has_the_credit_that_is_left(second, iops, promised):
     plan = planned(HOUR, runs=2)
-    ids = plan.run_ids
     times = [("2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"), (second, second)]
-    runs_of = [
-        (
-            bare_run(run_id=run_id, run_index=number),
-            [group(plan, run_id, iops, 3600, *times[number])],
-        )
-        for number, run_id in enumerate(ids)
-    ]
+    runs_of = []
+    for number, run_id in enumerate(plan.run_ids):
+        ran = group(plan, run_id, iops, 3600, *times[number])
+        runs_of.append((bare_run(run_id=run_id, run_index=number), [ran]))
     found = promises_of(runs_of, plan, None, SHIPPED)
-    return found[ids[0], 0].expected.begin.iops, found[ids[1], 0].expected.begin.iops
-
-
-def test_a_run_at_once_after_an_hour_of_load_has_no_credit():
-    assert promised("2026-01-01T01:00:00Z") == (3000, 100)
-
-
-def test_a_run_that_was_resumed_a_day_later_has_its_credit_again():
-    """100 credits a second fill 5.4 million in fifteen hours."""
-    assert promised("2026-01-02T01:00:00Z") == (3000, 3000)
-
-
-def test_a_load_that_was_served_slower_than_promised_spent_less():
-    assert promised("2026-01-01T01:00:00Z", iops=400.0) == (3000, 3000)
+    assert [found[run_id, 0].expected.begin.iops for run_id in plan.run_ids] == promised
 
 
 @pytest.mark.parametrize(

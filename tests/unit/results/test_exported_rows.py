@@ -60,17 +60,15 @@ def test_directions_and_jobs_have_their_share_of_the_level(read):
     assert sync["lat_mean_ns"] is None
 
 
-def test_of_rounds_only_the_one_that_the_cliff_lies_in_is_changed(read):
+def test_of_rounds_only_the_one_that_the_cliff_lies_in_is_changed_and_no_step_without_phases(read):
     rows = [row(n, round_=index, seconds=60) for index, n in enumerate((180_000, 93_000, 6000), 1)]
     first, second, third = read(rows, course(rounds=3))
     assert (first[AFTER_CLIFF], third[AFTER_CLIFF]) == (None, None)
     assert (first["iops"], third["iops"]) == (3000, 100)
     assert (second[AFTER_CLIFF], second["iops"]) == ("baseline", 100)
 
-
-def test_a_row_without_phases_is_as_fio_told_it(read):
-    (one,) = read([replace(row(1000), step="other")], course(rounds=None))
-    assert (one["iops"], one[AFTER_CLIFF]) == (pytest.approx(1000 / 180), None)
+    (other,) = read([replace(row(1000), step="other")], course(rounds=None))
+    assert (other["iops"], other[AFTER_CLIFF]) == (pytest.approx(1000 / 180), None), "no phases"
 
 
 @pytest.fixture(scope="module")
@@ -89,15 +87,15 @@ def verdicts(example, *asked, **more):
 @pytest.mark.slow  # unpacks the example data
 def test_columns_are_those_of_the_page_also_of_nothing(example, burst):
     for asked in ([], burst):
-        frame = verdicts(example, asked)
-        assert {name: str(kind) for name, kind in frame.schema.items()} == documented(
-            "load_verdicts"
-        )
+        schema = verdicts(example, asked).schema
+        assert {name: str(kind) for name, kind in schema.items()} == documented("load_verdicts")
     assert verdicts(example, []).height == 0
 
 
 @pytest.mark.slow  # unpacks the example data
-def test_a_burst_and_what_is_left_of_it_are_two_rows_and_the_baseline_stands(example, burst):
+def test_a_burst_and_what_is_left_of_it_are_two_rows_where_there_is_evidence(
+    example, burst, tmp_path
+):
     found = verdicts(example, burst).filter(step="burst")
     assert found["kind"].to_list() == ["burst", "baseline"]
     assert found["stands_for"].to_list() == [False, True]
@@ -107,12 +105,8 @@ def test_a_burst_and_what_is_left_of_it_are_two_rows_and_the_baseline_stands(exa
     assert found["ratio"].to_list() == pytest.approx([1.06, 1.08], abs=0.02)
     assert "limited by burst credit used up" in found["sentence"][0]
 
-
-@pytest.mark.slow  # unpacks the example data
-def test_runs_without_evidence_are_judged_by_their_rows(example, burst, tmp_path):
-    found = verdicts(example, burst, evidence=(tmp_path / "none").as_uri())
-    assert found["step"].to_list() == ["burst"]
-    assert found["start_s"].to_list() == [None]
+    alone = verdicts(example, burst, evidence=(tmp_path / "none").as_uri())  # by its rows
+    assert (alone["step"].to_list(), alone["start_s"].to_list()) == (["burst"], [None])
 
 
 @pytest.mark.slow  # unpacks the example data

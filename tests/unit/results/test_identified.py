@@ -31,7 +31,7 @@ def test_a_cliff_between_runs_is_a_level_with_its_fall():
     assert (large.fell_from, large.earlier) == (None, ())
 
 
-def test_another_disk_is_said_of_all_steps_where_one_is_unexplained():
+def test_another_disk_is_said_of_all_steps_where_one_is_unexplained_and_of_none_at_the_promise():
     """120 IOPS and 25 MB/s are those of a P4; the third step is limited by its latency."""
     steps = [
         {**READS, "levels": [[120, 300]], "noise": {"sd": 0.003}},
@@ -42,11 +42,9 @@ def test_another_disk_is_said_of_all_steps_where_one_is_unexplained():
     assert [one.reasons[0].code for one in found] == ["other-disk"] * 3
     assert "below-promise" not in {reason.code for one in found for reason in one.reasons}
 
-
-def test_a_disk_at_its_promise_is_no_other_disk():
-    steps = [
+    at_promise = [
         {**READS, "seconds": 60, "runs": [[500, 3]]},
         {**LARGE, "seconds": 60, "runs": [[57, 3]]},
     ]
-    found = judged({"disk": "azure:Standard_LRS:32", "steps": steps})
+    found = judged({"disk": "azure:Standard_LRS:32", "steps": at_promise})
     assert "other-disk" not in {reason.code for one in found for reason in one.reasons}

@@ -45,13 +45,10 @@ def test_the_devices_own_rate_stands_beside_its_promise(judged):
     assert "buffered" not in words(found), "nothing says that it was"
 
 
-def test_where_blocks_may_have_been_gathered_the_requests_are_told(judged):
+def test_where_blocks_may_have_been_gathered_the_requests_are_told_and_a_bound_is_one(judged):
     (found,) = judged(FORMS["text without head"]([Told(iops=52_000)], [Disk(reads=180_300)]))
     assert found.trust == "with care"
     assert "the device did 3,005 requests a second" in words(found)
-
-
-def test_a_bound_is_said_to_be_one(judged):
     write = Told(rw="write", block=2**20, depth=1, engine="psync", iops=1600, seconds=30)
     (found,) = judged(text([write], [Disk(writes=14_300)]))
     assert "at most 625 MB/s" in words(found)

@@ -35,23 +35,16 @@ def _change(database, column, value):
         connection.execute(sa.update(column.table).values({column.name: value}))
 
 
-def test_the_median_of_the_trials_is_said_with_n_date_and_trust(stored):
-    found = measured_disks(stored, demand())(GP2, None)
+def test_the_median_of_the_trials_is_said_with_n_date_and_trust_and_of_nothing_else(stored):
+    of = measured_disks(stored, demand())
+    found = of(GP2, None)
     assert (found.iops, found.n, found.p99_ms) == (95.0, 3, None)
     assert found.date.startswith("20")
     assert found.trust in ("no", "with care", "yes")
-
-
-def test_another_disk_size_or_block_was_not_measured(stored):
-    of = measured_disks(stored, demand())
-    assert of(GP2.model_copy(update={"size_gib": 21}), None) is None
-    assert of(GP2.model_copy(update={"disk_type": "gp3"}), None) is None
-    assert of(GP2.model_copy(update={"iops": 3000}), None) is None
+    for other in ({"size_gib": 21}, {"disk_type": "gp3"}, {"iops": 3000}):
+        assert of(GP2.model_copy(update=other), None) is None
     assert of(GP2, "c6a.large") is None
     assert measured_disks(stored, demand(block=8192))(GP2, None) is None
-
-
-def test_emulated_runs_count_only_where_they_are_asked_for(stored):
     _change(stored, run.c.emulated, value=True)
     assert measured_disks(stored, demand())(GP2, None) is None
     assert measured_disks(stored, demand(), emulated=True)(GP2, None).n == 3

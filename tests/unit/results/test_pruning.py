@@ -24,26 +24,23 @@ def ended(days, **changes):
     return replace(RUN, finished_at=(AT - timedelta(days=days)).isoformat(), **changes)
 
 
-@pytest.mark.parametrize(("days", "due"), [(29.9, False), (30, False), (30.1, True), (-1, False)])
-def test_a_run_is_due_when_it_ended_longer_ago_than_is_kept(days, due):
-    assert is_due(ended(days), (), 30 * DAY_S, AT) is due
+UNDATED = replace(RUN, finished_at=None)
+IMPORT = replace(UNDATED, imported=True)
 
 
-@pytest.mark.parametrize("state", ["planned", "running", "suspended", *FINAL_STATES])
-def test_a_run_that_ended_in_any_way_is_due_and_no_other(state):
-    assert is_due(ended(400, state=state), (), 30 * DAY_S, AT) is (state in FINAL_STATES)
-
-
-def test_a_run_of_a_trial_that_goes_on_is_not_due():
-    assert not is_due(ended(400), {"t"}, 0, AT)
-    assert is_due(ended(400), {"another"}, 0, AT)
-
-
-def test_an_end_that_nobody_knows_is_not_long_ago():
-    assert not is_due(replace(RUN, finished_at=None), (), 0, AT)
-
-
-def test_an_import_without_a_date_counts_from_its_import():
-    undated = replace(RUN, finished_at=None, imported=True)
-    assert is_due(undated, (), 30 * DAY_S, AT)
-    assert not is_due(replace(undated, created_at=AT.isoformat()), (), 30 * DAY_S, AT)
+@pytest.mark.parametrize(
+    ("run", "goes_on", "due"),
+    [
+        (ended(29.9), (), False), (ended(30), (), False), (ended(30.1), (), True),
+        (ended(-1), (), False),
+        *((ended(400, state=state), (), True) for state in FINAL_STATES),
+        *((ended(400, state=state), (), False) for state in ("planned", "running", "suspended")),
+        (ended(400), {"t"}, False), (ended(400), {"another"}, True),
+        (UNDATED, (), False),
+        (IMPORT, (), True), (replace(IMPORT, created_at=AT.isoformat()), (), False),
+    ],
+)  # fmt: skip
+def test_a_run_is_due_when_it_or_its_undated_import_ended_longer_ago_than_is_kept(
+    run, goes_on, due
+):
+    assert is_due(run, goes_on, 30 * DAY_S, AT) is due

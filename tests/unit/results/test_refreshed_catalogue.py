@@ -1,13 +1,11 @@
 """A refreshed catalogue: asked, checked, kept in the user's cache, and told by plans."""
 
 import json
-from pathlib import Path
 
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.cli import invoked
 
-from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.cli.main import app
 from diskbench.engine.trial.planning import preview
@@ -27,30 +25,26 @@ GOOD = {
 
 
 @pytest.fixture(autouse=True)
-def a_cache_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def answers(tmp_path, monkeypatch):
+    """A cache of our own; AWS answers so (GOOD), and nobody is logged in to the others."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
-
-def answers(monkeypatch: pytest.MonkeyPatch, patch: dict[str, object]) -> None:
-    """AWS answers so; nobody is logged in to the others."""
-    found = Overlay(
-        cloud="aws", region="us-east-1", made_on="2026-11-20",
-        patches={"machines.yaml": patch},
-    )  # fmt: skip
-    monkeypatch.setattr(AWSProvider, "refreshed", lambda *_: found)
-
-    def refuse(*_: object) -> Overlay:
+    def refuse(*_):
         raise AccessDenied("nobody is logged in", advice="log in")
+
+    def answer(patch):
+        patches = {"machines.yaml": patch}
+        found = Overlay(cloud="aws", region="us-east-1", made_on="2026-11-20", patches=patches)
+        monkeypatch.setattr(AWSProvider, "refreshed", lambda *_: found)
 
     monkeypatch.setattr(AzureProvider, "refreshed", refuse)
     monkeypatch.setattr(GCPProvider, "refreshed", refuse)
+    answer(GOOD)
+    return answer
 
 
 @pytest.mark.slow
-def test_an_answer_is_kept_and_counts_for_sessions_that_are_opened_then(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    answers(monkeypatch, GOOD)
+def test_an_answer_is_kept_and_counts_for_sessions_that_are_opened_then():
     before = refreshed_catalogue.open_books()
     _, path = refreshed_catalogue.refresh("aws")
     assert path == overlay_directory() / "aws.json"
@@ -58,16 +52,15 @@ def test_an_answer_is_kept_and_counts_for_sessions_that_are_opened_then(
     assert before.of("aws").machines.types["c4.xlarge"].iops == 6000
 
 
-def test_an_answer_that_breaks_the_catalogue_is_not_kept(monkeypatch: pytest.MonkeyPatch):
-    answers(monkeypatch, {"types": {"c4.xlarge": {"source": "nowhere"}}})
+def test_an_answer_that_breaks_the_catalogue_is_not_kept(answers):
+    answers({"types": {"c4.xlarge": {"source": "nowhere"}}})
     with pytest.raises(InvalidValue, match="nowhere"):
         refreshed_catalogue.refresh("aws")
     assert read_overlays() == ()
     assert refreshed_catalogue.open_books().of("aws").machines.types["c4.xlarge"].iops == 6000
 
 
-def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):
-    answers(monkeypatch, GOOD)
+def test_plans_made_on_it_carry_its_digest_and_those_of_the_shipped_one_none():
     refreshed_catalogue.refresh("aws")
     books = refreshed_catalogue.open_books()
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
@@ -78,14 +71,8 @@ def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):
     first = plan.expectation.of(plan.expectation.step(5))
     assert first is not None
     assert 5000 in [bound.iops for bound in first.begin.bounds if bound.limit == "vm-iops"]
-
-
-def test_a_plan_of_the_shipped_catalogue_names_no_digest():
-    spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
-    ((plan, _),) = preview(
-        cells({"provider": "aws", "profile": "quick"}, spec), SHIPPED, offline=True
-    ).plans
-    assert plan.catalogue is None
+    ((shipped, _),) = preview(asked, SHIPPED, offline=True).plans
+    assert shipped.catalogue is None
 
 
 def test_a_cloud_without_such_an_api_is_refused():
@@ -93,8 +80,7 @@ def test_a_cloud_without_such_an_api_is_refused():
         refreshed_catalogue.refresh("vsphere")
 
 
-def test_the_command_tells_which_clouds_answered(monkeypatch: pytest.MonkeyPatch):
-    answers(monkeypatch, GOOD)
+def test_the_command_tells_which_clouds_answered_and_fails_where_a_named_one_does_not():
     done = invoked(app, "catalog", "instances", "--refresh", "--output", "json")
     assert done.exit_code == 0
     rows = {one["type"]: one for one in json.loads(done.stdout)["instances"]}
@@ -102,24 +88,15 @@ def test_the_command_tells_which_clouds_answered(monkeypatch: pytest.MonkeyPatch
     assert "aws us-east-1: as of 2026-11-20, kept in" in done.stderr
     assert "azure: nobody is logged in" in done.stderr
 
-
-def test_the_command_fails_when_the_cloud_that_was_named_does_not_answer(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    answers(monkeypatch, GOOD)
-    done = invoked(app, "catalog", "instances", "--refresh", "--provider", "gcp", fails=True)
-    assert isinstance(done.exception, AccessDenied)
+    alone = invoked(app, "catalog", "instances", "--refresh", "--provider", "gcp", fails=True)
+    assert isinstance(alone.exception, AccessDenied)
 
 
-def test_the_command_asks_the_cloud_that_has_the_region_for_its_prices(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_the_command_asks_the_cloud_that_has_the_region_for_its_prices(monkeypatch):
     """The plan names the command; after it the plan has a price."""
 
-    def answer(_: object, books: Books, region: str | None = None) -> Overlay:
-        assert region is not None
-        known = books.of("aws").asked_for(region).prices
-        assert known.region == region
+    def answer(_, books, region=None):
+        assert books.of("aws").asked_for(region).prices.region == region
         return Overlay(
             cloud="aws", region=region, made_on="2026-11-20",
             patches={"prices.yaml": {

@@ -2,7 +2,6 @@
 (MR-3)."""
 
 from threading import Barrier, BrokenBarrierError
-from typing import Any
 
 import pytest
 from tests.rigs.coursed import coursed
@@ -24,54 +23,48 @@ class Waiting:
 
     url = "s3://bucket/evidence"
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._store = open_evidence("memory:///")
-        self._barrier = Barrier(TOGETHER)
+        self.barrier = Barrier(TOGETHER)
 
-    def get(self, key: str, *, limit: int = 2**20) -> bytes:
+    def get(self, key, *, limit=2**20):
         if key.endswith("manifest.json"):
-            self._barrier.wait(LONG_S)
+            self.barrier.wait(LONG_S)
         return self._store.get(key, limit=limit)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self._store, name)
 
 
-def test_runs_behind_a_network_are_read_several_at_a_time() -> None:
-    store: Any = Waiting()
+def test_runs_behind_a_network_are_read_several_at_a_time_where_one_alone_would_wait_for_ever():
+    store = Waiting()
     rows = [bare_run(run_id=f"run-{n}", trial_id="t", run_index=n) for n in range(TOGETHER)]
     read = EvidenceOfRuns(lambda _: store).read(rows, {})
     assert list(read) == [row.run_id for row in rows]
     assert set(read.values()) == {ReadRun()}
-
-
-def test_a_read_alone_would_wait_for_ever() -> None:
-    store: Any = Waiting()
-    store._barrier.abort()
-    row = bare_run(run_id="run-0", trial_id="t", run_index=0)
+    store.barrier.abort()
     with pytest.raises(BrokenBarrierError):
-        EvidenceOfRuns(lambda _: store).read([row], {})
+        EvidenceOfRuns(lambda _: store).read(rows[:1], {})
 
 
 BURST = bucket(870_000, 3000, 100, 900, Noise(sd=0.01), seed=1)
 """300 s at 3,000 and 600 s at 100 IOPS: a mean of 1,067 that no second had."""
 
 
-def test_the_figure_of_a_step_with_a_cliff_is_the_level_that_lasts(database, evidence):
-    coursed(database, evidence, BURST)
+@pytest.mark.parametrize(
+    ("series", "iops", "level"),
+    [(BURST, 100, "baseline"), (flat(1000, 300, Noise(sd=0.02), seed=2), 1000, None)],
+    ids=["a cliff", "one level"],
+)
+def test_the_figure_of_a_step_is_the_level_that_lasts_or_its_mean(
+    database, evidence, series, iops, level
+):
+    coursed(database, evidence, series)
     (one,) = trial_figures(database, [], "iops")
-    assert one.value == pytest.approx(100, rel=0.05)
-    assert (one.level, one.spans_cliff) == ("baseline", False)
-    assert dict(one.facts)["regime"] == "baseline"
+    assert one.value == pytest.approx(iops, rel=0.05)
+    assert (one.level, one.spans_cliff, dict(one.facts).get("regime")) == (level, False, level)
     (speed,) = trial_figures(database, [], "bytes_per_s")
-    assert speed.value == pytest.approx(100 * 4096, rel=0.05)
-
-
-def test_a_level_without_a_cliff_is_the_steps_own_mean(database, evidence):
-    coursed(database, evidence, flat(1000, 300, Noise(sd=0.02), seed=2))
-    (one,) = trial_figures(database, [], "iops")
-    assert one.value == pytest.approx(1000, rel=0.02)
-    assert (one.level, one.spans_cliff) == (None, False)
+    assert speed.value == pytest.approx(iops * 4096, rel=0.05)
 
 
 @pytest.mark.slow
@@ -92,10 +85,8 @@ def test_compare_sets_level_beside_level_and_says_whose_it_is(database, evidence
         coursed(database, evidence, series, number=number, disk="gp3", labels=[("s", "b")])
     (one,) = compare_metrics(database, "s=a", "s=b", metrics=["iops"]).compared
     assert one.ratio == pytest.approx(1.1, rel=0.05)
-    assert (
-        "of 2 of 2 trials of A the level after the cliff counts (baseline), no mean over both"
-        in one.doubts
-    )
+    doubt = "of 2 of 2 trials of A the level after the cliff counts (baseline), no mean over both"
+    assert doubt in one.doubts
 
 
 @pytest.mark.slow

@@ -10,20 +10,15 @@ from diskbench.results.step_verdicts import over_runs
 
 def row(run_id, *, trial=None, index=0, lease=None):
     return bare_run(
-        run_id=run_id,
-        trial_id=trial or f"trial of {run_id}",
-        run_index=index,
-        measured_at=f"2026-11-21T00:00:{index:02}",
-        machine_lease=lease,
-        imported=False,
+        run_id=run_id, trial_id=trial or f"trial of {run_id}", run_index=index,
+        measured_at=f"2026-11-21T00:00:{index:02}", machine_lease=lease, imported=False,
         provider="aws",
-    )
+    )  # fmt: skip
 
 
 def verdict(run_id, iops, *, limit="disk-iops", trust="yes", kind=None):
-    return reported.verdict(
-        judged(iops, 3000, limiter=limit, kind=kind), run_id=run_id, trust=trust
-    )
+    level = judged(iops, 3000, limiter=limit, kind=kind)
+    return reported.verdict(level, run_id=run_id, trust=trust)
 
 
 def test_six_machines_have_an_interval_and_five_have_none():
@@ -56,10 +51,8 @@ def test_the_figure_of_a_trial_that_fell_is_its_baseline():
 
     assert found.replicated.median == 100
     assert found.limiter.name == "credit"
-    assert [(one.kind, one.first, one.last, one.iops) for one in found.levels] == [
-        ("burst", 1, 4, 3000),
-        ("baseline", 5, 6, 100),
-    ]
+    levels = [(one.kind, one.first, one.last, one.iops) for one in found.levels]
+    assert levels == [("burst", 1, 4, 3000), ("baseline", 5, 6, 100)]
     assert "runs 1–4 (burst)" in found.sentence
 
 

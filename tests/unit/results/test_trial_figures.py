@@ -28,17 +28,12 @@ def test_rented_machines_are_apart_and_a_shared_one_is_one(database):
     assert machines.count("01shared") == 2
 
 
-def test_a_subject_reads_as_a_person_would_say_it(database):
-    measured(database, [1.0])
-    (one,) = trial_figures(database, [], "iops")
-    assert words(one.subject) == "aws eu-central-1 m7i.large gp2 20 GiB, quick"
-    assert words(one.subject, without=["disk"]) == "aws eu-central-1 m7i.large 20 GiB, quick"
-
-
-def test_what_all_subjects_share_may_be_left_out_but_the_disk_stays(database):
+def test_a_subject_reads_as_a_person_would_say_it_and_may_leave_out_what_all_share(database):
     measured(database, [1.0])
     measured(database, [1.0], disk="gp3")
     subjects = [one.subject for one in trial_figures(database, [], "iops")]
+    assert words(subjects[0]) == "aws eu-central-1 m7i.large gp2 20 GiB, quick"
+    assert words(subjects[0], without=["disk"]) == "aws eu-central-1 m7i.large 20 GiB, quick"
     common = common_fields(subjects)
     assert words(common) == "aws eu-central-1 m7i.large, quick"
     without = [name for name, _ in common]
@@ -53,22 +48,23 @@ def test_runs_of_a_trial_are_one_figure_and_how_far_they_lie_apart(database):
     assert one.apart == pytest.approx(1.0)
 
 
-def test_a_name_is_a_key_first_and_then_a_label(database):
+DAY = [Filter("measured_at", ">=", "2026-11-01"), Filter("measured_at", "<=", "2026-11-01")]
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("profile=quick", [Filter("profile", "=", "quick")]),
+        ("label.profile=x", [Filter("label.profile", "=", "x")]),
+        ("team=storage", [Filter("label.team", "=", "storage")]),
+        ("disk=gp2", [Filter("disk_type", "=", "gp2")]),
+        ("kernel~6.1", [Filter("kernel", "~", "6.1")]),
+        ("2026-11-01", DAY), ("2026-11-01..", DAY[:1]), ("..2026-11-01", DAY[1:]),
+    ],
+)  # fmt: skip
+def test_a_name_is_a_key_first_and_then_a_label_and_days_are_whole(database, text, means):
     measured(database, [1.0], labels=[("profile", "x"), ("team", "storage")])
-    assert selected(database, "profile=quick") == [Filter("profile", "=", "quick")]
-    assert selected(database, "label.profile=x") == [Filter("label.profile", "=", "x")]
-    assert selected(database, "team=storage") == [Filter("label.team", "=", "storage")]
-    assert selected(database, "disk=gp2") == [Filter("disk_type", "=", "gp2")]
-    assert selected(database, "kernel~6.1") == [Filter("kernel", "~", "6.1")]
-
-
-def test_days_are_whole_and_may_be_open(database):
-    day = [Filter("measured_at", ">=", "2026-11-01"), Filter("measured_at", "<=", "2026-11-01")]
-    assert selected(database, "2026-11-01") == day
-    assert selected(database, "2026-11-01..") == day[:1]
-    assert selected(database, "..2026-11-01") == day[1:]
-    with pytest.raises(InvalidValue, match="has no time"):
-        selected(database, "..")
+    assert selected(database, text) == means
 
 
 def test_an_id_is_a_run_a_trial_or_a_campaign(database):
@@ -79,15 +75,16 @@ def test_an_id_is_a_run_a_trial_or_a_campaign(database):
     assert selected(database, campaign.upper()) == [Filter("campaign_id", "=", campaign)]
     with pytest.raises(UnknownName):
         selected(database, "01zz")
-    with pytest.raises(InvalidValue, match="is empty"):
-        selected(database, "")
 
 
-def test_a_beginning_of_several_is_refused_with_their_names(database):
+@pytest.mark.parametrize(
+    ("text", "why"), [("", "is empty"), ("..", "has no time"), ("01", "fits several")]
+)
+def test_what_names_nothing_or_begins_several_names_is_refused(database, text, why):
     measured(database, [1.0])
     measured(database, [2.0], campaign=1)
-    with pytest.raises(InvalidValue, match="fits several"):
-        selected(database, "01")
+    with pytest.raises(InvalidValue, match=why):
+        selected(database, text)
 
 
 def done(run_id: str, index: int, name: str, iops: float) -> StepResult:
@@ -100,13 +97,10 @@ def judged(**steps: list[float]):
     """The verdicts of the last run, by step."""
     count = len(next(iter(steps.values())))
     runs = [bare_run(run_id=f"r{at}", run_index=at, provider="import") for at in range(count)]
-    results = {
-        run.run_id: [
-            done(run.run_id, index, name, values[at])
-            for index, (name, values) in enumerate(steps.items())
-        ]
-        for at, run in enumerate(runs)
-    }
+    results = {}
+    for at, run in enumerate(runs):
+        of_run = ((name, values[at]) for name, values in steps.items())
+        results[run.run_id] = [done(run.run_id, n, *step) for n, step in enumerate(of_run)]
     nothing = {run.run_id: ReadRun() for run in runs}
     found, _ = judge(runs, results, None, nothing, SHIPPED)
     return {one.step: one for one in found if one.run_id == runs[-1].run_id}

@@ -30,9 +30,8 @@ def drawn(count, sd, seed=1):
 def matrix(database, values, *, cells=30, **limits):
     """One block, of which a cell a value is done, and a look at it."""
     trials = measured(database, values)
-    rows = [
-        cell_row(n, campaign_id=CAMPAIGN, block=BLOCK, key=f"{BLOCK}#{n}") for n in range(cells)
-    ]
+    of_block = {"campaign_id": CAMPAIGN, "block": BLOCK}
+    rows = [cell_row(n, key=f"{BLOCK}#{n}", **of_block) for n in range(cells)]
     for n, trial in enumerate(trials):
         done = {"state": "done", "trial_id": trial, "started_at": now(), "finished_at": now()}
         rows[n] = rows[n].model_copy(update=done)
@@ -101,44 +100,26 @@ def test_ten_that_the_budget_does_not_allow_are_refused(database):
     assert counted(database)["refused"] > 0
 
 
-MIXED = """\
-name: mine
-defaults: {profile: quick}
-include:
-  - {provider: lab, disk: gp2, size: 20}
-  - {provider: local, path: /mnt}
-limits: {until_ci: 5%}
-"""
-
-
-def test_machines_that_are_there_have_no_replicates(tmp_path):
-    (told,) = mistakes(tmp_path, MIXED)
-    assert told.startswith(
-        "5: until_ci needs a new machine for each replicate, and local rents none; measure existing"
-    )
+LAB, LOCAL = "{provider: lab, disk: gp2, size: 20", "{provider: local, path: /mnt}"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("limits", "cells", "told"),
     [
-        ("limits: {until_ci: 5%}\nreuse_host: true", "2: until_ci and reuse_host: one machine is"),
-        ("limits: {max_replicates: 20}", "2: limits.max_replicates has no effect without"),
-        ("limits: {until_ci: 5%, min_replicates: 20, max_replicates: 12}", "2: limits.max_repl"),
-        ("limits: {until_ci: 5}", "2: limits.until_ci: "),
-        ("limits: {until_ci: wide}", "2: limits.until_ci: "),
-        ("limits: {until_ci: 5%, min_replicates: 6}", "2: limits.min_replicates: "),
+        ("{until_ci: 5%}\nreuse_host: true", f"{LAB}, instance_type: m5.large}}",
+         "2: until_ci and reuse_host: one machine is"),
+        ("{max_replicates: 20}", f"{LAB}}}", "2: limits.max_replicates has no effect without"),
+        ("{until_ci: 5%, min_replicates: 20, max_replicates: 12}", f"{LAB}}}", "2: limits.max_rep"),
+        ("{until_ci: 5}", f"{LAB}}}", "2: limits.until_ci: "),
+        ("{until_ci: wide}", f"{LAB}}}", "2: limits.until_ci: "),
+        ("{until_ci: 5%, min_replicates: 6}", f"{LAB}}}", "2: limits.min_replicates: "),
+        ("{until_ci: 5%}", f"{LAB}, replicates: 6}}",
+         "5: replicates and limits.until_ci both say how many; leave it out"),
+        ("{until_ci: 5%}", f"{LAB}}}\n  - {LOCAL}",
+         "6: until_ci needs a new machine for each replicate, and local rents none; measure exist"),
     ],
-)
-def test_what_contradicts_it_is_told_with_its_line(tmp_path, text, told):
-    whole = f"name: mine\n{text}\ndefaults: {{provider: lab, disk: gp2, size: 20}}\ninclude: [{{}}]"
-    if "reuse_host" in text:
-        whole = whole.replace("size: 20", "size: 20, instance_type: m5.large")
-    assert any(one.startswith(told) for one in mistakes(tmp_path, whole)), mistakes(tmp_path, whole)
-
-
-def test_replicates_beside_it_are_one_too_many(tmp_path):
-    text = MIXED.replace("  - {provider: local, path: /mnt}\n", "").replace(
-        "size: 20", "size: 20, replicates: 6"
-    )
-    (told,) = mistakes(tmp_path, text)
-    assert told.startswith("4: replicates and limits.until_ci both say how many; leave it out")
+)  # fmt: skip
+def test_what_contradicts_it_is_told_with_its_line(tmp_path, limits, cells, told):
+    head = f"name: mine\nlimits: {limits}\ndefaults: {{profile: quick}}\n"
+    found = mistakes(tmp_path, f"{head}include:\n  - {cells}\n")
+    assert any(one.startswith(told) for one in found), found

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -189,43 +189,23 @@ def _with_surroundings(
 
     def second(field: str, axis: Spec | None = None) -> Spec:
         """A place on the time axis, which the lines draw."""
-        return measure.amount(
-            field, axis=axis, scale={"domain": [0, course.seconds], "nice": False}
-        )
+        scale = {"domain": [0, course.seconds], "nice": False}
+        return measure.amount(field, axis=axis, scale=scale)
 
-    phases = course.phases.phases if course.phases else ()
     stalls = course.phases.stalls if course.phases else ()
     longest = sorted(stalls, key=lambda stall: -stall.seconds)[:_MOST_MARKS]
     middles = [{"at": (stall.start_s + stall.end_s) / 2} for stall in longest]
     rounds = [{"at": float(at)} for at in course.rounds[1:]]
     cliffs, shown = _cliffs(course)
     legend = measure.stroke_legend(values=shown) if levels else None
-    rule = {
-        "x": second("at"),
-        "color": measure.by_name("which", {row["which"]: row["colour"] for row in cliffs}, legend),
-        "strokeDash": measure.by_name(
-            "which", {row["which"]: row["dash"] for row in cliffs}, legend
-        ),
-    }
-    predicted = course.predicted
-    spread = [] if predicted is None else [
-        {"start": predicted.earliest_s, "end": min(predicted.latest_s, course.seconds)}
-    ]  # fmt: skip
-    words = []
-    for phase in phases:
-        level = getattr(phase, metric) if levels and phase.kind != "stall" else None
-        words.append(phase.kind if level is None else f"{phase.kind} {measure.bare(metric, level)}")
-    shaded = [
-        {"start": phase.start_s, "end": min(phase.end_s, course.seconds)}
-        | dict(zip(("fill", "opacity"), _FILLS.get(phase.kind, ("transparent", 1.0)), strict=True))
-        for phase in phases
-    ]
-    bands = {
-        "x": second("start", _phase_axis([phase.start_s for phase in phases], words)),
-        "x2": {"field": "end"},
-        "color": measure.named("fill", scale=None),
-        "opacity": measure.amount("opacity", scale=None),
-    }
+    rule = {"x": second("at")}
+    for channel, field in (("color", "colour"), ("strokeDash", "dash")):
+        values = {row["which"]: row[field] for row in cliffs}
+        rule[channel] = measure.by_name("which", values, legend)
+    spread = []
+    if predicted := course.predicted:
+        until = min(predicted.latest_s, course.seconds)
+        spread = [{"start": predicted.earliest_s, "end": until}]
     stretch = {"x": second("start"), "x2": {"field": "end"}}
     at_levels = [
         {"value": value, "text": f"{levels.word}\n{name} {measure.bare(metric, value)}"}
@@ -234,7 +214,7 @@ def _with_surroundings(
     y = {"y": lines["encoding"]["y"]}
     beside = {"x": {"value": measure.TIME_WIDTH + 6}, "text": measure.named("text")}
     layers = [
-        layer("rect", shaded, bands | _TALL),
+        _phase_layer(course, metric if levels else "", second),
         layer("rule", rounds, {"x": second("at")}, color=GRID, strokeWidth=1),
         layer("rule", at_levels, y, color=MUTED, strokeDash=[3, 3]),
         layer("text", at_levels, y | beside, align="left", baseline="middle", color=MUTED,
@@ -254,13 +234,29 @@ def _with_surroundings(
     return layered(layers, measure.TIME_WIDTH, HEIGHT, resolve=alone)
 
 
-def _phase_axis(starts: list[float], words: list[str]) -> Spec:
-    """An axis above with lines between the phases and their names."""
+def _phase_layer(course: StepCourse, rate: str, second: Callable[..., Spec]) -> Spec:
+    """The bands of the phases, with lines between them and their names above, with their levels of
+    the `rate` that the picture shows."""
+    rows, words, starts = [], [], []
+    for phase in course.phases.phases if course.phases else ():
+        level = getattr(phase, rate) if rate and phase.kind != "stall" else None
+        words.append(phase.kind if level is None else f"{phase.kind} {measure.bare(rate, level)}")
+        starts.append(phase.start_s)
+        fill, opacity = _FILLS.get(phase.kind, ("transparent", 1.0))
+        end = min(phase.end_s, course.seconds)
+        rows.append({"start": phase.start_s, "end": end, "fill": fill, "opacity": opacity})
     label = f"{json.dumps(words)}[indexof({json.dumps(starts)}, datum.value)]"
-    return {
+    axis = {
         "orient": "top", "title": None, "values": starts, "labelExpr": label, "labelAlign": "left",
         "labelColor": INK, "labelOverlap": "greedy", "labelSeparation": 6, "labelPadding": 3,
     }  # fmt: skip
+    bands = {
+        "x": second("start", axis),
+        "x2": {"field": "end"},
+        "color": measure.named("fill", scale=None),
+        "opacity": measure.amount("opacity", scale=None),
+    }
+    return layer("rect", rows, bands | _TALL)
 
 
 def _cliffs(course: StepCourse) -> tuple[list[Row], list[str]]:

@@ -76,23 +76,8 @@ def overview_chart(
     moving = [of_band[of_band > 0] for of_band in rates]
     bounds = bounds_of([float(end) for of in moving if of.size for end in (of.min(), of.max())])
     height = min(max(_ROW_PX * len(bands), _LEAST_PX), _MOST_PX)
-    # A label for the first run and every 1, 2, 5, 10 … runs: at most a dozen.
-    steps = (k * 10**power for power in range(9) for k in (1, 2, 5))
-    step = next(step for step in steps if len(bands) / step <= 11)
-    marks = range(step, len(bands) + 1, step)
-    y = measure.amount(
-        "top",
-        scale={"domain": [0, len(bands)], "reverse": True, "nice": False},
-        axis={
-            "values": [0.5, *(mark - 0.5 for mark in marks if mark > 1)],
-            "labelExpr": "format(datum.value + 0.5, ',d')",
-            "title": "run",
-            "grid": False,
-            "minExtent": 34,
-        },
-    )
     x = measure.time_axis(max(band.seconds for band in bands), "start")
-    tall = {"x": x, "y": y, "y2": {"field": "low"}}
+    tall = {"x": x, "y": _run_axis(len(bands)), "y2": {"field": "low"}}
     cell = tall | {"x2": {"field": "end"}}
     cells = [
         {"start": start, "end": end, "top": row, "low": row + 1, "heat": heat}
@@ -111,11 +96,9 @@ def overview_chart(
         layer("rule", [row for _, row in longest], tall, color=ACCENT, strokeWidth=2),
         columns(rows, cell | ({"href": measure.named("href")} if hrefs else {})),
     ]
-    shown = f"mean {measure.title(metric)} of each {width} s" if width > 1 else (
-        f"{measure.title(metric)} of each second"
-    )  # fmt: skip
-    if stalls:
-        shown += "; upright tick: a stall"
+    unit = measure.title(metric)
+    shown = f"mean {unit} of each {width} s" if width > 1 else f"{unit} of each second"
+    shown += "; upright tick: a stall" if stalls else ""
     counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
     return ChartFigure(
         title=f"{bands[0].step}: all runs second by second",
@@ -123,6 +106,24 @@ def overview_chart(
         drawing=lambda _: layered(layers, measure.TIME_WIDTH, height),
         id=name,
         alt=_sentence(bands),
+    )
+
+
+def _run_axis(count: int) -> Spec:
+    """Runs from the top, with labels of the first and every 1, 2, 5, 10 …: a dozen at most."""
+    steps = (k * 10**power for power in range(9) for k in (1, 2, 5))
+    step = next(step for step in steps if count / step <= 11)
+    marks = range(step, count + 1, step)
+    return measure.amount(
+        "top",
+        scale={"domain": [0, count], "reverse": True, "nice": False},
+        axis={
+            "values": [0.5, *(mark - 0.5 for mark in marks if mark > 1)],
+            "labelExpr": "format(datum.value + 0.5, ',d')",
+            "title": "run",
+            "grid": False,
+            "minExtent": 34,
+        },
     )
 
 
@@ -135,8 +136,8 @@ def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> Row:
         f"stalled for {band.stalled_s:.0f} s" if band.stalled_s else "",
         f"n = {band.seconds:,} s",
     ]
-    words = " · ".join(word for word in parts if word)
-    row = {"start": 0, "end": band.seconds, "top": place, "low": place + 1, "words": words}
+    row: Row = {"start": 0, "end": band.seconds, "top": place, "low": place + 1}
+    row["words"] = " · ".join(filter(None, parts))
     return row | ({"href": hrefs[band.run_id]} if band.run_id in hrefs else {})
 
 
@@ -146,10 +147,9 @@ def _sentence(bands: Sequence[Band]) -> str:
     low, middle, high = (measure.with_unit(bands[0].figure, ordered[at].median) for at in places)
     fell = sum(band.fell_s is not None for band in bands)
     stalled = sum(bool(band.stalled_s) for band in bands)
-    return (
-        f"{len(bands):,} runs of {bands[0].step}: their median seconds lie between {low} and "
-        f"{high}, in the middle {middle}; {fell:,} fell off a cliff and {stalled:,} stalled."
-    )
+    lie = f"their median seconds lie between {low} and {high}, in the middle {middle}"
+    what = f"{fell:,} fell off a cliff and {stalled:,} stalled"
+    return f"{len(bands):,} runs of {bands[0].step}: {lie}; {what}."
 
 
 def overviews(data: ChartData) -> Iterator[ChartFigure]:

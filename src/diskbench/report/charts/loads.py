@@ -17,21 +17,11 @@ from diskbench.report.assemble.loads import (
     block_curves,
     mix_cells,
 )
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of
 from diskbench.report.charts.layers import layer, layered, placed
-from diskbench.report.charts.measure import (
-    Spec,
-    amount,
-    bare,
-    by_name,
-    latency_axis,
-    log_domain,
-    named,
-    value_axis,
-    wants_log,
-    with_unit,
-)
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import HEAT, INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
 from diskbench.units import counted, format_bytes
@@ -47,7 +37,7 @@ _DASHES = {"p50": [1, 0], "p99": [5, 2]}
 def load_chart(curve: LoadCurve) -> ChartFigure:
     """p50 and p99 over the reached IOPS, one point per load, in the order of the loads. Points are
     labelled with their load; saturated ones are hollow."""
-    log = wants_log(point.iops for point in curve.points)
+    log = measure.wants_log(point.iops for point in curve.points)
     asked = "share of the capacity that was offered" if curve.offered else "I/Os in flight"
     runs = f"median of n = {curve.runs} runs on one disk, no interval"
     parts = [f"latency (logarithmic) over IOPS reached; numbers: {asked}"]
@@ -73,14 +63,20 @@ def _drawing(curve: LoadCurve, *, log: bool) -> Spec:
         if ns
     ]
     rates = [mark["iops"] for mark in marks] or [1.0]
-    domain = log_domain(rates) if log else [0.0, max(rates) * 1.06]
+    domain = measure.log_domain(rates) if log else [0.0, max(rates) * 1.06]
     at = {
-        "x": value_axis("iops", "iops", domain, log=log, ticks=5),
-        "y": latency_axis("ns", log_domain(mark["ns"] for mark in marks)),
+        "x": measure.value_axis("iops", "iops", domain, log=log, ticks=5),
+        "y": measure.latency_axis("ns", measure.log_domain(mark["ns"] for mark in marks)),
     }
     legend = {"title": None, "symbolStrokeWidth": 0, "symbolFillColor": MUTED}
-    along = {"order": amount("load"), "strokeDash": by_name("which", _DASHES, legend)}
-    told = {"shape": by_name("which", _SHAPES, legend), "description": named("words")}
+    along = {
+        "order": measure.amount("load"),
+        "strokeDash": measure.by_name("which", _DASHES, legend),
+    }
+    told = {
+        "shape": measure.by_name("which", _SHAPES, legend),
+        "description": measure.named("words"),
+    }
     colour = OF_DIRECTION[curve.direction]
     layers = [layer("line", marks, at | along, strokeWidth=1.5, color=colour)]
     for hollow in (False, True):
@@ -94,8 +90,8 @@ def _drawing(curve: LoadCurve, *, log: bool) -> Spec:
 def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> Row:
     parts = [
         f"{point.step} · {point.words}{' offered' if curve.offered else ''}",
-        f"{bare('iops', point.iops)} IOPS",
-        f"{name} {bare('lat_ns', ns)}",
+        f"{measure.bare('iops', point.iops)} IOPS",
+        f"{name} {measure.bare('lat_ns', ns)}",
         "saturated" if point.saturated else "",
         f"n = {counted(curve.runs, 'run')}",
     ]
@@ -115,8 +111,8 @@ def _sentence(curve: LoadCurve) -> str:
     served = [point for point in curve.points if not point.saturated]
     chosen = dict.fromkeys([curve.points[0], *(served[-1:]), curve.points[-1]])
     parts = [
-        f"{point.words} reached {bare('iops', point.iops)} IOPS"
-        + (f" at p50 {bare('lat_ns', point.p50_ns)}" if point.p50_ns else "")
+        f"{point.words} reached {measure.bare('iops', point.iops)} IOPS"
+        + (f" at p50 {measure.bare('lat_ns', point.p50_ns)}" if point.p50_ns else "")
         + (" (saturated)" if point.saturated else "")
         for point in chosen
     ]
@@ -144,9 +140,9 @@ def block_chart(curve: BlockCurve) -> ChartFigure:
             "spacing": 12,
         },
         id=f"blocks-{curve.rw}-{curve.direction}-{curve.in_flight}",
-        alt=f"{words}, {flight}: {with_unit('iops', first.iops)} in blocks of "
+        alt=f"{words}, {flight}: {measure.with_unit('iops', first.iops)} in blocks of "
         f"{format_bytes(first.block_bytes)}; the most throughput is "
-        f"{with_unit('bytes_per_s', most.bytes_per_s)}, in blocks of "
+        f"{measure.with_unit('bytes_per_s', most.bytes_per_s)}, in blocks of "
         f"{format_bytes(most.block_bytes)}.",
     )
 
@@ -163,17 +159,18 @@ def _block_panel(curve: BlockCurve, metric: str) -> Spec:
     }
     rows = []
     for point in curve.points:
-        rates = f"{with_unit('iops', point.iops)} · {with_unit('bytes_per_s', point.bytes_per_s)}"
-        told = f"{format_bytes(point.block_bytes)} · {rates} · n = {counted(curve.runs, 'run')}"
+        rates = (measure.with_unit(rate, getattr(point, rate)) for rate in ("iops", "bytes_per_s"))
+        size, n = format_bytes(point.block_bytes), f"n = {counted(curve.runs, 'run')}"
+        told = " · ".join([size, *rates, n])
         value = getattr(point, metric)
         rows.append({"size": point.block_bytes, "value": value, "words": told})
     top = max(row["value"] for row in rows) * 1.08
     at = {
-        "x": amount("size", axis=axis, scale={"type": "log", "base": 2, "nice": False}),
-        "y": value_axis("value", metric, [0.0, top], ticks=3, minExtent=40),
+        "x": measure.amount("size", axis=axis, scale={"type": "log", "base": 2, "nice": False}),
+        "y": measure.value_axis("value", metric, [0.0, top], ticks=3, minExtent=40),
     }
     colour = OF_DIRECTION[curve.direction]
-    marks = at | {"description": named("words")}
+    marks = at | {"description": measure.named("words")}
     layers = [
         layer("line", rows, at, strokeWidth=1.5, color=colour),
         layer("point", rows, marks, filled=True, size=50, color=colour, opacity=1),
@@ -194,9 +191,9 @@ def mix_chart(cells: Sequence[MixCell]) -> ChartFigure:
         "no interval",
         drawing=lambda _: _mix_drawing(known),
         id="mixed",
-        alt=f"Reads take up to {bare('lat_ns', _tail(calm))} (p99) at "
+        alt=f"Reads take up to {measure.bare('lat_ns', _tail(calm))} (p99) at "
         f"{_share(calm.read_share)} of reads and {_share(calm.write_share)} of writes, and up to "
-        f"{bare('lat_ns', _tail(worst))} at {_share(worst.read_share)} and "
+        f"{measure.bare('lat_ns', _tail(worst))} at {_share(worst.read_share)} and "
         f"{_share(worst.write_share)}.",
     )
 
@@ -205,24 +202,24 @@ def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
     bounds = bounds_of(list(map(_tail, cells)))
     rows = []
     for cell in cells:
-        heat, p99 = bisect_right(bounds, _tail(cell)), bare("lat_ns", _tail(cell))
+        heat, p99 = bisect_right(bounds, _tail(cell)), measure.bare("lat_ns", _tail(cell))
         reads, writes = _share(cell.read_share), _share(cell.write_share)
         row = {"reads": reads, "writes": writes, "colour": HEAT[heat], "text": p99}
         row["ink"] = HEAT[0] if heat >= _DARK_FROM else INK
         row["words"] = f"{cell.step} · reads {reads}, writes {writes} · p99 {p99}"
         if cell.read_iops:
-            row["words"] += f" · {with_unit('iops', cell.read_iops)} of reads"
+            row["words"] += f" · {measure.with_unit('iops', cell.read_iops)} of reads"
         rows.append(row)
     shares = {
         "writes": list(map(_share, sorted({cell.write_share for cell in cells}))),
         "reads": list(map(_share, sorted({cell.read_share for cell in cells}, reverse=True))),
     }
     at = {
-        channel: named(name, sort=shares[name], axis={"labelAngle": 0, "title": name})
+        channel: measure.named(name, sort=shares[name], axis={"labelAngle": 0, "title": name})
         for channel, name in (("x", "writes"), ("y", "reads"))
     }
-    fill = {"color": named("colour", scale=None), "description": named("words")}
-    text = {"text": named("text"), "color": named("ink", scale=None)}
+    fill = {"color": measure.named("colour", scale=None), "description": measure.named("words")}
+    text = {"text": measure.named("text"), "color": measure.named("ink", scale=None)}
     layers = [layer("rect", rows, at | fill), layer("text", rows, at | text)]
     return layered(
         layers, CELL * 7 // 5 * len(shares["writes"]), CELL * len(shares["reads"]) * 3 // 4

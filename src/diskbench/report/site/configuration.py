@@ -13,15 +13,8 @@ from diskbench.model.comparison import Metric
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
+from diskbench.report.assemble import words
 from diskbench.report.assemble.lines import Spread, StepLine
-from diskbench.report.assemble.words import (
-    NO_INTERVAL,
-    change_text,
-    difference_text,
-    figure_text,
-    nothing_text,
-    times,
-)
 from diskbench.report.charts.history import history_chart
 from diskbench.report.charts.summary import rate_charts
 from diskbench.report.page.page import PageChart, drawn
@@ -117,7 +110,7 @@ def _bars(by_metric: Mapping[Metric, Sequence[MetricHistory]]) -> list[PageChart
         for track in tracks
     ]
     machines = max((track.now.machines for track in tracks), default=1)
-    n = f"bar: median of n = {machines} machines" if machines > 1 else NO_INTERVAL.format(n=1)
+    n = f"bar: median of n = {machines} machines" if machines > 1 else words.NO_INTERVAL.format(n=1)
     return drawn(
         [
             replace(one, subtitle=f"{one.subtitle.partition(';')[0]}; {n}")
@@ -128,16 +121,16 @@ def _bars(by_metric: Mapping[Metric, Sequence[MetricHistory]]) -> list[PageChart
 
 def _line(track: MetricHistory, place: int) -> dict[str, Any]:
     """A row of the table of a metric, as text; `value` is the number."""
-    show = figure_text(track.metric)
+    show = words.figure_text(track.metric)
     now, changes = track.now, track.history.changes
-    interval = NO_INTERVAL.format(n=now.machines)
+    interval = words.NO_INTERVAL.format(n=now.machines)
     if now.interval is not None:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
     since = f"since {day(changes[-1].at)}, " if changes else ""
     out = counted(track.left_out, "trial")
     left_out = f"; {out} left out: their facts differ" if track.left_out else ""
     once = len(track.history.points) <= 1
-    history = "measured once" if once else f"{since}{nothing_text(track.history)}"
+    history = "measured once" if once else f"{since}{words.nothing_text(track.history)}"
     return {
         "id": f"{track.metric}-{place}",
         "step": track.history.step,
@@ -162,7 +155,7 @@ def _job(track: MetricHistory) -> str:
 def _drawn(
     track: MetricHistory, line: dict[str, Any], marks: Sequence[tuple[str, str]]
 ) -> PageChart:
-    show = figure_text(track.metric)
+    show = words.figure_text(track.metric)
     measured, trials = len(track.history.points), len(track.sampled)
     dots = {
         trial.run_id: {
@@ -186,7 +179,7 @@ def _drawn(
     first, last = track.history.points[0], track.history.points[-1]
     span = days(first.at, last.at)
     unit = "operations per second" if track.metric == "iops" else "time of one operation"
-    subtitle = f"{unit}; measured {times(measured)}{of_trials}, {span}; {between}"
+    subtitle = f"{unit}; measured {words.times(measured)}{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
         id_=f"chart-{line['id']}",
@@ -200,7 +193,7 @@ def _drawn(
 
 
 def _changes(track: MetricHistory) -> list[dict[str, object]]:
-    show = figure_text(track.metric)
+    show = words.figure_text(track.metric)
     hrefs = {of.at: f"{_UP}{run_href(of.trial_id, of.run_id)}" for of in track.sampled}
     return [
         {
@@ -212,9 +205,9 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
             "last": moment(change.before),
             "before": show(change.median_before),
             "after": show(change.median_after),
-            "change": change_text(change.change),
+            "change": words.change_text(change.change),
             "since": change.since,
-            "differences": "; ".join(map(difference_text, change.differences)),
+            "differences": "; ".join(map(words.difference_text, change.differences)),
         }
         for change in track.history.changes
     ]
@@ -247,8 +240,8 @@ def shown_fields(fields: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         for name, value in fields
         if name != _JOB and (name, value) not in parameters
     ]
-    words = [" ".join(field_words(name, value)) for name, value in parameters]
-    return shown + ([("parameters", ", ".join(words))] if words else [])
+    told = [" ".join(field_words(name, value)) for name, value in parameters]
+    return shown + ([("parameters", ", ".join(told))] if told else [])
 
 
 def _some(shown: Sequence[str], of: int) -> str:
@@ -259,8 +252,8 @@ def _summary(configuration: Configuration) -> str:
     runs, machines = len(configuration.runs), configuration.machines
     on = f"{counted(runs, 'run')} on {counted(machines, 'machine')}"
     span = days(configuration.first, configuration.last)
-    words = f"measured {times(configuration.times)}: {on}, {span}"
+    told = f"measured {words.times(configuration.times)}: {on}, {span}"
     if not configuration.undated:
-        return words
+        return told
     undated = _some(configuration.undated[:_MOST_VALUES], len(configuration.undated))
-    return f"{words}, not drawn over time, because they have no date: {undated}"
+    return f"{told}, not drawn over time, because they have no date: {undated}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from diskbench.analysis.trust import over_runs
 from diskbench.model.history import (
@@ -14,7 +14,7 @@ from diskbench.model.history import (
     SiteRunLine,
 )
 from diskbench.model.run import Run
-from diskbench.model.verdict import Trust, Verdict
+from diskbench.model.verdict import Trust
 from diskbench.report.assemble.lines import StepLine
 from diskbench.report.assemble.view import View
 from diskbench.report.terminal.lists import disk as disk_bought
@@ -29,24 +29,27 @@ _DOUBT: tuple[Trust, ...] = ("yes", "with care", "no")
 
 
 def run_line(
-    row: Run,
-    asked: Mapping[str, str],
-    key: str,
-    view: View | None = None,
-    lines: Sequence[StepLine] = (),
+    row: Run, asked: Mapping[str, str], key: str, view: View, lines: Sequence[StepLine]
 ) -> SiteRunLine:
     """The line of a run (a database row); `asked` are the fields of its subject, `view` is the
-    result of its trial (None: nothing is known), `lines` are the figures of this run alone."""
-    judged = view.verdicts if view is not None else ()
-    verdicts = [verdict for verdict in judged if verdict.run_id == row.run_id]
+    result of its trial, `lines` are the figures of this run alone."""
+    verdicts = [verdict for verdict in view.verdicts if verdict.run_id == row.run_id]
     asked_all = [verdict for verdict in verdicts if asks_all(verdict)]
-    on_credit = {verdict.step for verdict in verdicts if verdict.stands_for.kind == "burst"}
-    of_levels = {verdict.step for verdict in verdicts if verdict.stands_for.kind is not None}
-    lasting = of_levels - on_credit
-    read, write = (_best(lines, direction, on_credit) for direction in ("read", "write"))
-    price = view.price if view is not None else None
+    kinds = [(verdict.step, verdict.stands_for.kind) for verdict in verdicts]
+    on_credit = {step for step, kind in kinds if kind == "burst"}
+    lasting = {step for step, kind in kinds if kind is not None} - on_credit
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     machines = asked.get("instance_type"), asked.get("machine"), row.instance_type, row.hostname
+    figures = [
+        (line.direction, Best(value=line.iops.median, step=line.step))
+        for line in lines
+        if line.role != "fill" and line.iops is not None
+    ]
+    read, write = (_best(figures, direction, on_credit) for direction in ("read", "write"))
+    best = max(filter(None, (read, write)), key=_rank, default=None)
+    limits = {verdict.step: verdict.stands_for.limiter.words() for verdict in verdicts}
+    first = next(iter(limits.values()), "")
+    worst = max((verdict.trust for verdict in verdicts), key=_DOUBT.index, default=None)
     return SiteRunLine(
         run_id=row.run_id,
         trial_id=row.trial_id,
@@ -60,13 +63,14 @@ def run_line(
         profile=row.profile,
         labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
         marks=row.marks,
-        trust=_worst(verdict.trust for verdict in verdicts) if row.state == "done" else None,
-        limiter=_limiter(verdicts, _highest(filter(None, (read, write)))),
+        trust=worst if row.state == "done" else None,
+        # The limit of the step whose figure the line shows; of the first step without a figure.
+        limiter=limits.get(best.step, first) if best else first,
         on_credit=tuple(sorted(on_credit)),
         lasting=tuple(sorted(lasting)),
         read=read,
         write=write,
-        usd_a_month=price.total_usd if price is not None else None,
+        usd_a_month=view.price.total_usd if view.price is not None else None,
         ratio=min((ratio for one in asked_all if (ratio := one.stands_for.ratio)), default=None),
         designed=next((p.designed for one in asked_all if (p := one.stands_for.promised)), None),
     )
@@ -84,13 +88,18 @@ def configuration_line(
     on_credit = {step for run in runs for step in run.on_credit} - lasting
     fields = [(name, value) for name, value in configuration.fields if name not in _SHOWN]
     subject = {name: getattr(configuration, name) for name in Configured.model_fields}
+    figures = []
+    for track in configuration.tracks:
+        of, now = track.history, track.now
+        if track.metric == "iops":
+            figures.append((of.direction, Best(value=now.median, step=of.step, n=now.machines)))
     return ConfigurationLine(
         **subject | {"disk": configuration.disk or _found(configuration)},
         target=dict(configuration.fields).get("target", ""),
         rest=tuple(field_words(name, value) for name, value in fields),
         runs=len(configuration.runs),
-        read=_best_track(configuration, "read", on_credit),
-        write=_best_track(configuration, "write", on_credit),
+        read=_best(figures, "read", on_credit),
+        write=_best(figures, "write", on_credit),
         trust=trust,
         doubted=sum(run.trust == trust for run in runs) if trust in _DOUBT[1:] else 0,
         followed=any(track.history.visible is not None for track in configuration.tracks),
@@ -112,45 +121,20 @@ def disk_found(row: Run) -> str:
     return " ".join(str(word) for word in words if word)
 
 
-def _worst(verdicts: Iterable[Trust | None]) -> Trust | None:
-    return max((trust for trust in verdicts if trust is not None), key=_DOUBT.index, default=None)
-
-
-def _limiter(verdicts: Sequence[Verdict], best: Best | None) -> str:
-    """The limit of the step whose figure the line shows; of the first step without a figure."""
-    of_step = {verdict.step: verdict.stands_for.limiter.words() for verdict in verdicts}
-    first = next(iter(of_step.values()), "")
-    return of_step.get(best.step, first) if best else first
-
-
 def _best(
-    lines: Sequence[StepLine], direction: str, on_credit: Collection[str] = ()
+    figures: Sequence[tuple[str, Best]], direction: str, on_credit: Collection[str]
 ) -> Best | None:
-    return _highest(
-        Best(value=line.iops.median, step=line.step, on_credit=line.step in on_credit)
-        for line in lines
-        if line.direction == direction and line.role != "fill" and line.iops is not None
+    """The highest figure of a direction that lasts; one on burst credit only where none did."""
+    of_direction = (
+        best.model_copy(update={"on_credit": best.step in on_credit})
+        for of, best in figures
+        if of == direction
     )
+    return max(of_direction, key=_rank, default=None)
 
 
-def _best_track(
-    configuration: Configuration, direction: str, on_credit: Collection[str]
-) -> Best | None:
-    return _highest(
-        Best(
-            value=track.now.median,
-            step=track.history.step,
-            n=track.now.machines,
-            on_credit=track.history.step in on_credit,
-        )
-        for track in configuration.tracks
-        if track.metric == "iops" and track.history.direction == direction
-    )
-
-
-def _highest(bests: Iterable[Best]) -> Best | None:
-    """The highest figure that lasts; one on burst credit only where no step lasted."""
-    return max(bests, key=lambda best: (not best.on_credit, best.value), default=None)
+def _rank(best: Best) -> tuple[bool, float]:
+    return not best.on_credit, best.value
 
 
 def field_words(name: str, value: str) -> tuple[str, str]:
@@ -163,8 +147,6 @@ def field_words(name: str, value: str) -> tuple[str, str]:
 def _levels(configuration: Configuration) -> list[NewLevel]:
     levels = []
     for track in configuration.tracks:
-        if track.metric != "iops":
-            continue
         first = {sampled.at: sampled for sampled in track.sampled}
         levels += [
             NewLevel(
@@ -179,6 +161,6 @@ def _levels(configuration: Configuration) -> list[NewLevel]:
                 change=change.change,
                 worse=change.regression,
             )
-            for change in track.history.changes
+            for change in (track.history.changes if track.metric == "iops" else ())
         ]
     return sorted(levels, key=lambda level: level.at)

@@ -11,15 +11,8 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from diskbench.model.history import ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.report.assemble.words import NO_DATE, change_text, figure_text
-from diskbench.report.site.frame import (
-    Site,
-    configuration_name,
-    day,
-    days,
-    moment,
-    render,
-    run_href,
-)
+from diskbench.report.site import frame
+from diskbench.report.site.frame import Site
 from diskbench.report.site.table import configurations_table, runs_table
 from diskbench.report.templates import environment
 
@@ -41,14 +34,14 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
             "words": line.words,
             "step": level.words,
             "worse": level.worse,
-            "at": day(level.at),
+            "at": frame.day(level.at),
             "before": figure_text(level.metric)(level.before),
             "after": figure_text(level.metric)(level.after),
             "change": change_text(level.change),
         }
         for level, line in changed[:CHANGES_SHOWN]
     ]
-    return render(
+    return frame.render(
         "site_index.html.j2",
         site,
         here="index",
@@ -73,7 +66,7 @@ def runs_page(site: Site, lines: Sequence[SiteRunLine], *, runs: int) -> bytes:
     if runs > len(lines):
         summary = f"the newest {len(lines):,} of {runs:,} runs, {summary}"
         foot += " Older runs are on the pages of their configurations."
-    return render(
+    return frame.render(
         "site_index.html.j2",
         site,
         here="runs",
@@ -99,8 +92,8 @@ def _between(moments: Iterable[str]) -> str:
     ordered = sorted(filter(None, moments))
     if not ordered:
         return NO_DATE
-    span = days(ordered[0], ordered[-1])
-    return f"{span}, the newest at {moment(ordered[-1])[11:]}" if " to " in span else span
+    span = frame.days(ordered[0], ordered[-1])
+    return f"{span}, the newest at {frame.moment(ordered[-1])[11:]}" if " to " in span else span
 
 
 def regressions_feed(site: Site, lines: Sequence[ConfigurationLine]) -> bytes:
@@ -126,9 +119,9 @@ def _entry(own: UUID, level: NewLevel, line: ConfigurationLine) -> dict[str, str
         "step": level.words,
         "change": f"{show(level.before)} → {show(level.after)} ({change_text(level.change)})",
         "updated": _time(level.at),
-        "since": moment(level.at),
-        "page": configuration_name(line.key),
-        "run": run_href(level.trial_id, level.run_id),
+        "since": frame.moment(level.at),
+        "page": frame.configuration_name(line.key),
+        "run": frame.run_href(level.trial_id, level.run_id),
     }
 
 

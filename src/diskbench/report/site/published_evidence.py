@@ -4,15 +4,17 @@ A host, a job file and the giver of an imported file choose names and contents, 
 serves what it is given: an `index.html` or a `.svg` among them would run its script in the readers'
 browsers, and a `.php` or `.htaccess` on the server. So only files that the records of a run name
 are published, of a step only those that diskbench knows, each as it was when it was recorded. Every
-name ends in `.json`, `.txt` or, compressed, one of these and `.zst`, and has no other dot.
-"""
+name ends in `.json`, `.txt` or, compressed, one of these and `.zst`, and has no other dot."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, count
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from diskbench.errors import DiskbenchError
 from diskbench.fio.logs import log_name
@@ -25,6 +27,7 @@ from diskbench.store.derived import pruned_key, read_pruned
 from diskbench.store.manifest import FileRecord
 from diskbench.store.parse_step import PARSED_FILES
 
+Record = TypeVar("Record")
 _JOB = "job.fio"
 _KNOWN = frozenset({*PARSED_FILES, _JOB})
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -82,47 +85,42 @@ def _unused(name: str, taken: Mapping[str, object]) -> str:
     """The name, with a number where it is taken, also in other letters."""
     folded = {used.casefold() for used in taken}
     folder, slash, last = name.rpartition("/")
-    number = 1
-    while name.casefold() in folded:
-        number += 1
-        name = f"{folder}{slash}{number}-{last}"
-    return name
+    names = chain([name], (f"{folder}{slash}{number}-{last}" for number in count(2)))
+    return next(free for free in names if free.casefold() not in folded)
 
 
 def _all_files(
     store: EvidenceStore, run_id: str, prefix: str
 ) -> Iterator[tuple[str, PublishedFile]]:
-    def readable(read: Callable[[], object]) -> bool:
+    def known(read: Callable[[EvidenceStore, str], Record | None]) -> Record | None:
         try:
-            return read() is not None
+            return read(store, run_id)
         except KeyError:
-            return False
+            return None
         except DiskbenchError as error:
             warn("published record", run_id, error)
-            return False
+            return None
 
-    if readable(lambda: read_plan(store, run_id)):
+    if known(read_plan) is not None:
         yield "plan.json", PublishedFile(f"{prefix}/plan.json")
-    if readable(lambda: read_pruned(store, run_id)):
+    if known(read_pruned) is not None:
         yield "pruned.json", PublishedFile(pruned_key(run_id))
-    if readable(lambda: read_manifest(store, run_id)):
+    if (manifest := known(read_manifest)) is not None:
         yield "manifest.json", PublishedFile(f"{prefix}/manifest.json")
-        manifest = read_manifest(store, run_id)
-        if manifest is not None and manifest.imported is not None:
+        if manifest.imported is not None:
             yield from _of_folder("imported/", prefix, manifest.imported.files.items())
     for folder in folders_of(store, run_id):
-        if not readable(lambda folder=folder: read_step(store, run_id, folder)):  # type: ignore[misc]
-            continue
-        record = read_step(store, run_id, folder)
-        place = f"steps/{_word(PurePosixPath(folder).name)}/"
-        yield f"{place}{STEP_JSON}", PublishedFile(f"{prefix}/{folder}/{STEP_JSON}")
+        record = known(partial(read_step, folder=folder))
         if record is not None:
-            known = [
-                (name, file)
-                for name, file in sorted(record.files.items())
-                if name in _KNOWN or ("/" not in name and log_name(name))
-            ]
-            yield from _of_folder(place, f"{prefix}/{folder}", known)
+            place = f"steps/{_word(PurePosixPath(folder).name)}/"
+            yield f"{place}{STEP_JSON}", PublishedFile(f"{prefix}/{folder}/{STEP_JSON}")
+            files = sorted(record.files.items())
+            of_step = [(name, of) for name, of in files if _is_known(name)]
+            yield from _of_folder(place, f"{prefix}/{folder}", of_step)
+
+
+def _is_known(name: str) -> bool:
+    return name in _KNOWN or ("/" not in name and log_name(name) is not None)
 
 
 def _of_folder(

@@ -4,16 +4,8 @@ from diskbench.report.charts.point import ChartPoint
 
 
 def point(label="gp2", value=3000.0, **changes) -> ChartPoint:
-    values = {
-        "label": label,
-        "metric": "iops",
-        "value": value,
-        "source": "published",
-        "provider": "aws",
-        "n": 10,
-        "words": f"published: {label}",
-    }
-    return ChartPoint(**values | changes)
+    values = {"source": "published", "provider": "aws", "n": 10, "words": f"published: {label}"}
+    return ChartPoint(label, **{"metric": "iops", "value": value} | values | changes)
 
 
 def own(label="gp2", value=2500.0, run="01aaa", **changes) -> ChartPoint:

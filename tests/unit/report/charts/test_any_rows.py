@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 
 VALUES = st.one_of(st.just(0.0), st.floats(1e-2, 1e12))
 RATES = st.floats(1e-2, 1e12)
-NAMES = st.text(
-    st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=40
-) | st.sampled_from(["</svg><script>", "a'];b", "\\", "{{x}}", "datum.value", "💾 disk"])
+VISIBLE = st.characters(exclude_categories=("Cs", "Cc"))
+HOSTILE = ["</svg><script>", "a'];b", "\\", "{{x}}", "datum.value", "💾 disk"]
+NAMES = st.text(VISIBLE, min_size=1, max_size=40) | st.sampled_from(HOSTILE)
 FEW = settings(
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
@@ -123,9 +123,8 @@ def test_price(found, usd):
 def test_runs(values, source, cliffs):
     numbers = tuple(range(1, len(values) + 1))
     ids = tuple(f"r{n}" for n in numbers) if source == "measured" else ()
-    line = ChartPoint(
-        "any", "iops", values[0], source, values=tuple(values), numbers=numbers, run_ids=ids
-    )
+    of = {"values": tuple(values), "numbers": numbers, "run_ids": ids}
+    line = ChartPoint("any", "iops", values[0], source, **of)
     marks = [CliffMark(run, "predicted", "credit is gone") for run in cliffs]
     figure = runs_chart([line], name="c", heading="Any", cliffs=marks)
     holds(figure, values)

@@ -6,33 +6,30 @@ from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.bars import WIDTH, bars_chart, multiples_chart
 from diskbench.report.charts.figure import picture
+from diskbench.report.charts.measure import wants_log
 
 
 def chart(points, **more):
     return bars_chart(points, name="c", heading="IOPS", **more)
 
 
-def order(figure):
-    """The rows of the vertical axis, from top to bottom."""
-    layer = figure.on()["layer"][0]
-    return [name.strip("\u200b") for name in layer["encoding"]["y"]["scale"]["domain"]]
-
-
-def axis_kind(figure, *, log):
-    return figure.on(log=log)["layer"][0]["encoding"]["x"]["scale"]["type"]
+def scale(figure, axis, *, log=None):
+    return figure.on(log=log)["layer"][0]["encoding"][axis]["scale"]
 
 
 EIGHT = [point(f"disk {n}", float(n)) for n in range(1, 9)]
+TWO = [point("a", 10.0), point("b", 50.0)]
 
 
-def test_the_fastest_is_on_top():
-    assert order(chart([point("slow", 10.0), point("fast", 50.0)])) == ["fast", "slow"]
-    assert order(chart([point("a", 10.0), point("b", 50.0)], ranked=False)) == ["a", "b"]
-
-
-def test_own_runs_lie_beneath_the_published_figure_of_their_disk():
-    figure = chart([point("a", 10.0), point("b", 50.0), own("a", 20.0)])
-    assert order(figure) == ["b", "a", "a"]
+@pytest.mark.parametrize(
+    ("points", "ranked", "rows"),
+    [(TWO, True, "ba"), (TWO, False, "ab"), ([*TWO, own("a", 20.0)], True, "baa")],
+)
+def test_the_fastest_is_on_top_and_own_runs_lie_beneath_the_published_figure_of_their_disk(
+    points, ranked, rows
+):
+    found = scale(chart(points, ranked=ranked), "y")["domain"]
+    assert [name.strip("\u200b") for name in found] == list(rows)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +46,17 @@ def test_a_logarithmic_axis_suits_beyond_two_decades_and_outliers_and_may_be_ask
     points, suits, asked
 ):
     figure = chart(points)
-    kinds = {log: axis_kind(figure, log=log) for log in (None, False, True)}
+    kinds = {log: scale(figure, "x", log=log)["type"] for log in (None, False, True)}
     assert kinds == {None: suits, False: "linear", True: asked}
+
+
+@pytest.mark.parametrize(
+    ("values", "log"),
+    [([100, 10_000], False), ([99, 10_000], True), ([0, 0.0], False), ([], False),
+     ([0, 50, 5000], False)],
+)  # fmt: skip
+def test_more_than_two_decades_call_for_a_logarithmic_axis(values, log):
+    assert wants_log(values) is log
 
 
 @pytest.mark.slow
@@ -77,16 +83,12 @@ def test_a_doubted_figure_is_hollow_whatever_its_colour():
 @pytest.mark.parametrize("log", [False, True])
 def test_every_mark_carries_its_run_and_leads_to_its_row(log):
     points = [*EIGHT, point("nvme", 500.0), own("disk 1", 2.0, run="01mine", href="#row-9")]
-    svg = picture(chart(points), "svg", log=log).decode()
-    marks = marks_in(svg)
-    for one in points:
-        assert one.description in marks
+    figure = chart(points)
+    assert figure.alt == "IOPS: 9 disks, from disk 1 with 1.00 IOPS to nvme with 500 IOPS."
+    svg = picture(figure, "svg", log=log).decode()
+    assert {one.description for one in points} <= set(marks_in(svg))
     assert 'xlink:href="#row-9"' in svg
     assert "<title>run 01mine" in svg, "any viewer shows it at the pointer"
-
-
-def test_the_sentence_names_both_ends():
-    assert chart(EIGHT).alt == "IOPS: 8 disks, from disk 1 with 1.00 IOPS to disk 8 with 8.00 IOPS."
 
 
 def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
@@ -105,7 +107,6 @@ def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
 def test_the_interval_that_the_subtitle_tells_is_drawn(published):
     figure = chart([*published, *(own(value=2500.0 + n, run=f"r{n}") for n in range(6))])
     assert "bracket: 95 % interval of the median over n = 6 machines" in figure.subtitle
-    (told,) = {
-        row["description"] for row in rows_in(figure) if "interval" in row.get("description", "")
-    }
-    assert told == "gp2: 95 % interval of the median 2,500 IOPS to 2,505 IOPS"
+    told = {row.get("description", "") for row in rows_in(figure)}
+    found = [words for words in told if "interval" in words]
+    assert found == ["gp2: 95 % interval of the median 2,500 IOPS to 2,505 IOPS"]

@@ -2,17 +2,8 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from diskbench.report.charts.palette import (
-    ACCENT,
-    BACKGROUND,
-    DARK,
-    HEAT,
-    INK,
-    LIGHT,
-    MUTED,
-    OF_DIRECTION,
-    SERIES,
-)
+from diskbench.report.charts import palette
+from diskbench.report.charts.palette import DARK, LIGHT, OF_DIRECTION, SERIES
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB.
 BLINDNESS = {
@@ -30,9 +21,8 @@ def linear(colour: str) -> list[float]:
 def seen(colour: str, matrix) -> list[float]:
     """As CIE Lab."""
     rgb = linear(colour)
-    r, g, b = (
-        max(0.0, min(1.0, sum(m * c for m, c in zip(row, rgb, strict=True)))) for row in matrix
-    )
+    mixed = (sum(m * c for m, c in zip(row, rgb, strict=True)) for row in matrix)
+    r, g, b = (max(0.0, min(1.0, light)) for light in mixed)
     x = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505
     y = 0.2126 * r + 0.7152 * g + 0.0722 * b
     z = (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089
@@ -41,14 +31,13 @@ def seen(colour: str, matrix) -> list[float]:
 
 
 def contrast(one: str, other: str) -> float:
-    lights = sorted(
-        0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in (linear(one), linear(other))
-    )
+    rgbs = linear(one), linear(other)
+    lights = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in rgbs)
     return (lights[1] + 0.05) / (lights[0] + 0.05)
 
 
 PAGES = pytest.mark.parametrize(
-    ("colours", "page"), [(LIGHT, BACKGROUND), (DARK, "#201f1d")], ids=["light", "dark"]
+    ("colours", "page"), [(LIGHT, palette.BACKGROUND), (DARK, "#201f1d")], ids=["light", "dark"]
 )
 
 
@@ -68,16 +57,16 @@ def test_colours_of_series_stay_apart_for_every_reader(colours, matrix):
 
 @PAGES
 def test_marks_and_words_stand_out_from_the_page(colours, page):
-    for colour in of(colours, (*SERIES, *OF_DIRECTION.values(), ACCENT)):
+    for colour in of(colours, (*SERIES, *OF_DIRECTION.values(), palette.ACCENT)):
         assert contrast(colour, page) >= 3, colour
-    for colour in of(colours, (INK, MUTED)):
+    for colour in of(colours, (palette.INK, palette.MUTED)):
         assert contrast(colour, page) >= 4.5, colour
 
 
 @PAGES
 @pytest.mark.parametrize("matrix", [PLAIN, *BLINDNESS.values()], ids=["plain", *BLINDNESS])
 def test_steps_of_heat_lead_evenly_away_from_the_page_for_every_reader(colours, page, matrix):
-    start, *lights = (seen(colour, matrix)[0] for colour in (page, *of(colours, HEAT)))
+    start, *lights = (seen(colour, matrix)[0] for colour in (page, *of(colours, palette.HEAT)))
     apart = [abs(light - start) for light in lights]
     gaps = [later - earlier for earlier, later in pairwise([0.0, *apart])]
     assert min(gaps[1:]) > 8

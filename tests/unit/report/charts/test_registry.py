@@ -1,9 +1,11 @@
-"""Help, docs and pages know the charts of the table."""
+"""Help, docs and pages know the charts of the table; the steps of a trial beside its promise."""
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tests.unit.report.reported import judged, trial, verdict
 
 from diskbench.cli.report import _charts
 from diskbench.errors import UnknownName
@@ -14,21 +16,42 @@ DOCS = Path(__file__).parents[4] / "docs" / "report.md"
 
 def test_the_docs_have_a_row_for_each_chart_and_no_others():
     rows = re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", DOCS.read_text(), re.MULTILINE)
-    known = [(one.name, one.title, one.needs) for one in CHARTS]
-    assert [tuple(map(str.strip, row)) for row in rows if row[0] in {one[0] for one in known}] == (
-        known
-    )
+    known = {one.name: (one.name, one.title, one.needs) for one in CHARTS}
+    told = [tuple(map(str.strip, row)) for row in rows if row[0] in known]
+    assert told == list(known.values())
 
 
-def test_every_name_is_listed_completed_and_found():
+def test_every_name_is_listed_completed_and_found_and_an_unknown_one_told_with_what_there_is():
     names = [one.name for one in CHARTS]
     assert [line.split()[0] for line in chart_lines()] == names
     assert [name for name, _ in _charts(None, "")] == ["list", *names]
     assert [name for name, _ in _charts(None, "lat")] == [n for n in names if n.startswith("lat")]
     assert [find_chart(name).name for name in names] == names
-
-
-def test_an_unknown_name_is_told_with_what_there_is():
     with pytest.raises(UnknownName) as caught:
         find_chart("iop")
     assert "--chart list" in caught.value.advice
+
+
+def drawn(*verdicts):
+    (draw,) = (each.draw for each in CHARTS if each.name == "promised")
+    data = SimpleNamespace(single=trial(verdicts=verdicts))
+    return {figure.id: figure for figure in draw(data)}
+
+
+def large(iops: float, promised: float):
+    level = judged(iops, promised)
+    assert level.promised is not None
+    promise = level.promised.model_copy(update={"bytes_per_s": promised * 2**20})
+    return level.model_copy(update={"bytes_per_s": iops * 2**20, "promised": promise})
+
+
+def test_iops_of_small_blocks_and_rates_of_large_ones_share_no_axis_and_one_step_is_no_chart():
+    small = verdict(judged(3035.0, 3000.0), step="rand")
+    assert drawn(small) == {}
+    figures = drawn(small, verdict(large(128.0, 125.0), step="seq"))
+    assert set(figures) == {"promised", "promised-throughput"}
+    assert "IOPS" in figures["promised"].title
+    throughput = figures["promised-throughput"]
+    assert "128 of" not in throughput.alt
+    assert "134 of 131" in throughput.alt
+    assert "rand" not in throughput.alt

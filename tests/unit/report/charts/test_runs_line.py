@@ -22,13 +22,9 @@ def test_predicted_published_and_found_cliffs_are_told_apart_in_words():
         CliffMark(9, "predicted", of="yours"),
     ]  # fmt: skip
     figure = chart([OURS], cliffs=cliffs)
-    labels = [row["text"] for row in rows_in(figure) if "text" in row]
-    assert {
-        "predicted: run 2",
-        "found: run 3",
-        "the post: run 4",
-        "predicted: run 9 (yours)",
-    } == set(labels)
+    labels = {row["text"] for row in rows_in(figure) if "text" in row}
+    told = {"predicted: run 2", "found: run 3", "the post: run 4", "predicted: run 9 (yours)"}
+    assert labels == told
     assert "found: run 3" in figure.alt
 
 
@@ -40,12 +36,9 @@ def test_what_a_post_states_of_a_stretch_is_a_level_and_no_series_of_points():
     assert ends == [("0.0", 0.6), ("0.0", 4.4), ("0.1", 4.6), ("0.1", 10.4)]
 
 
-def test_it_says_n_and_that_runs_of_one_machine_make_no_interval():
+def test_it_says_n_and_a_fall_of_more_than_two_decades_is_drawn_logarithmic_first():
     words = chart([OURS]).subtitle
     assert "n = 3 runs of one machine" in words
     assert "no interval (n = 1 machine)" in words
-
-
-def test_a_fall_of_more_than_two_decades_is_drawn_logarithmic_first():
     assert chart([line(9000.0, 50.0)]).log
     assert not chart([OURS]).log

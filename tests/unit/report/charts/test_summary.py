@@ -28,10 +28,8 @@ def test_steps_in_large_blocks_have_an_axis_of_their_own_in_mb_per_s():
     iops, throughput = rate_charts(lines(rows))
     assert [one.id for one in (iops, throughput)] == ["iops", "throughput"]
     shown = [bars(one) for one in (iops, throughput)]
-    assert [[bar["label"] for bar in found] for found in shown] == [
-        ["rand-read-4k"],
-        ["seq-read-1m"],
-    ]
+    labels = [[bar["label"] for bar in found] for found in shown]
+    assert labels == [["rand-read-4k"], ["seq-read-1m"]]
     assert shown[1][0]["rate"] == large["bytes_per_s"]
     assert len(rate_charts(lines(rows[:1]))) == 1
 

@@ -12,6 +12,10 @@ from diskbench.report.site.lines import configuration_line, run_line
 from diskbench.report.site.table import configurations_table, runs_table
 
 AT = "2026-11-21T10:00:00.000000+00:00"
+SUBJECT = Configuration(
+    key="k", words="w", fields=(), provider="aws", runs=("1", "2", "3"), times=1, machines=3,
+    first=AT, last=AT, tracks=(),
+)  # fmt: skip
 
 
 def configuration(key, **more):
@@ -70,17 +74,13 @@ def test_a_level_is_only_steady_where_a_change_could_have_been_found():
 
 
 def test_a_configuration_is_believed_as_far_as_the_worst_of_its_runs():
-    subject = Configuration(
-        key="k", words="w", fields=(), provider="aws", runs=("1", "2", "3"), times=1, machines=3,
-        first=AT, last=AT, tracks=(),
-    )  # fmt: skip
     told = [run("1", trust="no"), run("2", trust="yes"), run("3")]
-    table = configurations_table([configuration_line(subject, told)])
+    table = configurations_table([configuration_line(SUBJECT, told)])
     (cell,) = column(table, "trust")
     assert (cell.text, cell.small, cell.tone) == ("no", "1 of 3 runs", "bad")
-    sure = configurations_table([configuration_line(subject, told[1:])])
+    sure = configurations_table([configuration_line(SUBJECT, told[1:])])
     assert [(one.text, one.small) for one in column(sure, "trust")] == [("yes", "")]
-    unknown = configurations_table([configuration_line(subject, told[2:])])
+    unknown = configurations_table([configuration_line(SUBJECT, told[2:])])
     assert "trust" not in [one.key for one in unknown.columns]
 
 
@@ -122,12 +122,8 @@ def test_a_disk_has_its_price_over_the_iops_that_last_in_the_faster_direction():
 
 
 def test_the_price_of_a_configuration_is_that_of_its_newest_run_with_one():
-    subject = Configuration(
-        key="k", words="w", fields=(), provider="aws", runs=("1", "2", "3"), times=1, machines=3,
-        first=AT, last=AT, tracks=(),
-    )  # fmt: skip
     told = [run("1"), run("2", usd_a_month=3.0), run("3", usd_a_month=5.0)]
-    assert configuration_line(subject, told).usd_a_month == 3.0
+    assert configuration_line(SUBJECT, told).usd_a_month == 3.0
 
 
 def test_a_figure_on_burst_credit_has_no_price_per_1000_and_is_below_all_that_last():
@@ -159,9 +155,8 @@ def test_a_configuration_lasts_as_soon_as_one_of_its_runs_did(lasting, on_credit
 
 
 def test_a_configuration_says_how_many_of_its_runs_kept_the_promise():
-    newest_first = [
-        run(f"r{n}", ratio=0.5 if n in (3, 4) else 1.0, designed=0.99) for n in range(20)
-    ]
+    ratios = [0.5 if n in (3, 4) else 1.0 for n in range(20)]
+    newest_first = [run(f"r{n}", ratio=of, designed=0.99) for n, of in enumerate(ratios)]
     told = kept_words(newest_first)
     assert told.startswith("90% of 20 runs at 90% of the promise or more (")
     assert told.endswith("worst spell 2 runs; designed for 99% of the time")

@@ -1,15 +1,19 @@
-"""A tool's own results beside runs of our profile of its name; what differs between two sides."""
+"""A comparison reads each side once; a tool's own results beside runs of our profile of its name;
+what differs between two sides."""
 
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.rigs.replicates import measured
+from tests.rigs.statements import statements_of
 
 from diskbench.catalog.fidelity import fidelity, of_tool
 from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.results.compare_draft import aligned
-from diskbench.results.compare_runs import differences
+from diskbench.results.compare_runs import compare_metrics, differences
+from diskbench.results.replicate_set import main_figures
 from diskbench.results.trial_figures import FigureLine, LineFigure
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "fidelity.md"
@@ -35,14 +39,10 @@ def ours(profile, step, direction, **more):
 @pytest.mark.parametrize("known", fidelity(), ids=lambda known: f"{known.tool} {known.ours[0]}")
 def test_each_figure_of_a_tool_stands_beside_ours_of_the_same_name(known, swapped):
     sides = [[imported(known.tool, *known.theirs)], [ours(known.tool, *known.ours)]]
-    found = aligned(*(reversed(sides) if swapped else sides), "bytes_per_s")
-    first, second = ("o", "i") if swapped else ("i", "o")
-    assert [one.trial_id for one in found.a] == [first]
-    assert [one.trial_id for one in found.b] == [second]
-    assert found.a[0].line == found.b[0].line
-    assert found.a[0].subject == found.b[0].subject
-    assert found.fidelity == {found.a[0].line: known}
-    assert found.not_compared == []
+    [a], [b], matched, left = aligned(*(reversed(sides) if swapped else sides), "bytes_per_s")
+    assert (a.trial_id, b.trial_id) == (("o", "i") if swapped else ("i", "o"))
+    assert (a.line, a.subject) == (b.line, b.subject)
+    assert (matched, left) == ({a.line: known}, [])
 
 
 def test_other_sides_stay_as_they_are():
@@ -52,23 +52,22 @@ def test_other_sides_stay_as_they_are():
         [imported("bonnie", "block-read", "read")],
         [ours("bonnie", "block-read", "read"), ours("quick", "read", "read")],
     ):
-        found = aligned(theirs, other, "iops")
-        assert (found.a, found.b, found.fidelity) == (theirs, other, {})
+        assert aligned(theirs, other, "iops") == (theirs, other, {}, ())
 
 
 def test_rates_of_other_block_sizes_are_compared_in_bytes_alone():
     theirs = [imported("dd", "dd", "write", block=4096)]
     mine = [ours("dd", "dd-write", "write", block=2**20)]
-    found = aligned(theirs, mine, "iops")
-    assert not found.a
-    assert "--metric bytes_per_s" in found.not_compared[0].why
-    assert aligned(theirs, mine, "bytes_per_s").a
+    a, _, _, left = aligned(theirs, mine, "iops")
+    assert not a
+    assert "--metric bytes_per_s" in left[0].why
+    assert aligned(theirs, mine, "bytes_per_s")[0]
 
 
 def test_what_has_no_counterpart_is_named():
     theirs = [imported("hdparm", "direct-reads", "read"), imported("hdparm", "x", "read")]
-    found = aligned(theirs, [ours("hdparm", "buffered-reads-t", "read")], "bytes_per_s")
-    assert ["direct-reads read" in left.why for left in found.not_compared] == [True, False]
+    *_, left = aligned(theirs, [ours("hdparm", "buffered-reads-t", "read")], "bytes_per_s")
+    assert ["direct-reads read" in one.why for one in left] == [True, False]
 
 
 def test_the_table_says_what_the_page_says_and_names_steps_that_there_are():
@@ -93,3 +92,40 @@ def test_differences_stand_in_the_order_of_the_fields_whatever_the_hash_seed():
         for side in "ab"
     ]
     assert [each.fact for each in differences(sides[:1], sides[1:])] == names
+
+
+METRICS = ("iops", "bytes_per_s", "lat_mean_ns", "p99_ns", "p99_9_ns")
+
+
+def trials(database, count, *, first=0):
+    for side, disk in (("a", "gp2"), ("b", "gp3")):
+        runs = [(100.0 + n, 101.0, 102.0) for n in range(count)]
+        values = [each[0] for each in runs]
+        measured(database, values, disk=disk, labels=[("s", side)], runs=runs, first=first)
+
+
+def test_more_metrics_trials_and_runs_send_no_more_statements_and_are_compared_as_each_alone(
+    database,
+):
+    trials(database, 2)
+    with statements_of(database) as few:
+        compare_metrics(database, "s=a", "s=b", metrics=METRICS[:1])
+    trials(database, 6, first=2)
+    with statements_of(database) as many:
+        compare_metrics(database, "s=a", "s=b", metrics=METRICS)
+    assert len(many) == len(few)
+    both = compare_metrics(database, "s=a", "s=b", metrics=METRICS[:2])
+    alone = [compare_metrics(database, "s=a", "s=b", metrics=[metric]) for metric in METRICS[:2]]
+    assert both.compared == tuple(line for one in alone for line in one.compared)
+    assert (both.a, both.b) == (alone[0].a, alone[0].b)
+
+
+def test_large_blocks_are_read_with_the_others(database):
+    measured(database, [100.0, 101.0])
+    with statements_of(database) as small:
+        main_figures(database, [])
+    measured(database, [50.0, 51.0], step="large", block_bytes=1 << 20, first=2)
+    with statements_of(database) as both:
+        figures = main_figures(database, [])
+    assert len(both) == len(small)
+    assert [metric for metric, _ in figures] == ["iops"] * 2 + ["bytes_per_s"] * 2

@@ -1,6 +1,5 @@
 """Rows of matrices, and the wishes to stop them or their cells. Functions for single cells are in
-cells.py.
-"""
+cells.py."""
 
 from __future__ import annotations
 

@@ -325,8 +325,7 @@ def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str,
 def _fault_of(directory: Path, needs: int) -> int | None:
     """The errno of writing `needs` bytes there, which obstore reports only as text; None where the
     write would succeed. A failed write may have freed its space again, so the free space is checked
-    too.
-    """
+    too."""
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.write(bytes(_TRIED_BYTES))

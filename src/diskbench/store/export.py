@@ -183,8 +183,7 @@ _NOT_SHOWN = frozenset({"fill", "canary"})
 
 def metrics_text(rows: Iterable[Mapping[str, Any]], form: MetricsFormat) -> str:
     """The figures of steps, as gauges. `rows` are measurements with their run's columns, as CSV has
-    them. Of several runs with the same labels the newest is shown: a series has one value now.
-    """
+    them. Of several runs with the same labels the newest is shown: a series has one value now."""
     newest: dict[tuple[tuple[str, str], ...], Mapping[str, Any]] = {}
     for row in rows:
         if row["scope"] == "step" and row["role"] not in _NOT_SHOWN:

@@ -67,8 +67,7 @@ def recent_trials(
 ) -> tuple[list[tuple[Run, Counter[RunState], list[Headline]]], int]:
     """The trials with runs that meet `filters`, the last measured first and those without a date
     last: the newest of these runs, how many are in which state, and the headlines of those that
-    were judged. And the number of all such trials, of which at most `limit` are returned.
-    """
+    were judged. And the number of all such trials, of which at most `limit` are returned."""
     newest, met = newest_trials(database, filters, limit), where(filters)
     runs = runs_by_id(database, list(newest.values()))
     states: dict[str, Counter[RunState]] = defaultdict(Counter)

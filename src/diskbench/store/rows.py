@@ -1,7 +1,6 @@
 """Write the rows of trials: plan, begin, progress and end of runs, and where the time of a trial
 went; those of steps are in step_rows.py. Every function but `add_timing` is idempotent, runs in one
-transaction, and raises StoreUnavailable when the database fails.
-"""
+transaction, and raises StoreUnavailable when the database fails."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Admission of cells: cells that the limits allow are queued, each once, by any process.
-
-Any process may feed a matrix at any time; it decides under the lock of the matrix's row. A queued
-cell is taken afterwards by a compare-and-swap on its owner, by whoever is first.
-
-The cost of trials and matrices so far, computed from their leases.
-"""
+"""Admission of cells: cells that the limits allow are queued, each once, by any process at any
+time, which decides under the lock of the matrix's row. A queued cell is taken afterwards by a
+compare-and-swap on its owner, by whoever is first."""
 
 from __future__ import annotations
 

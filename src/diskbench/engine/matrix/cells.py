@@ -1,6 +1,5 @@
 """The effects of each station of a cell, of a matrix or of a run; each is idempotent. The plan of
-an attempt is written as rows before anything is rented.
-"""
+an attempt is written as rows before anything is rented."""
 
 from __future__ import annotations
 

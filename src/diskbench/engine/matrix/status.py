@@ -1,6 +1,5 @@
 """What the database says of matrices and workers: the progress of a matrix and its cells; the
-workers, their work, the queues and the open leases.
-"""
+workers, their work, the queues and the open leases."""
 
 from __future__ import annotations
 

@@ -178,8 +178,7 @@ def reached_outlook(
 ) -> tuple[MatrixOutlook, list[BlockOutlook]]:
     """The outlook of a matrix before it begins, and the blocks whose provider cannot be reached
     from here. These are planned from the catalogue, and retried when their cells begin: a schedule
-    has no second try before its next time.
-    """
+    has no second try before its next time."""
     seen = outlook_of(file, books, seed=seed, offline=False)
     unseen = out_of_reach(seen)
     if unseen:

@@ -87,7 +87,6 @@ def add_schedule(
     planned = matrix_of(row)
     seen, unseen = reached_outlook(planned, open_books(), seed=seed_of(planned.matrix))
     check_outlook(seen)
-    clocks.make_room(database)
     clocks.keep_clock(database, ScheduleClock(name, cron.strip(), zone))
     save_schedule(database, row)
     return name not in known, unseen

@@ -1,6 +1,5 @@
 """From a request to plans, of rented machines and of those that are there, with every check that is
-possible before anything is written.
-"""
+possible before anything is written."""
 
 from __future__ import annotations
 

@@ -82,8 +82,14 @@ def imported(
 
     def keep(known: _Known) -> list[tuple[ReadImport, RunRows]]:
         def keep_run(index: int) -> tuple[ReadImport, RunRows]:
+            source = known[0]
             manifest = _keep_run(store, known, index, labels, version, at)
-            return _read(store, known[0], manifest, index)
+            record = manifest.imported
+            same = (source.name, source.parsed.kind)
+            is_same = record is not None and (record.name, record.kind) == same
+            rows = rows_of(store, manifest, source.parsed if is_same else None)
+            read = (rows.run["measured_at"], len(rows.steps), rows.audits)
+            return ReadImport(source, manifest, *read, source.parsed.runs[index].reports), rows
 
         return each(store, keep_run, range(len(known[1])))
 
@@ -109,16 +115,6 @@ def _windows(found: Iterable[_Known], most: int) -> Iterator[list[_Known]]:
         ids.update(of_source)
     if window:
         yield window
-
-
-def _read(
-    store: EvidenceStore, source: ImportSource, manifest: Manifest, index: int
-) -> tuple[ReadImport, RunRows]:
-    kept = manifest.imported
-    is_same = kept is not None and (kept.name, kept.kind) == (source.name, source.parsed.kind)
-    rows = rows_of(store, manifest, source.parsed if is_same else None)
-    measured_at, reports = rows.run["measured_at"], source.parsed.runs[index].reports
-    return ReadImport(source, manifest, measured_at, len(rows.steps), rows.audits, reports), rows
 
 
 def _written(

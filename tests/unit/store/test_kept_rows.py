@@ -122,9 +122,9 @@ def test_a_record_that_nobody_can_read_is_named_and_costs_the_others_nothing(
 ):
     a_matrix(database, plan, states=("done", "done"))
     kept_rows.keep_matrix(database, evidence, MATRIX, ending={"state": "done"})
-    evidence.replace(kept_rows.matrix_key("broken"), data)
+    evidence.replace(kept_rows.record_key("matrices", "broken"), data)
     ((key, _),) = rebuild(other, evidence).records
-    assert key == kept_rows.matrix_key("broken")
+    assert key == kept_rows.record_key("matrices", "broken")
     assert [one.name for one in list_campaigns(other)] == ["two"]
 
 
@@ -162,7 +162,7 @@ def test_a_trial_says_where_its_evidence_lies(database, evidence, plan):
     assert evidence_url_of(database, plan.trial_id) == evidence.url
 
 
-KEY = kept_rows.matrix_key(CAMPAIGN)
+KEY = kept_rows.record_key("matrices", CAMPAIGN)
 
 
 def test_the_end_that_another_process_wrote_meanwhile_stays(database, evidence, monkeypatch):

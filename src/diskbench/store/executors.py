@@ -11,9 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
-from diskbench.store.clock import present
+from diskbench.store.clock import iso, present
 from diskbench.store.database import change, database_time, fetch, transaction
-from diskbench.store.moments import iso
 from diskbench.store.upsert import upsert
 
 

@@ -116,16 +116,13 @@ def end_machine(database: Engine, machine: MachineRecord) -> bool:
 
 
 def _swap(
-    database: Engine,
-    machine: MachineRecord,
-    *conditions: sa.ColumnElement[bool],
-    **values: str | int,
+    database: Engine, machine: MachineRecord, *where: sa.ColumnElement[bool], **values: str | int
 ) -> bool:
-    """Change a machine that the same trial still has, as far as the `conditions` hold; whether it
-    was changed."""
+    """Change a machine that the same trial still has, as far as `where` holds; whether it was
+    changed."""
     table = schema.machine
     mine = table.c.lease_id == machine.lease_id, table.c.trial_id == machine.trial_id
-    return change(database, sa.update(table).where(*mine, *conditions).values(**values)) == 1
+    return change(database, sa.update(table).where(*mine, *where).values(**values)) == 1
 
 
 def _one_machine(database: Engine, condition: sa.ColumnElement[bool]) -> MachineRecord | None:

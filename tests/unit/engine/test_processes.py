@@ -34,9 +34,9 @@ from diskbench.errors import InvalidValue
 from diskbench.store import clock
 from diskbench.store import database as store_database
 from diskbench.store.campaigns import save_campaign
+from diskbench.store.clock import iso
 from diskbench.store.database import open_database
 from diskbench.store.executors import Executor, describe_executor, list_executors, register_executor
-from diskbench.store.moments import iso
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HERE = socket.gethostname()

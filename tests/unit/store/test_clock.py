@@ -3,9 +3,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from diskbench.store.clock import now, present
+from diskbench.store.clock import iso, now, present
 from diskbench.store.database import _beyond, database_time, skew_s, skew_text
-from diskbench.store.moments import iso
 
 BEFORE = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AFTER = BEFORE + timedelta(seconds=2)

@@ -21,11 +21,11 @@ from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import CampaignRow
+from diskbench.store.clock import iso
 from diskbench.store.leases import Lease
 from diskbench.store.machines import MachineRecord, list_machines
 from diskbench.store.matrix_lock import Locked, locked
 from diskbench.store.matrix_sums import done_trials, spent_by
-from diskbench.store.moments import iso
 
 
 def feed(

@@ -206,7 +206,7 @@ class Worker:
         for trial_id, cell in free:
             workflow = workflows.get(trial_id)
             if self._may_take(cell, workflow, taken):
-                won = take(self.session, self.cells, cell, workflow, alive)
+                won = take(self.cells, cell, workflow, alive)
                 taken += won and cell.owner != me
 
     def _may_take(self, cell: CellRow, workflow: str | None, taken: int) -> bool:

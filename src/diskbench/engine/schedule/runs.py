@@ -31,8 +31,8 @@ from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.plan.cron import becomes, due
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.clock import iso
 from diskbench.store.executors import list_executors
-from diskbench.store.moments import iso
 from diskbench.store.schedules import (
     LockedSchedule,
     list_schedules,
@@ -74,22 +74,17 @@ def arrive(
 
 
 def catch_up(
-    database: sa.Engine,
-    clock: ScheduleClock,
-    schedule: ScheduleRow,
-    *,
-    until: datetime,
-    now: datetime,
+    database: sa.Engine, clock: ScheduleClock, row: ScheduleRow, *, until: datetime, now: datetime
 ) -> list[Occurrence]:
     """Record the occurrences that were due up to `until` and missed, because no worker ran, the
     database was away or the machine slept. A paused schedule misses nothing."""
-    since = datetime.fromisoformat(schedule.watched_until)
+    since = datetime.fromisoformat(row.watched_until)
     if clock.paused or until <= since:
         return []
     missed = due(clock.cron, clock.zone, since, until, most=MOST_MISSED)
     recorded = [arrive(database, clock, at, now=now) for at in missed]
     if missed or until - since > _WRITTEN_EVERY:
-        set_watched(database, schedule.name, iso(until))
+        set_watched(database, row.name, iso(until))
     return [occurrence for occurrence in recorded if occurrence is not None]
 
 

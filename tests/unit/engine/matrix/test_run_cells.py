@@ -41,7 +41,7 @@ def owner_after(session: Session, *, alive: set[str]) -> tuple[bool, str | None]
     cell = cell_of_trial(session.database, plan.trial_id)
     assert cell is not None
     stations: Any = SimpleNamespace(session=session)
-    took = take(session, stations, cell, AT_WORK, alive)
+    took = take(stations, cell, AT_WORK, alive)
     after = cell_of_trial(session.database, plan.trial_id)
     assert after is not None
     return took, after.owner

@@ -15,9 +15,9 @@ from diskbench.engine.processes import enrol
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.status_text import fleet_table, matrix_line
 from diskbench.store.campaigns import find_campaign, load_campaign, save_campaign
+from diskbench.store.clock import iso
 from diskbench.store.executors import describe_executor, register_executor
 from diskbench.store.leases import Lease, create_lease
-from diskbench.store.moments import iso
 from diskbench.store.rows import save_progress
 
 

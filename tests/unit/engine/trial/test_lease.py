@@ -24,9 +24,9 @@ from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store import cells
+from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, create_lease, load_lease
-from diskbench.store.moments import iso
 from diskbench.testing.rig import RigOnlooker
 
 SHORT_STEPS = tuple(
@@ -215,13 +215,7 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
     replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
     replace_everywhere(monkeypatch, run_cells, "silent_s", lambda *_: 1.0)
     monkeypatch.setattr(durable_cells, "go_on", lambda *_: None)
-    run_cells.take(
-        session,
-        stations,
-        cell,
-        "PENDING",
-        (),  # type: ignore[arg-type]
-    )
+    run_cells.take(stations, cell, "PENDING", ())  # type: ignore[arg-type]
     ((trial_id, end, problem),) = settled
     assert (trial_id, end, problem.kind) == (plan.trial_id, None, "RentalFailed")
     assert "ends itself at" in problem.message

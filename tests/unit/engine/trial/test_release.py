@@ -13,9 +13,9 @@ from diskbench.errors import DiskbenchError, ReleaseFailed, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental, Scope
 from diskbench.providers.fake.cloud import FakeProvider
+from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, load_lease
-from diskbench.store.moments import iso
 
 SCOPE = Scope(provider="fake", region="fake-1")
 

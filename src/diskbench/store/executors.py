@@ -59,15 +59,8 @@ def register_executor(
 ) -> None:
     """Register this process as alive and able to own trials."""
     moment = iso(database_time(database))
-    row = {
-        "executor_id": executor_id,
-        "hostname": hostname,
-        "pid": pid,
-        "process_started": process_started,
-        "beat_at": moment,
-        "started_at": moment,
-        "version": version,
-    }
+    row = {"executor_id": executor_id, "hostname": hostname, "pid": pid, "version": version}
+    row |= {"process_started": process_started, "beat_at": moment, "started_at": moment}
     with transaction(database) as connection:
         upsert(connection, schema.executor, [row])
 

@@ -173,12 +173,8 @@ def finished_trials(database: Engine, filters: Sequence[Filter]) -> list[tuple[s
     """The trials with finished runs that meet `filters`, oldest first and those without a date
     last, each with one of these runs."""
     first, began = sa.func.min(_RUN.run_id), sa.func.min(_RUN.measured_at)
-    query = (
-        sa.select(_RUN.trial_id, first)
-        .where(where(filters), _RUN.state == "done")
-        .group_by(_RUN.trial_id)
-        .order_by(began.asc().nulls_last(), first)
-    )
+    query = sa.select(_RUN.trial_id, first).where(where(filters), _RUN.state == "done")
+    query = query.group_by(_RUN.trial_id).order_by(began.asc().nulls_last(), first)
     return [(trial_id, run_id) for trial_id, run_id in rows_of(database, query)]
 
 

@@ -115,11 +115,8 @@ def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) ->
     """
     import polars as pl
 
-    query = (
-        sa.select(run.c.run_id, trial.c.plan)
-        .join(trial, trial.c.trial_id == run.c.trial_id)
-        .order_by(run.c.run_id)
-    )
+    query = sa.select(run.c.run_id, trial.c.plan).order_by(run.c.run_id)
+    query = query.join(trial, trial.c.trial_id == run.c.trial_id)
     if run_ids is not None:
         query = query.where(run.c.run_id.in_(run_ids))
     rows = list[tuple[object, ...]]()

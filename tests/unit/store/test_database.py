@@ -71,17 +71,10 @@ def test_the_users_data_directory_is_made(tmp_path, monkeypatch):
 
 
 def test_sqlite_is_in_wal_mode_and_keeps_foreign_keys(database):
+    expected = {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 30_000}
     with database.connect() as connection:
-        found = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
-        }
-    assert found == {
-        "journal_mode": "wal",
-        "synchronous": 1,
-        "foreign_keys": 1,
-        "busy_timeout": 30_000,
-    }
+        for name, value in expected.items():
+            assert connection.exec_driver_sql(f"PRAGMA {name}").scalar() == value
 
 
 OPENER = """
@@ -94,23 +87,14 @@ open_database(sys.argv[1]).dispose()
 
 @pytest.mark.slow
 def test_processes_that_open_a_new_database_at_once_all_succeed(any_database_url):
-    openers = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPENER, any_database_url],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
-    ends = []
+    argv, pipe = [sys.executable, "-c", OPENER, any_database_url], subprocess.PIPE
+    openers = [subprocess.Popen(argv, stdin=pipe, stderr=pipe, text=True) for _ in range(4)]
     for opener in openers:
         opener.stdin.write("go\n")
         opener.stdin.flush()
     for opener in openers:
         _, err = opener.communicate(timeout=240)
-        ends.append((opener.returncode, err))
-    assert ends == [(0, "")] * 4
+        assert (opener.returncode, err) == (0, "")
     engine = open_database(any_database_url)
     with engine.connect() as connection:
         versions = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
@@ -179,12 +163,10 @@ def test_a_database_that_may_only_be_read_is_found_so(any_database_url, tmp_path
         plain.close()
         engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
     else:
-        engine.dispose()
         name = sa.make_url(any_database_url).database
+        alter = sa.text(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
         with engine.begin() as connection:
-            connection.execute(
-                sa.text(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
-            )
+            connection.execute(alter)
         engine.dispose()
     with pytest.raises(StoreUnavailable, match=r"read-?only"):
         check_writable(engine)
@@ -196,15 +178,9 @@ def test_a_full_disk_is_told_with_what_to_do(small_disk):
     with transaction(engine) as connection:
         connection.execute(sa.text("CREATE TABLE diskbench_ballast (data BLOB)"))
 
-    def fill():
-        with transaction(engine) as connection:
-            connection.execute(
-                sa.text("INSERT INTO diskbench_ballast VALUES (:data)"),
-                {"data": os.urandom(4 * 2**20)},
-            )
-
-    with pytest.raises(StoreUnavailable, match="full") as caught:
-        fill()
+    insert = sa.text("INSERT INTO diskbench_ballast VALUES (:data)")
+    with pytest.raises(StoreUnavailable, match="full") as caught, transaction(engine) as connection:
+        connection.execute(insert, {"data": os.urandom(4 * 2**20)})
     assert "diskbench resume" in caught.value.advice
     with transaction(engine) as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM diskbench_ballast")).scalar() == 0
@@ -234,14 +210,14 @@ def test_a_server_that_is_away_is_one_that_dbos_waits_for():
 QUESTION = "SELECT unixepoch('subsec')"
 
 
-def of_3_41(connection: sqlite3.Connection) -> None:
-    """Let a connection answer as SQLite 3.38 to 3.41 does: it does not know the modifier."""
-    connection.create_function("unixepoch", 1, lambda _modifier: None)
+def answering(told: float | None) -> Callable[[sqlite3.Connection], None]:
+    """Let a connection answer to the question."""
+    return lambda connection: connection.create_function("unixepoch", 1, lambda _modifier: told)
 
 
-def of_3_42(connection: sqlite3.Connection) -> None:
-    """Let a connection answer as SQLite 3.42 does."""
-    connection.create_function("unixepoch", 1, lambda _modifier: 12.5)
+of_3_41 = answering(None)
+"""As SQLite 3.38 to 3.41, which do not know the modifier."""
+of_3_42 = answering(12.5)
 
 
 class BeforeSqlite338(sqlite3.Connection):

@@ -1,11 +1,14 @@
 import hashlib
+from dataclasses import FrozenInstanceError
 
 import pytest
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 from tests.rigs.plans import make_plan
+from tests.rigs.runs import a_run
 
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
+from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS, run_columns
 from diskbench.store import schema
 from diskbench.store.executors import Executor
 from diskbench.store.leases import Lease
@@ -60,3 +63,21 @@ def test_a_changed_table_or_index_has_a_new_revision():
         "From the first tag on databases that have a revision stay as they are: give the change a "
         "new revision (store/schema_revision.py). Before the first tag: write the new digest here"
     )
+
+
+# Rows that leave the database are frozen types, one a table, with the columns of it.
+
+
+def test_a_run_has_the_columns_of_its_table_in_their_order():
+    assert tuple(schema.run.c.keys()) == RUN_FIELDS
+    assert list(run_columns(a_run())) == list(RUN_FIELDS)
+
+
+def test_a_measured_row_has_the_columns_of_its_table():
+    own = [c.name for c in schema.measurement.c if c.name not in (*RUN_FIELDS, "position")]
+    assert [*own, "job_error"] == list(MEASURED_FIELDS)
+
+
+def test_nobody_changes_a_run():
+    with pytest.raises(FrozenInstanceError):
+        a_run().state = "done"

@@ -30,7 +30,7 @@ from diskbench.store import schema
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
 from diskbench.store.clock import now
-from diskbench.store.leases import extend_lease, load_lease
+from diskbench.store.leases import Lease, extend_lease, load_lease
 from diskbench.store.machines import end_machine, give_machine, keep_machine, list_machines
 from diskbench.store.matrix_sums import spent_by
 from diskbench.store.profile_file import find_profile
@@ -87,6 +87,12 @@ def rent(lease_id: str) -> None:
     (resources / "tags.json").write_text(json.dumps(tags))
 
 
+def lease_of(session: Session, lease_id: str) -> Lease:
+    found = load_lease(session.database, lease_id)
+    assert found is not None
+    return found
+
+
 def left() -> int:
     return len(FakeProvider().found(Scope(provider="fake")))
 
@@ -114,21 +120,16 @@ def test_placed_twice_is_placed_once(session):
     assert len(list_machines(session.database)) == 1
 
 
-def test_a_machine_is_given_to_one_cell_at_a_time(session):
+def test_a_machine_is_given_to_one_cell_at_a_time_and_one_that_ends_to_nobody(session):
     (first,) = begin(session, 3)
     place(session, first)
     (machine,) = list_machines(session.database)
-    assert give_machine(session.database, machine, "second") is not None
+    given = give_machine(session.database, machine, "second")
+    assert given is not None
     assert give_machine(session.database, machine, "third") is None
     assert not end_machine(session.database, machine), "nor taken away from whoever has it"
-
-
-def test_a_machine_that_ends_is_given_to_nobody(session):
-    (first,) = begin(session, 2)
-    place(session, first)
-    (machine,) = list_machines(session.database)
-    assert end_machine(session.database, machine)
-    assert give_machine(session.database, machine, "second") is None
+    assert end_machine(session.database, given)
+    assert give_machine(session.database, given, "third") is None
 
 
 def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(session):
@@ -142,9 +143,7 @@ def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(se
     two, _ = place(session, second)
     assert two.lease_id != one.lease_id
     assert left() == 0
-    lease = load_lease(session.database, one.lease_id)
-    assert lease is not None
-    assert lease.state == "released"
+    assert lease_of(session, one.lease_id).state == "released"
 
 
 def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_moved(session):
@@ -160,10 +159,7 @@ def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_m
     two, _ = place(session, second)
     assert two.machine is not None
     assert (two.lease_id, two.machine.turn) == (one.lease_id, 2)
-    lease = load_lease(session.database, one.lease_id)
-    assert lease is not None
-    assert lease.expires_at is not None
-    until = datetime.fromisoformat(lease.expires_at)
+    until = lease_of(session, one.lease_id).ends
     assert until > datetime.now(UTC) + timedelta(hours=1)
     assert one.rental is not None
     (found,) = FakeProvider().found(one.rental.scope)
@@ -183,11 +179,8 @@ def test_a_machine_that_went_away_between_two_cells_costs_the_next_one_no_attemp
 def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):
     (first,) = begin(session, 5)
     plan, _ = place(session, first)
-    lease = load_lease(session.database, plan.lease_id)
-    assert lease is not None
-    assert lease.expires_at is not None
-    ends = datetime.fromisoformat(lease.expires_at) - datetime.now(UTC)
-    assert ends > timedelta(seconds=2 * 5 * 600)
+    left_s = lease_of(session, plan.lease_id).ends - datetime.now(UTC)
+    assert left_s > timedelta(seconds=2 * 5 * 600)
 
 
 def test_what_a_machine_costs_between_its_cells_is_spent_too(session):
@@ -264,8 +257,7 @@ class TestGivenBack:
 
     @pytest.mark.slow
     def test_by_a_worker_that_reaches_it(self, session, plan):
-        lease = load_lease(session.database, plan.lease_id)
-        assert lease is not None
+        lease = lease_of(session, plan.lease_id)
         assert is_reached(session.database, lease, ["fake"])
         assert not is_reached(session.database, lease, ["aws"])
         end(session, plan.trial_id)

@@ -107,94 +107,50 @@ def test_what_is_no_mapping_is_no_matrix(tmp_path, text):
 AWS = {"provider": "aws", "disk": "gp2", "size": 20}
 CELLS = {
     "no provider": ({}, "runs", "no provider is named; add `provider: NAME`"),
-    "disk": (
-        {**AWS, "disk": "gp9"},
-        "disk",
-        "unknown AWS disk type 'gp9'; did you mean gp3 or gp2?",
-    ),
+    "disk": ({**AWS, "disk": "gp9"}, "disk",
+        "unknown AWS disk type 'gp9'; did you mean gp3 or gp2?"),
     "root": ({**AWS, "disk": "root:gp9"}, "disk", "'gp9' is not a valid type of a root disk"),
-    "size": (
-        {**AWS, "size": 99999},
-        "size",
-        "gp2: size 99,999 GiB is too large; gp2 is available from 1 to 16,384",
-    ),
+    "size": ({**AWS, "size": 99999}, "size",
+        "gp2: size 99,999 GiB is too large; gp2 is available from 1 to 16,384"),
     "whole": ({**AWS, "size": 0.5}, "size", "size 0.5: a disk is rented in whole GiB"),
     "no size": ({"provider": "aws", "disk": "gp2"}, "disk", "disk gp2 needs a size; add size GIB"),
-    "iops": (
-        {**AWS, "iops": 5},
-        "iops",
-        "gp2 takes no iops: its performance follows from type and size",
-    ),
-    "machine": (
-        {**AWS, "instance_type": "m5large"},
-        "instance_type",
-        "instance_type 'm5large' is not a valid name in AWS",
-    ),
-    "zone": (
-        {**AWS, "region": "us-east-1", "zone": "eu-west-1a"},
-        "zone",
-        "zone eu-west-1a is not in reg",
-    ),
-    "count": (
-        {**AWS, "count": 2},
-        "count",
-        "count 2 without stripe: only one disk would be measured",
-    ),
-    "account": (
-        {**AWS, "project": "p"},
-        "project",
-        "project p cannot be used with provider aws; it is an option of gcp",
-    ),
-    "cache": (
-        {"provider": "azure", "disk": "Premium_LRS", "size": 8, "cache": "readrite"},
-        "cache",
-        "unknown host cache 'readrite'; did you mean readwrite?",
-    ),
-    "parameter": (
-        {**AWS, "parameters": {"runtme": 1}},
-        "parameters",
-        "'runtme' is not a valid parameter of profile",
-    ),
-    "value": (
-        {**AWS, "parameters": {"size": "big"}},
-        "parameters",
-        "parameter size='big' is not a valid size",
-    ),
-    "label": (
-        {**AWS, "labels": {"a b": 1}},
-        "labels",
-        "label key 'a b' holds something other than",
-    ),
-    "replicates": (
-        {"provider": "ssh", "host": "a", "path": "/x", "replicates": 2},
-        "replicates",
-        "replicates rents a new machine and disk each time",
-    ),
+    "iops": ({**AWS, "iops": 5}, "iops",
+        "gp2 takes no iops: its performance follows from type and size"),
+    "machine": ({**AWS, "instance_type": "m5large"}, "instance_type",
+        "instance_type 'm5large' is not a valid name in AWS"),
+    "zone": ({**AWS, "region": "us-east-1", "zone": "eu-west-1a"}, "zone",
+        "zone eu-west-1a is not in reg"),
+    "count": ({**AWS, "count": 2}, "count",
+        "count 2 without stripe: only one disk would be measured"),
+    "account": ({**AWS, "project": "p"}, "project",
+        "project p cannot be used with provider aws; it is an option of gcp"),
+    "cache": ({"provider": "azure", "disk": "Premium_LRS", "size": 8, "cache": "readrite"}, "cache",
+        "unknown host cache 'readrite'; did you mean readwrite?"),
+    "parameter": ({**AWS, "parameters": {"runtme": 1}}, "parameters",
+        "'runtme' is not a valid parameter of profile"),
+    "value": ({**AWS, "parameters": {"size": "big"}}, "parameters",
+        "parameter size='big' is not a valid size"),
+    "label": ({**AWS, "labels": {"a b": 1}}, "labels",
+        "label key 'a b' holds something other than"),
+    "replicates": ({"provider": "ssh", "host": "a", "path": "/x", "replicates": 2}, "replicates",
+        "replicates rents a new machine and disk each time"),
     "path": ({"provider": "ssh", "host": "a", "path": "x"}, "path", "path 'x' is relative"),
     "filesystem": ({**AWS, "filesystem": "btrfs"}, "filesystem", "unknown filesystem 'btrfs'"),
     "zones": ({**AWS, "zones": ["a", "a"]}, "zones", "zones a, a name one twice"),
-}
+}  # fmt: skip
 
 
 SHARED = {
     "root": ({**AWS, "disk": "root"}, "disk", "disk root comes with its machine"),
-    "local": (
-        {"provider": "gcp", "disk": "local-ssd", "instance_type": "n2-standard-8"},
-        "disk",
-        "disk local-ssd comes with its machine",
-    ),
+    "local": ({"provider": "gcp", "disk": "local-ssd", "instance_type": "n2-standard-8"}, "disk",
+        "disk local-ssd comes with its machine"),
     "ultra": (
         {"provider": "azure", "disk": "UltraSSD_LRS", "size": 8, "iops": 300, "throughput": 8},
-        "disk",
-        "disk UltraSSD_LRS needs a machine that was made for it",
-    ),
+        "disk", "disk UltraSSD_LRS needs a machine that was made for it"),
     "no machine": (AWS, "disk", "disk gp2 is given without a machine, which reuse_host needs"),
-    "stripe": (
-        {**AWS, "instance_type": "m5.large", "count": 2, "stripe": True},
-        "stripe",
-        "stripe cannot be used with reuse_host",
-    ),
-}
+    "stripe": ({**AWS, "instance_type": "m5.large", "count": 2, "stripe": True}, "stripe",
+        "stripe cannot be used with reuse_host"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,11 @@ from tests.rigs.replicates import measured
 
 import diskbench
 from diskbench.errors import UnknownName
+from diskbench.model import run as nouns
 from diskbench.model.facts import CloudFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.run import (
-    AFTER_CLIFF,
-    COLUMN_OF,
-    KEYS,
-    MEASURED_FIELDS,
-    RUN_FIELDS,
-    own_columns,
-    run_columns,
-)
+from diskbench.model.run import AFTER_CLIFF, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.store.database import open_database
 from diskbench.store.document import results_document
@@ -50,11 +43,8 @@ RENTED = [
     ),
     (
         rented(
-            "azure",
-            DiskSpec(type="PremiumV2_LRS", size_gib=8, iops=3000, throughput_mib_per_s=125),
-            region="westeurope",
-            cache="ReadOnly",
-            zone="1",
+            "azure", region="westeurope", cache="ReadOnly", zone="1",
+            disk=DiskSpec(type="PremiumV2_LRS", size_gib=8, iops=3000, throughput_mib_per_s=125),
         ),
         ("westeurope", "1", "m", "azure", "PremiumV2_LRS", 8, 1, 3000, 125e6, "readonly"),
     ),
@@ -62,7 +52,7 @@ RENTED = [
         rented("lab", DiskSpec(type="gp2", size_gib=20, count=2), cloud="aws", region=None),
         (None, "eu-central-1a", "m", "aws", "gp2", 20, 2, None, None, None),
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("plan", "values"), RENTED)
@@ -117,24 +107,15 @@ def two_disks(tmp_path):
     database.dispose()
 
 
+FOUND = {
+    "disk=gp2": 2, "disk_type=gp3": 1, "disk~gp": 3, "disk!=gp2": 1, "region=eu-central-1": 3,
+    "region=": 0, "size=20": 3, "size>20": 0, "instance=m7i.large": 3, "cache=": 3,
+    "date>=2000-01-01": 3, "disk_count=1": 3,
+}  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("disk=gp2", 2),
-        ("disk_type=gp3", 1),
-        ("disk~gp", 3),
-        ("disk!=gp2", 1),
-        ("region=eu-central-1", 3),
-        ("region=", 0),
-        ("size=20", 3),
-        ("size>20", 0),
-        ("instance=m7i.large", 3),
-        ("cache=", 3),
-        ("date>=2000-01-01", 3),
-        ("disk_count=1", 3),
-    ],
-)
+@pytest.mark.parametrize(("text", "count"), FOUND.items())
 def test_runs_are_selected_by_what_was_bought(two_disks, text, count):
     assert len(find_runs(two_disks[1], [parse_filter(text)])) == count
 
@@ -150,22 +131,23 @@ def test_where_nothing_is_known_of_a_disk_its_label_says_it(tmp_path):
 
 
 def test_every_key_stands_for_a_column_and_every_column_is_a_key():
-    for one in KEYS:
+    for one in nouns.KEYS:
         assert parse_filter(one.example).field == one.column
     for name in [*RUN_FIELDS, *MEASURED_FIELDS]:
         if name not in ("labels", "parameters", "job_error"):
-            assert parse_filter(f"{name}=").field == COLUMN_OF.get(name, name)
+            assert parse_filter(f"{name}=").field == nouns.COLUMN_OF.get(name, name)
 
 
 def test_every_export_has_them(two_disks):
     _, database = two_disks
     assert set(COLUMNS) <= set(RUN_FIELDS)
     found = find_measurements(database, [parse_filter("disk=gp2")])
-    rows = ({**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found)
+    rows = [
+        {**nouns.run_columns(one.run), **nouns.own_columns(one), AFTER_CLIFF: None} for one in found
+    ]
     text = csv_text(rows, (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF))
     frame = pl.read_csv(io.StringIO(text))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
-    rows = [{**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found]
     frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows))))
     assert frame.schema["disk_gib"] == pl.Int64
     assert frame.schema["provisioned_bytes_per_s"] == pl.Float64

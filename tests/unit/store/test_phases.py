@@ -85,14 +85,8 @@ def closed(index, name, round_=None, role="measure"):
 
 
 def test_the_rounds_of_a_step_are_one_series_and_what_fills_is_none():
-    steps = [
-        closed(0, "fill", role="fill"),
-        closed(1, "drain"),
-        closed(2, "a", 1),
-        closed(3, "b", 1),
-        closed(4, "a", 2),
-        closed(5, "b", 2),
-    ]
+    rounds = [closed(2, "a", 1), closed(3, "b", 1), closed(4, "a", 2), closed(5, "b", 2)]
+    steps = [closed(0, "fill", role="fill"), closed(1, "drain"), *rounds]
     names = [[record.step.index for _, record in group] for group in _groups(steps)]
     assert names == [[1], [2, 4], [3, 5]]
 

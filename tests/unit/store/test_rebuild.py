@@ -43,16 +43,14 @@ def with_whole_urls(database):
     return rows
 
 
-def test_rows_rebuilt_into_an_empty_database_are_identical(finished, evidence, tmp_path):
+def test_rows_rebuilt_into_an_empty_database_and_in_place_are_identical(
+    finished, evidence, tmp_path
+):
     other = open_database(f"sqlite:///{tmp_path}/other.db")
     done = rebuild(other, evidence)
     assert with_whole_urls(other) == with_whole_urls(finished)
     assert (len(done.runs), done.unfinished, done.failed) == (2, (), ())
     other.dispose()
-
-
-@pytest.mark.slow
-def test_rows_rebuilt_in_place_are_identical(finished, evidence):
     before = dump(finished)
     for _ in range(2):
         rebuild(finished, evidence)

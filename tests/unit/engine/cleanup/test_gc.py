@@ -41,6 +41,10 @@ def leave(lease_id: str, *kinds: str, expires: float | None = 1.0) -> list[Path]
 def lease_row(session: Session, lease_id: str, **more: object) -> Lease:
     row = Lease(lease_id=lease_id, provider="fake", region="fake-1", **more)
     create_lease(session.database, row)
+    return lease_of(session, lease_id)
+
+
+def lease_of(session: Session, lease_id: str) -> Lease:
     found = load_lease(session.database, lease_id)
     assert found is not None
     return found
@@ -57,9 +61,7 @@ class TestByDatabase:
         (swept,) = sweep(session, [], dry_run=False)
         assert (swept.outcome, swept.reason) == ("gave-back", "its trial is finished")
         assert not left.exists()
-        lease = load_lease(session.database, "early")
-        assert lease is not None
-        assert lease.state == "released"
+        assert lease_of(session, "early").state == "released"
 
     def test_a_dry_run_says_what_would_go_and_touches_nothing(self, session):
         (left,) = leave("early")
@@ -67,9 +69,7 @@ class TestByDatabase:
         (swept,) = sweep(session, [], dry_run=True)
         assert swept.outcome == "would-give-back"
         assert left.exists()
-        lease = load_lease(session.database, "early")
-        assert lease is not None
-        assert lease.state == "open"
+        assert lease_of(session, "early").state == "open"
 
     def test_one_that_cannot_be_given_back_stops_none_of_the_others(self, session):
         leave("stuck")
@@ -82,8 +82,7 @@ class TestByDatabase:
         assert stuck.outcome == "could-not-give-back"
         assert stuck.problem is not None
         assert "the credentials expired" in stuck.problem.message
-        lease = load_lease(session.database, "stuck")
-        assert lease is not None
+        lease = lease_of(session, "stuck")
         assert (lease.state, "credentials expired" in (lease.error or "")) == ("open", True)
 
     def test_a_provider_that_is_not_installed_any_more_is_said_and_stops_nothing(self, session):
@@ -150,15 +149,13 @@ class TestCost:
     BEGAN = "2026-11-21T10:00:00.000000+00:00"
     NOW = datetime(2026, 11, 21, 16, 30, tzinfo=UTC)
 
-    def test_it_is_the_hours_since_the_lease_began_at_the_price_of_its_row(self):
-        lease = Lease(lease_id="one", provider="aws", created_at=self.BEGAN, hourly_usd=0.12)
+    @pytest.mark.parametrize(("price", "usd"), [(0.12, pytest.approx(0.78)), (None, None)])
+    def test_it_is_the_hours_since_the_lease_began_at_the_price_of_its_row_or_unknown(
+        self, price, usd
+    ):
+        lease = Lease(lease_id="one", provider="aws", created_at=self.BEGAN, hourly_usd=price)
         cost = cost_of_lease(lease, self.NOW)
-        assert (cost.hours, cost.usd) == (6.5, pytest.approx(0.78))
-
-    def test_an_unknown_price_is_unknown_and_not_nothing(self):
-        lease = Lease(lease_id="one", provider="gcp", created_at=self.BEGAN)
-        cost = cost_of_lease(lease, self.NOW)
-        assert (cost.hours, cost.usd, cost.hourly_usd) == (6.5, None, None)
+        assert (cost.hours, cost.usd, cost.hourly_usd) == (6.5, usd, price)
 
     def test_files_on_a_machine_of_ones_own_cost_nothing(self):
         lease = Lease(lease_id="one", provider="ssh", created_at=self.BEGAN)
@@ -167,10 +164,8 @@ class TestCost:
 
 class TestByProvider:
     def test_the_expired_go_and_the_others_are_told_with_why_they_stay(self, session):
-        old, young, undated = (
-            leave(name, expires=until)[0]
-            for name, until in (("old", 1.0), ("young", time.time() + 3600), ("undated", None))
-        )
+        ends = {"old": 1.0, "young": time.time() + 3600, "undated": None}
+        old, young, undated = (leave(name, expires=until)[0] for name, until in ends.items())
         undated_tags = json.loads((undated / "tags.json").read_text())
         assert "diskbench-expires" not in undated_tags
         swept, unlisted = sweep_provider(session, FAKE, dry_run=False)
@@ -387,7 +382,6 @@ class TestByDatabaseWhileTheCloudIsSilent:
         assert swept.problem is not None
         assert "without its time" in swept.problem.message
         assert left.exists()
-        lease = load_lease(session.database, TRIAL_ID)
-        assert lease is not None
+        lease = lease_of(session, TRIAL_ID)
         assert lease.state == "open"
         assert (lease.error is None) == dry_run, "a dry run writes nothing"

@@ -239,13 +239,10 @@ limits:
     ]
 
 
-def test_what_is_wrong_for_another_reason_is_not_told_as_well(tmp_path):
+def test_what_is_wrong_for_another_reason_is_not_told_as_well_but_a_name_that_is_none_is(tmp_path):
     """Without its size gp2 could not be had: but the size is there, and was told."""
     text = f"{HEAD}defaults: {{provider: aws, disk: gp2}}\naxes: {{size: [big, 20]}}\n"
     assert mistakes(tmp_path, text) == ["3: axes.size[0]: 'big' is not a number"]
-
-
-def test_a_name_that_does_not_exist_is_told_beside_what_is_wrong_already(tmp_path):
     text = f"{HEAD}defaults: {{provider: aws, size: big}}\naxes: {{disk: [gp2, gp9]}}\n"
     assert [one[:2] for one in mistakes(tmp_path, text)] == ["2:", "3:"]
 
@@ -325,47 +322,32 @@ def test_what_is_wrong_below_a_key_that_is_wrong_is_told_once(tmp_path):
     assert told.startswith("3: the axis 'dsk' is named after no field")
 
 
+WORDS = st.sampled_from(
+    [*["aws", "lab", "ssh", "gp2", "quick", "x", "1", "us-east-1", "20g", "a/b"], ""]
+)
+KEYS = st.sampled_from([*cell_model().model_fields, "x", "profil", "1"])
 ANYTHING = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 99)
-    | st.floats(-2, 99)
-    | st.sampled_from(
-        ["aws", "lab", "ssh", "gp2", "quick", "x", "1", "us-east-1", "20g", "", "a/b"]
-    ),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*cell_model().model_fields, "x", "profil", "1"]), inner)
-    ),
+    st.none() | st.booleans() | st.integers(-3, 99) | st.floats(-2, 99) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner),
     max_leaves=8,
 )
-FIELDS = st.dictionaries(
-    st.sampled_from(["provider", "disk", "size", "profile", "parameters", "host", "path", "zones"]),
-    ANYTHING,
-    max_size=5,
-)
+
+
+def mapping(keys: str, values: st.SearchStrategy, most: int | None = None) -> st.SearchStrategy:
+    return st.dictionaries(st.sampled_from(keys.split()), values, max_size=most) | ANYTHING
+
+
+FIELDS = mapping("provider disk size profile parameters host path zones", ANYTHING, 5)
+LIST = st.lists(FIELDS, max_size=3) | ANYTHING
 FILES = st.fixed_dictionaries(
     {"name": st.just("mine")},
     optional={
-        "defaults": FIELDS | ANYTHING,
-        "axes": st.dictionaries(
-            st.sampled_from(["disk", "size", "v", "parameters", "labels"]),
-            st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
-            max_size=3,
-        )
-        | ANYTHING,
-        "include": st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
-        "exclude": st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
-        "labels": ANYTHING,
-        "limits": st.dictionaries(
-            st.sampled_from(["max_parallel", "per", "budget", "deadline", "attempts", "x"]),
-            ANYTHING,
-        )
-        | ANYTHING,
-        "order": ANYTHING,
-        "seed": ANYTHING,
-        "route": ANYTHING,
-        "titel": ANYTHING,
+        "defaults": FIELDS,
+        "axes": mapping("disk size v parameters labels", LIST, 3),
+        "include": LIST,
+        "exclude": LIST,
+        "limits": mapping("max_parallel per budget deadline attempts x", ANYTHING),
+        **dict.fromkeys(("labels", "order", "seed", "route", "titel"), ANYTHING),
     },
 )
 

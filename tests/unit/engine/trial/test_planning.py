@@ -110,12 +110,9 @@ def test_an_unknown_region_is_refused_offline(provider: str) -> None:
     assert known in refused.value.advice
 
 
-def test_the_region_of_an_unknown_zone_is_refused_too() -> None:
+def test_the_region_of_an_unknown_zone_is_refused_too_but_a_private_cloud_has_its_own() -> None:
     with pytest.raises(UnknownName, match="europe-wst1"):
         looked_up(cell("gcp", zone="europe-wst1-b"))
-
-
-def test_a_private_cloud_has_regions_of_its_own() -> None:
     private = cell("aws", region="xx-here-1", endpoint_url="http://127.0.0.1:1")
     assert looked_up(private)[0].scope.region == "xx-here-1"
 

@@ -1,6 +1,6 @@
 """Every write twice: on SQLite and on PostgreSQL alike."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -127,20 +127,11 @@ def test_times_of_ids_are_those_in_them():
 
 def test_one_of_many_claimants_wins(saved):
     owners = [f"executor-{i}" for i in range(8)]
-    won = []
-
-    def attempt(owner):
-        if claim_cell(saved, TRIAL_ID, owner=owner, previous=None):
-            won.append(owner)
-
-    threads = [threading.Thread(target=attempt, args=(owner,)) for owner in owners]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(won) == 1
+    with ThreadPoolExecutor(8) as pool:
+        won = pool.map(lambda one: claim_cell(saved, TRIAL_ID, owner=one, previous=None), owners)
+    [winner] = [owner for owner, has_it in zip(owners, won, strict=True) if has_it]
     [cell] = run_cells(saved)
-    assert cell.owner == won[0]
+    assert cell.owner == winner
 
 
 def test_a_claim_is_taken_over_only_from_the_one_it_was_seen_with(saved):
@@ -232,20 +223,8 @@ def test_a_lease_lives_from_open_to_released(any_database):
 
 
 def test_writers_in_many_threads_do_not_lose_rows(saved):
-    faults = []
-
-    def write(index):
-        try:
-            step_rows.save_step(saved, RUN_IDS[0], result(index))
-        except Exception as error:  # noqa: BLE001 - shown below
-            faults.append(error)
-
-    threads = [threading.Thread(target=write, args=(index,)) for index in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert faults == []
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: step_rows.save_step(saved, RUN_IDS[0], result(n)), range(8)))
     with saved.connect() as connection:
         count = connection.execute(sa.select(sa.func.count()).select_from(schema.measurement))
         assert count.scalar() == 24

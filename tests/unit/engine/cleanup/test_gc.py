@@ -18,6 +18,7 @@ from diskbench.errors import CloudSilent, InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Scope
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import leases, rows
+from diskbench.store.clock import iso
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 
 FAKE = Scope(provider="fake")
@@ -51,7 +52,7 @@ def lease_of(session: Session, lease_id: str) -> Lease:
 
 
 def in_an_hour() -> str:
-    return (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="microseconds")
+    return iso(datetime.now(UTC) + timedelta(hours=1))
 
 
 class TestByDatabase:
@@ -166,8 +167,6 @@ class TestByProvider:
     def test_the_expired_go_and_the_others_are_told_with_why_they_stay(self, session):
         ends = {"old": 1.0, "young": time.time() + 3600, "undated": None}
         old, young, undated = (leave(name, expires=until)[0] for name, until in ends.items())
-        undated_tags = json.loads((undated / "tags.json").read_text())
-        assert "diskbench-expires" not in undated_tags
         swept, unlisted = sweep_provider(session, FAKE, dry_run=False)
         told = {one.lease_id: (one.outcome, one.reason) for one in swept}
         assert told["old"] == ("gave-back", "it expired")
@@ -179,21 +178,12 @@ class TestByProvider:
 
     def test_a_lease_of_our_own_database_goes_with_its_cost(self, session):
         leave("old", "machine", "disk")
-        began = (datetime.now(UTC) - timedelta(hours=2)).isoformat(timespec="microseconds")
+        began = iso(datetime.now(UTC) - timedelta(hours=2))
         lease_row(session, "old", created_at=began, hourly_usd=0.5)
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=True)
         assert swept.cost is not None
         assert swept.cost.usd == pytest.approx(1.0, abs=0.01)
         assert set(swept.resources) == {"diskbench-old-machine", "diskbench-old-disk"}
-
-    def test_what_is_there_after_it_was_given_back_goes_before_it_expires(self, session):
-        (left,) = leave("again", expires=time.time() + 3600)
-        lease_row(session, "again")
-        release_lease(session.database, "again")
-        ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
-        assert swept.outcome == "gave-back"
-        assert "but exists again" in swept.reason
-        assert not left.exists()
 
     def test_a_run_that_was_gone_on_with_outlives_its_tags(self, session):
         leave("longer", expires=1.0)
@@ -227,6 +217,17 @@ class InRegions(FakeProvider):
         return [one for one in listed if one.lease_id == f"in-{scope.region}"]
 
 
+class Copied(InRegions):
+    """All is in two of them: in one it is there, in the other only copies of its tags are."""
+
+    def found(self, scope: Scope):
+        moved = {"scope": scope}
+        if scope.region != "here":
+            moved |= {"resources": (), "not_ours": ("prod-database",)}
+        found = FakeProvider.found(self, scope) if scope.region != "nowhere" else []
+        return [one.model_copy(update=moved) for one in found]
+
+
 class TestRegions:
     def test_one_that_cannot_be_listed_hides_none_of_the_others(self, session, monkeypatch):
         monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: InRegions())
@@ -248,20 +249,6 @@ class TestRegions:
     def test_a_region_with_nothing_but_copies_of_a_lease_is_not_given_back(
         self, session, monkeypatch
     ):
-        class Copied(InRegions):
-            def found(self, scope: Scope):
-                if scope.region == "nowhere":
-                    return []
-                listed = [
-                    one.model_copy(update={"scope": scope})
-                    for one in FakeProvider.found(self, scope)
-                ]
-                copies = {"resources": (), "not_ours": ("prod-database",)}
-                return [
-                    one if scope.region == "here" else one.model_copy(update=copies)
-                    for one in listed
-                ]
-
         monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: Copied())
         leave("theirs")
         swept, _ = sweep_provider(session, FAKE, ["theirs"], dry_run=True)
@@ -299,35 +286,28 @@ TELLING = pytest.mark.parametrize("silent", [False], indirect=True)
 
 
 class TestNamed:
-    def test_an_open_lease_of_ours_goes(self, session, silent):
-        (left,) = leave("ours", expires=time.time() + 3600)
-        lease_row(session, "ours", expires_at=in_an_hour())
-        ((swept,), _) = sweep_provider(session, FAKE, ["ours"], dry_run=False)
+    @pytest.mark.parametrize("ours", [True, False])
+    def test_one_goes_that_is_ours_or_may_go_whatever_the_time(self, session, silent, ours):
+        (left,) = leave("named", expires=time.time() + 3600)
+        if ours:
+            lease_row(session, "named", expires_at=in_an_hour())
+        ((swept,), _) = sweep_provider(session, FAKE, ["named"], dry_run=False, not_mine=not ours)
         assert (swept.outcome, swept.problem) == ("gave-back", None)
-        assert not left.exists()
-        assert silent.asked == 0
-
-    def test_a_lease_of_others_goes_that_may_go_whatever_the_time(self, session, silent):
-        (left,) = leave("theirs", expires=time.time() + 3600)
-        ((swept,), _) = sweep_provider(session, FAKE, ["theirs"], dry_run=False, not_mine=True)
-        assert (swept.outcome, swept.reason) == ("gave-back", "you named it")
-        assert not left.exists()
-        assert silent.asked == 0
+        assert ours or swept.reason == "you named it"
+        assert (left.exists(), silent.asked) == (False, 0)
 
     def test_what_only_copied_the_tags_goes_by_its_full_id(self, session, silent):
         (left,) = leave("theirs", expires=time.time() + 3600)
         copy = left.rename(left.with_name("prod-database"))
         ((swept,), _) = sweep_provider(session, FAKE, ["prod-database"], dry_run=False)
         assert (swept.outcome, swept.copied, swept.in_database) == ("gave-back", True, False)
-        assert not copy.exists()
-        assert silent.asked == 0
+        assert (copy.exists(), silent.asked) == (False, 0)
 
     def test_a_lease_of_others_stays_that_may_go_only_when_it_expired(self, session, silent):
         (left,) = leave("theirs", expires=1.0)
         with pytest.raises(CloudSilent, match="without its time"):
             sweep_provider(session, FAKE, ["theirs"], dry_run=False)
-        assert left.exists()
-        assert silent.asked == 1
+        assert (left.exists(), silent.asked) == (True, 1)
 
 
 class TestUnnamed:
@@ -344,12 +324,14 @@ class TestUnnamed:
         assert silent.asked == 2, "once each time, for both leases"
 
     @pytest.mark.usefixtures("silent")
-    def test_what_our_database_gave_back_goes(self, session):
+    @pytest.mark.parametrize("silent", [True, False], indirect=True)
+    def test_what_our_database_gave_back_and_is_there_again_goes_before_it_expires(self, session):
         (left,) = leave("again", expires=time.time() + 3600)
         lease_row(session, "again")
         release_lease(session.database, "again")
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
         assert (swept.outcome, swept.problem) == ("gave-back", None)
+        assert "but exists again" in swept.reason
         assert not left.exists()
 
     @TELLING

@@ -79,6 +79,18 @@ def end(session: Session, trial_id: str, state="done") -> None:
     update_cell(session.database, trial_id, state=state, finished_at=now(), owner=None)
 
 
+def after(session: Session, trial_id: str, state="done") -> str:
+    """The cell that has its turn when another one ends."""
+    end(session, trial_id, state)
+    (following,) = fed(session)
+    return following
+
+
+def ends_soon(session: Session, lease_id: str) -> None:
+    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
+    extend_lease(session.database, lease_id, soon)
+
+
 def rent(lease_id: str) -> None:
     """Something in the fake cloud under the machine's lease."""
     resources = Path(os.environ[VARIABLE]) / "resources" / f"diskbench-{lease_id}-machine"
@@ -105,9 +117,7 @@ def test_the_second_cell_has_its_turn_on_the_machine_of_the_first(session):
     assert one.lease_id != one.trial_id, "the machine outlives the trial"
     rent(one.lease_id)
     keep_machine(session.database, one.lease_id, "fake-1b")
-    end(session, first)
-    (second,) = fed(session)
-    two, zones = place(session, second)
+    two, zones = place(session, after(session, first))
     assert two.machine is not None
     assert (two.machine.lease_id, two.machine.turn) == (one.machine.lease_id, 2)
     assert zones == ["fake-1b"], "its disk is looked for where the machine is"
@@ -136,11 +146,8 @@ def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(se
     (first,) = begin(session, 2)
     one, _ = place(session, first)
     rent(one.lease_id)
-    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
-    extend_lease(session.database, one.lease_id, soon)
-    end(session, first)
-    (second,) = fed(session)
-    two, _ = place(session, second)
+    ends_soon(session, one.lease_id)
+    two, _ = place(session, after(session, first))
     assert two.lease_id != one.lease_id
     assert left() == 0
     assert lease_of(session, one.lease_id).state == "released"
@@ -152,11 +159,8 @@ def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_m
     rent(one.lease_id)
     acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
     save(session, [one.model_copy(update={"acquired": acquired})], owner=session.executor_id)
-    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
-    extend_lease(session.database, one.lease_id, soon)
-    end(session, first)
-    (second,) = fed(session)
-    two, _ = place(session, second)
+    ends_soon(session, one.lease_id)
+    two, _ = place(session, after(session, first))
     assert two.machine is not None
     assert (two.lease_id, two.machine.turn) == (one.lease_id, 2)
     until = lease_of(session, one.lease_id).ends
@@ -169,9 +173,7 @@ def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_m
 def test_a_machine_that_went_away_between_two_cells_costs_the_next_one_no_attempt(session):
     (first,) = begin(session, 2)
     one, _ = place(session, first)
-    end(session, first)
-    (second,) = fed(session)
-    two, _ = place(session, second)
+    two, _ = place(session, after(session, first))
     assert two.machine is not None
     assert (two.lease_id != one.lease_id, two.machine.turn) == (True, 1)
 
@@ -216,18 +218,14 @@ class TestGivenBack:
         assert left() == 1
 
     def test_when_its_last_cell_is_over(self, session, plan):
-        end(session, plan.trial_id)
-        (second,) = fed(session)
-        end(session, second, "refused")
+        end(session, after(session, plan.trial_id), "refused")
         (swept,) = sweep(session, [], dry_run=False)
         assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
         assert swept.reason == "no cell of its matrix needs it"
         assert left() == 0
 
     def test_as_soon_as_no_cell_needs_it(self, session, plan):
-        end(session, plan.trial_id)
-        (second,) = fed(session)
-        end(session, second, "cancelled")
+        end(session, after(session, plan.trial_id), "cancelled")
         let_idle_go(session, CAMPAIGN)
         assert left() == 0
         assert list_machines(session.database) == []

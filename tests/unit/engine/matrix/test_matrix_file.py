@@ -30,12 +30,16 @@ axes:
 """
 
 
+def load(folder: Path, text: str):
+    (folder / "mine.yaml").write_text(text)
+    return load_matrix(str(folder / "mine.yaml")).matrix
+
+
 def mistakes(folder: Path, text: str) -> list[str]:
     """What is told of a file: `LINE: …`."""
-    file = folder / "mine.yaml"
-    file.write_text(text)
     with pytest.raises(MatrixError) as refused:
-        load_matrix(str(file))
+        load(folder, text)
+    file = folder / "mine.yaml"
     first, *told = refused.value.message.split("\n  ")
     counted = "1 mistake" if len(told) == 1 else f"{len(told)} mistakes"
     assert first == f"{file} has {counted}"
@@ -90,8 +94,7 @@ FORM = {
 
 @pytest.mark.parametrize(("line", "mistake"), FORM.items(), ids=FORM)
 def test_the_form_of_a_file_is_told(tmp_path, line, mistake):
-    text = f"{HEAD}{line}\n"
-    assert any(one.startswith(mistake) for one in mistakes(tmp_path, text))
+    assert any(one.startswith(mistake) for one in mistakes(tmp_path, f"{HEAD}{line}\n"))
 
 
 def test_a_name_is_needed_and_has_a_form(tmp_path):
@@ -249,19 +252,15 @@ def test_what_is_wrong_for_another_reason_is_not_told_as_well_but_a_name_that_is
 
 def test_a_profile_is_looked_for_beside_the_matrix(tmp_path):
     (tmp_path / "mine.fio").write_text("[a]\nrw=read\nsize=1m\n")
-    file = tmp_path / "mine.yaml"
-    file.write_text(
-        f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\naxes: {{profile: [./mine.fio]}}\n"
-    )
-    (cell,) = expand(load_matrix(str(file)).matrix, seed=1)
+    text = f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\naxes: {{profile: [./mine.fio]}}"
+    (cell,) = expand(load(tmp_path, text), seed=1)
     assert cell.cell.profile == str(tmp_path / "mine.fio")
 
 
 def test_what_this_machine_cannot_do_is_no_mistake_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    file = tmp_path / "mine.yaml"
-    file.write_text(f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n")
-    assert load_matrix(str(file)).matrix.name == "mine"
+    text = f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n"
+    assert load(tmp_path, text).name == "mine"
 
 
 def test_a_profile_that_is_not_there_is_told(tmp_path):
@@ -289,9 +288,8 @@ PAGE = (Path(__file__).parents[4] / "docs/matrix.md").read_text()
 
 
 def test_the_example_of_the_page_is_a_matrix(tmp_path):
-    file = tmp_path / "example.yaml"
-    file.write_text(PAGE.split("```yaml\n")[1].split("```")[0])
-    blocks = {one.block for one in expand(load_matrix(str(file)).matrix, seed=1)}
+    matrix = load(tmp_path, PAGE.split("```yaml\n")[1].split("```")[0])
+    blocks = {one.block for one in expand(matrix, seed=1)}
     assert blocks == {
         "aws/eu-central-1/m5.large/gp2-20GiB/burst",
         "aws/eu-central-1/m5.large/gp3-20GiB/default",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -142,11 +142,8 @@ def test_two_workers_that_begin_one_at_once_order_its_cells_alike(watched, tmp_p
     watched.watch.heard("nightly", at(MONDAY))
     other = ScheduleWatch(watched.database, "other", now=lambda: watched.now)
     enrol(watched.database, "other")
-    both = [threading.Thread(target=one.look) for one in (watched.watch, other)]
-    for thread in both:
-        thread.start()
-    for thread in both:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(ScheduleWatch.look, (watched.watch, other)))
     (campaign,) = list_campaigns(watched.database)
     assert len(load_cells(watched.database, campaign.campaign_id)) == 6
     assert watched.states == ["begun"]

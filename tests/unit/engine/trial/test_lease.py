@@ -220,27 +220,24 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
 class TestDraft:
     """A machine that is still to be rented, or half made: its guest was told its end at boot."""
 
-    def test_one_whose_lease_lasts_is_left_alone(self, session, monkeypatch):
-        cloud = FakeProvider()
-        plan, ends = rented_plan(
-            session, cloud, monkeypatch, left=timedelta(hours=1), acquired=None
-        )
+    def begun(self, session, monkeypatch, minutes):
+        cloud, left = FakeProvider(), timedelta(minutes=minutes)
+        plan, ends = rented_plan(session, cloud, monkeypatch, left=left, acquired=None)
         made(cloud, plan.trial_id, ends)
         check_lasts(session, plan)
         assert claim(session, plan)
+        return cloud, plan, ends
+
+    def test_one_whose_lease_lasts_is_left_alone(self, session, monkeypatch):
+        cloud, plan, ends = self.begun(session, monkeypatch, 60)
         renew(session, plan, RigOnlooker())
         assert row_end(session, plan.trial_id) == ends
         (found,) = cloud.found(SCOPE)
         assert found.expires_at == pytest.approx(ends.timestamp(), abs=1e-3)
 
     def test_one_whose_lease_is_too_short_is_begun_anew(self, session, monkeypatch):
-        cloud, watch = FakeProvider(), RigOnlooker()
-        plan, ends = rented_plan(
-            session, cloud, monkeypatch, left=timedelta(minutes=10), acquired=None
-        )
-        made(cloud, plan.trial_id, ends)
-        check_lasts(session, plan)
-        assert claim(session, plan)
+        cloud, plan, ends = self.begun(session, monkeypatch, 10)
+        watch = RigOnlooker()
         assert row_end(session, plan.trial_id) == ends, "not before what was made is gone"
         renew(session, plan, watch)
         assert cloud.found(SCOPE) == []

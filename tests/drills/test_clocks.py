@@ -1,7 +1,5 @@
 """Machines whose clock is wrong, beside others that share their database or their cloud."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Commands that write much, killed in the middle or out of room: no half of it is trusted."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

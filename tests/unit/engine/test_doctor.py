@@ -1,7 +1,5 @@
 """What the doctor says of this machine, of the stores, and of quotas against a matrix."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import pytest

@@ -5,8 +5,6 @@ The secret that workers share.
 A worker's look at the database's clock.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
@@ -35,7 +33,6 @@ from diskbench.store import clock
 from diskbench.store import database as store_database
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.clock import iso
-from diskbench.store.database import open_database
 from diskbench.store.executors import Executor, describe_executor, list_executors, register_executor
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -73,7 +70,6 @@ def test_a_process_of_this_machine_is_alive_exactly_as_long_as_it_exists_however
     assert alive(executor(beat_s_ago=9999))
     assert not alive(dead)
     started = process_started(os.getpid())
-    assert started is not None
     assert not alive(executor(started=started + "0")), "another process with the same pid"
 
 
@@ -166,14 +162,12 @@ BEGAN = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def seen(tmp_path, monkeypatch):
+def seen(database, monkeypatch):
     """The clock, and what the database will say is the time, and how far this machine's is off."""
     said = {"time": BEGAN, "skew": 0.0}
     told = lambda _: (said["time"], said["skew"])  # noqa: E731 - of what is said later
     replace_everywhere(monkeypatch, store_database, "time_and_skew", told)
-    database = open_database(f"sqlite:///{tmp_path}/a.db")
-    yield DatabaseClock(database), said
-    database.dispose()
+    return DatabaseClock(database), said
 
 
 def test_a_clock_that_jumps_forward_is_told_from_time_that_passes(seen):

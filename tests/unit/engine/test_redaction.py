@@ -1,7 +1,5 @@
 """What is private is not in a recording, whatever it is and wherever it stands."""
 
-from __future__ import annotations
-
 import json
 import string
 from urllib.parse import quote, urlencode

@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 
 import polars as pl
 import pytest
@@ -16,7 +17,6 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.run import AFTER_CLIFF, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.providers.azure.plugin import AzureOptions
-from diskbench.store.database import open_database
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text, parquet_pieces
 from diskbench.store.query import find_measurements, find_runs
@@ -98,13 +98,10 @@ def test_an_import_has_what_was_said_of_its_disk():
 
 
 @pytest.fixture
-def two_disks(tmp_path):
-    url = f"sqlite:///{tmp_path}/rows.db"
-    database = open_database(url)
+def two_disks(database):
     measured(database, [3000.0, 3010.0], disk="gp2")
     measured(database, [9000.0], disk="gp3", campaign=1)
-    yield url, database
-    database.dispose()
+    return str(database.url), database
 
 
 FOUND = {
@@ -120,14 +117,12 @@ def test_runs_are_selected_by_what_was_bought(two_disks, text, count):
     assert len(find_runs(two_disks[1], [parse_filter(text)])) == count
 
 
-def test_where_nothing_is_known_of_a_disk_its_label_says_it(tmp_path):
-    database = open_database(f"sqlite:///{tmp_path}/labels.db")
+def test_where_nothing_is_known_of_a_disk_its_label_says_it(database):
     measured(database, [1.0], disk="gp2", rented=False, labels=(("disk", "gp3"),))
     measured(database, [2.0], disk="gp2", labels=(("disk", "gp3"),), campaign=1)
     assert len(find_runs(database, [parse_filter("disk=gp3")])) == 1
     assert len(find_runs(database, [parse_filter("disk=gp2")])) == 1
     assert len(find_runs(database, [parse_filter("label.disk=gp3")])) == 2
-    database.dispose()
 
 
 def test_every_key_stands_for_a_column_and_every_column_is_a_key():
@@ -171,10 +166,7 @@ def test_frames_of_a_database_have_them(two_disks):
 @pytest.mark.parametrize("named", ["nosuch", ["nosuch"], "disk=nosuch", ["last", "nosuch"]])
 def test_a_run_that_is_not_there_is_no_empty_frame(two_disks, named, tmp_path):
     url, _ = two_disks
-    with pytest.raises(UnknownName, match="nosuch"):
-        diskbench.load_measurements(named, database=url)
-    with pytest.raises(UnknownName, match="nosuch"):
-        diskbench.load_expected(named, database=url)
-    evidence = (tmp_path / "evidence").as_uri()
-    with pytest.raises(UnknownName, match="nosuch"):
-        diskbench.load_verdicts(named, database=url, evidence=evidence)
+    verdicts = partial(diskbench.load_verdicts, evidence=(tmp_path / "evidence").as_uri())
+    for load in (diskbench.load_measurements, diskbench.load_expected, verdicts):
+        with pytest.raises(UnknownName, match="nosuch"):
+            load(named, database=url)

@@ -1,14 +1,11 @@
 """Opening a database: its file, its schema and its errors; and DBOS's clock on SQLite before 3.42:
 `unixepoch('subsec')`."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -210,14 +207,22 @@ def test_a_server_that_is_away_is_one_that_dbos_waits_for():
 QUESTION = "SELECT unixepoch('subsec')"
 
 
-def answering(told: float | None) -> Callable[[sqlite3.Connection], None]:
+def answering(told):
     """Let a connection answer to the question."""
     return lambda connection: connection.create_function("unixepoch", 1, lambda _modifier: told)
 
 
-of_3_41 = answering(None)
-"""As SQLite 3.38 to 3.41, which do not know the modifier."""
-of_3_42 = answering(12.5)
+of_3_41, of_3_42 = answering(None), answering(12.5)
+"""SQLite 3.38 to 3.41 do not know the modifier."""
+
+
+class Unknowing(sqlite3.Cursor):
+    def execute(self, sql, *given):
+        if "unixepoch" in sql and not self.connection.supplied:
+            error = sqlite3.OperationalError("no such function: unixepoch")
+            error.sqlite_errorcode = sqlite3.SQLITE_ERROR
+            raise error
+        return super().execute(sql, *given)
 
 
 class BeforeSqlite338(sqlite3.Connection):
@@ -225,25 +230,16 @@ class BeforeSqlite338(sqlite3.Connection):
 
     supplied = False
 
-    def cursor(self, *_: object) -> Unknowing:  # type: ignore[override]
+    def cursor(self, *_):
         return Unknowing(self)
 
-    def create_function(self, *given: object, **named: object) -> None:  # type: ignore[override]
+    def create_function(self, *given, **named):
         self.supplied = True
-        super().create_function(*given, **named)  # type: ignore[arg-type]
-
-
-class Unknowing(sqlite3.Cursor):
-    def execute(self, sql: str, *given: object) -> sqlite3.Cursor:  # type: ignore[override]
-        if "unixepoch" in sql and not self.connection.supplied:  # type: ignore[attr-defined]
-            error = sqlite3.OperationalError("no such function: unixepoch")
-            error.sqlite_errorcode = sqlite3.SQLITE_ERROR
-            raise error
-        return super().execute(sql, *given)  # type: ignore[arg-type]
+        super().create_function(*given, **named)
 
 
 @pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
+def connection():
     made = sqlite3.connect(":memory:")
     yield made
     made.close()
@@ -280,14 +276,13 @@ def test_what_the_function_cannot_tell_is_an_error_and_not_a_wrong_time(connecti
 
 
 @pytest.fixture(params=[of_3_41, of_3_42], ids=["3.41", "3.42"])
-def every_connection(request: pytest.FixtureRequest) -> Iterator[None]:
+def every_connection(request):
     """Every connection of every SQLite engine answers as that SQLite does, before ours prepares
     it: listeners of all engines are called before those of one."""
-    answer: Callable[[sqlite3.Connection], None] = request.param
 
-    def prepare(connection: object, _record: object) -> None:
+    def prepare(connection, _record):
         if isinstance(connection, sqlite3.Connection):
-            answer(connection)
+            request.param(connection)
 
     sa.event.listen(sa.Engine, "connect", prepare)
     yield

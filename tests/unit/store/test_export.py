@@ -1,8 +1,6 @@
 """Exports as JSON and CSV; the text formats of Prometheus and OpenMetrics, read by the grammar of
 their specifications."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The figures of lists and of comparisons in the database: kept, read, forgotten with their run."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from tests.rigs.replicates import measured
 from tests.rigs.statements import statements_of

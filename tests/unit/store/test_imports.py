@@ -13,7 +13,6 @@ import diskbench
 from diskbench.errors import InvalidValue
 from diskbench.store import archive, import_sources, imports
 from diskbench.store.clock import now, ulid_time
-from diskbench.store.database import open_database
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import imported
 from diskbench.store.query import find_measurements, find_run, find_runs
@@ -107,14 +106,12 @@ def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp
     assert rates == [1e8, 5e7]
 
 
-def test_imported_rows_are_rebuilt_alike(database, evidence, fio_json, tmp_path):
+def test_imported_rows_are_rebuilt_alike(database, evidence, other, fio_json, tmp_path):
     (tmp_path / "bonnie.json").write_bytes(GOBONNIEGO)
     take_in(database, evidence, tmp_path / "bonnie.json", fio_json)
     take_in(database, evidence, *fio_json.parent.glob("*.log"))
-    other = open_database(f"sqlite:///{tmp_path}/other.db")
     assert rebuild(other, evidence).failed == ()
     assert dump(other) == dump(database)
-    other.dispose()
 
 
 @pytest.mark.parametrize("data", [b"", b"notes", b'{"fio version": "fio-3.33"', None])

@@ -19,7 +19,7 @@ from diskbench.model.matrix import Limits
 from diskbench.store import archive, kept_rows, schema
 from diskbench.store.campaigns import CampaignRow, list_campaigns, save_campaign
 from diskbench.store.cells import load_cells, update_cell
-from diskbench.store.database import open_database, transaction
+from diskbench.store.database import transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 from diskbench.store.rebuild import rebuild
@@ -28,13 +28,6 @@ from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow
 MATRIX = "01kq8z6rj0mmmmmmmmmmmmmmmm"
-
-
-@pytest.fixture
-def other(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/other.db")
-    yield engine
-    engine.dispose()
 
 
 def recorded(database, evidence, plan, fio_files, *, steps=2):

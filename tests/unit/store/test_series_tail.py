@@ -1,7 +1,5 @@
 """The seconds that fio did not log: never faster than the log and the bytes of that second say."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from collections import defaultdict

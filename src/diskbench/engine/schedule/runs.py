@@ -104,7 +104,7 @@ def begin_next(
             # One may have been begun whose process died before it could record that.
             for one in waiting:
                 if campaign_id_of(one.schedule, one.scheduled_for) == running:
-                    change = {"owner": None, **_begun(running)}
+                    change = {"owner": None, "state": "begun", "campaign_id": running}
                     held.change(one.scheduled_for, change)
                     return one.model_copy(update=change)
             return None
@@ -118,10 +118,6 @@ def begin_next(
             return None
         held.change(chosen.scheduled_for, {"owner": None, **change})
     return chosen.model_copy(update={"owner": None, **change})
-
-
-def _begun(campaign_id: str) -> dict[str, str | None]:
-    return {"state": "begun", "campaign_id": campaign_id}
 
 
 def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> dict[str, str | None]:
@@ -152,7 +148,7 @@ def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> di
     except Exception as error:  # or it would be tried again for ever
         log.exception("schedule %s: a fault in diskbench", schedule.name)
         return {"state": "failed", "reason": f"a fault in diskbench: {error!r}"}
-    return _begun(campaign_id)
+    return {"state": "begun", "campaign_id": campaign_id}
 
 
 def matrix_of(schedule: ScheduleRow) -> MatrixFile:
@@ -258,8 +254,7 @@ class ScheduleWatch:
         all_begun = []
         for name in sorted(queued_occurrences(self._database)):
             alive = living(list_executors(self._database))
-            begun = begin_next(self._database, name, owner=self._me, alive=alive)
-            if begun is not None:
+            if begun := begin_next(self._database, name, owner=self._me, alive=alive):
                 _log(begun)
                 all_begun.append(begun)
         if all_begun:

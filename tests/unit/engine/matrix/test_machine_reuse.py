@@ -1,7 +1,5 @@
 """Machines that cells of a matrix use in turn: given, kept, and given back."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime, timedelta
@@ -30,7 +28,7 @@ from diskbench.store import schema
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
 from diskbench.store.clock import now
-from diskbench.store.leases import Lease, extend_lease, load_lease
+from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.machines import end_machine, give_machine, keep_machine, list_machines
 from diskbench.store.matrix_sums import spent_by
 from diskbench.store.profile_file import find_profile
@@ -63,7 +61,6 @@ def fed(session: Session) -> list[str]:
 def place(session: Session, trial_id: str):
     """The draft of a cell on its machine, as a worker opens it."""
     row = cell_of_trial(session.database, trial_id)
-    assert row is not None
     zones: list[str | None] = []
     renter, profile = FakeProvider(), find_profile("quick")
 
@@ -99,12 +96,6 @@ def rent(lease_id: str) -> None:
     (resources / "tags.json").write_text(json.dumps(tags))
 
 
-def lease_of(session: Session, lease_id: str) -> Lease:
-    found = load_lease(session.database, lease_id)
-    assert found is not None
-    return found
-
-
 def left() -> int:
     return len(FakeProvider().found(Scope(provider="fake")))
 
@@ -112,13 +103,11 @@ def left() -> int:
 def test_the_second_cell_has_its_turn_on_the_machine_of_the_first(session):
     (first,) = begin(session, 2)
     one, _ = place(session, first)
-    assert one.machine is not None
     assert one.machine.turn == 1
     assert one.lease_id != one.trial_id, "the machine outlives the trial"
     rent(one.lease_id)
     keep_machine(session.database, one.lease_id, "fake-1b")
     two, zones = place(session, after(session, first))
-    assert two.machine is not None
     assert (two.machine.lease_id, two.machine.turn) == (one.machine.lease_id, 2)
     assert zones == ["fake-1b"], "its disk is looked for where the machine is"
     assert any("independent samples" in note for note in two.notes)
@@ -150,7 +139,7 @@ def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(se
     two, _ = place(session, after(session, first))
     assert two.lease_id != one.lease_id
     assert left() == 0
-    assert lease_of(session, one.lease_id).state == "released"
+    assert load_lease(session.database, one.lease_id).state == "released"
 
 
 def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_moved(session):
@@ -161,11 +150,9 @@ def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_m
     save(session, [one.model_copy(update={"acquired": acquired})], owner=session.executor_id)
     ends_soon(session, one.lease_id)
     two, _ = place(session, after(session, first))
-    assert two.machine is not None
     assert (two.lease_id, two.machine.turn) == (one.lease_id, 2)
-    until = lease_of(session, one.lease_id).ends
+    until = load_lease(session.database, one.lease_id).ends
     assert until > datetime.now(UTC) + timedelta(hours=1)
-    assert one.rental is not None
     (found,) = FakeProvider().found(one.rental.scope)
     assert found.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
 
@@ -174,14 +161,13 @@ def test_a_machine_that_went_away_between_two_cells_costs_the_next_one_no_attemp
     (first,) = begin(session, 2)
     one, _ = place(session, first)
     two, _ = place(session, after(session, first))
-    assert two.machine is not None
     assert (two.lease_id != one.lease_id, two.machine.turn) == (True, 1)
 
 
 def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):
     (first,) = begin(session, 5)
     plan, _ = place(session, first)
-    left_s = lease_of(session, plan.lease_id).ends - datetime.now(UTC)
+    left_s = load_lease(session.database, plan.lease_id).ends - datetime.now(UTC)
     assert left_s > timedelta(seconds=2 * 5 * 600)
 
 
@@ -255,7 +241,7 @@ class TestGivenBack:
 
     @pytest.mark.slow
     def test_by_a_worker_that_reaches_it(self, session, plan):
-        lease = lease_of(session, plan.lease_id)
+        lease = load_lease(session.database, plan.lease_id)
         assert is_reached(session.database, lease, ["fake"])
         assert not is_reached(session.database, lease, ["aws"])
         end(session, plan.trial_id)

@@ -3,14 +3,10 @@
 One thread of a process learns what somebody asked to stop, whatever it is.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -24,7 +20,7 @@ from diskbench.engine.matrix.campaign import changed_cells
 from diskbench.engine.matrix.run_cells import follow_wishes, take
 from diskbench.engine.matrix.worker import serve
 from diskbench.engine.processes import BEAT_S
-from diskbench.engine.session import Session, open_session
+from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.work import cancel
 from diskbench.errors import Suspended
@@ -32,16 +28,12 @@ from diskbench.store import schema
 from diskbench.store.campaigns import request_cancel, save_campaign
 from diskbench.store.cells import cell_of_trial
 
-AT_WORK = "PENDING"
-
 
 @pytest.fixture
-def session(tmp_path, monkeypatch) -> Iterator[Session]:
-    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
+def session(session, monkeypatch):
     monkeypatch.setattr(cells, "go_on", lambda *_: None)
     monkeypatch.setattr(run_cells, "WISHES_EVERY_S", 0.01)
-    yield made
-    made.close()
+    return session
 
 
 def owner_after(session: Session, *, alive: set[str]) -> tuple[bool, str | None]:
@@ -49,20 +41,13 @@ def owner_after(session: Session, *, alive: set[str]) -> tuple[bool, str | None]
     plan = make_plan()
     save_plan(session.database, plan, session.evidence.url, owner="other")
     cell = cell_of_trial(session.database, plan.trial_id)
-    assert cell is not None
-    stations: Any = SimpleNamespace(session=session)
-    took = take(stations, cell, AT_WORK, alive)
-    after = cell_of_trial(session.database, plan.trial_id)
-    assert after is not None
-    return took, after.owner
+    took = take(SimpleNamespace(session=session), cell, "PENDING", alive)
+    return took, cell_of_trial(session.database, plan.trial_id).owner
 
 
-def test_the_cell_of_a_living_process_is_left_to_it(session):
-    assert owner_after(session, alive={"other", session.executor_id}) == (False, "other")
-
-
-def test_the_cell_of_a_dead_process_is_taken(session):
+def test_the_cell_of_a_living_process_is_left_to_it_and_that_of_a_dead_one_is_taken(session):
     me = session.executor_id
+    assert owner_after(session, alive={"other", me}) == (False, "other")
     assert owner_after(session, alive={me}) == (True, me)
 
 

@@ -1,7 +1,5 @@
 """What `diskbench status` shows, and when a matrix should end."""
 
-from __future__ import annotations
-
 import io
 from datetime import UTC, datetime, timedelta
 

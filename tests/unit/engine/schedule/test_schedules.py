@@ -1,7 +1,5 @@
 """What becomes of a schedule's times. The clock is the test's: DBOS's ring is a call."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """The end of a lease whose work is resumed: moved everywhere, or nowhere."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -88,10 +86,7 @@ def rented_plan(session: Session, renter: object, monkeypatch, *, left: timedelt
 
 
 def row_end(session: Session, lease_id: str) -> datetime:
-    lease = load_lease(session.database, lease_id)
-    assert lease is not None
-    assert lease.ends is not None
-    return lease.ends
+    return load_lease(session.database, lease_id).ends
 
 
 def made(cloud: FakeProvider, lease_id: str, ends: datetime) -> None:

@@ -1,7 +1,5 @@
 """What a cloud counted of a trial is kept, and nothing waits for it longer than the bound."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -3,8 +3,6 @@
 Two addresses of one machine: by its kernel and its disk, never by a name.
 """
 
-from __future__ import annotations
-
 import pytest
 from tests.rigs.fake_host import FakeHost
 from tests.rigs.plans import make_plan

@@ -1,7 +1,5 @@
 """When a lease counts as given back: only when its provider gave everything back."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -58,13 +56,11 @@ def handed_back(session: Session, cloud: FakeProvider, monkeypatch) -> tuple[str
 def test_a_lease_stays_open_with_the_reason_where_anything_failed(error, session, monkeypatch):
     said, lease = handed_back(session, Failing(error), monkeypatch)
     assert str(error) in said
-    assert lease is not None
     assert (lease.state, lease.released_at, lease.error) == ("open", None, said)
 
 
 def test_a_lease_is_released_when_everything_is_back(session, monkeypatch):
     said, lease = handed_back(session, FakeProvider(), monkeypatch)
     assert said == ""
-    assert lease is not None
     assert (lease.state, lease.error) == ("released", None)
     assert lease.released_at is not None

@@ -1,7 +1,5 @@
 """What is kept of a running step for another process to read, and how often."""
 
-from __future__ import annotations
-
 import pytest
 from tests.rigs.plans import make_plan, save_plan
 

@@ -304,23 +304,15 @@ def test_every_connection_of_an_opened_database_knows_the_time(tmp_path):
     engine.dispose()
 
 
-def end_connections(url):
-    """End all connections to a database, as a restart of the server does."""
-    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-    with engine.connect() as connection:
-        connection.execute(
-            sa.text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("any_database_url", ["postgresql"], indirect=True)
-def test_connections_that_broke_while_idle_are_made_anew(any_database_url):
-    database = open_database(any_database_url)
-    database_time(database)
-    end_connections(any_database_url)
-    database_time(database)
-    database.dispose()
+def test_connections_that_broke_while_idle_are_made_anew(any_database):
+    """As after a restart of the server."""
+    database_time(any_database)
+    alone = {"isolation_level": "AUTOCOMMIT", "poolclass": sa.NullPool}
+    with sa.create_engine(any_database.url, **alone).connect() as connection:
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    database_time(any_database)

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import time
 from collections import Counter
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -111,29 +112,39 @@ def gobonniego(path, *, runs, first=0):
     return path
 
 
+class Calls:
+    """How many calls are under way, and the most of them at a time; each waits until another one is
+    under way, or a moment."""
+
+    def __init__(self):
+        self.changed, self.under_way, self.most = threading.Condition(), 0, 0
+
+    @contextmanager
+    def one(self):
+        with self.changed:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: self.most > 1, timeout=0.2)
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.under_way -= 1
+
+
 @contextmanager
 def watched(monkeypatch, name):
-    """Calls of a method of stores: by key, and the most of them at a time, each of which waits
-    until another one is under way, or a moment."""
-    seen, lock, under_way, most = Counter(), threading.Condition(), [0], [0]
-    real = getattr(ObjectEvidence, name)
+    """The calls of a method of stores."""
+    calls, real = Calls(), getattr(ObjectEvidence, name)
 
-    def call(self, key, *arguments, **named):
-        with lock:
-            seen[key] += 1
-            under_way[0] += 1
-            most[0] = max(most[0], under_way[0])
-            lock.notify_all()
-            lock.wait_for(lambda: most[0] > 1, timeout=0.2)
-        try:
-            return real(self, key, *arguments, **named)
-        finally:
-            with lock:
-                under_way[0] -= 1
+    def call(*arguments, **named):
+        with calls.one():
+            return real(*arguments, **named)
 
     with monkeypatch.context() as patch:
         patch.setattr(ObjectEvidence, name, call)
-        yield seen, most
+        yield calls
 
 
 @pytest.fixture(params=["memory:///", "file"])
@@ -147,15 +158,14 @@ def test_import_and_rebuild_call_a_bucket_several_times_at_once(
 ):
     away = parallel_evidence.is_away(store)
     files = [gobonniego(tmp_path / f"{n}.json", runs=RUNS, first=n * RUNS) for n in range(FILES)]
-    with watched(monkeypatch, "put") as (_, most):
+    with watched(monkeypatch, "put") as puts:
         done = list(imported(database, store, read_sources(files).sources, {}, "0"))
     assert len(done) == len({run.manifest.run_id for run in done}) == RUNS * FILES
-    assert (most[0] > 1) is away
     before = find_runs(database)
-    with watched(monkeypatch, "get") as (_, most):
+    with watched(monkeypatch, "get") as gets:
         rebuilt = rebuild(database, store)
     assert len(rebuilt.runs) == RUNS * FILES
-    assert (most[0] > 1) is away
+    assert [calls.most > 1 for calls in (puts, gets)] == [away, away]
     assert find_runs(database) == before
 
 
@@ -167,19 +177,14 @@ def test_the_same_file_twice_in_one_import_is_one_run(store, database, tmp_path)
 
 
 def test_calls_within_calls_are_no_more_at_a_time(monkeypatch):
-    store = open_evidence("memory:///")
-    lock, under_way, most = threading.Lock(), [0], [0]
+    store, calls = open_evidence("memory:///"), Calls()
 
     def inner(_):
-        with lock:
-            under_way[0] += 1
-            most[0] = max(most[0], under_way[0])
-        threading.Event().wait(0.01)
-        with lock:
-            under_way[0] -= 1
+        with calls.one():
+            time.sleep(0.01)
 
     monkeypatch.setattr(parallel_evidence, "AT_ONCE", 4)
     parallel_evidence.each(
         store, lambda _: parallel_evidence.each(store, inner, range(4)), range(8)
     )
-    assert 1 < most[0] <= 4
+    assert 1 < calls.most <= 4

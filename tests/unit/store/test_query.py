@@ -159,13 +159,13 @@ def test_an_id_that_no_run_has_is_told(three, run_id):
         find_run(three, run_id)
 
 
-@pytest.mark.parametrize(
-    ("order", "index"),
-    [
-        (queries.newest_first, "measured_at_created_at_run_id"),
-        (queries.last_stored_first, "created_at_measured_at_run_id"),
-    ],
-)
+BY_INDEX = {
+    queries.newest_first: "measured_at_created_at_run_id",
+    queries.last_stored_first: "created_at_measured_at_run_id",
+}
+
+
+@pytest.mark.parametrize(("order", "index"), BY_INDEX.items())
 def test_the_newest_runs_are_listed_through_an_index(database, order, index):
     with transaction(database) as connection:
         query = sa.select(schema.run).order_by(*order())

@@ -1,7 +1,5 @@
 """What one run starts on its host: little, since the host is what it measures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.rigs.cli import Cli, over_ssh

@@ -1,6 +1,5 @@
 """From the files of one step to its result: the one path, taken by a run and by its rebuild; which
-files are parsed, and the version of what parses them.
-"""
+files are parsed, and the version of what parses them."""
 
 from __future__ import annotations
 
@@ -99,17 +98,15 @@ def _exit_status(step: Step, files: Mapping[str, bytes]) -> int:
 
 
 def _file(files: Mapping[str, bytes], name: str, step: Step) -> bytes:
-    try:
+    if name in files:
         return files[name]
-    except KeyError:
-        left_out = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
-        why = next((line for line in left_out if line.startswith(f"{name}: ")), "")
-        if why:
-            raise EvidenceDamaged(
-                f"step {step.name!r} has no {name} that could be kept: {why}",
-                advice="check what replaced it on the host",
-            ) from None
+    left_out = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
+    if why := next((line for line in left_out if line.startswith(f"{name}: ")), ""):
         raise EvidenceDamaged(
-            f"step {step.name!r} left no {name}",
-            advice="something may have cleaned the host's state directory while the step ran",
-        ) from None
+            f"step {step.name!r} has no {name} that could be kept: {why}",
+            advice="check what replaced it on the host",
+        )
+    raise EvidenceDamaged(
+        f"step {step.name!r} left no {name}",
+        advice="something may have cleaned the host's state directory while the step ran",
+    )

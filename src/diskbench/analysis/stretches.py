@@ -246,9 +246,8 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
             return None
         mean = iops
     tightest = lasting.bounds[0].model_copy(update={"iops": mean})
-    return _at(lasting, mean, expected).model_copy(
-        update={"bounds": (tightest, *lasting.bounds[1:])}
-    )
+    bounds = (tightest, *lasting.bounds[1:])
+    return _at(lasting, mean, expected).model_copy(update={"bounds": bounds})
 
 
 def _at(level: ExpectedLevel, iops: float, expected: Expectation) -> ExpectedLevel:

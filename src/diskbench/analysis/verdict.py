@@ -194,11 +194,8 @@ def _stalled(measured: Measured, main: Stretch) -> Sequence[doubts.Reason]:
         figure = ": the figure is the mean of all seconds, and no second ran at that rate"
     if slow_s := course.stalled_s - still_s:
         words.append(f"less than a tenth of the usual I/O in {slow_s:,.0f}")
-    return (
-        doubts.STALLED.reason(
-            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}"
-        ),
-    )
+    said = f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}"
+    return (doubts.STALLED.reason(said),)
 
 
 def _cached(

@@ -71,13 +71,11 @@ def _missing_bytes(
     share = f"{format_bytes(device)} of {format_bytes(by_fio)} ({percent(device / by_fio)})"
     if buffered:
         done = "read from" if direction == "read" else "written to"
-        yield PAGE_CACHE.warning(
-            f"only {share} were {done} the device: the page cache served the rest"
-        )
+        words = f"only {share} were {done} the device: the page cache served the rest"
+        yield PAGE_CACHE.warning(words)
     else:
-        yield UNWRITTEN.warning(
-            f"only {share} were read from the device although the I/O is direct"
-        )
+        words = f"only {share} were read from the device although the I/O is direct"
+        yield UNWRITTEN.warning(words)
 
 
 def _missing(way: Way, count: DeviceCount, *, is_direct: bool | None) -> Iterator[Warning]:

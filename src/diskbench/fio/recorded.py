@@ -197,9 +197,8 @@ def kept_cache_doubts(case: Case) -> Iterator[Warning]:
         return
     state = "could not be" if drop.method == "none" else "was not empty after it was"
     amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
-    yield CACHE_KEPT.warning(
-        f"the page cache {state} dropped{amount}; reads may have come from memory"
-    )
+    words = f"the page cache {state} dropped{amount}; reads may have come from memory"
+    yield CACHE_KEPT.warning(words)
 
 
 CHECKSUM_MIB = 8

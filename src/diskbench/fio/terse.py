@@ -214,9 +214,7 @@ def _ios(size: int, iops: int, runtime_ms: int) -> tuple[int, bool]:
     if not runtime_ms or not size:
         return 0, True
     low, high = iops * runtime_ms / 1000, (iops + 1) * runtime_ms / 1000
-    fitting = {
-        size // block for block in _BLOCKS if size % block == 0 and low <= size / block < high
-    }
+    fitting = {size // b for b in _BLOCKS if size % b == 0 and low <= size / b < high}
     return (fitting.pop(), True) if len(fitting) == 1 else (math.ceil(low), False)
 
 

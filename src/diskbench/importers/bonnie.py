@@ -230,9 +230,7 @@ def _recognises(data: bytes, _: str) -> bool:
     text = form.head_of(data)
     if _HEAD.search(text) and any(_table_cells(line[:512]) for line in text.splitlines()):
         return True
-    return _NEW_CSV.search(text) is not None or any(
-        _is_old(match) for match in _OLD_CSV.finditer(text)
-    )
+    return bool(_NEW_CSV.search(text)) or any(map(_is_old, _OLD_CSV.finditer(text)))
 
 
 def _is_old(match: re.Match[str]) -> bool:

@@ -267,9 +267,8 @@ def _line(line: Mapping[str, str], where: str) -> form.ImportedRun:
         bytes_per_s=of("MiB/s [last]") * MIB, rw=rw, block=block or None, jobs=jobs * hosts,
         depth=depth, latency=latency,
     )  # fmt: skip
-    return form.ImportedRun(
-        (form.ImportedStep(step, (made,)),), local_time=line.get("ISO date") or None
-    )
+    steps = (form.ImportedStep(step, (made,)),)
+    return form.ImportedRun(steps, local_time=line.get("ISO date") or None)
 
 
 ELBENCHO = form.Format(

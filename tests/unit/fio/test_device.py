@@ -101,9 +101,7 @@ def test_a_step_in_another_direction_leaves_the_count_as_it_is():
 
 
 def test_each_process_in_a_text_has_its_own_counters():
-    data = "\n".join(
-        text([Told(pid=pid)], [Disk(reads=reads)]) for pid, reads in ((1, 180_000), (2, 18_000))
-    )
+    data = "\n".join(text([Told(pid=p)], [Disk(reads=n)]) for p, n in ((1, 180_000), (2, 18_000)))
     runs = split_runs(read_reports("fio-text", data.encode(), where="x"))
     shares = [device_counts(part, [RANDOM])["read"].share for ((_, part),) in runs]
     assert shares == [1.0, 0.1]

@@ -178,9 +178,7 @@ def test_a_newer_fio_knows_the_option():
     assert len(found(BAD, "3.42")) == len(found(BAD)) - 1
 
 
-@pytest.mark.parametrize(
-    "text", ["[a]\nrw=read\nsize=1m\n", "[a]\nrw=read\nfilename=/dev/sdb\nsize=1m\n"]
-)
+@pytest.mark.parametrize("text", ["[a]\nsize=1m\n", "[a]\nrw=read\nfilename=/dev/sdb\nsize=1m\n"])
 def test_a_good_job_file_has_none(text):
     assert found(text) == ()
 

@@ -206,9 +206,7 @@ def test_a_short_step_is_told_by_what_is_short():
     assert "--size" in count.advice
 
 
-@pytest.mark.parametrize(
-    ("offset", "warned"), [(0.9, False), (-1.0, True), (3.0, True), (None, False)]
-)
+@pytest.mark.parametrize(("offset", "warned"), [(0.9, False), (-1, True), (3, True), (None, False)])
 def test_a_wrong_clock(offset, warned):
     assert ("clock" in warn(facts=HostFacts(clock_offset_s=offset))) == warned
 

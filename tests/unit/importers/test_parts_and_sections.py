@@ -241,9 +241,8 @@ def test_a_histogram_of_fio_2_is_read_by_what_its_keys_are(keys, constants):
     bins = {str(n if keys != "latencies" else bucket_middle_ns(n)): c for n, c in numbers.items()}
     if constants:
         bins |= {"FIO_IO_U_PLAT_BITS": 6, "FIO_IO_U_PLAT_VAL": 64, "FIO_IO_U_PLAT_NR": 1216}
-    row = rows(json.dumps(document("fio-2.21", clat=latency(1000, bins=bins), lat=latency(1000))))[
-        "read"
-    ]
+    found = document("fio-2.21", clat=latency(1000, bins=bins), lat=latency(1000))
+    row = rows(json.dumps(found))["read"]
     assert row.p50_ns == pytest.approx(400_000, rel=0.01)
     assert row.p99_9_ns == pytest.approx(1_200_000, rel=0.01)
 

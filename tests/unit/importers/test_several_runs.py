@@ -6,6 +6,7 @@ from copy import deepcopy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rigs.fio_reports import Told, as_json, text
 from tests.rigs.searching import examples
 
 from diskbench.errors import InvalidValue
@@ -20,22 +21,10 @@ LONG = 30.0
 
 def document(name="seq", *, at=1_790_000_000.0, seconds=LONG, rate=1000, age=None, **changes):
     """What fio 3.36 writes when a job of `seconds` ends at `at`."""
-    ios = round(rate * seconds)
-    latency = {"min": 90_000, "max": 5_000_000, "mean": 4.2e5, "stddev": 8e4, "N": ios}
-    read = {
-        "io_bytes": ios * 4096, "io_kbytes": ios * 4, "bw_bytes": rate * 4096,
-        "iops": float(rate), "short_ios": 0, "drop_ios": 0, "total_ios": ios,
-        "runtime": round(seconds * 1000),
-        "clat_ns": latency, "lat_ns": latency,
-    }  # fmt: skip
-    job = {
-        "jobname": name, "groupid": 0, "error": 0, "elapsed": age or int(seconds + 1),
-        "read": read, "job options": {"name": name, "rw": "randread", "bs": "4k"},
-    }  # fmt: skip
-    return {
-        "fio version": "fio-3.36", "timestamp": int(at), "timestamp_ms": round(at * 1000),
-        "jobs": [job],
-    } | changes  # fmt: skip
+    root = json.loads(as_json([Told(name=name, iops=rate, seconds=seconds, options={})]))
+    root["jobs"][0]["elapsed"] = age or int(seconds + 1)
+    root["jobs"][0]["read"] |= {"short_ios": 0, "drop_ios": 0}
+    return root | {"timestamp": int(at), "timestamp_ms": round(at * 1000)} | changes
 
 
 def imported(data, name="x.json"):
@@ -240,25 +229,11 @@ def test_terse_lines_that_cannot_be_told_apart_are_said_to_be():
     assert run.reports == "", "one fio prints the same counters of its disks on each line"
 
 
-def text(pid, *, name="a", iops=4418, head=True):
-    start = (
-        f"{name}: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, "
-        "ioengine=psync, iodepth=1\nfio-3.33\nStarting 1 process\n\n"
-    )
-    return (
-        (start if head else "")
-        + f"{name}: (groupid=0, jobs=1): err= 0: pid={pid}: Mon Nov 23 06:16:02 2026\n"
-        f"  read: IOPS={iops}, BW=17.3MiB/s (18.1MB/s)(34.6MiB/2002msec)\n"
-        "    clat (nsec): min=1, max=9, avg= 5.00, stdev= 1.00\n\n"
-        "Run status group 0 (all jobs):\n   READ: bw=1MiB/s\n\n"
-    )
-
-
 @pytest.mark.parametrize("head", [True, False])
 def test_text_that_was_appended_is_several_runs(head):
-    found = imported("".join(text(pid, head=head) for pid in (7, 8, 9)), "log.txt")
+    found = imported("".join(text([Told(pid=pid)], head=head) for pid in (7, 8, 9)), "log.txt")
     assert len(found.runs) == 3
-    again = imported(text(7) + text(7, head=False), "log.txt")
+    again = imported(text([Told()]) + text([Told()], head=False), "log.txt")
     assert len(again.runs) == 1, "--status-interval: the same process again"
     assert "2 reports" in again.runs[0].reports
 
@@ -270,7 +245,9 @@ def test_text_that_was_appended_is_several_runs(head):
     "encoding",
     ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"],
 )
-@pytest.mark.parametrize("content", [FORMS["indented"](THREE), terse() * 2, text(1) + text(2)])
+@pytest.mark.parametrize(
+    "content", [FORMS["indented"](THREE), terse() * 2, text([Told(pid=1)]) + text([Told(pid=2)])]
+)
 def test_a_file_in_any_unicode_is_the_same_file(content, encoding):
     plain, other = imported(content, "x"), imported(content.encode(encoding), "x")
     assert plain == other

@@ -6,7 +6,7 @@ from copy import deepcopy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rigs.fio_reports import Told, as_json, text
+from tests.rigs.fio_reports import Disk, Told, as_json, terse, text
 from tests.rigs.searching import examples
 
 from diskbench.errors import InvalidValue
@@ -176,38 +176,31 @@ def test_any_sequence_of_runs_and_streams_is_counted(runs, form):
 # --- Terse lines and text
 
 
-def terse(name="a", *, group=0, kib=40_000, ms=1000, disk=";vda;100;0;0;0;1;0;1;50.00%"):
-    percentiles = ";".join(f"{p}.000000%=300" for p in range(1, 21))
-    rates = f"{kib};{kib * 1000 // ms};{kib * 250 // ms};{ms}"
-    read = f"{rates};0;0;0;0;90;5000;400;80;{percentiles};90;5000;400;80;0;0;0;0;0"
-    idle = "0;0;0;0;0;0;0;0;0;0;0;0;" + ";".join(["0%=0"] * 20) + ";0;0;0;0;0;0;0;0;0"
-    tail = "1.0%;2.0%;10;0;5;" + ";".join(["0.0%"] * 29)
-    return f"3;fio-3.33;{name};{group};0;{read};{idle};{tail}{disk}\n"
-
-
-def disk(ios):
-    return f";vda;{ios};0;0;0;1;0;1;50.00%"
+def line(name="a", *, group=0, kib=40_000, ms=1000, disk=100):
+    """A terse line; `disk` are the reads of its disk, None: without one."""
+    told = Told(name=name, group=group, iops=kib / 4 * 1000 / ms, seconds=ms / 1000, mean_us=420)
+    return terse([told], [Disk("vda", reads=disk)] if disk else [])
 
 
 TERSE = {
-    "a loop": (terse(kib=40_000, disk=disk(1)) + terse(kib=40_400, disk=disk(2)), [1, 1]),
-    "clones": (terse() * 3, [3]),
-    "two jobs": (terse("a") + terse("b"), [2]),
-    "different jobs in a loop": (terse("a", disk=disk(1)) + terse("b", disk=disk(2)), [1, 1]),
+    "a loop": (line(kib=40_000, disk=1) + line(kib=40_400, disk=2), [1, 1]),
+    "clones": (line() * 3, [3]),
+    "two jobs": (line("a") + line("b"), [2]),
+    "different jobs in a loop": (line("a", disk=1) + line("b", disk=2), [1, 1]),
     "groups that begin again": (
-        (terse("a", disk="") + terse("b", group=1, disk="")) * 2
-        + terse("a", disk="", kib=1) + terse("b", group=1, disk=""),
+        (line("a", disk=None) + line("b", group=1, disk=None)) * 2
+        + line("a", disk=None, kib=1) + line("b", group=1, disk=None),
         [2, 2],
     ),
-    "other text between": (terse(disk="") + "run 2\n" + terse(disk="", kib=9), [1, 1]),
+    "other text between": (line(disk=None) + "run 2\n" + line(disk=None, kib=9), [1, 1]),
     "a stream": (
-        "".join(terse(kib=40_000 * s, ms=1000 * s, disk=disk(s)) for s in (1, 2, 3)), [1],
+        "".join(line(kib=40_000 * s, ms=1000 * s, disk=s) for s in (1, 2, 3)), [1],
     ),
     "a stream of two, its end at once": (
-        terse(kib=40_000, disk=disk(1)) + terse(kib=40_004, ms=1001, disk=disk(2)), [1],
+        line(kib=40_000, disk=1) + line(kib=40_004, ms=1001, disk=2), [1],
     ),
     "two streams": (
-        "".join(terse(kib=40_000 * s, ms=1000 * s, disk=disk(s)) for s in (1, 2, 1, 2)), [1, 1],
+        "".join(line(kib=40_000 * s, ms=1000 * s, disk=s) for s in (1, 2, 1, 2)), [1, 1],
     ),
 }  # fmt: skip
 
@@ -223,9 +216,9 @@ def test_terse_lines_are_those_of_their_runs(case):
 
 
 def test_terse_lines_that_cannot_be_told_apart_are_said_to_be():
-    (run,) = imported(terse(disk="") * 2, "x.txt").runs
+    (run,) = imported(line(disk=None) * 2, "x.txt").runs
     assert "import each of them on its own" in run.reports
-    (run,) = imported(terse() * 2, "x.txt").runs
+    (run,) = imported(line() * 2, "x.txt").runs
     assert run.reports == "", "one fio prints the same counters of its disks on each line"
 
 
@@ -246,7 +239,7 @@ def test_text_that_was_appended_is_several_runs(head):
     ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"],
 )
 @pytest.mark.parametrize(
-    "content", [FORMS["indented"](THREE), terse() * 2, text([Told(pid=1)]) + text([Told(pid=2)])]
+    "content", [FORMS["indented"](THREE), line() * 2, text([Told(pid=1)]) + text([Told(pid=2)])]
 )
 def test_a_file_in_any_unicode_is_the_same_file(content, encoding):
     plain, other = imported(content, "x"), imported(content.encode(encoding), "x")

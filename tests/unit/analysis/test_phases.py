@@ -118,8 +118,7 @@ def test_short_stalls_make_no_phase_and_are_all_told():
 def test_what_stalls_now_and_then_is_not_steady():
     every = [(second, second + 3) for second in range(30, 900, 60)]
     found = of(with_stalls(flat(1000, 900, QUIET, seed=8), every))
-    assert found.steady.state == "not steady"
-    assert found.stalled_s == 45
+    assert (found.steady.state, found.stalled_s) == ("not steady", 45)
 
 
 @pytest.mark.parametrize("still", [[], [(1500, 1503)]])
@@ -171,8 +170,7 @@ def test_a_baseline_that_is_served_in_batches_is_a_baseline_and_no_stall():
 
 def test_on_and_off_in_turn_is_one_level_of_their_mean():
     [phase] = of(np.tile([0.0, 2000.0], 300)).phases
-    assert phase.kind == "level"
-    assert phase.iops == pytest.approx(1000, rel=0.01)
+    assert (phase.kind, phase.iops) == ("level", pytest.approx(1000, rel=0.01))
 
 
 @pytest.mark.parametrize("tau", [40, 60, 90])
@@ -235,8 +233,7 @@ def test_a_series_of_nothing_is_a_stall():
 def test_the_phases_of_any_series_are_all_of_it_in_order(values, shortest_s):
     found = of(np.array(values), shortest_s=shortest_s)
     edges = [phase.start_s for phase in found.phases] + [found.phases[-1].end_s]
-    assert edges[0] == 0
-    assert edges[-1] == len(values)
+    assert (edges[0], edges[-1]) == (0, len(values))
     assert edges == sorted(set(edges))
     for stall in found.stalls:
         assert 0 <= stall.start_s < stall.end_s <= len(values)

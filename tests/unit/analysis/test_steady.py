@@ -32,8 +32,7 @@ def test_both_limits_count_and_are_inclusive(values, is_steady):
 
 def test_the_figures_are_fractions_of_the_mean():
     found = steady([95, 97.5, 100, 102.5, 105])
-    assert found.excursion == pytest.approx(0.10)
-    assert found.slope == pytest.approx(0.10)
+    assert (found.excursion, found.slope) == (pytest.approx(0.10), pytest.approx(0.10))
     assert steady([105, 102.5, 100, 97.5, 95]).slope == pytest.approx(-0.10)
 
 

@@ -106,10 +106,8 @@ def one(iops: float, trust: str | None = "yes", kind: str | None = None) -> Head
 def test_a_trial_has_the_middle_of_its_runs_at_the_baseline() -> None:
     runs = [one(100.0, kind="baseline"), one(3000.0, kind="burst"), one(3000.0, kind="burst")]
     found = of_trial(runs)
-    assert found is not None
     assert (found.iops, found.kind) == (100.0, "baseline")
     found = of_trial([one(1.0), one(2.0), one(3.0), one(4.0)])
-    assert found is not None
     assert found.iops == 2.0  # of an even number the lower one
 
 
@@ -121,6 +119,5 @@ def test_a_trial_has_the_trust_over_its_runs_and_none_where_one_was_not_judged()
         (["yes", None], None),
     ):
         found = of_trial([one(1.0, trust) for trust in trusts])
-        assert found is not None
         assert found.trust == expected
     assert of_trial([]) is None

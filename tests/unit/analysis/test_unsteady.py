@@ -17,7 +17,6 @@ def phases(values):
 
 def test_a_rate_that_halves_slowly_has_a_first_and_a_last_level():
     found = phases(settling(6000, 2000, 5000, 7200, NOISE, seed=1)).drifted
-    assert found is not None
     assert found.first == pytest.approx(5450, rel=0.05)
     assert found.last == pytest.approx(3100, rel=0.05)
 
@@ -28,9 +27,7 @@ def test_a_rate_that_settles_has_a_level_and_does_not_drift():
 
 def test_dips_have_a_period_and_a_share():
     found = phases(steps([(5000, 54), (1500, 6)] * 20, NOISE, seed=1)).dips
-    assert found is not None
-    assert found.every_s == pytest.approx(60, abs=1)
-    assert found.share == pytest.approx(0.1, abs=0.01)
+    assert (found.every_s, found.share) == (pytest.approx(60, abs=1), pytest.approx(0.1, abs=0.01))
     assert (found.usual, found.to) == (pytest.approx(5000, rel=0.05), pytest.approx(1500, rel=0.1))
 
 
@@ -41,7 +38,6 @@ def test_dips_at_any_time_have_no_period():
 
 def test_two_rates_in_turn_are_both_told():
     found = phases(steps([(5000, 13), (2000, 9), (5000, 31), (2000, 17)] * 10, NOISE, seed=1)).modes
-    assert found is not None
     assert (found.high, found.low) == (pytest.approx(5000, rel=0.05), pytest.approx(2000, rel=0.05))
     assert found.low_share == pytest.approx(26 / 70, abs=0.03)
 
@@ -65,7 +61,6 @@ def test_pauses_are_stalls_and_no_second_rate():
 def test_runs_at_two_rates_are_told_and_a_fall_is_none():
     rates = [5000, 2500, 5000, 5000, 2500, 5000, 2500, 2500]
     found = two_modes_of_runs(rates)
-    assert found is not None
     assert (found.high, found.low, found.low_share) == (5000, 2500, 0.5)
     assert two_modes_of_runs([5000] * 4 + [2500] * 4) is None
 

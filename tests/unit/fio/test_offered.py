@@ -120,7 +120,6 @@ def test_a_load_the_disk_cannot_follow_is_told_with_both_rates():
     capacity, offered = steps(TEXT.replace("75%", "25%"))
     resolved = resolve(offered, [result(capacity, 4000.0)])
     told = saturated(resolved, result(resolved, 700.0))
-    assert told is not None
     assert told.code == "saturated"
     assert "700 of 1,000" in told.message
     assert saturated(resolved, result(resolved, 999.0)) is None

@@ -108,8 +108,7 @@ def test_a_steps_quantiles_are_those_of_the_summed_histogram():
     output, rows = rows_of("v3.33-two-jobs")
     bins = merge(job.directions["write"].clat.bins for job in output.jobs)
     merged = pick(rows, scope="step", direction="write")
-    assert merged.quantiles_of == "clat"
-    assert merged.clat_samples == sum(bins.values())
+    assert (merged.quantiles_of, merged.clat_samples) == ("clat", sum(bins.values()))
     assert merged.p50_ns == value_at(bins, 0.5)
     assert merged.p99_ns is None  # fewer than 299 I/Os
 
@@ -267,8 +266,7 @@ def test_where_one_job_has_no_total_latency_the_completion_latency_of_all_is_sho
     rows = timed_by_fio(MIXED.format(off="disable_lat=1"), tmp_path)
     together = pick(rows, scope="step")
     assert together.lat_mean_ns is None
-    assert together.quantiles_of == "clat"
-    assert together.clat_samples == 2048
+    assert (together.quantiles_of, together.clat_samples) == ("clat", 2048)
 
 
 def test_a_group_that_hides_an_untimed_member_shows_only_what_all_were_timed_for(tmp_path):
@@ -356,8 +354,7 @@ def test_short_reads_beside_syncs_stay_short_reads(fsyncs, datasyncs, short_read
             "sync": stats(fsyncs, lat=timed(fsyncs + datasyncs)),
         }
     )
-    assert counted["read"].short_ios == short_reads
-    assert counted["sync"].ios == fsyncs + datasyncs
+    assert (counted["read"].short_ios, counted["sync"].ios) == (short_reads, fsyncs + datasyncs)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))

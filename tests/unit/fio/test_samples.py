@@ -13,11 +13,9 @@ from diskbench.fio.samples import LiveTotals, Totals, parse_live, parse_samples,
 
 def test_samples_are_summed_from_the_first_to_the_last():
     found = parse_samples(SAMPLES)
-    assert found.seconds == 10
-    assert found.mean_cpu == pytest.approx(1 - 50 / 1000)
+    assert (found.seconds, found.mean_cpu) == (10, pytest.approx(1 - 50 / 1000))
     assert found.busiest_core == pytest.approx(1 - 50 / 1000)
-    assert found.steal == pytest.approx(50 / 1000)
-    assert found.context_switches_per_s == 1000
+    assert (found.steal, found.context_switches_per_s) == (pytest.approx(50 / 1000), 1000)
     assert (found.device_read_ios, found.device_write_ios) == (100, 200)
     assert (found.device_read_bytes, found.device_write_bytes) == (800 * 512, 1600 * 512)
     assert found.mean_in_flight == pytest.approx(2.0)

@@ -34,7 +34,6 @@ def test_the_times_are_the_seconds_that_each_counter_grew_by(begin, grown):
     if max(end) >= 2**64:
         end, grown = begin, [0] * 4
     found = parse_exceeded(line("before", page(begin)) + line("after", page(end)))
-    assert found is not None
     assert list(found.seconds) == ["disk-iops", "disk-throughput", "vm-iops", "vm-throughput"]
     assert list(found.seconds.values()) == [value / 1e6 for value in grown]
 
@@ -45,7 +44,6 @@ def test_of_several_volumes_the_one_that_was_longest_beyond_a_limit_counts():
         for number, times in {"259:1": [58_000_000, 0, 0, 0], "259:2": [1, 0, 0, 7_000_000]}.items()
     )
     found = parse_exceeded(data)
-    assert found is not None
     assert (found.seconds["disk-iops"], found.seconds["vm-throughput"]) == (58.0, 7.0)
 
 

@@ -239,8 +239,7 @@ def run(iops, **row):
 
 def test_runs_that_disagree_are_told_with_their_range():
     (found,) = run_warnings([run(3000), run(2990), run(100)])
-    assert found.code == "runs-disagree"
-    assert found.step == "s"
+    assert (found.code, found.step) == ("runs-disagree", "s")
     assert "from 100 IOPS (run 3) to 3,000 IOPS (run 1)" in found.message
 
 

@@ -342,7 +342,6 @@ def test_a_text_does_not_say_whether_its_io_was_direct():
     (((step, part),),) = split_runs([output])
     step = step.model_copy(update={"job": job_text(part)})
     load = asked_by(step, capacity_bytes=None, says_direct=part.lists_options).stage.load
-    assert load is not None
     assert (load.direct, load.depth, load.block_bytes, load.random) == (None, 4, 8192, True)
 
 

@@ -188,8 +188,7 @@ def test_jobs_of_one_group_are_one_step():
     found = read_imported((OF_FIO / "v3.33-two-jobs.out").read_bytes(), name="mine.json")
     (run,) = found.runs
     assert [step.step.name for step in run.steps] == ["a+b"]
-    assert found.kind == "fio-json"
-    assert found.facts["fio_version"] == "fio-3.33"
+    assert (found.kind, found.facts["fio_version"]) == ("fio-json", "fio-3.33")
     assert run.finished_at.endswith("+00:00")
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.fio.volume import MAGIC, PAGE_BYTES, parse_exceeded
+from diskbench.fio.recorded import MAGIC, PAGE_BYTES, parse_exceeded
 from diskbench.hosts import agent
 
 COUNTERS = st.lists(st.integers(0, 2**64 - 1), min_size=4, max_size=4)

@@ -1,5 +1,5 @@
-"""What a step's unit records: fio's end, the clock, the page cache, canaries, and the log page of an
-EBS volume, with how it is read on the host."""
+"""What a step's unit records: fio's end, the clock, the page cache, canaries, and the log page of
+an EBS volume, with how it is read on the host."""
 
 import ctypes
 import fcntl

@@ -1,5 +1,5 @@
-"""What the device did beside fio, by the counters that fio prints of it; whether a step was alone on
-its disk: both sides of each limit, and what cannot be told."""
+"""What the device did beside fio, by the counters that fio prints of it; and if a step was alone
+on its disk: both sides of each limit, and what cannot be told."""
 
 from dataclasses import replace
 

@@ -151,16 +151,10 @@ def _count(
         and 0 < requests < _GATHERED * ios
     )
     return DeviceCount(
-        requests=requests,
-        ios=ios,
-        most=min(moved / part, 1.0),
-        least=least,
-        words=words,
-        of_all=min(moved / total, 1.0) if of_beside[0] else None,
-        is_bound=is_bound,
+        requests=requests, ios=ios, most=min(moved / part, 1.0), least=least, words=words,
+        of_all=min(moved / total, 1.0) if of_beside[0] else None, is_bound=is_bound, unseen=unseen,
         gathered_bytes=round((moved_bytes or size) / requests) if is_gathered else None,
-        unseen=unseen,
-    )
+    )  # fmt: skip
 
 
 def _sums(jobs: Iterable[FioJob], way: Way) -> tuple[int, int]:

@@ -312,16 +312,13 @@ def _disk(entry: object) -> reported.DiskUse:
         _optional_int(disk, key, f"disk_util {name}") for key in ("read_sectors", "write_sectors")
     )
     return reported.DiskUse(
-        name=name,
-        read_ios=_int(disk, "read_ios", name),
-        write_ios=_int(disk, "write_ios", name),
+        name=name, stacked="aggr_read_ios" in disk,
+        read_ios=_int(disk, "read_ios", name), write_ios=_int(disk, "write_ios", name),
         read_bytes=None if read is None else read * _SECTOR_BYTES,
         write_bytes=None if written is None else written * _SECTOR_BYTES,
         util=_optional_float(disk, "util", name),
-        read_merges=_int(disk, "read_merges", name),
-        write_merges=_int(disk, "write_merges", name),
-        stacked="aggr_read_ios" in disk,
-    )
+        read_merges=_int(disk, "read_merges", name), write_merges=_int(disk, "write_merges", name),
+    )  # fmt: skip
 
 
 def _list(value: object) -> list[Any]:

@@ -174,11 +174,9 @@ def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
     fills = [step.index for step in steps if step.role == "fill"]
     return Loop(
         first=names.index(begin) if begin else max(fills, default=-1) + 1,
-        tracked=profile.loop.tracked,
-        direction=profile.loop.direction,
-        min_rounds=profile.loop.min_rounds,
-        max_rounds=profile.loop.max_rounds,
-    )
+        tracked=profile.loop.tracked, direction=profile.loop.direction,
+        min_rounds=profile.loop.min_rounds, max_rounds=profile.loop.max_rounds,
+    )  # fmt: skip
 
 
 def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Search | None:
@@ -194,12 +192,10 @@ def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Sear
             advice="see `diskbench profiles show sla` for an example",
         )
     return Search(
-        capacity=asked.capacity,
-        steps=tuple(probes),
+        capacity=asked.capacity, steps=tuple(probes), beyond=int(values[asked.beyond]),
         target=Threshold.parse(str(values[asked.target])),
         precision=float(values[asked.precision]),
-        beyond=int(values[asked.beyond]),
-    )
+    )  # fmt: skip
 
 
 def _check_counts(jobs_of_step: Sequence[jobfile.Job], step: str) -> None:

@@ -129,30 +129,19 @@ def _output(report: _Report, count: int, where: str) -> FioOutput:
     if not report.disks and len({job.group for job in jobs}) < len(jobs):
         reasons.append(_TOGETHER)
     return FioOutput(
-        where=where,
-        version=report.version,
-        jobs=jobs,
-        options={},
-        lists_options=False,
-        disks=tuple(map(_disk_use, report.disks)),
-        documents=count,
-        notes=(_NO_COUNTS, *reasons),
-        reports="; ".join(reasons),
-        timeless=True,
-    )
+        where=where, version=report.version, jobs=jobs, options={}, lists_options=False,
+        disks=tuple(map(_disk_use, report.disks)), documents=count, timeless=True,
+        notes=(_NO_COUNTS, *reasons), reports="; ".join(reasons),
+    )  # fmt: skip
 
 
 def _disk_use(counters: str) -> DiskUse:
     name, *counts, util = counters.split(";")
     ios, merges = (tuple(map(int, counts[at : at + 2])) for at in (0, 2))
     return DiskUse(
-        name=name,
-        read_ios=ios[0],
-        write_ios=ios[1],
-        util=float(util.removesuffix("%")),
-        read_merges=merges[0],
-        write_merges=merges[1],
-    )
+        name=name, read_ios=ios[0], write_ios=ios[1], read_merges=merges[0],
+        write_merges=merges[1], util=float(util.removesuffix("%")),
+    )  # fmt: skip
 
 
 def _job(fields: Sequence[str], host: str | None, where: str) -> FioJob:

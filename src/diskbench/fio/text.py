@@ -171,18 +171,12 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
             continue
         jobs = [replace(job, index=index) for index, job in enumerate(jobs)]
         yield FioOutput(
-            where=where,
-            version=head.version,
-            jobs=without_sum(jobs, where=where),
-            options={},
-            lists_options=False,
+            where=where, version=head.version, jobs=without_sum(jobs, where=where), options={},
+            lists_options=False, documents=passes, timeless=True,
             disks=() if reports.servers else tuple(reports.disks.get(number, ())),
-            documents=passes,
-            notes=reports.notes(passes),
-            reports="; ".join(reports.notes(passes)),
-            timeless=True,
+            notes=reports.notes(passes), reports="; ".join(reports.notes(passes)),
             local_time=" ".join(local[blocks[-1].pid].split()) or None,
-        )
+        )  # fmt: skip
 
 
 def _block(match: re.Match[str], head: TextHead, where: str) -> TextBlock:

@@ -32,18 +32,10 @@ DEFAULTS: Final = {"ioengine": "libaio", "direct": "1", "randrepeat": "0", "refi
 """Options that a template may replace: direct I/O, and new offsets and data on each pass."""
 
 SET: Final = {
-    "write_bw_log": "fio",
-    "write_iops_log": "fio",
-    "write_lat_log": "fio",
-    "write_hist_log": "fio",
-    "log_avg_msec": "1000",
-    "log_hist_msec": "1000",
-    "log_unix_epoch": "1",
-    "per_job_logs": "1",
-    "clat_percentiles": "1",
-    "percentile_list": "50:90:95:99:99.9:99.99",
-    "verify_state_save": "0",
-}
+    "write_bw_log": "fio", "write_iops_log": "fio", "write_lat_log": "fio", "write_hist_log": "fio",
+    "log_avg_msec": "1000", "log_hist_msec": "1000", "log_unix_epoch": "1", "per_job_logs": "1",
+    "clat_percentiles": "1", "percentile_list": "50:90:95:99:99.9:99.99", "verify_state_save": "0",
+}  # fmt: skip
 """Options of every step, which the guard refuses in a profile. Logs are written to fio's working
 directory."""
 

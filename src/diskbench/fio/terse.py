@@ -158,17 +158,10 @@ def _job(fields: Sequence[str], host: str | None, where: str) -> FioJob:
         at = _HEADER + place * width
         stats[direction] = _direction(fields[at : at + width], f"{where}, {direction}")
     return FioJob(
-        name=fields[2],
-        index=0,
-        group=_count(fields[3], where),
-        error=_count(fields[4], where),
-        options={},
-        directions=stats,
-        usr_cpu=_real(fields[end], where),
-        sys_cpu=_real(fields[end + 1], where),
-        context_switches=_count(fields[end + 2], where),
-        host=host,
-    )
+        name=fields[2], index=0, group=_count(fields[3], where), error=_count(fields[4], where),
+        options={}, directions=stats, host=host, usr_cpu=_real(fields[end], where),
+        sys_cpu=_real(fields[end + 1], where), context_switches=_count(fields[end + 2], where),
+    )  # fmt: skip
 
 
 def _direction(fields: Sequence[str], where: str) -> DirectionStats:
@@ -186,15 +179,10 @@ def _direction(fields: Sequence[str], where: str) -> DirectionStats:
     if clat is not None and percentiles:
         clat = replace(clat, percentiles=percentiles)
     return DirectionStats(
-        ios=ios,
-        bytes=size,
-        runtime_ns=runtime_ms * 1_000_000,
-        counted=counted,
+        ios=ios, bytes=size, runtime_ns=runtime_ms * 1_000_000, counted=counted,
         bytes_per_s=rate_kib * 1024.0 if runtime_ms else None,
-        lat=_latency(fields[32:36], ios, where),
-        clat=clat,
-        slat=_latency(fields[4:8], ios, where),
-    )
+        lat=_latency(fields[32:36], ios, where), clat=clat, slat=_latency(fields[4:8], ios, where),
+    )  # fmt: skip
 
 
 def _ios(size: int, iops: int, runtime_ms: int) -> tuple[int, bool]:

@@ -80,11 +80,7 @@ def audit_output(
         _check("bytes", _bytes(output, sections), "bytes are I/Os times block"),
         _check("rate", _rates(output), "rates times runtime are the I/Os and bytes"),
         _check("percentiles", _percentiles(output), "percentiles rise"),
-        AuditCheck(
-            name="end",
-            holds=None if unsaid else ended,
-            message=end,
-        ),
+        AuditCheck(name="end", holds=None if unsaid else ended, message=end),
     )
 
 

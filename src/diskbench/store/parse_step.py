@@ -7,10 +7,9 @@ from collections.abc import Mapping
 
 from diskbench.errors import EvidenceDamaged, FioFailed
 from diskbench.fio.output import parse_output
-from diskbench.fio.recorded import last_words, why_failed
+from diskbench.fio.recorded import VOLUME, last_words, why_failed
 from diskbench.fio.rows import measurements
 from diskbench.fio.samples import parse_samples
-from diskbench.fio.volume import VOLUME
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import LEFT_OUT, StepResult

@@ -131,9 +131,7 @@ def test_iops_times_runtime_are_the_ios(iops, expected):
 
 @pytest.mark.parametrize(("last", "expected"), [(300, True), (199, False)])
 def test_percentiles_rise(last, expected):
-    latency = ReportedLatency(
-        1000, 1, 400, 200.0, 1.0, percentiles={50.0: 100, 99.0: 200, 99.9: last}
-    )
+    latency = ReportedLatency(1000, 1, 400, 200.0, 1.0, {50.0: 100, 99.0: 200, 99.9: last})
     assert holds(output(clat=latency), "percentiles") is expected
 
 
@@ -148,9 +146,7 @@ def test_the_end_of_an_import_is_in_its_document():
     ("logged", "expected"), [(100_000, True), (94_100, True), (93_900, False), (106_100, False)]
 )
 def test_logs_sum_up_to_the_json(logged, expected):
-    found = audit.audit_logs(
-        {("read", "iops"): logged}, {("read", "iops"): 100_000}, {"read": 100.0}
-    )
+    found = audit.audit_logs({("read", "iops"): logged}, {("read", "iops"): 1e5}, {"read": 100.0})
     assert found.holds is expected
     assert audit.audit_logs({}, {("read", "iops"): 1}, {"read": 1.0}).holds is None
 

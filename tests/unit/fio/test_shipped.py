@@ -146,7 +146,6 @@ def test_diskspd_stays_below_the_throttle_of_the_post():
 
 def test_the_snia_matrix_is_56_minutes_a_round_and_steady_on_writes():
     steps, loop = steps_at("snia-iops", DIRECTORY)
-    assert loop is not None
     assert (loop.first, loop.tracked, loop.direction) == (1, "r0w100-4k", "write")
     assert sum(step.expected_s for step in steps[loop.first :]) == 56 * 60
 

@@ -306,24 +306,17 @@ class PastStep:
     credit_is_held: bool = False
 
 
-@dataclass(frozen=True)
-class ExpectedAfterwards:
-    """What a step should have reached, and the fill of each bucket when it started (1 is full)."""
-
-    expected: Expectation
-    credit: dict[LimitName, float]
-
-
-def expected_afterwards(path: Path, done: Sequence[PastStep]) -> list[ExpectedAfterwards | None]:
-    """Return one item per step, in order; None where its load or every limit is unknown."""
-    book = _Book()
-    results: list[ExpectedAfterwards | None] = []
-    credit = path.full()
+def expected_afterwards(
+    path: Path, done: Sequence[PastStep]
+) -> list[tuple[Expectation, dict[LimitName, float]] | None]:
+    """What each step should have reached, and the fill of each bucket when it started (1 is full),
+    in order; None where its load or every limit is unknown."""
+    book, results, credit = _Book(), [], path.full()
     for step in done:
         if step.idle_s > 0:
             credit = simulate(path, [Stage(None, seconds=step.idle_s)], credit=credit).left
         expected = book.find(path, step.load, credit) if step.load else None
-        results.append(ExpectedAfterwards(expected, _shares(path, credit)) if expected else None)
+        results.append((expected, _shares(path, credit)) if expected else None)
         held = step.iops and step.load and step.load.model_copy(update={"max_per_s": step.iops})
         stage = Stage(
             held or None, seconds=max(step.seconds, 0.0), credit_is_held=step.credit_is_held

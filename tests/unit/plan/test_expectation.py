@@ -393,9 +393,7 @@ def test_an_existing_machine_of_a_known_type_limits_the_network_disk_that_its_ow
 
 
 @pytest.mark.parametrize(("loads", "first"), [(None, 262e6), (0.0, None), (20e6, 20e6)])
-def test_the_first_pass_over_a_disk_from_a_snapshot_gets_what_its_loading_is_promised(
-    loads: float | None, first: float | None
-) -> None:
+def test_the_first_pass_over_a_disk_from_a_snapshot_gets_what_its_loading_is_promised(loads, first):
     disk = DiskSpec(type="gp2", size_gib=1000)
     found = planned("first-touch", disk=disk, loads_bytes_per_s=loads).expectation
     touched, again = (found.of(step) for step in found.steps)

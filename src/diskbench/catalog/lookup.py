@@ -146,7 +146,6 @@ def limits_of(
 
 
 def _latency(book: Catalogue, figure: LatencyFigure | None) -> LatencyFigure | None:
-    """The figure with the words of its source."""
     if figure is None:
         return None
     return figure.model_copy(update={"source": book.sources[figure.source].words()})
@@ -247,7 +246,6 @@ def _allowance(baseline: float | None, burst: Quantity | None, size_gib: float) 
 
 
 def _ranged(allowance: Allowance | None, quantity: Quantity | None) -> Allowance | None:
-    """Return an allowance with the range that is documented for it."""
     if allowance is None or quantity is None or quantity.range is None:
         return allowance
     least, most = quantity.range

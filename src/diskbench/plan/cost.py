@@ -74,7 +74,6 @@ def cost_of_plan(plan: Plan, *, longest: bool = False) -> CellCost:
 
 
 def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
-    """Return the most requests that the steps can make, for a disk that charges for them."""
     rental = plan.rental
     if rental is None or rental.disk is None:
         return ()

@@ -94,7 +94,6 @@ def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPa
 
 
 def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> LimitPath:
-    """Return the path to disks with an IOPS limit set on each, and their promised limits."""
     cloud, count = rental.catalogue, rental.disk.count if rental.disk else 1
     book = known_catalogue(cloud)
     rule = book.accounting if book else None
@@ -146,7 +145,6 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
 
 
 def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
-    """Return the limits of one disk in the requested performance tier and bursting mode."""
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
     sold = disk_limits(cloud, disk)

@@ -179,7 +179,6 @@ class _Checker:
                 yield self._about(combination, error)
 
     def _about(self, combination: combinations.Combination, error: DiskbenchError) -> Mistake:
-        """Return an error of a cell as a mistake at the field that it is about."""
         path, places = fields_of(error, combination.fields), combination.places
         if not path:
             place = places.get("disk") or places.get("provider") or combination.at

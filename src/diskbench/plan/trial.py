@@ -286,7 +286,6 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
 
 
 def _scaled_bursts_s(rental: Rental) -> list[float]:
-    """Return how long each bucket of the disk lasts at full burst, in scaled seconds."""
     limits = disk_limits(rental.catalogue, rental.disk) if rental.disk is not None else None
     if limits is None:  # the disk is in no catalogue
         return []

@@ -274,16 +274,13 @@ class Hint(Frozen):
         """Return the values as labels of a run."""
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
-    def limit_path(self, books: Books, provider: str = "") -> LimitPath | None:
-        """Return the path to the disk; None if the user stated nothing. `provider` is the run's;
-        its catalogue says how requests are counted. Raises InvalidValue, UserError."""
-        return next(iter(self.limit_paths(books, provider)), None)
-
     def limit_paths(
         self, books: Books, provider: str = "", day: str | None = None
     ) -> tuple[LimitPath, ...]:
         """Return the paths that the disk may have had on the day of the measurement, the latest
-        first; `day` is that of the run, unless the user stated one. Raises as `limit_path`."""
+        first; none if the user stated nothing. `provider` is the run's, whose catalogue says how
+        requests are counted, and `day` the run's unless the user stated one. Raises InvalidValue,
+        UserError."""
         if self.as_disk is not None:
             on = self.measured_on or day
             return limit_paths_of(named_disk(self.as_disk), self.as_machine, books, day=on)

@@ -347,15 +347,15 @@ def test_a_machine_named_with_the_disk_limits_it_too():
     ],
 )  # fmt: skip
 def test_a_machine_type_that_is_not_known_is_said_to_be_so_with_what_is_near(machine, unknown):
-    found = Hint(as_disk="aws:gp3:100", as_machine=machine).limit_path(SHIPPED)
+    (found,) = Hint(as_disk="aws:gp3:100", as_machine=machine).limit_paths(SHIPPED)
     assert unknown in "; ".join(found.unknown)
     assert bool(found.unknown) is bool(unknown)
 
 
 def test_a_machine_beside_a_promise_is_said_not_to_count():
-    assert Hint(promise="iops=100").limit_path(SHIPPED).unknown == ()
-    (told,) = Hint(promise="iops=100", as_machine="c4.large").limit_path(SHIPPED).unknown
-    assert "c4.large" in told
+    assert Hint(promise="iops=100").limit_paths(SHIPPED)[0].unknown == ()
+    (path,) = Hint(promise="iops=100", as_machine="c4.large").limit_paths(SHIPPED)
+    assert "c4.large" in path.unknown[0]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,6 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
 
 
 def _print_document(trials: Sequence[Trial]) -> None:
-    """All runs as one JSON document."""
     document = results_document(
         [run for trial in trials for run in trial.runs],
         {run_id: steps for trial in trials for run_id, steps in trial.steps.items()},

@@ -143,9 +143,7 @@ def test_a_matrix_calls_its_limit_by_its_own_name():
 
 
 @given(SUMS, st.floats(0, 1000))
-def test_it_is_refused_when_and_only_when_the_sum_is_above_the_limit(
-    sums: list[float], limit: float
-):
+def test_it_is_refused_when_and_only_when_the_sum_is_above_the_limit(sums, limit):
     costs = [priced(usd) for usd in sums]
     if math.fsum(sums) > limit:
         with pytest.raises(CostRefused):

@@ -151,7 +151,7 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     rates = [PastStep(expected.load, float(one), 1.0) for one in series]
     after = expected_afterwards(limit_path.path, [*rates, PastStep(expected.load, None, 0.0)])[-1]
     assert after is not None
-    for limit, share in after.credit.items():
+    for limit, share in after[1].items():
         gate = next(g for g in limit_path.path.gates if g.limit == limit and g.capacity)
         # An HDD at its baseline does a few requests a second: whole ones, of a broken rate.
         near = 0.04 + _nearly(gate) / gate.capacity
@@ -193,7 +193,7 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
         assert after is not None
         for gate, balance in zip(path.gates, course.left, strict=True):
             if gate.capacity:
-                assert after.credit[gate.limit] == pytest.approx(balance / gate.capacity, abs=0.05)
+                assert after[1][gate.limit] == pytest.approx(balance / gate.capacity, abs=0.05)
     assert seen
 
 

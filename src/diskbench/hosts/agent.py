@@ -2045,9 +2045,9 @@ def put(path: str, text: Union[str, bytes]) -> None:
 
 
 def start(asked: Request) -> Lines:
-    """Start a unit unless it was started, with its files from standard input; with `follow` give
-    its lines from number `from` on, and its last one. With `go` fio may start if the unit has asked
-    by now. With `first` the trial's directories are made before."""
+    """Start a unit unless it was started, with its files from standard input; give its lines from
+    number `from` on, and its last one. With `go` fio may start if the unit has asked by now. With
+    `first` the trial's directories are made before."""
     state, directory = asked["state"], asked["dir"]
     if asked["first"]:
         yield from directories(asked["first"])
@@ -2056,8 +2056,7 @@ def start(asked: Request) -> Lines:
     was_there = os.path.exists(directory + "/pid")
     if not was_there:
         yield from begin(asked, state, directory)
-    if asked["follow"]:
-        yield from follow(asked, directory, was_there)
+    yield from follow(asked, directory, was_there)
 
 
 def keeps_program(state: str) -> bool:

@@ -202,12 +202,6 @@ def start_and_watch(
     return _ended(last, unit, host)
 
 
-def start(host: Host, unit: Unit) -> None:
-    """Start `unit` unless it was started, without following it: fio waits for somebody who does.
-    Failures are reported by `start_and_watch`, which finds the unit or starts it again."""
-    host.run(start_script(unit, None), stdin=payload(unit), root=unit.root)
-
-
 def stop(host: Host, unit: Unit) -> bool:
     """Ask `unit` to end fio now, or never to start it. Returns whether the unit exists."""
     return host.run(stop_script(unit), root=unit.root).text.strip() in {"running", "ended"}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.fake_host import FakeHost, Fault
+from tests.rigs.waiting import started
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, MeasurementFailed, ReleaseFailed
 from diskbench.fio.recorded import parse_cache_drop, parse_canary
@@ -359,7 +360,7 @@ def standing_in(directory):
 
 def test_cleanup_leaves_a_bystander_who_merely_stands_in_the_directory(make_unit, target):
     unit = make_unit(60)
-    jobs.start(LocalHost(), unit)
+    started(LocalHost(), unit)
     with subprocess.Popen(
         ["sh", "-c", "read x && echo heard"],
         cwd=target.state_dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

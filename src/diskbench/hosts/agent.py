@@ -162,16 +162,10 @@ def kill(process: int, number: int) -> None:
 
 def tell_fifo(path: str, data: bytes) -> bool:
     """Write to a FIFO that somebody reads; whether somebody does."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return stat.S_ISFIFO(os.fstat(descriptor).st_mode) and os.write(descriptor, data) > 0
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
+    flags = os.O_WRONLY | os.O_NONBLOCK
+    with contextlib.suppress(OSError), open(os.open(path, flags), "wb", buffering=0) as fifo:
+        return stat.S_ISFIFO(os.fstat(fifo.fileno()).st_mode) and bool(fifo.write(data))
+    return False
 
 
 def no_room(directory: str) -> str:
@@ -275,14 +269,14 @@ def unescaped(text: str) -> str:
 
 
 def mount_lines(*names: str) -> List[str]:
-    """The lines of mountinfo of these processes, each once."""
-    lines = [line for name in names for line in lines_of(read(f"{PROC}/{name}/mountinfo"))]
-    return list(dict.fromkeys(lines))
+    """The lines of mountinfo of these processes, each once; of this one where none is named."""
+    files = [read(f"{PROC}/{name}/mountinfo") for name in names or ("self",)]
+    return list(dict.fromkeys(line for text in files for line in lines_of(text)))
 
 
 def mounts(*names: str) -> List[Mount]:
-    """What is mounted, as these processes see it; this one where none is named."""
-    return [Mount(line) for line in mount_lines(*(names or ("self",)))]
+    """What is mounted, as these processes see it."""
+    return [Mount(line) for line in mount_lines(*names)]
 
 
 def mounted_on(point: str) -> List[str]:
@@ -506,16 +500,15 @@ class Disk:
         """Open it: while it is open the kernel gives its number to no other disk, and with O_EXCL
         it refuses mount, mkfs, swapon, mdadm and losetup, which use that themselves. Raises
         Failed."""
-        looks = 4
+        looks, flags = 4, os.O_RDONLY | os.O_CLOEXEC | (os.O_EXCL if exclusively else 0)
         while self.descriptor < 0:
-            flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_EXCL if exclusively else 0)
             try:
                 self.descriptor = os.open(self.path, flags)
             except OSError as error:
                 looks -= 1
                 if error.errno != errno.EBUSY:
                     raise Failed(f"{self.path} cannot be opened: {error.strerror}") from error
-                if looks == 0:
+                if not looks:
                     raise Failed(self.path + " is in exclusive use") from error
                 time.sleep(0.3)  # what only inspects it closes it soon
         self.is_exclusive = exclusively
@@ -1063,11 +1056,7 @@ def dropping(path: str) -> List[str]:
 
 
 class Over(Exception):
-    """The unit ends before fio, with this exit status and reason."""
-
-    def __init__(self, status: int, reason: str = "") -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
+    """The unit ends before fio, with this exit status and reason, its arguments."""
 
 
 class Unit:
@@ -1281,7 +1270,7 @@ class Unit:
 
     def refused(self, why: Failed) -> Over:
         """The end before fio; what a stop cut short has found nothing."""
-        return Over(126) if self.asked() else Over(125, f"refused: {why}")
+        return Over(126, "") if self.asked() else Over(125, f"refused: {why}")
 
     def prepare(self) -> None:
         """All that comes before fio: its turn, its disks, its caches. Raises Over."""
@@ -1290,7 +1279,7 @@ class Unit:
         try:
             self.turn.take(paths, self.spec["if_busy"], self.tell, self.wait)
             if self.asked():
-                raise Over(126)
+                raise Over(126, "")
             self.enter("check", 600)
             self.hold()
         except Busy as busy:
@@ -1611,7 +1600,7 @@ class Unit:
             if self.may_start():
                 reason = self.measure()
         except Over as over:
-            self.fio_exit, reason = over.status, over.reason
+            self.fio_exit, reason = over.args
         except Exception as error:  # noqa: BLE001 - a mistake of ours: fio does not outlive it
             self.fault(error)
             self._kill_fio()
@@ -1860,7 +1849,7 @@ def disk_facts(at: str, is_device: bool) -> Lines:
     number = number_of(at) if is_device else ""
     if not is_device:
         room, on = os.statvfs(at), mount_of(at)
-        yield from section("mountinfo", *mount_lines("self"))
+        yield from section("mountinfo", *mount_lines())
         yield from section("directory", os.path.realpath(at))
         yield from section("statfs", f"{room.f_frsize} {room.f_blocks} {room.f_bavail}")
         yield from section("mountid", on.id if on else "")
@@ -1869,11 +1858,11 @@ def disk_facts(at: str, is_device: bool) -> Lines:
             number = number_of(on.source)
     if number and os.path.exists(sysfs(number)):
         disk = whole_disk(number)
-        while len(slaves(disk)) == 1:  # through LVM, LUKS or MD to the one disk below
+        while slaves(disk):  # through LVM, LUKS or MD to the one disk below
             yield from section("through", layer(disk))
+            if len(slaves(disk)) > 1:  # of several disks: it is described itself
+                break
             disk = whole_disk(slaves(disk)[0])
-        if slaves(disk):  # of several disks: it is described itself
-            yield from section("through", layer(disk))
         yield from section("disk", *described(disk))
     looker = Turn("", "", "-", bool)
     looker.disks = claimable(disks_under(at))

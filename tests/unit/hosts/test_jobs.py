@@ -240,9 +240,9 @@ def test_nothing_of_a_unit_outlives_it(make_unit, tmp_path, monkeypatch):
         time.sleep(0.05)
 
 
-@pytest.mark.usefixtures("as_nobody")
-def test_without_root_the_files_own_pages_are_dropped(make_unit, target):
+def test_without_root_the_files_own_pages_are_dropped(make_unit, target, as_nobody):
     unit = make_unit(0.1)
+    as_nobody()
     subprocess.run(["chown", "-R", "65534:65534", target.work_dir, target.state_dir], check=True)
     cached = Path(target.work_dir, "one.0.0")
     cached.write_bytes(os.urandom(2**20))

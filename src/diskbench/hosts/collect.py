@@ -1,11 +1,8 @@
 """Fetch the files of a step as one tar, unpack them safely, and verify every checksum.
 
-The tar comes compressed by what the host has, from this machine as it is. Where the connection
-breaks, the next one continues at the byte of the tar where it broke (parts.py): a slow link sends
-each byte once.
-
-The host is not trusted: only files with plain names are kept, never one with the name of a record
-that diskbench writes. Files that are not kept are listed in LEFT_OUT.
+The tar comes compressed by what the host has, from this machine as it is, and after a break from
+the byte where it broke (parts.py). The host is not trusted: only files with plain names are kept,
+none with the name of a record that diskbench writes. Others are listed in LEFT_OUT.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Whether a directory may be measured in: it exists, is writable, has room, and is safe for root.
 
-Root follows any symbolic link at a path, and a user who may write to a directory above can put one
-there between two checks. So root does not measure below a directory that another user owns, or may
-write to without a sticky bit. Where that user called sudo, or is no user of the machine (a volume
-of a container), only a warning is logged: each step checks that the directory is still the one that
-diskbench made (agent.py).
+Root follows a symbolic link that a user who may write above puts there between two checks: it does
+not measure below a directory that another user owns, or may write to without a sticky bit. Where
+that user called sudo, or is no user of the machine (a volume of a container), it only warns: each
+step checks that the directory is still the one that diskbench made (agent.py).
 """
 
 from __future__ import annotations

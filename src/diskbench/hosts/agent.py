@@ -1343,11 +1343,10 @@ class Unit:
             return str(int(found.group(1)) * 1024) if found else ""
         if not program("fincore"):
             return ""
-        files, total = list(self._files()), 0
+        files, said = list(self._files()), ""
         for at in range(0, len(files), 500):
-            said = ran("fincore", "-b", "-n", "-o", "RES", *files[at : at + 500])[1]
-            total += sum(int(word) for word in said.split() if word.isdigit())
-        return str(total)
+            said += ran("fincore", "-b", "-n", "-o", "RES", *files[at : at + 500])[1] + "\n"
+        return str(sum(int(word) for word in said.split() if word.isdigit()))
 
     def canary(self, name: str) -> None:
         """How fast the machine itself is: a checksum, and fio without a disk. The step is measured
@@ -1443,14 +1442,12 @@ class Unit:
 
     def _check_name(self, disk: Disk) -> None:
         """Raise Failed where a disk lost its name or identity; udev may write it anew just now."""
-        for looks in (3, 2, 1, 0):
-            try:
+        for _ in range(3):
+            with contextlib.suppress(Failed):
                 disk.check_identity()
                 return
-            except Failed:
-                if not looks:
-                    raise
             time.sleep(0.3)
+        disk.check_identity()
 
     def _job(self) -> str:
         """The job file for fio: with the held descriptor for each disk's name, which may lead
@@ -2002,14 +1999,8 @@ def directories(asked: Request) -> Lines:
     """Make the trial's directories, `state` and `work`; idempotent. /var/tmp is everybody's: one
     that somebody else put there is not used."""
     state, work = asked["state"], asked["work"]
-    for path in [state, work] if work else [state]:
-        try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(path, 0o700)
-        except OSError as error:
-            raise full(os.path.dirname(path), error) from error
-        if not is_own_directory(path):
-            raise Failed(path + " belongs to somebody else")
+    for path in filter(None, (state, work)):
+        make_own(path)
     mark = state + "/work.id"
     if work and os.path.exists(mark):
         if not place_is(work, mark):
@@ -2018,6 +2009,17 @@ def directories(asked: Request) -> Lines:
         # Steps without a mark are of a build that made none: they are fetched, no other is started.
         put(mark, place_now(work) + "\n")
     yield from ()
+
+
+def make_own(path: str) -> None:
+    """Make a directory of this user alone, unless it is there. Raises Failed."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+    except OSError as error:
+        raise full(os.path.dirname(path), error) from error
+    if not is_own_directory(path):
+        raise Failed(path + " belongs to somebody else")
 
 
 def put(path: str, text: Union[str, bytes]) -> None:
@@ -2056,12 +2058,8 @@ def keeps_program(state: str) -> bool:
 def begin(asked: Request, state: str, directory: str) -> Lines:
     """Write the unit's files, launch it, and wait until it lives, with signs of life until it gives
     its own. Raises Failed."""
-    try:
-        os.makedirs(directory, 0o700, exist_ok=True)
-    except OSError as error:
-        raise full(state, error) from error
-    if not is_own_directory(directory):
-        raise Failed(directory + " belongs to somebody else")
+    make_own(os.path.dirname(directory))
+    make_own(directory)
     for name, text in from_input().items():
         put(f"{directory}/{name}", text)
     if not keeps_program(state):
@@ -2078,10 +2076,9 @@ def begin(asked: Request, state: str, directory: str) -> Lines:
         raise full(directory, error) from error
     launch(state, directory, asked["unit"], ready)
     until = uptime() + asked["begin_limit"]
-    has_begun = False
-    while not has_begun and uptime() < until:
-        has_begun = bool(select.select([listens], [], [], 1.0)[0])
-        yield from [] if has_begun else ["."]
+    while not select.select([listens], [], [], 1.0)[0] and uptime() < until:
+        yield "."
+    has_begun = bool(select.select([listens], [], [], 0)[0])
     os.close(listens)
     remove(ready)
     if not os.path.exists(directory + "/pid"):
@@ -2268,6 +2265,7 @@ def wipe(asked: Request) -> Lines:
     # Held while it is checked and wiped, so that both concern one disk, whatever its name is.
     disk.hold()
     for look in range(4):
+        time.sleep(0.3 * (look > 0))  # wipefs opens with O_EXCL: what only inspects it closes it
         check_held(disk, "before it was wiped: ")
         if disk.content(uuid):
             return  # somebody else's by now
@@ -2275,7 +2273,6 @@ def wipe(asked: Request) -> Lines:
         status, said = ran("wipefs", "-q", "-a", disk.held, timeout=None)
         if status == 0:
             return
-        time.sleep(0.3 * (look < 3))  # it opens with O_EXCL: what only inspects it closes it soon
     raise Failed(said)
 
 
@@ -2425,15 +2422,13 @@ def cleanup(asked: Request) -> Lines:
     yield from ()
     state, work, mount = asked["state"], asked["work"], asked["mount"]
     sudo = ["sudo", "-n"] if os.getuid() and ran("sudo", "-n", "true")[0] == 0 else []
-    tries = 0
-    while os.path.isdir(state):
+    for tries in range(151 if os.path.isdir(state) else 0):
         ours = ended_by(sudo, state, signal.SIGKILL if tries > 100 else signal.SIGTERM)
-        if not ours:
+        if not ours or not os.path.isdir(state):
             break
-        tries += 1
-        if tries > 150:
+        if tries == 150:
             raise Failed(f"processes {' '.join(ours)} do not end")
-        time.sleep(0.05 if tries > 1 else 0.01)  # most end at once
+        time.sleep(0.05 if tries else 0.01)  # most end at once
     if mount:
         if mounted_below(mount):
             status, said = ran(*sudo, "umount", mount, timeout=None)

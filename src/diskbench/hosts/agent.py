@@ -2097,23 +2097,24 @@ def from_input() -> Dict[str, str]:
 
 def launch(state: str, directory: str, name: str, ready: str) -> None:
     """Start the unit's process, which is known by DISKBENCH_TRIAL (see `cleanup`)."""
-    boot = read(PROC + "/self/cmdline").split("\0")[4]  # what loaded this program (calls.py)
+    given = read(PROC + "/self/cmdline").split("\0")
+    boot = given[given.index("-c") + 1]  # what loaded this program (calls.py)
     kept = f"{hashlib.sha256(CODE).hexdigest()} {state}/.agent"
     words = [sys.executable, "-I", "-S", "-c", boot, kept, directory, ready]
     path = os.environ.get("PATH", os.defpath)
-    given = {"DISKBENCH_TRIAL": state, "LC_ALL": "C.UTF-8", "PATH": path}
+    marks = {"DISKBENCH_TRIAL": state, "LC_ALL": "C.UTF-8", "PATH": path}
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
     # mount namespace of its own systemd would not see the same files.
     is_systemd = os.getuid() == 0 and os.path.isdir(RUN + "/systemd/system")
     if is_systemd and os.readlink("/proc/1/ns/mnt") == os.readlink("/proc/self/ns/mnt"):
         run = ["systemd-run", "--quiet", "--collect", "--unit=" + name]
-        run += [f"--setenv={key}={value}" for key, value in given.items()]
+        run += [f"--setenv={key}={value}" for key, value in marks.items()]
         run += ["--property=TasksMax=infinity", "--property=LimitNOFILE=524288"]
         if ran(*run, *words, timeout=15)[0] == 0:  # less than the silence that breaks a connection
             return
     with open(directory + "/unit.err", "ab") as errors:
         subprocess.Popen(
-            ["setsid", *words], stdin=NULL, stdout=NULL, stderr=errors, env={**os.environ, **given}
+            ["setsid", *words], stdin=NULL, stdout=NULL, stderr=errors, env={**os.environ, **marks}
         )
 
 

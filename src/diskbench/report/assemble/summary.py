@@ -133,8 +133,8 @@ class Told(Facts):
         if not words:
             return ""
         more = len(words) - _MOST_DOUBTED
-        shown = "; ".join(words[:_MOST_DOUBTED])
-        return f"Doubtful figures: {shown}{f' and {more} more' if more > 0 else ''}."
+        first = "; ".join(words[:_MOST_DOUBTED])
+        return f"Doubtful figures: {first}{f' and {more} more' if more > 0 else ''}."
 
     @property
     def fell(self) -> LastingFall | None:

@@ -288,7 +288,6 @@ def _opened(url: str | None) -> Iterator[Engine]:
 
 
 def _named(database: Engine, run_id: str | Sequence[str] | None) -> list[str] | None:
-    """The ids of the named runs; None for all."""
     if run_id is None:
         return None
     from diskbench.results.selection import runs_named

@@ -1,8 +1,7 @@
 """Exchanges with the real Azure that the SDK's own tests recorded: they are in its source packages.
 
 Downloaded once by pip, as it is configured, into the user's cache directory. Secrets in them were
-replaced by their authors; so was the subscription's id.
-"""
+replaced by their authors; so was the subscription's id."""
 
 from __future__ import annotations
 
@@ -91,28 +90,23 @@ def _fetch(packages: Sequence[str], kept: Path) -> None:
 def _exchanges(name: str, text: str) -> Iterator[Exchange]:
     if name.endswith(".json"):  # of the test proxy
         for one in json.loads(text)["Entries"]:
+            headers = {key.lower(): str(value) for key, value in one["ResponseHeaders"].items()}
             yield Exchange(
-                method=one["RequestMethod"],
-                url=_ORIGIN.sub("", one["RequestUri"]),
-                asked=one["RequestBody"],
-                status=one["StatusCode"],
-                headers={key.lower(): str(value) for key, value in one["ResponseHeaders"].items()},
+                method=one["RequestMethod"], url=_ORIGIN.sub("", one["RequestUri"]),
+                asked=one["RequestBody"], status=one["StatusCode"], headers=headers,
                 body=_joined(one["ResponseBody"]),
-            )
+            )  # fmt: skip
         return
     import yaml
 
     for one in yaml.load(text, Loader=yaml.CSafeLoader)["interactions"]:  # of vcrpy
         asked, given = one["request"], one["response"]
-        body = asked.get("body")
+        headers = {key.lower(): value[0] for key, value in given["headers"].items()}
         yield Exchange(
-            method=asked["method"],
-            url=_ORIGIN.sub("", asked["uri"]),
-            asked=_parsed(_text(body)),
-            status=given["status"]["code"],
-            headers={key.lower(): value[0] for key, value in given["headers"].items()},
-            body=_parsed(given["body"]["string"]),
-        )
+            method=asked["method"], url=_ORIGIN.sub("", asked["uri"]),
+            asked=_parsed(_text(asked.get("body"))), status=given["status"]["code"],
+            headers=headers, body=_parsed(given["body"]["string"]),
+        )  # fmt: skip
 
 
 def _text(body: Any) -> str | None:

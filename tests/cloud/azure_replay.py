@@ -90,15 +90,12 @@ class Replay:
         url = answer.headers.get("Azure-AsyncOperation")
         if url is None:
             return
-        real = {
-            one.body["status"]: one
-            for one in recording.exchanges
-            if one.path == _path(exchange.headers.get("azure-asyncoperation", ""))
-            and "monitor=true" not in one.url
-        }
+        path = _path(exchange.headers.get("azure-asyncoperation", ""))
+        looks = (one for one in recording.exchanges if one.path == path)
+        real = {one.body["status"]: one for one in looks if "monitor=true" not in one.url}
         status = "InProgress"
         while status == "InProgress":
-            looked = self._get(url)
+            looked = self.session.get(url, **self._how())
             status = looked.json()["status"]
             if status in real:
                 self._compare(f"{what}, {status}", real[status], looked)
@@ -128,9 +125,6 @@ class Replay:
         given = self.azure.endpoint + url.replace(SUBSCRIPTION, emulated.SUBSCRIPTION)
         asked = _ours(body) if body else None
         return self.session.request(method, given, json=asked, **self._how())
-
-    def _get(self, url: str) -> requests.Response:
-        return self.session.get(url, **self._how())
 
     def _how(self) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {token_for(CLIENT)}"}
@@ -175,6 +169,5 @@ def _walk(document: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _named(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return "null" if value is None else "boolean"
-    return "number" if isinstance(value, int | float) else "string"
+    names = {bool: "boolean", type(None): "null", int: "number", float: "number"}
+    return names.get(type(value), "string")

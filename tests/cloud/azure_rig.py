@@ -18,6 +18,7 @@ from diskbench.ports import Completed, Host
 from diskbench.providers.azure.client import AzureTiming
 from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.azure.plugin import AzureOptions
+from diskbench.providers.azure.provision import AzureProvisioned, provision
 from diskbench.testing.rig import RigOnlooker, claim
 
 QUICK = AzureTiming(
@@ -71,6 +72,14 @@ class Rig:
         rental = self.resolve(spec, **more)
         claim = self.claim(lease).model_copy(update={"tags": rental.spec.tags})
         return self.provider.acquire(claim, rental, self.watch)
+
+    def provisioned(self, rental: Rental) -> AzureProvisioned:
+        """The machine of a rental up to the point where SSH would be tried."""
+        self.faults.never_ready()
+        return provision(self.provider._order(self.claim(), rental, self.watch))
+
+    def without_a_guest(self, **more: Any) -> AzureProvisioned:
+        return self.provisioned(self.resolve(**more))
 
     def claim(self, lease: str = "one", lasts_s: float = SOON_S) -> Claim:
         return claim(lease, expires_at=float(int(time.time() + lasts_s)))

@@ -116,11 +116,8 @@ def wanted(keys: Keys | None = None, name: str = "machine", zone: str = ZONE, **
     items = [{"key": "enable-oslogin", "value": "FALSE"}]
     if keys is not None:
         items.append({"key": "user-data", "value": keys.user_data})
-    boot = {
-        "boot": True,
-        "auto_delete": True,
-        "initialize_params": {"source_image": UBUNTU, "disk_size_gb": 10},
-    }
+    image = {"source_image": UBUNTU, "disk_size_gb": 10}
+    boot = {"boot": True, "auto_delete": True, "initialize_params": image}
     asked = {
         "name": name,
         "machine_type": f"zones/{zone}/machineTypes/n2-standard-4",
@@ -151,12 +148,9 @@ def instance(gcp: Gcp, name: str = "machine", zone: str = ZONE) -> Any:
 def let_in(gcp: Gcp, **more: Any) -> Any:
     """The operation that makes a firewall rule for this machine's SSH."""
     asked = {
-        "name": "ssh",
-        "source_ranges": ["127.0.0.0/8"],
-        "target_tags": ["let-in"],
-        "allowed": [{"I_p_protocol": "tcp", "ports": ["22"]}],
-        **more,
-    }
+        "name": "ssh", "source_ranges": ["127.0.0.0/8"], "target_tags": ["let-in"],
+        "allowed": [{"I_p_protocol": "tcp", "ports": ["22"]}], **more,
+    }  # fmt: skip
     return gcp.call("Firewalls", "insert_unary", firewall_resource=asked)
 
 

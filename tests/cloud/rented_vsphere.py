@@ -26,12 +26,9 @@ def clone(vsphere: Vsphere, name: str, notes: str) -> None:
             for kind in (vim.VirtualMachine, vim.ResourcePool)
         }
         template = next(vm for vm in found[vim.VirtualMachine] if vm.name == "debian-12")
-        spec = vim.vm.CloneSpec(
-            location=vim.vm.RelocateSpec(pool=found[vim.ResourcePool][0]),
-            powerOn=False,
-            template=False,
-            config=vim.vm.ConfigSpec(annotation=notes),
-        )
+        place = vim.vm.RelocateSpec(pool=found[vim.ResourcePool][0])
+        config = vim.vm.ConfigSpec(annotation=notes)
+        spec = vim.vm.CloneSpec(location=place, powerOn=False, template=False, config=config)
         done(template.CloneVM_Task(folder=template.parent, name=name, spec=spec))
 
 

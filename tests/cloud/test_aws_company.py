@@ -87,26 +87,24 @@ def test_a_run_passes_where_all_must_be_tagged_and_encrypted(aws: Aws, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("policy", "given", "advice"),
+    ("demanded", "may_read", "given", "advice"),
     [
-        (demanding_tags("team"), {}, "add --tag team=VALUE"),
-        (demanding_tags("team", "Cost Center"), {"tags": TAGS[:1]}, "add --tag Cost Center=VALUE"),
-        (UNENCRYPTED, {"tags": TAGS}, "add --kms-key KEY"),
+        (demanding_tags("team"), True, {}, "add --tag team=VALUE"),
+        (demanding_tags("team"), False, {}, "--tag KEY=VALUE"),
+        (demanding_tags("team", "Cost Center"), True, {"tags": TAGS[:1]},
+         "add --tag Cost Center=VALUE"),
+        (UNENCRYPTED, True, {"tags": TAGS}, "add --kms-key KEY"),
     ],
-)
+)  # fmt: skip
 def test_what_a_policy_of_the_organisation_demands_is_the_advice(
-    rig: AwsCloud, policy: str, given: dict[str, Any], advice: str
+    rig: AwsCloud, demanded: str, *, may_read: bool, given: dict[str, Any], advice: str
 ) -> None:
-    rig.aws.cloud.organization = policy
+    rig.aws.cloud.organization = demanded
+    if not may_read:
+        rig.aws.cloud.policy = policy().replace("sts:DecodeAuthorizationMessage", "sts:Nothing")
     error = refused_as(rig, InvalidValue, **given)
     assert advice in error.advice
     assert "a policy denies ec2:" in error.message
-
-
-def test_a_policy_that_the_account_may_not_read_is_told_as_one(rig: AwsCloud) -> None:
-    rig.aws.cloud.organization = demanding_tags("team")
-    rig.aws.cloud.policy = policy().replace("sts:DecodeAuthorizationMessage", "sts:Nothing")
-    assert "--tag KEY=VALUE" in refused_as(rig, InvalidValue).advice
 
 
 def denying(action: str) -> str:
@@ -157,17 +155,16 @@ def test_a_key_that_may_not_be_looked_at_is_tried(rig: AwsCloud) -> None:
     assert isinstance(error, RentalFailed | AccessDenied)
 
 
-def test_the_free_plan_says_which_machine_it_has(rig: AwsCloud) -> None:
+def test_the_free_plan_says_which_machine_it_has_and_the_first_spot_machine_needs_a_role(
+    rig: AwsCloud,
+) -> None:
+    rig.aws.cloud.spot_role = False
+    error = refused_as(rig, InvalidValue, spot=True)
+    assert "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com" in str(error)
     rig.aws.cloud.free_plan = True
     error = refused_as(rig, InvalidValue)
     assert "Free plan" in error.message
     assert "--instance-type m7i-flex.large" in error.advice
-
-
-def test_the_first_spot_machine_of_an_account_needs_a_role(rig: AwsCloud) -> None:
-    rig.aws.cloud.spot_role = False
-    error = refused_as(rig, InvalidValue, spot=True)
-    assert "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com" in str(error)
 
 
 @pytest.mark.parametrize("may_look", [True, False])

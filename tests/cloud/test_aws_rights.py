@@ -21,15 +21,7 @@ from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.rental import Acquired, LeaseEnd, Scope
 from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.policy import policy
-from diskbench.testing.rig import (
-    RigOnlooker,
-    acquire,
-    cell,
-    claim,
-    guest_of,
-    resolved,
-    scope_of,
-)
+from diskbench.testing.rig import RigOnlooker, acquire, cell, claim, guest_of, resolved, scope_of
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1234"
 LEASE = "one"

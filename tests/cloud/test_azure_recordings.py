@@ -1,8 +1,7 @@
 """The emulated Azure answers in the form in which the real one did, as its SDK's tests recorded it.
 
 Their requests are sent to the emulator; status codes, the headers of operations, and the members
-and types of all answers are compared. What differs is named here, with its reason.
-"""
+and types of all answers are compared. What differs is named here, with its reason."""
 
 from __future__ import annotations
 

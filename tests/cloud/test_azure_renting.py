@@ -1,8 +1,7 @@
 """Renting on Azure, against the emulator: what is made and how, and what happens when something
 goes wrong.
 
-After every fault: an error that says what was wrong, and a release after which nothing is left.
-"""
+After every fault: an error that says what was wrong, and a release after which nothing is left."""
 
 from __future__ import annotations
 
@@ -20,15 +19,7 @@ from tests.cloud.eager import GIVES_UP
 from tests.cloud.measured import WRITE_THEN_READ, a_renter, document
 from tests.cloud.rented_azure import REGION, Azure
 
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    HostUnavailable,
-    InvalidValue,
-    ReleaseFailed,
-    RentalFailed,
-    UnknownName,
-)
+from diskbench import errors
 from diskbench.model.metrics import CloudMetric, exceeded_within
 from diskbench.providers.azure import policy
 from diskbench.providers.azure.cloud import AzureProvider
@@ -40,126 +31,123 @@ GROUP = "Microsoft.Resources/subscriptions/resourceGroups"
 SCHEDULE = "Microsoft.DevTestLab/schedules/write"
 
 
-def fails(rig: Rig, kind: type[DiskbenchError], words: str, **more: object) -> DiskbenchError:
-    """Renting fails so, and after a release nothing is left."""
-    with pytest.raises(kind, match=words) as failed:
-        rig.acquire(**more)  # type: ignore[arg-type]
-    rig.faults.reset()
-    rig.release()
-    assert rig.left() == []
-    return failed.value
-
-
 def bodies(rig: Rig, action: str) -> list[dict]:
     return [one.body for one in rig.faults.calls(action) if one.body]
 
 
-class TestWhatIsMade:
-    def test_the_machine_is_given_its_host_key_and_nobody_else_is_told(self, rig: Rig) -> None:
-        acquired = rig.acquire()
-        (machine,) = [body for body in bodies(rig, MACHINE) if "osProfile" in body["properties"]]
-        told = base64.b64decode(machine["properties"]["osProfile"]["customData"]).decode()
-        assert told.startswith("#cloud-config")
-        private = told.partition("ed25519_private: |")[2].split()[5]
-        assert private not in json.dumps(acquired.facts)
-        assert not any(private in note for note in rig.watch.notes)
-
-    def test_another_host_cache_is_had_by_detaching_and_that_is_recorded(self, rig: Rig) -> None:
-        spec = PREMIUM.model_copy(update={"instance_type": "Standard_D4s_v3"})
-        rig.acquire(spec=spec, cache="none")
-        changed = rig.acquire(spec=spec, cache="readonly")
-        (told,) = changed.facts["volumes"]
-        (why,) = changed.facts["cache_changes"]
-        assert told["host_cache"] == "ReadOnly"
-        assert "None to ReadOnly" in why
-        held = [
-            [disk["caching"] for disk in body["properties"]["storageProfile"]["dataDisks"]]
-            for body in bodies(rig, MACHINE)
-            if "dataDisks" in body["properties"]["storageProfile"]
-        ]
-        assert held == [["None"], [], ["ReadOnly"]]
+def test_the_machine_is_given_its_host_key_and_nobody_else_is_told(rig: Rig) -> None:
+    acquired = rig.acquire()
+    (machine,) = [body for body in bodies(rig, MACHINE) if "osProfile" in body["properties"]]
+    told = base64.b64decode(machine["properties"]["osProfile"]["customData"]).decode()
+    assert told.startswith("#cloud-config")
+    private = told.partition("ed25519_private: |")[2].split()[5]
+    assert private not in json.dumps(acquired.facts)
+    assert not any(private in note for note in rig.watch.notes)
 
 
-class TestWhatEndsABill:
-    def test_a_lease_of_days_has_none_for_it_would_end_on_the_first(self, rig: Rig) -> None:
-        claim = rig.claim(lasts_s=3 * 86_400)
-        acquired = rig.provider.acquire(claim, rig.resolve(), rig.watch)
-        assert acquired.facts["dead_man"].startswith("none")
-        assert rig.resources("schedules") == []
-
-    def test_who_may_not_make_one_is_told_and_measures_all_the_same(self, rig: Rig) -> None:
-        rig.faults.forbid(SCHEDULE)
-        acquired = rig.acquire()
-        assert "Microsoft.DevTestLab/schedules/write" in acquired.facts["dead_man"]
-        assert any("DevTestLab" in note for note in rig.watch.notes)
-
-
-class TestWhereItIsTried:
-    def test_a_region_without_zones_is_asked_for_none(self, rig: Rig) -> None:
-        acquired = rig.acquire(region="westus", instance_type="Standard_D2s_v3")
-        assert acquired.facts["zone"] is None
-        assert "zones" not in rig.resource("virtualMachines")
+def test_another_host_cache_is_had_by_detaching_and_that_is_recorded(rig: Rig) -> None:
+    spec = PREMIUM.model_copy(update={"instance_type": "Standard_D4s_v3"})
+    rig.acquire(spec=spec, cache="none")
+    changed = rig.acquire(spec=spec, cache="readonly")
+    (told,) = changed.facts["volumes"]
+    (why,) = changed.facts["cache_changes"]
+    assert told["host_cache"] == "ReadOnly"
+    assert "None to ReadOnly" in why
+    shown = [body["properties"]["storageProfile"] for body in bodies(rig, MACHINE)]
+    lists = [storage["dataDisks"] for storage in shown if "dataDisks" in storage]
+    held = [[disk["caching"] for disk in listed] for listed in lists]
+    assert held == [["None"], [], ["ReadOnly"]]
 
 
-class TestWhatGoesWrong:
-    def test_throttling_and_outages_are_waited_out(self, rig: Rig) -> None:
-        rig.faults.throttle(times=4)
-        rig.faults.break_down(MACHINE, times=2)
-        assert rig.acquire().device
-
-    @pytest.mark.parametrize("action", [f"{GROUP}/write", DISK, MACHINE])
-    def test_an_answer_that_is_lost_makes_nothing_twice(self, rig: Rig, action: str) -> None:
-        rig.faults.lose_answers(action)
-        assert rig.acquire().device
-        assert len(rig.resources("virtualMachines")) == 1
-        assert len(rig.resources("disks")) == 2
-
-    def test_a_disk_that_is_never_ready_is_given_up(self, rig: Rig) -> None:
-        rig.impatient("disk_s")
-        rig.faults.stuck(DISK)
-        fails(rig, RentalFailed, "disk diskbench-one-disk-0 took longer than 1 s")
-
-    def test_a_machine_that_answers_no_ssh_is_given_up(self, rig: Rig) -> None:
-        rig.impatient("ssh_s")
-        rig.faults.never_ready()
-        fails(rig, RentalFailed, "SSH to .* took longer than 1 s")
-
-    def test_a_late_attachment_is_waited_for(self, rig: Rig) -> None:
-        rig.faults.late_attach(5)
-        assert rig.acquire().device
-
-    @pytest.mark.parametrize(
-        ("typed", "kind", "words"),
-        [
-            ({"instance_type": "Standard_D4s_v55"}, UnknownName, "Standard_D4s_v55"),
-            ({"zone": "9"}, UnknownName, "'9'"),
-            ({"region": "nowhere"}, InvalidValue, "'nowhere'"),
-            ({"instance_type": "Standard_D2_v3"}, InvalidValue, "takes no Premium_LRS"),
-        ],
-    )
-    def test_what_is_not_sold_there_is_known_before(
-        self, rig: Rig, typed: dict, kind: type[DiskbenchError], words: str
-    ) -> None:
-        with pytest.raises(kind, match=words):
-            rig.resolve(**typed)
-
-    def test_a_certificate_nobody_signed_is_refused(self, rig: Rig, monkeypatch) -> None:
-        monkeypatch.delenv("REQUESTS_CA_BUNDLE")
-        rig.provider = AzureProvider(rig.provider.timing.for_reading())
-        with pytest.raises((HostUnavailable, AccessDenied), match=r"(?i)certificate"):
-            rig.resolve()
+def test_a_lease_of_days_has_no_schedule_for_it_would_end_on_the_first(rig: Rig) -> None:
+    claim = rig.claim(lasts_s=3 * 86_400)
+    acquired = rig.provider.acquire(claim, rig.resolve(), rig.watch)
+    assert acquired.facts["dead_man"].startswith("none")
+    assert rig.resources("schedules") == []
 
 
-class TestGivingBack:
-    def test_what_cannot_be_given_back_is_named(self, rig: Rig) -> None:
+def test_who_may_not_make_a_schedule_is_told_and_measures_all_the_same(rig: Rig) -> None:
+    rig.faults.forbid(SCHEDULE)
+    acquired = rig.acquire()
+    assert "Microsoft.DevTestLab/schedules/write" in acquired.facts["dead_man"]
+    assert any("DevTestLab" in note for note in rig.watch.notes)
+
+
+def test_a_region_without_zones_is_asked_for_none(rig: Rig) -> None:
+    acquired = rig.acquire(region="westus", instance_type="Standard_D2s_v3")
+    assert acquired.facts["zone"] is None
+    assert "zones" not in rig.resource("virtualMachines")
+
+
+def test_throttling_outages_and_a_late_attachment_are_waited_out(rig: Rig) -> None:
+    rig.faults.throttle(times=4)
+    rig.faults.break_down(MACHINE, times=2)
+    rig.faults.late_attach(5)
+    assert rig.acquire().device
+
+
+@pytest.mark.parametrize("action", [f"{GROUP}/write", DISK, MACHINE])
+def test_an_answer_that_is_lost_makes_nothing_twice(rig: Rig, action: str) -> None:
+    rig.faults.lose_answers(action)
+    assert rig.acquire().device
+    assert len(rig.resources("virtualMachines")) == 1
+    assert len(rig.resources("disks")) == 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "fault", "words"),
+    [
+        ("disk_s", ("stuck", DISK), "disk diskbench-one-disk-0 took longer than 1 s"),
+        ("ssh_s", ("never_ready",), "SSH to .* took longer than 1 s"),
+    ],
+)
+def test_a_disk_or_a_machine_that_is_never_ready_is_given_up_and_nothing_is_left(
+    rig: Rig, limit: str, fault: tuple[str, ...], words: str
+) -> None:
+    rig.impatient(limit)
+    name, *arguments = fault
+    getattr(rig.faults, name)(*arguments)
+    with pytest.raises(errors.RentalFailed, match=words):
         rig.acquire()
-        rig.faults.forbid(f"{GROUP}/delete")
-        with pytest.raises(ReleaseFailed, match="virtualMachines diskbench-one-machine") as failed:
-            rig.release()
-        assert "diskbench gc one" in failed.value.advice
-        rig.faults.reset()
+    rig.faults.reset()
+    rig.release()
+    assert rig.left() == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "words"),
+    [
+        ({"instance_type": "Standard_D4s_v55"}, errors.UnknownName, "Standard_D4s_v55"),
+        ({"zone": "9"}, errors.UnknownName, "'9'"),
+        ({"region": "nowhere"}, errors.InvalidValue, "'nowhere'"),
+        ({"instance_type": "Standard_D2_v3"}, errors.InvalidValue, "takes no Premium_LRS"),
+    ],
+)
+def test_what_is_not_sold_there_is_known_before(
+    rig: Rig, typed: dict, kind: type[errors.DiskbenchError], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        rig.resolve(**typed)
+
+
+def test_a_certificate_nobody_signed_is_refused(rig: Rig, monkeypatch) -> None:
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
+    rig.provider = AzureProvider(rig.provider.timing.for_reading())
+    with pytest.raises((errors.HostUnavailable, errors.AccessDenied), match=r"(?i)certificate"):
+        rig.resolve()
+
+
+def test_what_cannot_be_given_back_is_named(rig: Rig) -> None:
+    rig.acquire()
+    rig.faults.forbid(f"{GROUP}/delete")
+    with pytest.raises(
+        errors.ReleaseFailed, match="virtualMachines diskbench-one-machine"
+    ) as failed:
         rig.release()
-        assert rig.left() == []
+    assert "diskbench gc one" in failed.value.advice
+    rig.faults.reset()
+    rig.release()
+    assert rig.left() == []
 
 
 HOUR_S = 3600.0
@@ -169,9 +157,6 @@ class TestLaterEnd:
     """The shutdown schedule is a time of day: it must be moved with the lease, or it goes off while
     the resumed work runs."""
 
-    def time_of_schedule(self, rig: Rig) -> str:
-        return str(rig.resource("schedules")["properties"]["dailyRecurrence"]["time"])
-
     def test_the_schedule_goes_off_after_the_new_end(self, rig: Rig) -> None:
         rig.acquire()
         before = dict(rig.resource("schedules"))
@@ -179,8 +164,8 @@ class TestLaterEnd:
         (found,) = rig.provider.found(rig.scope())
         assert found.expires_at is not None
         when = datetime.fromtimestamp(found.expires_at, UTC) + timedelta(minutes=15)
-        assert self.time_of_schedule(rig) == when.strftime("%H%M")
         after = rig.resource("schedules")
+        assert after["properties"]["dailyRecurrence"]["time"] == when.strftime("%H%M")
         assert after["properties"]["status"] == "Enabled"
         assert after["tags"] == before["tags"] | {"diskbench-expires": f"{found.expires_at:.0f}"}
 
@@ -199,7 +184,7 @@ class TestLaterEnd:
         rig.acquire()
         (before,) = rig.provider.found(rig.scope())
         rig.faults.forbid(SCHEDULE)
-        with pytest.raises(AccessDenied, match="schedules/write"):
+        with pytest.raises(errors.AccessDenied, match="schedules/write"):
             rig.extend(5 * HOUR_S)
         assert rig.faults.calls("Microsoft.Resources/tags/write") == []
         assert rig.provider.found(rig.scope()) == [before]
@@ -230,10 +215,8 @@ class TestWhatAzureCounts:
         since, until = (datetime.fromtimestamp(one, UTC) for one in self.STEP)
         found = rig.provider.metrics(rig.resolve(**more), acquired, since, until)
         assert len({metric.name for metric in found}) == 12
-        assert {metric.of for metric in found} == {
-            acquired.facts["volumes"][0]["id"],
-            acquired.facts["resource_id"],
-        }
+        (volume,), machine = acquired.facts["volumes"], acquired.facts["resource_id"]
+        assert {metric.of for metric in found} == {volume["id"], machine}
         return {metric.name: metric for metric in found if metric.points}
 
     def test_a_disk_without_bursts_is_named_as_the_limit_of_each_minute(self, rig: Rig) -> None:

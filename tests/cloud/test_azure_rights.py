@@ -1,8 +1,7 @@
 """The role that `doctor --print-policy azure` prints: all of diskbench's work can be done with it,
 and none of it without any one of its rights.
 
-What a request demands is in emulators/azure/rights.py; it is refused as Resource Manager does.
-"""
+What a request demands is in emulators/azure/rights.py; it is refused as Resource Manager does."""
 
 from __future__ import annotations
 
@@ -40,24 +39,23 @@ GOES_ON = {
 
 def keep_origins(rig: Rig) -> None:
     """A disk encryption set and a snapshot of the user's."""
+    held = {"diskSizeGB": 4, "uniqueId": "none"}
+    common = {"name": "mine", "location": REGION, "properties": held}
     for identity in (KEY, SNAPSHOT):
         kind = "/".join(identity.split("/")[-3:-1])
-        held = {"diskSizeGB": 4, "uniqueId": "none"}
-        rig.cloud.save({"id": identity, "name": "mine", "type": kind, "location": REGION,
-                        "properties": held})  # fmt: skip
+        rig.cloud.save({**common, "id": identity, "type": kind})
 
 
 def rent_without_a_guest(rig: Rig) -> None:
     """Every call of a rental and its end, with a machine that never answers SSH: an image of each
     kind, a disk attached and swapped, a zone without capacity, a later end."""
-    rig.faults.never_ready()
     for image in (*OWN_IMAGES, "Contoso:appliance:basic:latest"):
         rig.resolve(image=image)
     keep_origins(rig)
     rental = rig.resolve(kms_key=KEY, snapshot=SNAPSHOT)
     order = rig.provider._order(rig.claim(), rental, rig.watch)
     rig.faults.capacity(zone="1")
-    made = provision.provision(order)
+    made = rig.provisioned(rental)
     for lun, disk in enumerate(made.disks):
         attach._attach_one(order, disk, lun)
     provision.snapshot(order, lambda: None)

@@ -51,10 +51,9 @@ def gc(user: Cli, aws: Aws) -> Any:
 
 def tagged(kind: str, lease: str, expires: float) -> list[dict[str, Any]]:
     tags = {
-        "Name": f"diskbench-{lease}-{kind}",
-        "diskbench-lease": lease,
+        "Name": f"diskbench-{lease}-{kind}", "diskbench-lease": lease,
         "diskbench-expires": f"{expires:.0f}",
-    }
+    }  # fmt: skip
     pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
     return [{"ResourceType": kind, "Tags": pairs}]
 
@@ -62,21 +61,15 @@ def tagged(kind: str, lease: str, expires: float) -> list[dict[str, Any]]:
 def leave(aws: Aws, region: str, lease: str, expires: float) -> None:
     """A volume, a key pair, a group and an address in a region."""
     ec2 = aws.client(region=region)
-    ec2.create_volume(
-        AvailabilityZone=f"{region}a",
-        VolumeType="gp3",
-        Size=1,
-        TagSpecifications=tagged("volume", lease, expires),
-    )
-    ec2.create_key_pair(
-        KeyName=f"diskbench-{lease}-key", TagSpecifications=tagged("key-pair", lease, expires)
-    )
-    ec2.create_security_group(
-        GroupName=f"diskbench-{lease}-group",
-        Description="left",
-        TagSpecifications=tagged("security-group", lease, expires),
-    )
-    ec2.allocate_address(Domain="vpc", TagSpecifications=tagged("elastic-ip", lease, expires))
+    for kind, make, more in (
+        ("volume", ec2.create_volume,
+         {"AvailabilityZone": f"{region}a", "VolumeType": "gp3", "Size": 1}),
+        ("key-pair", ec2.create_key_pair, {"KeyName": f"diskbench-{lease}-key"}),
+        ("security-group", ec2.create_security_group,
+         {"GroupName": f"diskbench-{lease}-group", "Description": "left"}),
+        ("elastic-ip", ec2.allocate_address, {"Domain": "vpc"}),
+    ):  # fmt: skip
+        make(**more, TagSpecifications=tagged(kind, lease, expires))
 
 
 def test_every_region_is_looked_through_and_what_fails_stops_no_other(aws: Aws, gc: Any) -> None:

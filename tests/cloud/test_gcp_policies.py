@@ -92,17 +92,13 @@ def test_what_a_constraint_forbids_is_named_with_it(
     assert advice in refused.value.advice
 
 
-def test_where_shielded_machines_are_required_one_is_made(user: User) -> None:
-    user.gcp.cloud.constraints.enforced.add("compute.requireShieldedVm")
-    user.rent()
-    assert user.machine()["shieldedInstanceConfig"]["enableSecureBoot"] is True
-
-
-def test_an_image_that_cannot_be_shielded_is_named(user: User) -> None:
+def test_where_shielded_machines_are_required_one_is_made_or_the_image_named(user: User) -> None:
     user.gcp.cloud.constraints.enforced.add("compute.requireShieldedVm")
     with pytest.raises(AccessDenied, match="requireShieldedVm") as refused:
         user.rent(image=OLD_IMAGE)
     assert "--image" in refused.value.advice
+    user.rent()
+    assert user.machine()["shieldedInstanceConfig"]["enableSecureBoot"] is True
 
 
 def test_a_default_network_in_custom_mode_gets_its_subnetwork(user: User) -> None:
@@ -143,27 +139,19 @@ def test_a_machine_gets_the_maintenance_policy_that_it_takes(
 @pytest.mark.parametrize(
     ("reason", "message", "sent"),
     [
-        (
-            "badRequest",
-            "OnHostMaintenance must be set to MIGRATE for machine type - n2-standard-8.",
-            [None, "MIGRATE"],
-        ),
-        (
-            "invalid",
-            "This machine type only supports on_host_maintenance = OnHostMaintenance.TERMINATE.",
-            [None, "TERMINATE"],
-        ),
-        (
-            "badRequest",
-            "Instances with guest accelerators do not support live migration.",
-            [None, "TERMINATE"],
-        ),
+        ("badRequest", "OnHostMaintenance must be set to MIGRATE for machine type - n2-standard-8.",
+         "MIGRATE"),
+        ("invalid",
+         "This machine type only supports on_host_maintenance = OnHostMaintenance.TERMINATE.",
+         "TERMINATE"),
+        ("badRequest", "Instances with guest accelerators do not support live migration.",
+         "TERMINATE"),
     ],
-)
+)  # fmt: skip
 def test_where_google_names_the_other_maintenance_policy_the_machine_is_asked_for_again(
-    user: User, reason: str, message: str, sent: list[str | None]
+    user: User, reason: str, message: str, sent: str
 ) -> None:
     user.gcp.faults.refuse("instances.insert", reason, message)
     user.rent(instance_type="n2-standard-8")
     asked = [one.body["scheduling"] for one in user.gcp.faults.calls("instances.insert")]
-    assert [one.get("onHostMaintenance") for one in asked] == sent
+    assert [one.get("onHostMaintenance") for one in asked] == [None, sent]

@@ -3,6 +3,7 @@ first question to the last release, and without any one right something is refus
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,6 @@ from diskbench.providers.gcp.client import GcpSessions, change
 from diskbench.providers.gcp.doctor import OPTIONAL, permissions
 from diskbench.providers.gcp.leases import sent
 from diskbench.providers.gcp.plugin import GcpOptions
-from diskbench.providers.gcp.requests import set_auto_delete
 from diskbench.testing.rig import RigOnlooker, cell, claim
 
 NAMED = "projects/ubuntu-os-cloud/global/images/ubuntu-2404-noble-amd64-v20261101"
@@ -56,8 +56,11 @@ class User(GcpCloud):
     def copied(self) -> None:
         name = f"projects/{self.gcp.cloud.project}/global/snapshots/filled"
         self.gcp.cloud.snapshots[name] = Snapshot(10)
+        self.rented(snapshot="filled")
+
+    def rented(self, **more: Any) -> None:
         lease = new_request_id()  # a second one of that name would be answered as the first was
-        self.provider.acquire(claim(lease), self.resolved(snapshot="filled"), RigOnlooker())
+        self.provider.acquire(claim(lease), self.resolved(**more), RigOnlooker())
         self.provider.release(lease, self.scope)
 
     def filled(self) -> None:
@@ -71,15 +74,15 @@ class User(GcpCloud):
         self.provider.release(lease, self.scope)
 
     def in_two_zones(self) -> None:
-        lease = new_request_id()
-        rental = self.resolved(disk="pd-ssd-regional")
-        self.provider.acquire(claim(lease), rental, RigOnlooker())
-        self.provider.release(lease, self.scope)
+        self.rented(disk="pd-ssd-regional")
 
     def repaired(self) -> None:
         """As after an attachment of an earlier process that did not ask for autoDelete."""
         compute = GcpSessions().of_scope(self.scope, GCP)
-        request = set_auto_delete(claim("one"), "us-central1-a", 0)
+        request = {
+            "zone": "us-central1-a", "instance": "diskbench-one-machine", "autoDelete": True,
+            "deviceName": "diskbench-0", "requestId": new_request_id(),
+        }  # fmt: skip
         try:
             change(compute, "instances", "setDiskAutoDelete", request, "disk", 30)
         except AccessDenied:
@@ -140,8 +143,6 @@ def test_without_any_one_right_something_is_refused_that_names_it(user: User, ri
 def test_without_the_right_to_tunnel_the_machine_is_never_reached(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import dataclasses
-
     monkeypatch.setenv("PATH", f"{user.gcp.cloud.programs}{os.pathsep}{os.environ['PATH']}")
     rental = user.resolved(gcp=GcpOptions(iap=True))
     user.gcp.cloud.roles[ACCOUNT] = frozenset(permissions()) - {"iap.tunnelInstances.accessViaIAP"}

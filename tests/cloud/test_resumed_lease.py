@@ -26,9 +26,9 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.rental import LeaseEnd
 from diskbench.model.spec import Plan
 from diskbench.ports import Completed, ExtendsLeases
+from diskbench.store.clock import iso
 from diskbench.store.database import open_database
 from diskbench.store.leases import extend_lease, load_lease
-from diskbench.store.moments import iso
 from diskbench.store.rows import load_plan
 from diskbench.testing.rig import Rig, guest_of
 

@@ -45,9 +45,8 @@ def details(rental: Rental) -> VsphereResolved:
 
 def test_what_is_alone_of_its_kind_need_not_be_named(look: Any) -> None:
     found = details(look())
-    assert (found.datacenter.name, found.compute.name, found.pool.name) == (
-        "DC0", "DC0_C0", "Resources",
-    )  # fmt: skip
+    places = (found.datacenter, found.compute, found.pool)
+    assert [place.name for place in places] == ["DC0", "DC0_C0", "Resources"]
     assert (found.template.name, found.network, found.emulated) == ("debian-12", None, True)
     assert found.template.buses == (0,)
 
@@ -81,8 +80,7 @@ def test_a_distributed_network_is_known_by_its_port_group(look: Any) -> None:
     network = details(look(network="DC0_DVPG0")).network
     assert network is not None
     assert network.kind == "DistributedVirtualPortgroup"
-    assert network.portgroup
-    assert network.switch
+    assert all((network.portgroup, network.switch))
 
 
 def test_a_host_can_be_named_in_place_of_its_cluster(look: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -38,6 +39,16 @@ class User(VsphereCloud):
     def rent(self, lease: str = "one", **more: Any) -> Acquired:
         carried = claim(lease).model_copy(update={"tags": self.tags})
         return self.provider.acquire(carried, self.resolved(**more), RigOnlooker())
+
+    @contextmanager
+    def machines(self) -> Iterator[tuple[Any, list[Any]]]:
+        """The simulator's content, and all of its machines."""
+        from pyVmomi import vim
+
+        kinds, below = [vim.VirtualMachine], True
+        with operator(self.vsphere.endpoint, str(self.vsphere.simulator.ca_file)) as content:
+            view = content.viewManager.CreateContainerView(content.rootFolder, kinds, below)
+            yield content, view.view
 
     def lease(self) -> None:
         """From the first question to the last release, with another disk between."""
@@ -78,32 +89,23 @@ def test_machines_on_another_network_have_addresses_of_their_own(user: User) -> 
     """Both are on at the same time: the second one with the first one's MAC would not be."""
     for lease in ("one", "two"):
         user.rent(lease, network="VM Network")
-    with operator(user.vsphere.endpoint, str(user.vsphere.simulator.ca_file)) as content:
-        from pyVmomi import vim
-
-        kinds, below = [vim.VirtualMachine], True
-        view = content.viewManager.CreateContainerView(content.rootFolder, kinds, below)
-        macs = [
-            device.macAddress
-            for vm in view.view
-            for device in vm.config.hardware.device
-            if isinstance(device, vim.vm.device.VirtualEthernetCard)
-        ]
+    with user.machines() as (_, machines):
+        devices = [device for vm in machines for device in vm.config.hardware.device]
+        macs = [device.macAddress for device in devices if hasattr(device, "macAddress")]
     assert len(macs) == len(set(macs)) == 4, "template, neighbour, and ours"
 
 
-def test_on_nfs_without_vaai_a_disk_is_thin_and_what_is_not_is_refused(user: User) -> None:
+def test_on_nfs_a_disk_is_thin_or_refused_and_with_vaai_eagerly_zeroed(
+    user: User,
+) -> None:
     rental = user.resolved(datastore="nfs")
     assert rental.details["wanted"]["provisioning"] == "thin"
     user.rent(datastore="nfs")
     for typed in ("eager-zeroed", "lazy-zeroed"):
         with pytest.raises(InvalidValue, match="VAAI"):
             user.resolved(datastore="nfs", provisioning=typed)
-
-
-def test_on_nfs_with_vaai_a_disk_is_eagerly_zeroed(user: User) -> None:
     user.vsphere.accelerate()
-    acquired = user.rent(datastore="nfs")
+    acquired = user.rent("two", datastore="nfs")
     assert acquired.facts["volumes"][0]["eager_zeroed"] is True
 
 
@@ -129,14 +131,9 @@ def test_a_template_whose_clone_needs_a_key_is_refused(user: User, kind: str, wh
 def test_tags_are_custom_attributes_of_the_machine(user: User) -> None:
     user.tags = (("cost-center", "42"), ("team", "storage"))
     user.rent()
-    with operator(user.vsphere.endpoint, str(user.vsphere.simulator.ca_file)) as content:
-        from pyVmomi import vim
-
+    with user.machines() as (content, machines):
         names = {field.key: field.name for field in content.customFieldsManager.field}
-        view = content.viewManager.CreateContainerView(
-            content.rootFolder, [vim.VirtualMachine], recursive=True
-        )
-        (ours,) = [vm for vm in view.view if vm.name == "diskbench-one-machine"]
+        (ours,) = [vm for vm in machines if vm.name == "diskbench-one-machine"]
         assert {names[one.key]: one.value for one in ours.customValue} == dict(user.tags)
 
 

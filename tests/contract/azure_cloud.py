@@ -43,24 +43,16 @@ class AzureCloud:
         )
 
     def count(self, lease_id: str) -> int:
-        with self.azure.cloud.lock:
-            rows = list(self.azure.cloud.resources.values())
-        marked = [
-            row["id"].lower()
-            for row in rows
+        marked = tuple(
+            f"{row['id']}/".lower()
+            for row in self._rows()
             if (row.get("tags") or {}).get("diskbench-lease") == lease_id
-        ]
-        return sum(
-            any(row["id"].lower() == one or row["id"].lower().startswith(f"{one}/")
-                for one in marked)
-            for row in rows
-        )  # fmt: skip
+        )
+        return sum(f"{row['id']}/".lower().startswith(marked) for row in self._rows())
 
     def ends(self, lease_id: str) -> set[float]:
-        with self.azure.cloud.lock:
-            rows = list(self.azure.cloud.resources.values())
         mine = f"/resourcegroups/diskbench-{lease_id}/"
-        carried = [row.get("tags") or {} for row in rows if mine in f"{row['id'].lower()}/"]
+        carried = [row.get("tags") or {} for row in self._rows() if mine in f"{row['id'].lower()}/"]
         ends = [float(tags["diskbench-expires"]) for tags in carried if "diskbench-lease" in tags]
         assert len(ends) > 5
         return {*ends, *switches()}
@@ -74,9 +66,11 @@ class AzureCloud:
 
     def is_there(self, copy: str) -> bool:
         name = copy.partition(" ")[2]
+        return any(f"/{name}/" in f"{row['id']}/".lower() for row in self._rows())
+
+    def _rows(self) -> list[dict]:
         with self.azure.cloud.lock:
-            rows = list(self.azure.cloud.resources.values())
-        return any(f"/{name}/" in f"{row['id']}/".lower() for row in rows)
+            return list(self.azure.cloud.resources.values())
 
     def _group(self, lease_id: str, name: str) -> str:
         tags = {"diskbench-lease": lease_id, "diskbench-expires": "1"}

@@ -46,10 +46,8 @@ class VsphereCloud:
         self.spec = RentSpec(size_gib=1, endpoint_url=vsphere.endpoint, vsphere=trusted)
 
     def count(self, lease_id: str) -> int:
-        return sum(
-            f"diskbench-lease: {lease_id}\n" in machine.notes + "\n"
-            for machine in listed(self.vsphere)
-        )
+        machines, line = listed(self.vsphere), f"diskbench-lease: {lease_id}\n"
+        return sum(line in machine.notes + "\n" for machine in machines)
 
     def ends(self, lease_id: str) -> set[float]:
         name = f"diskbench-{lease_id}-machine"
@@ -57,20 +55,17 @@ class VsphereCloud:
         return {float(one.expires_at) for one in found if one and one.expires_at} | switches()
 
     def add_leftover(self, lease_id: str) -> None:
-        name = f"diskbench-{lease_id}-forgotten"
-        clone(self.vsphere, name, f"notes\ndiskbench-lease: {lease_id}")
-        self._seen_by_all()
+        self._add(f"diskbench-{lease_id}-forgotten", f"notes\ndiskbench-lease: {lease_id}")
 
     def add_copy(self, lease_id: str) -> str:
         notes = f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1"
-        clone(self.vsphere, "prod-database", notes)
-        self._seen_by_all()
+        self._add("prod-database", notes)
         (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
         return made.kind_and_id
 
-    def _seen_by_all(self) -> None:
-        """It is an old thing: the lag is over for it."""
-        self.vsphere.settled()
+    def _add(self, name: str, notes: str) -> None:
+        clone(self.vsphere, name, notes)
+        self.vsphere.settled()  # it is an old thing: the lag is over for it
 
     def is_there(self, copy: str) -> bool:
         return copy in {one.kind_and_id for one in self._marked(None)}

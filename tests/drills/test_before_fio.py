@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 import ulid
-from tests.rigs.waiting import until
+from tests.rigs.waiting import started, until
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
-from diskbench.hosts.jobs import _follow, _Follower, start, start_and_watch
+from diskbench.hosts.jobs import _follow, _Follower, start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.hosts.workspace import cleanup, make_workspace
@@ -145,7 +145,7 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
     another run measures the same disk: the other run waits a minute at most; a process that later
     follows the first unit measures it."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
-    start(HERE, unit)
+    started(HERE, unit)
     until(lambda: "? " in live(unit))
     state = f"{Path(unit.state_dir).parent}/diskbench-{str(ulid.ULID()).lower()}"
     work = f"{Path(unit.work_dir or '').parent}/{Path(state).name}"
@@ -177,7 +177,7 @@ def test_a_unit_without_a_follower_ends_and_can_be_started_again(
     follows it later starts it again and measures it."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 1)
     monkeypatch.setattr(units, "GO_LIMIT_S", 1)
-    start(HERE, unit)
+    started(HERE, unit)
     until(lambda: "? " in live(unit))
     until(lambda: not processes_of(unit))
     directory = Path(unit.directory)

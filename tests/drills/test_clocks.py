@@ -1,7 +1,5 @@
 """Machines whose clock is wrong, beside others that share their database or their cloud."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -26,10 +24,10 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.cells import load_cells
+from diskbench.store.clock import iso
 from diskbench.store.database import database_time, open_database
 from diskbench.store.executors import beat, register_executor
 from diskbench.store.leases import Lease, list_leases
-from diskbench.store.moments import iso
 
 AHEAD_S = 300
 SAID = r"this machine's clock is \d+ s {way} the database's; set it"

@@ -1,7 +1,5 @@
 """A data directory that was copied, moved or taken apart, in the hands of a destructive command."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """What a killed run rented, when nobody resumes it: the next command gives it back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a person types as an id, or the beginning of one, and what of others it must not reach."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

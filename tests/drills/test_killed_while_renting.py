@@ -4,8 +4,6 @@ The emulator sends the signal: while it holds the request, or when it has done w
 nobody hears the answer any more.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -4,8 +4,6 @@ what people wish then: rows of tables, each on the fake cloud (tests/rigs/dying.
 Afterwards the books must hold: every row once, no lease open, nothing rented.
 """
 
-from __future__ import annotations
-
 import signal
 from collections import Counter
 from typing import Any

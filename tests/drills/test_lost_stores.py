@@ -1,7 +1,5 @@
 """The database and the evidence store go away under a matrix, and come back."""
 
-from __future__ import annotations
-
 import io
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """Files that a browser or a web server would run, in the evidence of a run that is published."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Many processes that start at the same moment on an empty home, or on an empty database."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from pathlib import Path

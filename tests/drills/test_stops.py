@@ -1,7 +1,5 @@
 """Every stop arrives, nothing else is taken for one, and no clock of a host is trusted."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

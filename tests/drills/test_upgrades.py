@@ -1,7 +1,5 @@
 """Databases of other versions in the hands of this one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -29,7 +29,6 @@ from diskbench.providers.aws.attach import STORE_MODEL, Volume, find_stores, fin
 from diskbench.providers.aws.requests import attach_name
 from diskbench.providers.azure.attach import find_local, find_lun, identity, path
 from diskbench.providers.gcp.attach import find_disk, with_unique_identity
-from diskbench.providers.gcp.requests import device_name
 from diskbench.providers.guest import disks
 
 pytestmark = pytest.mark.timeout(2 * BOOT_S + 900)
@@ -220,7 +219,7 @@ def test_a_disk_of_azures_machine_itself_is_found_by_its_model(cloud: CloudGuest
 
 @on("gcp")
 def test_a_disk_is_found_by_the_device_name_that_we_chose(cloud: CloudGuest) -> None:
-    guest, name = cloud.guest, device_name(0)
+    guest, name = cloud.guest, "diskbench-0"
     before = with_unique_identity(disks(guest.host))
     image = guest.machine.directory / "persistent"
     with image.open("wb") as file:

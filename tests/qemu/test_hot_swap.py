@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.qemu.conftest import Guest
+from tests.rigs.waiting import started
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts.device import check_device
-from diskbench.hosts.jobs import start, start_and_watch
+from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.unit import DeviceGuard, Unit
 from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
@@ -69,7 +70,7 @@ def test_a_disk_that_was_swapped_while_caches_are_dropped_is_not_written_to(
     guest.root(WAITS)
     make_workspace(guest.host, target)
     try:
-        start(guest.host, unit)
+        started(guest.host, unit)
         guest.root("read -r there </run/there")
         guest.machine.unplug(slot)
         guest.machine.plug(slot, SECOND, DISK_BYTES)

@@ -9,6 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from diskbench.hosts.unit import Unit, payload, start_script
+from diskbench.ports import Host
+
 WAIT_S = 240.0
 
 
@@ -44,3 +47,10 @@ def killed_at(process: subprocess.Popen[str], text: str) -> None:
     read_until(process, text)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+
+
+def started(host: Host, unit: Unit) -> None:
+    """Start a unit and leave it: fio waits for somebody who follows."""
+    lines = host.stream(start_script(unit, 1), stdin=payload(unit), root=unit.root)
+    assert any(line.startswith(b"@ ") for line in lines)
+    lines.close()

@@ -1,7 +1,5 @@
 """A user with an empty home, a directory to measure in, and a user who rents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

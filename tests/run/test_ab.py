@@ -1,7 +1,5 @@
 """`diskbench ab`: real runs on this machine in the order A B B A, and what switches it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

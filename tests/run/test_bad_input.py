@@ -1,7 +1,5 @@
 """What cannot be measured is said at once: exit 2, what was wrong, and nothing changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

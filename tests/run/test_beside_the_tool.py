@@ -1,7 +1,5 @@
 """dd's own output, imported, beside a run of our profile dd."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

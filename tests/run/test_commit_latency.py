@@ -1,7 +1,5 @@
 """What a database waits for when it commits is a row of its own, and what the table shows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """docs/deploy/Containerfile, built and run by podman. No registry is asked: its base image is made
 of Debian's packages, as the published one is."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

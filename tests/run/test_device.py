@@ -1,7 +1,5 @@
 """Runs on a raw device and on a fresh filesystem: a real loop device, given back as found."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`diskbench run --fail-if`: the measurement as a gate of a pipeline."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """fio's own examples: each runs on our target, or is refused for a reason."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What happens when a run is stopped: once by Ctrl-C, twice, by `cancel`, or by kill -9."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """`diskbench run --provider local`: real fio on a real disk, from plan to rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,8 +1,6 @@
 """Matrices of rented disks: cells that share a machine, conditions that fail them, and replicates
 until an interval is narrow."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path

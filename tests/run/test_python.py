@@ -1,8 +1,6 @@
 """A whole run on the Python and the SQLite that the tests run on: script/test has it on every
 Python that the classifiers name and this machine has."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

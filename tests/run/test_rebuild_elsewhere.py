@@ -1,8 +1,6 @@
 """A new database made of the evidence alone tells all that the old one told, and what cannot be
 found in the evidence is said."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`diskbench run` on machines that it rents: the lab's, and a fake cloud's for what goes wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -126,7 +124,6 @@ def switch_off(user: Cli) -> None:
         patch.setenv(LAB_DIR, user.extra_env[LAB_DIR])
         group = find_groups().of(the_run(user)["trial_id"])
     init = init_of(group)
-    assert init is not None
     os.kill(init, signal.SIGKILL)
     deadline = time.monotonic() + 200
     while init_of(group) == init:

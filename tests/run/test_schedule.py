@@ -1,7 +1,5 @@
 """`diskbench schedule` and workers that come and go: DBOS rings every other second."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """A job file that names several devices, measured on as many disks of one's own; on rented ones:
 tests/cloud/test_end_to_end.py."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack

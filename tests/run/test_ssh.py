@@ -1,7 +1,5 @@
 """`diskbench run --provider ssh`: a real sshd, connections that break, hosts that fail alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The jobs of vendors' guides, as the guides give them: they run, with a time set beside them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What one run loads and how much memory it takes: it has to fit beside what it measures."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime

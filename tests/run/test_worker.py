@@ -1,7 +1,5 @@
 """`diskbench worker`: several processes, one PostgreSQL; any of them may die at any moment."""
 
-from __future__ import annotations
-
 import functools
 import json
 import signal
@@ -67,23 +65,6 @@ def user(renting: Chaos, server: Server) -> Cli:
     return renting.user
 
 
-@pytest.fixture
-def worker(user: Cli) -> Iterator[Callable[..., Worker]]:
-    """Start a worker; all of them end with the test."""
-    started: list[Worker] = []
-
-    def start(name: str, *flags: str) -> Worker:
-        started.append(Worker(user, name, flags))
-        return started[-1]
-
-    yield start
-    for one in started:
-        if one.process.poll() is None:
-            one.process.kill()
-        one.process.wait()
-        print(f"{one.log.name}:\n{one.log.read_text()}")  # shown with a failure
-
-
 class Worker:
     """A worker that runs, and what it tells."""
 
@@ -110,6 +91,23 @@ class Worker:
 
     def has_told(self, begin: str) -> bool:
         return any(event["event"].startswith(begin) for event in self.told())
+
+
+@pytest.fixture
+def worker(user: Cli) -> Iterator[Callable[..., Worker]]:
+    """Start a worker; all of them end with the test."""
+    started: list[Worker] = []
+
+    def start(name: str, *flags: str) -> Worker:
+        started.append(Worker(user, name, flags))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.wait()
+        print(f"{one.log.name}:\n{one.log.read_text()}")  # shown with a failure
 
 
 def a_profile(user: Cli, seconds: int) -> str:
@@ -157,7 +155,6 @@ def seen_by(user: Cli) -> sa.Engine:
 def measured(user: Cli, trial_id: str | None) -> list[StepResult]:
     """The finished steps of a trial's one run."""
     plan = find_plan(seen_by(user), trial_id or "")
-    assert plan is not None
     return list(load_results(seen_by(user), *plan.run_ids)[plan.run_ids[0]])
 
 
@@ -201,7 +198,6 @@ def test_a_worker_that_is_told_to_end_hands_over_at_once(user, worker):
     until(lambda: all(one.serves() for one in both.values()), "both workers")
     queue(user, seconds=25)
     (cell,) = until(lambda: running(user, "long"), "the second step")
-    assert cell.worker is not None
     leaves = both.pop(cell.worker)
     (stays,) = both.values()
     leaves.process.send_signal(signal.SIGTERM)

@@ -14,7 +14,6 @@ benchmarks/method.py prints their error rates.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import numpy as np
@@ -48,16 +47,9 @@ _OUTLIER = 3 * 1.4826
 _MOST_PHI = 0.98
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of the level at second `at`; `sharp` if it happens within seconds."""
-
-    at: int
-    sharp: bool
-
-
-def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ...]:
-    """Return the changes, in order, of a series of one value per second with filled stalls.
+def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[tuple[int, bool], ...]:
+    """Return the changes, in order, of a series of one value per second with filled stalls: the
+    second of each, and whether it is sharp, which is to say happens within seconds.
 
     `shortest_s` scales all durations in proportion, for disks whose credit was scaled down.
     """
@@ -71,7 +63,7 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
     edges = [0, *cuts, y.size]
     levels = _levels(calm, edges)
     return tuple(
-        Change(
+        (
             cut,
             # A level between two changes must last: a steep transition has none.
             (i == 0 or cut - edges[i] >= shortest_s)

@@ -50,13 +50,8 @@ def compare(pairs: Sequence[Pair]) -> Ratio:
     if not ratios:
         raise ValueError("no pair, so there is nothing to compare")
     interval = median_interval(ratios)
-    return Ratio(
-        n=len(ratios),
-        pairs=len(pairs),
-        ratio=median(ratios),
-        interval=interval,
-        p=signed_rank(ratios) if interval else None,
-    )
+    p = signed_rank(ratios) if interval else None
+    return Ratio(len(ratios), len(pairs), median(ratios), interval, p)
 
 
 def independent_ratios(pairs: Sequence[Pair]) -> list[float]:

@@ -1,5 +1,5 @@
 """The cloud's own counters beside the limit that was found for a stretch of a step: of the log page
-of its volumes (fio/volume.py), or of the cloud's monitoring (model/metrics.py).
+of its volumes (fio/recorded.py), or of the cloud's monitoring (model/metrics.py).
 
 Both count the whole step. Of the seconds beyond a limit at least those belong to a stretch that
 find no room in the others, and at most all that the stretch has, with those that nobody counted:

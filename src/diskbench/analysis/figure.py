@@ -117,14 +117,12 @@ def main_of(levels: Sequence[Phase]) -> int:
     return max(range(len(levels)), key=lambda at: levels[at].seconds)
 
 
-def of_one_level(
-    kinds: Sequence[PhaseKind | None], values: Sequence[float] | None = None
-) -> list[int]:
+def of_one_level(kinds: Sequence[PhaseKind | None], values: Sequence[float] = ()) -> list[int]:
     """Return the indices of the runs that a trial's figure is taken from: those at the baseline if
     there are any, else all. `kinds` are the kinds of the runs' figures; if all are None, the
     `values` of six or more runs may show the levels (analysis/run_course.py)."""
     at_baseline = [at for at, kind in enumerate(kinds) if kind == "baseline"]
-    if at_baseline or values is None:
+    if at_baseline or not values:
         return at_baseline or list(range(len(kinds)))
     of_level = [at for at, run in enumerate(courses_over(values)) if run.kind == "baseline"]
     return of_level or list(range(len(kinds)))

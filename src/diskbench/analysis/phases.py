@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
+from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, changes
 from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, longest, stalls
 from diskbench.analysis.steady import last_rounds
 from diskbench.analysis.time_share import kept_seconds
@@ -274,18 +274,15 @@ def parts_of(values: Floats, shortest_s: int) -> list[SeriesPart]:
         single = SeriesPart(0, values.size, level_of(values), sharp=True)
         return [replace(single, kind="stall" if single.level <= 0 else "level")]
     smooth = filled(values, longest_s=shortest_s)
-    starts = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
-    ends = [*(change.at for change in starts[1:]), values.size]
+    starts = [(0, True), *changes(smooth, shortest_s=shortest_s)]
+    ends = [*(begin for begin, _ in starts[1:]), values.size]
     parts = [
-        SeriesPart(change.at, end, level_of(values[change.at : end]), change.sharp)
-        for change, end in zip(starts, ends, strict=True)
+        SeriesPart(begin, end, level_of(values[begin:end]), sharp)
+        for (begin, sharp), end in zip(starts, ends, strict=True)
     ]
-    parts = [
-        replace(part, kind="stall")
-        if _is_stall(at, parts) or _is_one_pause(at, parts, values)
-        else part
-        for at, part in enumerate(parts)
-    ]
+    still = [_is_stall(n, parts) or _is_one_pause(n, parts, values) for n in range(len(parts))]
+    marked = zip(parts, still, strict=True)
+    parts = [replace(part, kind="stall") if is_still else part for part, is_still in marked]
     return [part for chain in _chains(parts) for part in _ramped(chain, smooth)]
 
 

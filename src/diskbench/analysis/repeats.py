@@ -58,16 +58,10 @@ def replicated(samples: Iterable[Sample]) -> Replicated:
         raise ValueError("no replicate, so there is nothing to say")
     values = by_machine(of_trials)
     return Replicated(
-        trials=len(of_trials),
-        machines=len(values),
-        median=median(values),
-        low=min(values),
-        high=max(values),
-        interval=median_interval(values),
-        variation=variation(values),
-        more=more_needed(values),
-        outliers=outliers(of_trials),
-    )
+        trials=len(of_trials), machines=len(values), median=median(values), low=min(values),
+        high=max(values), interval=median_interval(values), variation=variation(values),
+        more=more_needed(values), outliers=outliers(of_trials),
+    )  # fmt: skip
 
 
 def by_machine(samples: Iterable[Sample]) -> list[float]:

@@ -97,9 +97,7 @@ def joint_courses(series: Mapping[str, _Runs]) -> dict[str, Course]:
         if len(of) >= LEAST_HISTORY and min(value for _, value in of) > 0
     }
     cuts = {
-        name: {
-            of[stretch.start][0]: _falls(courses[name], at) for at, stretch in _cuts(courses[name])
-        }
+        name: {of[cut.start][0]: _falls(courses[name], at) for at, cut in _cuts(courses[name])}
         for name, of in long.items()
     }
     known: dict[int, bool] = {run: fell for of in cuts.values() for run, fell in of.items()}

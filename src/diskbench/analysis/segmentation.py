@@ -49,12 +49,9 @@ class Costs:
 
     def error(self, cuts: list[int]) -> float:
         """The squared error of a division: the sum of the costs of its segments."""
-        return sum(
-            float(
-                self._squares[b] - self._squares[a] - (self._sums[b] - self._sums[a]) ** 2 / (b - a)
-            )
-            for a, b in pairwise([0, *cuts, self.size])
-        )
+        squares, sums, parts = self._squares, self._sums, pairwise([0, *cuts, self.size])
+        costs = (squares[b] - squares[a] - (sums[b] - sums[a]) ** 2 / (b - a) for a, b in parts)
+        return sum(map(float, costs))
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """The costs for a multiple of `smallest` ends at a time: the first of these ends, and a row

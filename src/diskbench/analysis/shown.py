@@ -85,9 +85,7 @@ def doubted_run(verdicts: Sequence[Verdict], code: str) -> tuple[int, Reason]:
     """Return, of the runs of a step that a doubt is about, the index of the one that is shown, and
     its reason. A note counts only where no run has a heavier one. Raises ValueError if none has
     it."""
-    reasons = [
-        (at, r) for at, verdict in enumerate(verdicts) for r in verdict.reasons if r.code == code
-    ]
+    reasons = [(at, r) for at, one in enumerate(verdicts) for r in one.reasons if r.code == code]
     heavier = [(at, reason) for at, reason in reasons if reason.weight != "note"] or reasons
     by_run = {verdicts[at].run_id: (at, reason) for at, reason in reversed(heavier)}
     run_id = shown([verdicts[at] for at, _ in heavier]).run_id

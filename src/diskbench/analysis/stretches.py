@@ -122,22 +122,16 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
         used_up = (known or _lasts(iops, moved, promise)) and not is_burst
         stretches.append(
             Stretch(
-                iops=iops,
-                bytes_per_s=moved,
-                kind=level.kind,
-                start_s=level.start_s,
-                end_s=level.end_s,
-                fell_from=cliff.before if cliff else None,
+                iops=iops, bytes_per_s=moved, kind=level.kind, start_s=level.start_s,
+                end_s=level.end_s, fell_from=cliff.before if cliff else None,
                 credits=cliff.credits if cliff else None,
-                level=between or _level(promise, used_up=used_up),
-                used_up=used_up,
-                is_guess=not known,
-                lasts=lasts or bursts,
+                level=between or _level(promise, used_up=used_up), used_up=used_up,
+                is_guess=not known, lasts=lasts or bursts,
                 is_joint=any(fall.after <= _DEEP * fall.before for fall in phases.cliffs),
                 cov=_cov(phases, level.start_s, level.end_s),
                 stalled=_stalled(phases, level.start_s, level.end_s),
             )
-        )
+        )  # fmt: skip
         above = above or level.kind == "burst"
     return stretches, main
 
@@ -160,9 +154,7 @@ def _stalled(phases: StepPhases | None, start_s: float, end_s: float) -> float:
     """Return the share of the seconds from `start_s` to `end_s` that stalls fill."""
     if phases is None or end_s <= start_s:
         return 0.0
-    stalled_s = sum(
-        max(0.0, min(stall.end_s, end_s) - max(stall.start_s, start_s)) for stall in phases.stalls
-    )
+    stalled_s = sum(max(0.0, min(s.end_s, end_s) - max(s.start_s, start_s)) for s in phases.stalls)
     return stalled_s / (end_s - start_s)
 
 
@@ -214,15 +206,11 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
     if course is not None and course.kind != "level":
         kind = course.kind  # the level that the run belongs to, rather than a chance deviation
     return Stretch(
-        iops=measured.iops,
-        bytes_per_s=measured.bytes_per_s,
-        kind=kind,
+        iops=measured.iops, bytes_per_s=measured.bytes_per_s, kind=kind,
         fell_from=course.fell_from if course else None,
         is_joint=course is not None and course.is_joint,
-        level=_level(promise, used_up=used_up),
-        used_up=used_up,
-        is_guess=not known,
-    )
+        level=_level(promise, used_up=used_up), used_up=used_up, is_guess=not known,
+    )  # fmt: skip
 
 
 def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLevel | None:
@@ -246,9 +234,8 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
             return None
         mean = iops
     tightest = lasting.bounds[0].model_copy(update={"iops": mean})
-    return _at(lasting, mean, expected).model_copy(
-        update={"bounds": (tightest, *lasting.bounds[1:])}
-    )
+    bounds = (tightest, *lasting.bounds[1:])
+    return _at(lasting, mean, expected).model_copy(update={"bounds": bounds})
 
 
 def _at(level: ExpectedLevel, iops: float, expected: Expectation) -> ExpectedLevel:

@@ -47,14 +47,9 @@ def share_of_seconds(seconds: KeptSeconds, designed: float | None) -> Kept:
     """Return the share of a step's seconds with its interval."""
     low, high = _interval(seconds.kept / seconds.of, seconds.independent)
     return Kept(
-        unit="s",
-        of=seconds.of,
-        kept=seconds.kept,
-        low=low,
-        high=high,
-        worst=seconds.worst_s,
+        unit="s", of=seconds.of, kept=seconds.kept, low=low, high=high, worst=seconds.worst_s,
         designed=designed,
-    )
+    )  # fmt: skip
 
 
 def share_of_runs(ratios: Sequence[float], designed: float | None) -> Kept | None:
@@ -67,14 +62,9 @@ def share_of_runs(ratios: Sequence[float], designed: float | None) -> Kept | Non
     spells = _independent(below) if below.any() else below.size
     low, high = _interval(kept / below.size, min(spells, below.size))
     return Kept(
-        unit="runs",
-        of=int(below.size),
-        kept=kept,
-        low=low,
-        high=high,
-        worst=longest(below),
+        unit="runs", of=int(below.size), kept=kept, low=low, high=high, worst=longest(below),
         designed=designed,
-    )
+    )  # fmt: skip
 
 
 def _independent(below: NDArray[np.bool_]) -> float:

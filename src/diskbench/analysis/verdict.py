@@ -64,6 +64,10 @@ def verdict(
     judged = tuple(_judged(stretch, setting, promise) for stretch in stretches)
     counted_stretches = [by_counters(stretch, setting) for stretch in judged]
     judged = tuple(stretch for stretch, _ in counted_stretches)
+    weighed = reasons_of(
+        warnings, limited_by=judged[main].limiter.name, device_share=setting.device_share,
+        processor=setting.processor,
+    )  # fmt: skip
     why = next((text for stretch in stretches if (text := impossible(stretch, setting))), "")
     unknown = f"not known, and not in the promise: {promise.unknown if promise else ''}"
     ordered = in_order(
@@ -74,12 +78,7 @@ def verdict(
             *_stalled(measured, stretches[main]),
             *changed(measured, stretches, main, promise),
             *_unsteady(measured, setting),
-            *reasons_of(
-                warnings,
-                limited_by=judged[main].limiter.name,
-                device_share=setting.device_share,
-                processor=setting.processor,
-            ),
+            *weighed,
             *_cached(stretches[main], judged[main], setting, warnings),
             *_regime(stretches, judged, promise, main, setting),
             *_beside_promise(stretches[main], setting, judged[main]),
@@ -89,16 +88,10 @@ def verdict(
         )
     )
     result = Verdict(
-        run_id=measured.run_id,
-        step_index=measured.step_index,
-        step=measured.step,
-        rounds=measured.rounds,
-        stretches=judged,
-        main=main,
-        trust=trust(ordered),
-        reasons=ordered,
-        kept=_kept(measured, promise),
-    )
+        run_id=measured.run_id, step_index=measured.step_index, step=measured.step,
+        rounds=measured.rounds, stretches=judged, main=main, trust=trust(ordered),
+        reasons=ordered, kept=_kept(measured, promise),
+    )  # fmt: skip
     return sharing_names(result.model_copy(update={"sentence": sentence(result)}))
 
 
@@ -133,15 +126,12 @@ def _of_stretch(judged: Judged) -> str:
 def _judged(stretch: Stretch, setting: Setting, promise: StepPromise | None) -> Judged:
     promised, measured = None, rate(stretch, setting)
     if promise is not None and stretch.level is not None and stretch.level.limited_by is not None:
+        level = stretch.level
         promised = Promised(
-            iops=stretch.level.iops,
-            low_iops=stretch.level.low_iops,
-            high_iops=stretch.level.high_iops,
-            bytes_per_s=stretch.level.bytes_per_s,
-            limited_by=stretch.level.limited_by,
-            source=promise.source,
-            designed=promise.designed,
-        )
+            iops=level.iops, low_iops=level.low_iops, high_iops=level.high_iops,
+            bytes_per_s=level.bytes_per_s, limited_by=stretch.level.limited_by,
+            source=promise.source, designed=promise.designed,
+        )  # fmt: skip
     judged = Judged(
         kind=stretch.kind,
         start_s=stretch.start_s,
@@ -194,11 +184,8 @@ def _stalled(measured: Measured, main: Stretch) -> Sequence[doubts.Reason]:
         figure = ": the figure is the mean of all seconds, and no second ran at that rate"
     if slow_s := course.stalled_s - still_s:
         words.append(f"less than a tenth of the usual I/O in {slow_s:,.0f}")
-    return (
-        doubts.STALLED.reason(
-            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}"
-        ),
-    )
+    said = f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}"
+    return (doubts.STALLED.reason(said),)
 
 
 def _cached(

@@ -10,9 +10,7 @@ Guide, general-purpose.md, 2023-05-11). A request of s bytes costs
     I/Os    ceil(s / max_io_bytes)            1 where no such size is documented
     bytes   max(s, min_charge_bytes)          s where none is documented
 
-Plans (catalog/expect.py), the lab (providers/lab/supervisor) and verdicts
-(plan/expectation.py) all use these functions. Standard library only: the lab's supervisor
-runs without other packages.
+Standard library only: the lab's supervisor (providers/lab/supervisor) runs without other packages.
 """
 
 from __future__ import annotations

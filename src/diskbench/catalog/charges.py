@@ -6,11 +6,8 @@ Requests become transactions by
     units(request) = ceil(request / unit), at most `most_units`; 1 where there is no unit
     transactions   = Σ requests × units(request), at most `hourly_cap` × hours begun × disks
 
-and cost `usd` for each `per` of them; a bill may round up to whole multiples of `per`.
-
-How many transactions a disk is charged for: expected before a run, and counted after it.
-
-Before a run they are those of a disk that is always busy and reaches its promised rates,
+and cost `usd` for each `per` of them; a bill may round up to whole multiples of `per`. Before a run
+they are those of a disk that is always busy and reaches its promised rates,
 
     requests = min(iops / c_iops, bytes_per_s / c_bytes) × seconds × disks
 

@@ -5,23 +5,16 @@
 
 over the parts of a rental: machine, root disk, disks, public address. `fixed_usd` is what the
 minimum billed time adds (an hour, for a disk that is billed by the hour). Transactions are counted
-by catalog/charges.py. I/O of the operating system on a root disk and network traffic
-are not counted.
-
-The hourly prices of the parts of a rental: machines, disks, a public address.
-
+by catalog/charges.py, but for I/O of the operating system on a root disk, and network traffic.
 Prices hold for one region: those of a provider's own files, or one that was refreshed. For other
-regions none is assumed.
-
-The monthly price of a disk, and its price per 1,000 IOPS and per 100 MB/s.
+regions none is assumed. Of a month of a disk:
 
     total           = storage + transactions of a month at the baseline, in blocks of 4 KiB
     per_1000_iops   = total / (random reads of 4 KiB a second / 1000)
     per_100_mb_per_s = total / (bytes a second read in blocks of 1 MiB / 10^8)
 
-The baseline is the rate after all credit is used up. Figures of the burst are separate, because the
-whole month is paid for and the burst does not last it. The disk is not limited by a machine here,
-and its queue is as deep as needed.
+The baseline is the rate after all credit is used up; figures of the burst, which does not last the
+month that is paid for, are separate. No machine limits the disk; its queue is as deep as needed.
 """
 
 from __future__ import annotations

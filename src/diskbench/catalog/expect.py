@@ -14,9 +14,8 @@ gate that charges c per block changes by
 
     dB/dt = baseline - r·c        at most refill_per_s upwards, within 0 … capacity
 
-and r is the rate of the tightest gate: its burst while B > 0, its baseline after that. A bucket
-that starts full lasts C / (burst - baseline) under full load: 1,862 s for a gp2 of 20 GiB (EC2 User
-Guide, general-purpose.md, 2023-05-11). Buckets of disk and machine are separate.
+and r is the rate of the tightest gate: its burst while B > 0, its baseline after that.
+Buckets of disk and machine are separate (catalog/bucket.py has their arithmetic).
 """
 
 from __future__ import annotations

@@ -113,7 +113,6 @@ def _listed(
 
 
 def _of_series(cloud: str, book: MachineBook, prices: PriceBook) -> Iterator[MachineRow]:
-    """Yield the machines that have a price and belong to a series, sorted."""
     priced = {name for of_source in prices.machines.values() for name in of_source}
     for name in sorted(priced - book.types.keys()):
         series, vcpus, price = book.series_of(name), book.vcpus_of(name), prices.machine_price(name)
@@ -197,7 +196,6 @@ def _part_lines(part: Part, sources: Mapping[str, FigureSource]) -> Iterator[Lis
 
 
 def _lines(entry: Frozen, sources: Mapping[str, FigureSource]) -> Iterator[ListingLine]:
-    """Yield the figures of an entry, each with its source."""
     for name, value in entry:
         if isinstance(value, Tiers):
             for row in value.rows:

@@ -31,6 +31,8 @@ from diskbench.model.rental import CUSTOM
 from diskbench.units import KIB, MIB, format_duration_s, format_iops, format_mb_per_s
 
 Covers = Literal["both", "read", "write"]
+Bought = float | None
+"""A provisioned figure; None: as the type has it by default."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,7 @@ def disk_types(cloud: str) -> tuple[str, ...]:
 
 
 def limits(
-    cloud: str,
-    disk_type: str,
-    size_gib: float,
-    iops: float | None = None,
-    throughput: float | None = None,
+    cloud: str, disk_type: str, size_gib: float, iops: Bought = None, throughput: Bought = None
 ) -> DiskLimits:
     """Return the limits of a disk; `throughput` is in the unit in which the type is sold.
 
@@ -88,13 +86,7 @@ def limits(
 
 
 def dated_limits(
-    cloud: str,
-    disk_type: str,
-    size_gib: float,
-    iops: float | None = None,
-    throughput: float | None = None,
-    *,
-    day: str | None,
+    cloud: str, disk_type: str, size_gib: float, *bought: Bought, day: str | None
 ) -> tuple[DiskLimits, ...]:
     """Return the limits that a disk may have had on a day (`2018-03-16`), the latest first: one
     if the catalogue's dates decide, else all that fit; all versions without a day. Raises as
@@ -104,7 +96,7 @@ def dated_limits(
     for version in book.disk(disk_type).versions(day):
         dated = book.model_copy(update={"disks": {**book.disks, disk_type: version}})
         try:
-            versions.append(limits_of(dated, disk_type, size_gib, iops, throughput))
+            versions.append(limits_of(dated, disk_type, size_gib, *bought))
         except InvalidValue as error:  # what is sold today was not sold then
             refused = refused or error
     if not versions and refused is not None:
@@ -113,26 +105,18 @@ def dated_limits(
 
 
 def custom_limits(
-    size_gib: float,
-    iops: float | None = None,
-    mib_per_s: float | None = None,
-    io_kib: int | None = None,
+    size_gib: float, iops: Bought = None, mib_per_s: Bought = None, io_kib: int | None = None
 ) -> DiskLimits:
     """Return the limits of a disk in no catalogue (`CUSTOM`): only those given. `io_kib` is the
     largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
-    pool = SharedLimits(
-        "both", Allowance(iops) if iops else None, Allowance(mib_per_s * MIB) if mib_per_s else None
-    )
+    rate = Allowance(mib_per_s * MIB) if mib_per_s else None
+    pool = SharedLimits("both", Allowance(iops) if iops else None, rate)
     accounting = IoAccounting(io_kib * KIB) if io_kib else OWN_ACCOUNTING
     return DiskLimits(CUSTOM, size_gib, (pool,), accounting)
 
 
 def limits_of(
-    book: Catalogue,
-    disk_type: str,
-    size_gib: float,
-    iops: float | None = None,
-    throughput: float | None = None,
+    book: Catalogue, disk_type: str, size_gib: float, iops: Bought = None, throughput: Bought = None
 ) -> DiskLimits:
     """Return the same as `limits`, from a given catalogue."""
     disk = book.disk(disk_type)
@@ -162,7 +146,6 @@ def limits_of(
 
 
 def _latency(book: Catalogue, figure: LatencyFigure | None) -> LatencyFigure | None:
-    """The figure with the words of its source."""
     if figure is None:
         return None
     return figure.model_copy(update={"source": book.sources[figure.source].words()})
@@ -221,13 +204,9 @@ def _iops(
 
 
 def _asked(
-    quantity: Quantity | None,
-    ratio: RatioLimit | None,
-    name: str,
-    field: str,
-    size_gib: float,
-    value: float | None,
-) -> float | None:
+    quantity: Quantity | None, ratio: RatioLimit | None, name: str, field: str, size_gib: float,
+    value: Bought,
+) -> float | None:  # fmt: skip
     """Return the provisioned value: as requested, or the default; None if the type has none."""
     if quantity is None or not quantity.provisioned:
         refuse_given(name, **{field: value})
@@ -247,11 +226,7 @@ def _asked(
 
 
 def _throughput(
-    quantity: Quantity | None,
-    burst: Quantity | None,
-    size_gib: float,
-    asked: float | None,
-    iops: float | None,
+    quantity: Quantity | None, burst: Quantity | None, size_gib: float, asked: Bought, iops: Bought
 ) -> Allowance | None:
     if quantity is None:
         return None
@@ -271,7 +246,6 @@ def _allowance(baseline: float | None, burst: Quantity | None, size_gib: float) 
 
 
 def _ranged(allowance: Allowance | None, quantity: Quantity | None) -> Allowance | None:
-    """Return an allowance with the range that is documented for it."""
     if allowance is None or quantity is None or quantity.range is None:
         return allowance
     least, most = quantity.range
@@ -303,21 +277,15 @@ def promise(limits: DiskLimits, time_scale: float = 1.0) -> str:
 
 
 def check_ratio(
-    ratio: RatioLimit | None,
-    name: str,
-    quantity: str,
-    value: float | None,
-    size_gib: float,
-    iops: float | None,
+    ratio: RatioLimit | None, name: str, quantity: str, value: Bought, size_gib: float, iops: Bought
 ) -> None:
     """Refuse a bought `value` that is not sold with this size or with these IOPS."""
     if ratio is None or value is None or value <= ratio.free:
         return
-    if ratio.max_per_gib is not None and value > ratio.max_per_gib * size_gib:
+    if ratio.max_per_gib is not None and value > (most := ratio.max_per_gib * size_gib):
         raise InvalidValue(
             f"{name}: {value:,g} {quantity} on {size_gib:g} GiB is {value / size_gib:,.4g} per GiB",
-            advice=f"at most {ratio.max_per_gib:g} per GiB: "
-            f"{ratio.max_per_gib * size_gib:,.0f} for this size",
+            advice=f"at most {ratio.max_per_gib:g} per GiB: {most:,.0f} for this size",
             field=quantity.lower(),
         )
     if ratio.max_per_iops is not None and iops and value > ratio.max_per_iops * iops:

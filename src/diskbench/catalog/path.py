@@ -192,8 +192,9 @@ class Gate:
         them."""
         if self.counts == "ios" and self.allowance.is_range and not load.random:
             return 0.0
+        charged = self.accounting.ios if self.counts == "ios" else self.accounting.bytes
         return sum(
-            share * of_way[way].per_block * self._charged(of_way[way].request_bytes)
+            share * of_way[way].per_block * charged(of_way[way].request_bytes)
             for way, share in ways(load).items()
             if way in of_way and self.covers in {"both", way}
         )
@@ -203,11 +204,6 @@ class Gate:
         return bucket.balance_after(
             self.allowance, balance, used_per_s, seconds, refill_per_s=self.refill_per_s
         )
-
-    def _charged(self, request_bytes: int) -> float:
-        if self.counts == "ios":
-            return self.accounting.ios(request_bytes)
-        return self.accounting.bytes(request_bytes)
 
 
 def ways(load: Load) -> dict[Way, float]:

@@ -1,17 +1,11 @@
 """Read the catalogue's files from each provider's folder, patched with figures refreshed from a
 cloud's own APIs, and report every fault in a file.
 
-A provider names its folder in its plugin (`Plugin.catalogue`). It may hold
-
-    limits.yaml     disk types and what they promise (catalog/entry.py)
-    machines.yaml   the limits of machines towards their disks (catalog/machine_book.py)
-    prices.yaml     what disks and machines cost (catalog/price_book.py)
-    charges.yaml    what is charged besides hourly prices (catalog/charges.py)
-    regions.yaml    the regions there are (catalog/books.py)
-
-and any of them may be missing. A patch (an overlay) has the form of the file that it patches, so
-that the rules of that file apply to the result: a figure without a listed source is refused.
-catalog/books.py applies overlays to the files; results/refreshed_catalogue.py keeps them.
+A provider names its folder in its plugin (`Plugin.catalogue`). docs/contributing/provider.md lists
+its files, and regions.yaml (catalog/books.py) has its regions; any of them may be missing. A patch
+(an overlay) has the form of the file that it patches, so that the rules of that file apply to the
+result: a figure without a listed source is refused. catalog/books.py applies overlays to the files;
+results/refreshed_catalogue.py keeps them.
 """
 
 from __future__ import annotations

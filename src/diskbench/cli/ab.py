@@ -133,7 +133,6 @@ def command_for(_arguments: Sequence[str]) -> TypedCommand:
 
 
 def _series(typed: dict[str, Any]) -> _Series:
-    """What was typed of the series. Raises InvalidValue."""
     sides = tuple(typed["states"] or _SIDES)
     if len(sides) != 2 or sides[0] == sides[1]:
         raise InvalidValue(

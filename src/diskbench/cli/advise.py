@@ -167,7 +167,6 @@ def _recorded_demand(
     p99: str | None,
     typed: Mapping[str, object],
 ) -> tuple[Demand, str]:
-    """The demand of a file and its words. Raises InvalidValue."""
     if given := [name for name, value in typed.items() if value is not None]:
         raise InvalidValue(
             f"{given[0]} and --load both say what the load is", advice="leave one of them out"
@@ -202,7 +201,6 @@ def _typed_demand(
     p99: str | None,
     for_: str,
 ) -> tuple[Demand, str]:
-    """The demand and its words. Raises InvalidValue."""
     gib = _gib(size)
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*[:/]\s*(\d+(?:\.\d+)?)", mix.strip())
     reads, writes = map(float, match.groups()) if match else (0.0, 0.0)
@@ -295,7 +293,6 @@ def _markets(
 
 
 def _of_machine(books: Books, chosen: Sequence[str], machine: str) -> list[str]:
-    """The providers that have a machine. Raises UnknownName."""
     named: dict[str, set[str]] = {}
     for cloud in chosen:
         book = books.of(cloud)

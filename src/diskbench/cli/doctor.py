@@ -146,16 +146,17 @@ def doctor(
         print(named.policy(region).rstrip("\n"))
         return
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    planned = None if matrix is None else examined.examine_matrix(matrix, settings.tags)
-    places = planned.places if planned else {}
+    planned, needs, places = (
+        ([], None, {}) if matrix is None else examined.examine_matrix(matrix, settings.tags)
+    )
     names = dict.fromkeys([*(provider or ()), *places])
     scopes = [where.scope(name, region=region or places.get(name)) for name in names]
     where.check_asked(frozenset(names), "add --provider NAME")
     findings = [
         *examined.examine_machine(host_at(""), list(names)),
         *examined.examine_stores(settings.database_url.get_secret_value(), settings.evidence_url),
-        *(planned.findings if planned else ()),
-        *examined.examine_providers(scopes, planned.needs if planned else None),
+        *planned,
+        *examined.examine_providers(scopes, needs),
     ]
     _print(findings, output)
 

@@ -242,5 +242,5 @@ def hint(
         raise InvalidValue(
             "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
         )
-    note.limit_path(open_books())
+    note.limit_paths(open_books())
     return note

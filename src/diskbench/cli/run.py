@@ -128,7 +128,6 @@ def _hold_to(most_usd: float, assumed_usd: float | None, plans: Sequence[Plan]) 
 
 
 def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
-    """Save all plans and keep their hosts connected."""
     from diskbench.engine.trial.lease import save
 
     save(session, prepared.plans, owner=owner)
@@ -136,7 +135,6 @@ def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> Non
 
 
 def _continue_detached(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
-    """Hand the trials to a process of their own; print their ids."""
     from diskbench.cli.foreground import in_background
 
     ids = [plan.trial_id for plan in plans]

@@ -118,7 +118,6 @@ class RunCommand(PanelledCommand):
 
 
 def _refuse_foreign(flag: str, arguments: Sequence[str]) -> None:
-    """Raise InvalidValue when an option is another provider's, and say whose."""
     known = [(plugin.name, option) for plugin, option in all_options() if option.flag == flag]
     if known:
         here = "ssh" if "--host" in arguments else "local"
@@ -171,7 +170,6 @@ def _shown(parameter: inspect.Parameter, plugin: Plugin | None) -> inspect.Param
 
 
 def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
-    """Whether an option means something to a provider."""
     if name in plugin.refuses:
         return False
     if name == "promise":

@@ -19,7 +19,7 @@ from diskbench.model.result import StepAudit
 from diskbench.model.run import Run
 from diskbench.report.assemble.facts import AUDIT_FAILED, audit_line
 from diskbench.report.assemble.next_step import GO_ON, go_on
-from diskbench.report.assemble.subject import names_of
+from diskbench.report.assemble.subject import namer
 from diskbench.report.assemble.view import View, view_of
 from diskbench.report.terminal import result_text
 from diskbench.report.terminal.screen import screen
@@ -69,8 +69,8 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
         _print_document([trials[ending.plan.trial_id] for ending in endings])
     for ending in endings:
         print_problems(ending)
-    names = names_of([ending.plan for ending, _ in shown])
-    named = [(name, view) for name, (_, view) in zip(names, shown, strict=True)]
+    label = namer([ending.plan for ending, _ in shown])
+    named = [(label(ending.plan), view) for ending, view in shown]
     missed = judge(named, show.junit)
     for ending in endings:
         if ending.plan.trial_id not in trials:
@@ -82,7 +82,6 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
 
 
 def _print_document(trials: Sequence[Trial]) -> None:
-    """All runs as one JSON document."""
     document = results_document(
         [run for trial in trials for run in trial.runs],
         {run_id: steps for trial in trials for run_id, steps in trial.steps.items()},
@@ -143,8 +142,8 @@ def print_tables(
     """The trials that were measured: one in full, several side by side; all in full where the user
     wants to see everything."""
     if len(shown) > 1:
-        names = names_of([ending.plan for ending, _ in shown])
-        named = [(name, view) for name, (_, view) in zip(names, shown, strict=True)]
+        label = namer([ending.plan for ending, _ in shown])
+        named = [(label(ending.plan), view) for ending, view in shown]
         console = screen()
         result_text.print_brief_hosts(named, short(shown[0][0].plan.campaign_id), console=console)
         console.print()

@@ -92,12 +92,10 @@ def _filters(runs: Sequence[Run], incomplete: str) -> list[Offer]:
 
 
 def _labels(runs: Iterable[Run]) -> list[Offer]:
-    """The keys and values of labels that runs have."""
     return list(dict.fromkeys(pair for run in runs for pair in run.labels.items()))
 
 
 def _what_where_when(run: Run) -> str:
-    """What, where and when, in a few words."""
     disk = run.disk_type or run.target_path or run.target_device
     return " ".join(filter(None, (run.profile, disk, (run.measured_at or "")[:16])))
 

@@ -8,8 +8,7 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from diskbench.engine.matrix.matrix_file import Pairs, load_matrix, outlook_of, seed_of
@@ -49,7 +48,7 @@ def examine_machine(host: Host, providers: Sequence[str]) -> list[Finding]:
 def examine_stores(database_url: str, evidence_url: str) -> list[Finding]:
     """Findings on the database and the evidence store; a probe object is written to the store and
     removed."""
-    return [_database(database_url), *_sqlite(database_url), *_evidence(evidence_url)]
+    return [*_database(database_url), *_evidence(evidence_url)]
 
 
 def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> list[Finding]:
@@ -74,22 +73,12 @@ def examine_provider(
     return findings
 
 
-@dataclass(frozen=True)
-class MatrixFindings:
-    """Whether every block of a matrix can be planned, the most that it needs at the same time, and
-    its providers, each with the first region that the matrix names for it."""
-
-    findings: list[Finding]
-    needs: tuple[Need, ...]
-    places: dict[str, str | None]
-
-
-def examine_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFindings:
-    """The findings of a matrix's outlook, by calls that change nothing; `tags` as load_matrix has
-    them.
-
-    Raises UserError for a matrix that cannot be read.
-    """
+def examine_matrix(
+    name_or_path: str, tags: Pairs = ()
+) -> tuple[list[Finding], tuple[Need, ...], dict[str, str | None]]:
+    """Whether every block of a matrix can be planned, by calls that change nothing; the most that
+    it needs at the same time; and its providers, each with the first region that the matrix names
+    for it. `tags` as load_matrix has them. Raises UserError for a matrix that cannot be read."""
     file = load_matrix(name_or_path, tags)
     outlook = outlook_of(file, open_books(), seed=seed_of(file.matrix), offline=False)
     where = outlook.name
@@ -103,11 +92,15 @@ def examine_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFindings:
         words = f"{cells} can be planned, {outlook.at_once} at most at once"
         findings = [finding("matrix", where, "ok", words)]
     places = {block.provider: block.region for block in reversed(outlook.blocks)}
-    return MatrixFindings(findings, outlook.needs, places)
+    return findings, outlook.needs, places
 
 
 def _clock() -> Finding:
-    kept = is_synchronised()
+    kept = None  # where the kernel does not say, for example in a container without the right
+    if sys.platform == "linux":  # what the time daemon (timesyncd, chronyd, ntpd) set there
+        buffer = ctypes.create_string_buffer(2 * _TIMEX_BYTES)  # modes = 0: nothing is changed
+        state = int(ctypes.CDLL(None, use_errno=True).adjtimex(buffer))
+        kept = None if state < 0 else state != _TIME_ERROR
     if kept is not False:
         words = "synchronised" if kept else "cannot tell whether it is synchronised"
         return finding("clock", HERE, "ok", words)
@@ -133,7 +126,21 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
     )  # fmt: skip
 
 
-def _database(url: str) -> Finding:
+def _database(url: str) -> Iterator[Finding]:
+    """The database; and which SQLite this Python has, and whether DBOS's clock is its own or
+    supplied to it, where the database is one of SQLite and its URL can be read."""
+    yield _state_of(url)
+    with contextlib.suppress(DiskbenchError):  # reported by `_state_of`
+        if parse_url(url).get_backend_name() == "sqlite":
+            with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+                supplied = supply_unixepoch(connection)
+            words = f"SQLite {sqlite3.sqlite_version}"
+            if supplied:
+                words += " lacks unixepoch('subsec') (SQLite 3.42); diskbench supplies it"
+            yield finding("sqlite", HERE, "ok", words)
+
+
+def _state_of(url: str) -> Finding:
     try:
         seen = database_state(url)
     except DiskbenchError as error:
@@ -147,22 +154,6 @@ def _database(url: str) -> Finding:
     else:
         words = f"reached, {f'schema {HEAD}' if seen.has_schema else 'empty until the first run'}"
     return finding("database", HERE, "ok", f"{seen.url}: {words}")
-
-
-def _sqlite(url: str) -> list[Finding]:
-    """Which SQLite this Python has, and whether DBOS's clock is its own or supplied to it; nothing
-    where the database is another one or its URL cannot be read."""
-    try:
-        if parse_url(url).get_backend_name() != "sqlite":
-            return []
-    except DiskbenchError:
-        return []  # reported by `_database`
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        supplied = supply_unixepoch(connection)
-    words = f"SQLite {sqlite3.sqlite_version}"
-    if supplied:
-        words += " lacks unixepoch('subsec') (SQLite 3.42); diskbench supplies it"
-    return [finding("sqlite", HERE, "ok", words)]
 
 
 _CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
@@ -211,17 +202,6 @@ _TIMEX_BYTES = 208
 """sizeof(struct timex) on 64-bit Linux (linux/timex.h); a larger buffer serves the others."""
 _TIME_ERROR = 5
 """What adjtimex(2) returns for a clock that is not synchronised."""
-
-
-def is_synchronised() -> bool | None:
-    """The state that the time daemon (timesyncd, chronyd, ntpd) set in the kernel; None where the
-    kernel does not say, for example in a container without the right to ask."""
-    if sys.platform != "linux":
-        return None
-    libc = ctypes.CDLL(None, use_errno=True)
-    buffer = ctypes.create_string_buffer(2 * _TIMEX_BYTES)  # modes = 0: nothing is changed
-    state = int(libc.adjtimex(buffer))
-    return None if state < 0 else state != _TIME_ERROR
 
 
 _RAISE = "request a higher one (docs/renting.md), or give back what is not needed (diskbench gc)"

@@ -1,6 +1,5 @@
 """Unfinished work by the names that a user types: what they mean, what nobody works on any more and
-how it is claimed, and how it is asked to stop.
-"""
+how it is claimed, and how it is asked to stop."""
 
 from __future__ import annotations
 

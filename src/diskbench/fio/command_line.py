@@ -111,9 +111,8 @@ def _sections(words: list[str], *, follows: bool) -> list[str]:
         else:
             options.append(f"{key}={value}" if value else key)
     if not jobs:
-        raise ProfileError(
-            f"{_shown('fio ' + shlex.join(words))} has no job", advice="add --name=NAME"
-        )
+        command = _shown(f"fio {shlex.join(words)}")
+        raise ProfileError(f"{command} has no job", advice="add --name=NAME")
     if reads_only:
         _check_reads(jobs)
     if follows:

@@ -92,14 +92,12 @@ def _seen(data: bytes) -> Iterator[Warning]:
         key, _, value = line.partition(" ")
         values.setdefault(key, []).append(value.strip())
     if beside := values.get("beside"):
-        yield DISK_SHARED.warning(
-            f"another measurement used the same disk: {'; '.join(beside[:3])}"
-        )
+        others = "; ".join(beside[:3])
+        yield DISK_SHARED.warning(f"another measurement used the same disk: {others}")
     method, why = (next(iter(values.get(key, [])), "") for key in ("method", "why"))
     if method == "none":
-        yield DISK_UNLOCKED.warning(
-            f"the disk was not locked against other runs of diskbench: {why}"
-        )
+        unlocked = f"the disk was not locked against other runs of diskbench: {why}"
+        yield DISK_UNLOCKED.warning(unlocked)
     elif method == "pid":
         yield DISK_UNLOCKED.warning(
             "the machine has no flock(1), so the disk was locked only while this process lived",

@@ -177,17 +177,13 @@ def _job(
         del directions["mixed"]  # unified_rw_reporting=both: the sum of what is there already
     levels = job["iodepth_level"] if isinstance(job.get("iodepth_level"), dict) else {}
     return reported.FioJob(
-        name=name,
-        index=index,
-        group=_int(job, "groupid", name),
-        error=_int(job, "error", name),
+        name=name, index=index, group=_int(job, "groupid", name), error=_int(job, "error", name),
         options={
             # the sum names the last of its servers
             **({} if name == reported.ALL_CLIENTS else servers.get(_server(job), {})),
             **read_options(job.get("job options")),
         },
-        directions=directions,
-        run_ms=_optional_int(job, "job_runtime", name),
+        directions=directions, run_ms=_optional_int(job, "job_runtime", name),
         elapsed_s=_optional_int(job, "elapsed", name),
         start_ms=_optional_int(job, "job_start", name) or None,
         usr_cpu=_optional_float(job, "usr_cpu", name),
@@ -198,10 +194,9 @@ def _job(
             for key in levels
             if (depth := key.removeprefix(">=")).isascii() and depth.isdigit() and len(depth) < 6
         },
-        total_errors=_int(job, "total_err", name),
-        first_error=_int(job, "first_error", name),
+        total_errors=_int(job, "total_err", name), first_error=_int(job, "first_error", name),
         host=job["hostname"] if isinstance(job.get("hostname"), str) else None,
-    )
+    )  # fmt: skip
 
 
 def _direction(stats: Mapping[str, Any], where: str, units: Units) -> reported.DirectionStats:
@@ -225,14 +220,11 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> reported.D
         if size is None
         else _scaled(stats, "io_bytes", where, units.size_bytes),
         runtime_ns=_scaled(stats, "runtime", where, 1_000_000),
-        short_ios=_int(stats, "short_ios", where),
-        dropped_ios=_int(stats, "drop_ios", where),
+        short_ios=_int(stats, "short_ios", where), dropped_ios=_int(stats, "drop_ios", where),
         iops=_optional_float(stats, "iops", where),
         bytes_per_s=_optional_float(stats, "bw_bytes", where),
-        lat=latency("lat"),
-        clat=latency("clat"),
-        slat=latency("slat"),
-    )
+        lat=latency("lat"), clat=latency("clat"), slat=latency("slat"),
+    )  # fmt: skip
 
 
 def _latency(value: object, ios: int, where: str, unit_ns: int) -> reported.ReportedLatency | None:
@@ -312,16 +304,13 @@ def _disk(entry: object) -> reported.DiskUse:
         _optional_int(disk, key, f"disk_util {name}") for key in ("read_sectors", "write_sectors")
     )
     return reported.DiskUse(
-        name=name,
-        read_ios=_int(disk, "read_ios", name),
-        write_ios=_int(disk, "write_ios", name),
+        name=name, stacked="aggr_read_ios" in disk,
+        read_ios=_int(disk, "read_ios", name), write_ios=_int(disk, "write_ios", name),
         read_bytes=None if read is None else read * _SECTOR_BYTES,
         write_bytes=None if written is None else written * _SECTOR_BYTES,
         util=_optional_float(disk, "util", name),
-        read_merges=_int(disk, "read_merges", name),
-        write_merges=_int(disk, "write_merges", name),
-        stacked="aggr_read_ios" in disk,
-    )
+        read_merges=_int(disk, "read_merges", name), write_merges=_int(disk, "write_merges", name),
+    )  # fmt: skip
 
 
 def _list(value: object) -> list[Any]:

@@ -255,9 +255,7 @@ def _filled(extent: _Range, size: int, least_passes: int, *, files: bool) -> Fil
 
 def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> None:
     """Add the bytes that a job writes, as far as its options say, to those of its files."""
-    share = 1.0 if job.pattern in _WRITES else 0.0
-    if job.pattern in MIXED:
-        share = 1 - job.read_percent / 100
+    share = 1 - job.read_percent / 100 if job.pattern in MIXED else float(job.pattern in _WRITES)
     if not share:
         return
     shrinks = next((name for name in _SHRINKS if job.get(name) not in (None, "0")), None)

@@ -105,13 +105,9 @@ def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[i
 
 
 QUANTILES: dict[str, float] = {
-    "p50_ns": 0.50,
-    "p90_ns": 0.90,
-    "p95_ns": 0.95,
-    "p99_ns": 0.99,
-    "p99_9_ns": 0.999,
+    "p50_ns": 0.50, "p90_ns": 0.90, "p95_ns": 0.95, "p99_ns": 0.99, "p99_9_ns": 0.999,
     "p99_99_ns": 0.9999,
-}
+}  # fmt: skip
 """The quantiles of a Measurement: field name → fraction."""
 
 

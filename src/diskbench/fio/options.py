@@ -7,7 +7,6 @@ target.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -38,7 +37,7 @@ class OptionVersions(Frozen):
 def option_versions() -> OptionVersions:
     """The table that ships with diskbench."""
     data = files("diskbench.fio").joinpath("data", "option_versions.json").read_text("utf-8")
-    return OptionVersions.model_validate(json.loads(data))
+    return OptionVersions.model_validate_json(data)
 
 
 def parse_version(text: str) -> tuple[int, ...]:

@@ -83,9 +83,8 @@ def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     for document in stream:
         root, start, _ = document
         if not root.get("jobs") and not root.get("client_stats"):
-            stream.left_out.append(
-                f"the document from character {start} on lists no job and is left out"
-            )
+            which = f"the document from character {start} on"
+            stream.left_out.append(f"{which} lists no job and is left out")
             continue
         output = _read(document, where, stream)
         key = jobs_of(output)

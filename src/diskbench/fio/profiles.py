@@ -183,18 +183,14 @@ def parse_profile(text: str, *, name: str) -> Profile:
     matter, body, first_line = _split(text, name)
     if matter is None:
         return Profile(
-            name=name,
-            title=name,
+            name=name, title=name, source="the user's fio job file",
             question="How does this disk do under the user's own fio job file?",
-            source="the user's fio job file",
             parameters=tuple(
                 Parameter(name=variable, default=None, help="a variable of the job file")
                 for variable in variables(text)
             ),
-            template=text,
-            is_template=False,
-            digest=digest,
-        )
+            template=text, is_template=False, digest=digest,
+        )  # fmt: skip
     front = _front_matter(matter, name)
     fields = {key: getattr(front, key) for key in FrontMatter.model_fields}
     fields["parameters"] = tuple(front.parameters.values())

@@ -28,14 +28,8 @@ _LEAST_S = 0.5
 
 def jobs_of(output: FioOutput) -> object:
     """What all documents of one fio have in common."""
-    return (
-        output.version,
-        tuple(sorted(output.options.items())),
-        tuple(
-            (job.name, job.group, job.host, tuple(sorted(job.options.items())))
-            for job in output.jobs
-        ),
-    )
+    jobs = ((*_key(job), tuple(sorted(job.options.items()))) for job in output.jobs)
+    return output.version, tuple(sorted(output.options.items())), tuple(jobs)
 
 
 def continues(before: FioOutput, after: FioOutput) -> bool:
@@ -138,7 +132,7 @@ def _extremes(job: FioJob) -> object:
     return [(stats.lat.min_ns, stats.lat.max_ns) for stats in job.directions.values() if stats.lat]
 
 
-def _key(job: FioJob) -> object:
+def _key(job: FioJob) -> tuple[str, int, str | None]:
     return job.name, job.group, job.host
 
 

@@ -120,26 +120,18 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
             advice="no disk does so much: the file was kept; look at what replaced fio's output",
         )
     return Measurement(
-        run_id=run_id,
-        step_index=step.index,
-        step=step.name,
-        role=step.role,
-        round=step.round,
+        run_id=run_id, step_index=step.index, step=step.name, role=step.role, round=step.round,
         scope="job" if scope_is_job else "step",
         job=first.job.name if scope_is_job else ALL_JOBS,
-        job_index=first.job.index if scope_is_job else -1,
-        jobs=members,
-        direction=first.direction,
+        job_index=first.job.index if scope_is_job else -1, jobs=members, direction=first.direction,
         rw=_common(declared.rw_of(part.options) for part in parts),
         block_bytes=_common(_block(part) for part in parts),
         iodepth=_common(declared.iodepth(part.options) for part in parts),
         ios=ios if all(part.stats.counted for part in parts) else None,
-        bytes=size,
-        runtime_ns=runtime_ns,
+        bytes=size, runtime_ns=runtime_ns,
         iops=ios * NS_PER_S / runtime_ns if runtime_ns else 0.0,
         bytes_per_s=size * NS_PER_S / runtime_ns if runtime_ns else 0.0,
-        clat_samples=samples,
-        quantiles_of=kind,
+        clat_samples=samples, quantiles_of=kind,
         **{
             f"{of}_{figure}": getattr(pooled[of], figure, None)
             for of, figures in _POOLED.items()
@@ -149,9 +141,8 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
         cpu_user=_cores([(part.job, part.job.usr_cpu) for part in parts], runtime_ns),
         cpu_system=_cores([(part.job, part.job.sys_cpu) for part in parts], runtime_ns),
         context_switches=None if None in switches else sum(n or 0 for n in switches),
-        short_ios=short,
-        error=next((part.job.error for part in parts if part.job.error), 0),
-    )
+        short_ios=short, error=next((part.job.error for part in parts if part.job.error), 0),
+    )  # fmt: skip
 
 
 def _of_all(parts: Sequence[_Part], kind: str) -> list[ReportedLatency]:
@@ -181,12 +172,10 @@ def _pool(latencies: Sequence[ReportedLatency]) -> ReportedLatency | None:
         for latency in latencies
     )
     return ReportedLatency(
-        samples=total,
-        min_ns=min(latency.min_ns for latency in latencies),
+        samples=total, mean_ns=mean, min_ns=min(latency.min_ns for latency in latencies),
         max_ns=max(latency.max_ns for latency in latencies),
-        mean_ns=mean,
         stddev_ns=math.sqrt(squares / (total - 1)) if total > 1 else 0.0,
-    )
+    )  # fmt: skip
 
 
 def beyond_histogram(output: FioOutput, step: Step) -> Mapping[Direction, tuple[str, ...]]:

@@ -32,18 +32,10 @@ DEFAULTS: Final = {"ioengine": "libaio", "direct": "1", "randrepeat": "0", "refi
 """Options that a template may replace: direct I/O, and new offsets and data on each pass."""
 
 SET: Final = {
-    "write_bw_log": "fio",
-    "write_iops_log": "fio",
-    "write_lat_log": "fio",
-    "write_hist_log": "fio",
-    "log_avg_msec": "1000",
-    "log_hist_msec": "1000",
-    "log_unix_epoch": "1",
-    "per_job_logs": "1",
-    "clat_percentiles": "1",
-    "percentile_list": "50:90:95:99:99.9:99.99",
-    "verify_state_save": "0",
-}
+    "write_bw_log": "fio", "write_iops_log": "fio", "write_lat_log": "fio", "write_hist_log": "fio",
+    "log_avg_msec": "1000", "log_hist_msec": "1000", "log_unix_epoch": "1", "per_job_logs": "1",
+    "clat_percentiles": "1", "percentile_list": "50:90:95:99:99.9:99.99", "verify_state_save": "0",
+}  # fmt: skip
 """Options of every step, which the guard refuses in a profile. Logs are written to fio's working
 directory."""
 
@@ -174,11 +166,9 @@ def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
     fills = [step.index for step in steps if step.role == "fill"]
     return Loop(
         first=names.index(begin) if begin else max(fills, default=-1) + 1,
-        tracked=profile.loop.tracked,
-        direction=profile.loop.direction,
-        min_rounds=profile.loop.min_rounds,
-        max_rounds=profile.loop.max_rounds,
-    )
+        tracked=profile.loop.tracked, direction=profile.loop.direction,
+        min_rounds=profile.loop.min_rounds, max_rounds=profile.loop.max_rounds,
+    )  # fmt: skip
 
 
 def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Search | None:
@@ -194,12 +184,10 @@ def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Sear
             advice="see `diskbench profiles show sla` for an example",
         )
     return Search(
-        capacity=asked.capacity,
-        steps=tuple(probes),
+        capacity=asked.capacity, steps=tuple(probes), beyond=int(values[asked.beyond]),
         target=Threshold.parse(str(values[asked.target])),
         precision=float(values[asked.precision]),
-        beyond=int(values[asked.beyond]),
-    )
+    )  # fmt: skip
 
 
 def _check_counts(jobs_of_step: Sequence[jobfile.Job], step: str) -> None:

@@ -31,6 +31,8 @@ ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
 OFFLOAD_WORKS: Final = (3, 42)
 """First fio whose io_submit_mode=offload does not hang as it starts (axboe/fio PR 2053, merged
 2026-02-05: start_worker() overwrote a flag of the new thread)."""
+SPRANDOM: Final = (3, 41)
+"""The first fio with SPRandom (HOWTO, sprandom)."""
 
 _MARKS = ("{{", "{%", "{#")
 """What Jinja acts on. A text without any of them is only copied."""
@@ -138,18 +140,16 @@ def _names(context: RenderContext) -> dict[str, Any]:
             "fio_version": version,
             # False where the version is not known
             "fio_offloads": bool(version) and parse_version(version or "") >= OFFLOAD_WORKS,
+            "fio_sprandom": bool(version) and parse_version(version or "") >= SPRANDOM,
         },
         "target": {
-            "kind": context.target_kind,
-            "size_bytes": size,
+            "kind": context.target_kind, "size_bytes": size,
             "size_mib": None if size is None else size // MIB,
-            "capacity_bytes": context.capacity_bytes,
-            "is_local_nvme": context.is_local_nvme,
-            "rotational": context.rotational,
-            "drain_s": context.drain_s,
+            "capacity_bytes": context.capacity_bytes, "is_local_nvme": context.is_local_nvme,
+            "rotational": context.rotational, "drain_s": context.drain_s,
         },
         "engine": _engine(context.engines),
-    }
+    }  # fmt: skip
 
 
 def _engine(available: tuple[str, ...]) -> str:
@@ -178,19 +178,13 @@ def _expand(profile: profiles.Profile, text: str, values: dict[str, Any], first_
 
 
 _LIMITS: Final = {
-    "time": (
-        f"takes more than {TEMPLATE_S:g} s of processor time",
-        "check that each loop in it ends; the largest shipped template takes 0.01 s",
-    ),
-    "memory": (
-        f"needs more than {format_bytes(TEMPLATE_MEMORY_BYTES)}",
-        "check how often it repeats a text or a list",
-    ),
-    "long": (
-        f"makes a job file of more than {format_bytes(TEXT_BYTES)}",
-        "check how often it repeats a text or a loop",
-    ),
-}
+    "time": (f"takes more than {TEMPLATE_S:g} s of processor time",
+             "check that each loop in it ends; the largest shipped template takes 0.01 s"),
+    "memory": (f"needs more than {format_bytes(TEMPLATE_MEMORY_BYTES)}",
+               "check how often it repeats a text or a list"),
+    "long": (f"makes a job file of more than {format_bytes(TEXT_BYTES)}",
+             "check how often it repeats a text or a loop"),
+}  # fmt: skip
 """Which limit a template met (template_room.py) → what it did, and what to do."""
 
 

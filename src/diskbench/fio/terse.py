@@ -129,30 +129,19 @@ def _output(report: _Report, count: int, where: str) -> FioOutput:
     if not report.disks and len({job.group for job in jobs}) < len(jobs):
         reasons.append(_TOGETHER)
     return FioOutput(
-        where=where,
-        version=report.version,
-        jobs=jobs,
-        options={},
-        lists_options=False,
-        disks=tuple(map(_disk_use, report.disks)),
-        documents=count,
-        notes=(_NO_COUNTS, *reasons),
-        reports="; ".join(reasons),
-        timeless=True,
-    )
+        where=where, version=report.version, jobs=jobs, options={}, lists_options=False,
+        disks=tuple(map(_disk_use, report.disks)), documents=count, timeless=True,
+        notes=(_NO_COUNTS, *reasons), reports="; ".join(reasons),
+    )  # fmt: skip
 
 
 def _disk_use(counters: str) -> DiskUse:
     name, *counts, util = counters.split(";")
     ios, merges = (tuple(map(int, counts[at : at + 2])) for at in (0, 2))
     return DiskUse(
-        name=name,
-        read_ios=ios[0],
-        write_ios=ios[1],
-        util=float(util.removesuffix("%")),
-        read_merges=merges[0],
-        write_merges=merges[1],
-    )
+        name=name, read_ios=ios[0], write_ios=ios[1], read_merges=merges[0],
+        write_merges=merges[1], util=float(util.removesuffix("%")),
+    )  # fmt: skip
 
 
 def _job(fields: Sequence[str], host: str | None, where: str) -> FioJob:
@@ -169,17 +158,10 @@ def _job(fields: Sequence[str], host: str | None, where: str) -> FioJob:
         at = _HEADER + place * width
         stats[direction] = _direction(fields[at : at + width], f"{where}, {direction}")
     return FioJob(
-        name=fields[2],
-        index=0,
-        group=_count(fields[3], where),
-        error=_count(fields[4], where),
-        options={},
-        directions=stats,
-        usr_cpu=_real(fields[end], where),
-        sys_cpu=_real(fields[end + 1], where),
-        context_switches=_count(fields[end + 2], where),
-        host=host,
-    )
+        name=fields[2], index=0, group=_count(fields[3], where), error=_count(fields[4], where),
+        options={}, directions=stats, host=host, usr_cpu=_real(fields[end], where),
+        sys_cpu=_real(fields[end + 1], where), context_switches=_count(fields[end + 2], where),
+    )  # fmt: skip
 
 
 def _direction(fields: Sequence[str], where: str) -> DirectionStats:
@@ -197,15 +179,10 @@ def _direction(fields: Sequence[str], where: str) -> DirectionStats:
     if clat is not None and percentiles:
         clat = replace(clat, percentiles=percentiles)
     return DirectionStats(
-        ios=ios,
-        bytes=size,
-        runtime_ns=runtime_ms * 1_000_000,
-        counted=counted,
+        ios=ios, bytes=size, runtime_ns=runtime_ms * 1_000_000, counted=counted,
         bytes_per_s=rate_kib * 1024.0 if runtime_ms else None,
-        lat=_latency(fields[32:36], ios, where),
-        clat=clat,
-        slat=_latency(fields[4:8], ios, where),
-    )
+        lat=_latency(fields[32:36], ios, where), clat=clat, slat=_latency(fields[4:8], ios, where),
+    )  # fmt: skip
 
 
 def _ios(size: int, iops: int, runtime_ms: int) -> tuple[int, bool]:
@@ -214,9 +191,7 @@ def _ios(size: int, iops: int, runtime_ms: int) -> tuple[int, bool]:
     if not runtime_ms or not size:
         return 0, True
     low, high = iops * runtime_ms / 1000, (iops + 1) * runtime_ms / 1000
-    fitting = {
-        size // block for block in _BLOCKS if size % block == 0 and low <= size / block < high
-    }
+    fitting = {size // b for b in _BLOCKS if size % b == 0 and low <= size / b < high}
     return (fitting.pop(), True) if len(fitting) == 1 else (math.ceil(low), False)
 
 

@@ -171,18 +171,12 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
             continue
         jobs = [replace(job, index=index) for index, job in enumerate(jobs)]
         yield FioOutput(
-            where=where,
-            version=head.version,
-            jobs=without_sum(jobs, where=where),
-            options={},
-            lists_options=False,
+            where=where, version=head.version, jobs=without_sum(jobs, where=where), options={},
+            lists_options=False, documents=passes, timeless=True,
             disks=() if reports.servers else tuple(reports.disks.get(number, ())),
-            documents=passes,
-            notes=reports.notes(passes),
-            reports="; ".join(reports.notes(passes)),
-            timeless=True,
+            notes=reports.notes(passes), reports="; ".join(reports.notes(passes)),
             local_time=" ".join(local[blocks[-1].pid].split()) or None,
-        )
+        )  # fmt: skip
 
 
 def _block(match: re.Match[str], head: TextHead, where: str) -> TextBlock:
@@ -306,9 +300,8 @@ def _percentiles(block: TextBlock, line: str) -> None:
         return
     more = {float(m["percent"]): round(int(m["value"]) * scale) for m in _PERCENTILE.finditer(line)}
     if any(value > COUNTER for value in more.values()):
-        raise unreadable(
-            block.where, "text", f"{line.strip()[:80]!r} holds a time that no I/O takes"
-        )
+        cause = f"{line.strip()[:80]!r} holds a time that no I/O takes"
+        raise unreadable(block.where, "text", cause)
     longer = replace(latency, percentiles={**latency.percentiles, **more})
     block.stats[block.now] = _with(stats, kind, longer)
 

@@ -79,16 +79,11 @@ def disk_of(line: str) -> DiskUse | None:
     )
     assert ios is not None and merges is not None  # noqa: PT018
     return DiskUse(
-        name=match["name"],
-        read_ios=ios[0],
-        write_ios=ios[1],
+        name=match["name"], read_ios=ios[0], write_ios=ios[1], util=real(match["util"], ""),
         read_bytes=sectors[0] * _SECTOR_BYTES if sectors else None,
         write_bytes=sectors[1] * _SECTOR_BYTES if sectors else None,
-        util=real(match["util"], ""),
-        read_merges=merges[0],
-        write_merges=merges[1],
-        stacked=match["below"] is not None,
-    )
+        read_merges=merges[0], write_merges=merges[1], stacked=match["below"] is not None,
+    )  # fmt: skip
 
 
 def _options(match: re.Match[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Final
 from diskbench.fio.audit import ONE_AT_A_TIME, audit_output, audit_warnings
 from diskbench.fio.company import company_doubts
 from diskbench.fio.declared import Case, iodepth, is_direct, is_set
-from diskbench.fio.disk_doubts import cache_doubts, memory_doubts, too_fast_doubts
+from diskbench.fio.device import cache_doubts, memory_doubts, too_fast_doubts
 from diskbench.fio.estimate import fill_doubts
 from diskbench.fio.histogram import longest_ns
 from diskbench.fio.offered import saturation_doubts

@@ -162,16 +162,10 @@ def kill(process: int, number: int) -> None:
 
 def tell_fifo(path: str, data: bytes) -> bool:
     """Write to a FIFO that somebody reads; whether somebody does."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return stat.S_ISFIFO(os.fstat(descriptor).st_mode) and os.write(descriptor, data) > 0
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
+    flags = os.O_WRONLY | os.O_NONBLOCK
+    with contextlib.suppress(OSError), open(os.open(path, flags), "wb", buffering=0) as fifo:
+        return stat.S_ISFIFO(os.fstat(fifo.fileno()).st_mode) and bool(fifo.write(data))
+    return False
 
 
 def no_room(directory: str) -> str:
@@ -275,14 +269,14 @@ def unescaped(text: str) -> str:
 
 
 def mount_lines(*names: str) -> List[str]:
-    """The lines of mountinfo of these processes, each once."""
-    lines = [line for name in names for line in lines_of(read(f"{PROC}/{name}/mountinfo"))]
-    return list(dict.fromkeys(lines))
+    """The lines of mountinfo of these processes, each once; of this one where none is named."""
+    files = [read(f"{PROC}/{name}/mountinfo") for name in names or ("self",)]
+    return list(dict.fromkeys(line for text in files for line in lines_of(text)))
 
 
 def mounts(*names: str) -> List[Mount]:
-    """What is mounted, as these processes see it; this one where none is named."""
-    return [Mount(line) for line in mount_lines(*(names or ("self",)))]
+    """What is mounted, as these processes see it."""
+    return [Mount(line) for line in mount_lines(*names)]
 
 
 def mounted_on(point: str) -> List[str]:
@@ -506,16 +500,15 @@ class Disk:
         """Open it: while it is open the kernel gives its number to no other disk, and with O_EXCL
         it refuses mount, mkfs, swapon, mdadm and losetup, which use that themselves. Raises
         Failed."""
-        looks = 4
+        looks, flags = 4, os.O_RDONLY | os.O_CLOEXEC | (os.O_EXCL if exclusively else 0)
         while self.descriptor < 0:
-            flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_EXCL if exclusively else 0)
             try:
                 self.descriptor = os.open(self.path, flags)
             except OSError as error:
                 looks -= 1
                 if error.errno != errno.EBUSY:
                     raise Failed(f"{self.path} cannot be opened: {error.strerror}") from error
-                if looks == 0:
+                if not looks:
                     raise Failed(self.path + " is in exclusive use") from error
                 time.sleep(0.3)  # what only inspects it closes it soon
         self.is_exclusive = exclusively
@@ -1063,11 +1056,7 @@ def dropping(path: str) -> List[str]:
 
 
 class Over(Exception):
-    """The unit ends before fio, with this exit status and reason."""
-
-    def __init__(self, status: int, reason: str = "") -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
+    """The unit ends before fio, with this exit status and reason, its arguments."""
 
 
 class Unit:
@@ -1281,7 +1270,7 @@ class Unit:
 
     def refused(self, why: Failed) -> Over:
         """The end before fio; what a stop cut short has found nothing."""
-        return Over(126) if self.asked() else Over(125, f"refused: {why}")
+        return Over(126, "") if self.asked() else Over(125, f"refused: {why}")
 
     def prepare(self) -> None:
         """All that comes before fio: its turn, its disks, its caches. Raises Over."""
@@ -1290,7 +1279,7 @@ class Unit:
         try:
             self.turn.take(paths, self.spec["if_busy"], self.tell, self.wait)
             if self.asked():
-                raise Over(126)
+                raise Over(126, "")
             self.enter("check", 600)
             self.hold()
         except Busy as busy:
@@ -1354,11 +1343,10 @@ class Unit:
             return str(int(found.group(1)) * 1024) if found else ""
         if not program("fincore"):
             return ""
-        files, total = list(self._files()), 0
+        files, said = list(self._files()), ""
         for at in range(0, len(files), 500):
-            said = ran("fincore", "-b", "-n", "-o", "RES", *files[at : at + 500])[1]
-            total += sum(int(word) for word in said.split() if word.isdigit())
-        return str(total)
+            said += ran("fincore", "-b", "-n", "-o", "RES", *files[at : at + 500])[1] + "\n"
+        return str(sum(int(word) for word in said.split() if word.isdigit()))
 
     def canary(self, name: str) -> None:
         """How fast the machine itself is: a checksum, and fio without a disk. The step is measured
@@ -1454,14 +1442,12 @@ class Unit:
 
     def _check_name(self, disk: Disk) -> None:
         """Raise Failed where a disk lost its name or identity; udev may write it anew just now."""
-        for looks in (3, 2, 1, 0):
-            try:
+        for _ in range(3):
+            with contextlib.suppress(Failed):
                 disk.check_identity()
                 return
-            except Failed:
-                if not looks:
-                    raise
             time.sleep(0.3)
+        disk.check_identity()
 
     def _job(self) -> str:
         """The job file for fio: with the held descriptor for each disk's name, which may lead
@@ -1611,7 +1597,7 @@ class Unit:
             if self.may_start():
                 reason = self.measure()
         except Over as over:
-            self.fio_exit, reason = over.status, over.reason
+            self.fio_exit, reason = over.args
         except Exception as error:  # noqa: BLE001 - a mistake of ours: fio does not outlive it
             self.fault(error)
             self._kill_fio()
@@ -1860,7 +1846,7 @@ def disk_facts(at: str, is_device: bool) -> Lines:
     number = number_of(at) if is_device else ""
     if not is_device:
         room, on = os.statvfs(at), mount_of(at)
-        yield from section("mountinfo", *mount_lines("self"))
+        yield from section("mountinfo", *mount_lines())
         yield from section("directory", os.path.realpath(at))
         yield from section("statfs", f"{room.f_frsize} {room.f_blocks} {room.f_bavail}")
         yield from section("mountid", on.id if on else "")
@@ -1869,11 +1855,11 @@ def disk_facts(at: str, is_device: bool) -> Lines:
             number = number_of(on.source)
     if number and os.path.exists(sysfs(number)):
         disk = whole_disk(number)
-        while len(slaves(disk)) == 1:  # through LVM, LUKS or MD to the one disk below
+        while slaves(disk):  # through LVM, LUKS or MD to the one disk below
             yield from section("through", layer(disk))
+            if len(slaves(disk)) > 1:  # of several disks: it is described itself
+                break
             disk = whole_disk(slaves(disk)[0])
-        if slaves(disk):  # of several disks: it is described itself
-            yield from section("through", layer(disk))
         yield from section("disk", *described(disk))
     looker = Turn("", "", "-", bool)
     looker.disks = claimable(disks_under(at))
@@ -2013,14 +1999,8 @@ def directories(asked: Request) -> Lines:
     """Make the trial's directories, `state` and `work`; idempotent. /var/tmp is everybody's: one
     that somebody else put there is not used."""
     state, work = asked["state"], asked["work"]
-    for path in [state, work] if work else [state]:
-        try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(path, 0o700)
-        except OSError as error:
-            raise full(os.path.dirname(path), error) from error
-        if not is_own_directory(path):
-            raise Failed(path + " belongs to somebody else")
+    for path in filter(None, (state, work)):
+        make_own(path)
     mark = state + "/work.id"
     if work and os.path.exists(mark):
         if not place_is(work, mark):
@@ -2029,6 +2009,17 @@ def directories(asked: Request) -> Lines:
         # Steps without a mark are of a build that made none: they are fetched, no other is started.
         put(mark, place_now(work) + "\n")
     yield from ()
+
+
+def make_own(path: str) -> None:
+    """Make a directory of this user alone, unless it is there. Raises Failed."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+    except OSError as error:
+        raise full(os.path.dirname(path), error) from error
+    if not is_own_directory(path):
+        raise Failed(path + " belongs to somebody else")
 
 
 def put(path: str, text: Union[str, bytes]) -> None:
@@ -2045,9 +2036,9 @@ def put(path: str, text: Union[str, bytes]) -> None:
 
 
 def start(asked: Request) -> Lines:
-    """Start a unit unless it was started, with its files from standard input; with `follow` give
-    its lines from number `from` on, and its last one. With `go` fio may start if the unit has asked
-    by now. With `first` the trial's directories are made before."""
+    """Start a unit unless it was started, with its files from standard input; give its lines from
+    number `from` on, and its last one. With `go` fio may start if the unit has asked by now. With
+    `first` the trial's directories are made before."""
     state, directory = asked["state"], asked["dir"]
     if asked["first"]:
         yield from directories(asked["first"])
@@ -2056,8 +2047,7 @@ def start(asked: Request) -> Lines:
     was_there = os.path.exists(directory + "/pid")
     if not was_there:
         yield from begin(asked, state, directory)
-    if asked["follow"]:
-        yield from follow(asked, directory, was_there)
+    yield from follow(asked, directory, was_there)
 
 
 def keeps_program(state: str) -> bool:
@@ -2068,12 +2058,8 @@ def keeps_program(state: str) -> bool:
 def begin(asked: Request, state: str, directory: str) -> Lines:
     """Write the unit's files, launch it, and wait until it lives, with signs of life until it gives
     its own. Raises Failed."""
-    try:
-        os.makedirs(directory, 0o700, exist_ok=True)
-    except OSError as error:
-        raise full(state, error) from error
-    if not is_own_directory(directory):
-        raise Failed(directory + " belongs to somebody else")
+    make_own(os.path.dirname(directory))
+    make_own(directory)
     for name, text in from_input().items():
         put(f"{directory}/{name}", text)
     if not keeps_program(state):
@@ -2090,10 +2076,9 @@ def begin(asked: Request, state: str, directory: str) -> Lines:
         raise full(directory, error) from error
     launch(state, directory, asked["unit"], ready)
     until = uptime() + asked["begin_limit"]
-    has_begun = False
-    while not has_begun and uptime() < until:
-        has_begun = bool(select.select([listens], [], [], 1.0)[0])
-        yield from [] if has_begun else ["."]
+    while not select.select([listens], [], [], 1.0)[0] and uptime() < until:
+        yield "."
+    has_begun = bool(select.select([listens], [], [], 0)[0])
     os.close(listens)
     remove(ready)
     if not os.path.exists(directory + "/pid"):
@@ -2112,23 +2097,24 @@ def from_input() -> Dict[str, str]:
 
 def launch(state: str, directory: str, name: str, ready: str) -> None:
     """Start the unit's process, which is known by DISKBENCH_TRIAL (see `cleanup`)."""
-    boot = read(PROC + "/self/cmdline").split("\0")[4]  # what loaded this program (calls.py)
+    given = read(PROC + "/self/cmdline").split("\0")
+    boot = given[given.index("-c") + 1]  # what loaded this program (calls.py)
     kept = f"{hashlib.sha256(CODE).hexdigest()} {state}/.agent"
     words = [sys.executable, "-I", "-S", "-c", boot, kept, directory, ready]
     path = os.environ.get("PATH", os.defpath)
-    given = {"DISKBENCH_TRIAL": state, "LC_ALL": "C.UTF-8", "PATH": path}
+    marks = {"DISKBENCH_TRIAL": state, "LC_ALL": "C.UTF-8", "PATH": path}
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
     # mount namespace of its own systemd would not see the same files.
     is_systemd = os.getuid() == 0 and os.path.isdir(RUN + "/systemd/system")
     if is_systemd and os.readlink("/proc/1/ns/mnt") == os.readlink("/proc/self/ns/mnt"):
         run = ["systemd-run", "--quiet", "--collect", "--unit=" + name]
-        run += [f"--setenv={key}={value}" for key, value in given.items()]
+        run += [f"--setenv={key}={value}" for key, value in marks.items()]
         run += ["--property=TasksMax=infinity", "--property=LimitNOFILE=524288"]
         if ran(*run, *words, timeout=15)[0] == 0:  # less than the silence that breaks a connection
             return
     with open(directory + "/unit.err", "ab") as errors:
         subprocess.Popen(
-            ["setsid", *words], stdin=NULL, stdout=NULL, stderr=errors, env={**os.environ, **given}
+            ["setsid", *words], stdin=NULL, stdout=NULL, stderr=errors, env={**os.environ, **marks}
         )
 
 
@@ -2280,6 +2266,7 @@ def wipe(asked: Request) -> Lines:
     # Held while it is checked and wiped, so that both concern one disk, whatever its name is.
     disk.hold()
     for look in range(4):
+        time.sleep(0.3 * (look > 0))  # wipefs opens with O_EXCL: what only inspects it closes it
         check_held(disk, "before it was wiped: ")
         if disk.content(uuid):
             return  # somebody else's by now
@@ -2287,7 +2274,6 @@ def wipe(asked: Request) -> Lines:
         status, said = ran("wipefs", "-q", "-a", disk.held, timeout=None)
         if status == 0:
             return
-        time.sleep(0.3 * (look < 3))  # it opens with O_EXCL: what only inspects it closes it soon
     raise Failed(said)
 
 
@@ -2437,15 +2423,13 @@ def cleanup(asked: Request) -> Lines:
     yield from ()
     state, work, mount = asked["state"], asked["work"], asked["mount"]
     sudo = ["sudo", "-n"] if os.getuid() and ran("sudo", "-n", "true")[0] == 0 else []
-    tries = 0
-    while os.path.isdir(state):
+    for tries in range(151 if os.path.isdir(state) else 0):
         ours = ended_by(sudo, state, signal.SIGKILL if tries > 100 else signal.SIGTERM)
-        if not ours:
+        if not ours or not os.path.isdir(state):
             break
-        tries += 1
-        if tries > 150:
+        if tries == 150:
             raise Failed(f"processes {' '.join(ours)} do not end")
-        time.sleep(0.05 if tries > 1 else 0.01)  # most end at once
+        time.sleep(0.05 if tries else 0.01)  # most end at once
     if mount:
         if mounted_below(mount):
             status, said = ran(*sudo, "umount", mount, timeout=None)

@@ -26,6 +26,7 @@ GONE = "the program is not there any more"
 NO_PYTHON_EXIT = 96
 """Exit status without such a Python; no tool that diskbench calls uses it."""
 
+# Without % and $, which systemd-run could take for its own, where a unit is started by it.
 # An older Python could not read agent.py, so its version is looked at before; Red Hat's own may be
 # new enough where the administrator's is not. The text goes as an argument: standard input is the
 # request's.
@@ -41,8 +42,8 @@ digest, _, kept = sys.argv.pop(1).partition(" ")
 text, code = "", b""
 if kept:
     try:
-        name = "%s-%x" % (kept, sys.hexversion)
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        kept += "-" + hex(sys.hexversion)[2:]
+        file = os.open(kept, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         found = os.fstat(file)
         if found.st_uid == os.geteuid() and not found.st_mode & 0o077:
             with os.fdopen(file, "rb") as stream:

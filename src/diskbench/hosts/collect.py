@@ -1,11 +1,8 @@
 """Fetch the files of a step as one tar, unpack them safely, and verify every checksum.
 
-The tar comes compressed by what the host has, from this machine as it is. Where the connection
-breaks, the next one continues at the byte of the tar where it broke (parts.py): a slow link sends
-each byte once.
-
-The host is not trusted: only files with plain names are kept, never one with the name of a record
-that diskbench writes. Files that are not kept are listed in LEFT_OUT.
+The tar comes compressed by what the host has, from this machine as it is, and after a break from
+the byte where it broke (parts.py). The host is not trusted: only files with plain names are kept,
+none with the name of a record that diskbench writes. Others are listed in LEFT_OUT.
 """
 
 from __future__ import annotations
@@ -209,10 +206,10 @@ class _Collected:
             )
         pairs = (line.partition(" ") for line in sums.read_text(errors="replace").splitlines())
         expected = {name.lstrip(" *"): digest for digest, _, name in pairs}
-        for name in expected.keys() - self.digests.keys() - self.left_out.keys():
-            if not _PLAIN.fullmatch(name):
-                self.leave_out(name, "is not a plain file name")
         for name, digest in expected.items():
+            if name not in self.digests and not _PLAIN.fullmatch(name):
+                self.leave_out(name, "is not a plain file name")
+                continue
             arrived = self.digests.get(name, digest if name in self.left_out else "")
             if arrived != digest and name != _SUMS:
                 raise EvidenceDamaged(

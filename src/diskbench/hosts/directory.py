@@ -1,16 +1,14 @@
 """Whether a directory may be measured in: it exists, is writable, has room, and is safe for root.
 
-Root follows any symbolic link at a path, and a user who may write to a directory above can put one
-there between two checks. So root does not measure below a directory that another user owns, or may
-write to without a sticky bit. Where that user called sudo, or is no user of the machine (a volume
-of a container), only a warning is logged: each step checks that the directory is still the one that
-diskbench made (agent.py).
+Root follows a symbolic link that a user who may write above puts there between two checks: it does
+not measure below a directory that another user owns, or may write to without a sticky bit. Where
+that user called sudo, or is no user of the machine (a volume of a container), it only warns: each
+step checks that the directory is still the one that diskbench made (agent.py).
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 from diskbench.errors import HostUnavailable, TargetRefused
 from diskbench.hosts.shell import whole
@@ -40,30 +38,28 @@ def usable_bytes(looked: list[str], host_name: str, path: str, size_bytes: int |
     word, _, rest = last.partition(" ")
     where = f"{path} on {host_name}"
     _check_trusted(leading, where)
-    match word:
-        case "missing":
-            raise TargetRefused(
-                f"{where} does not exist", advice="create it, or give another --path"
-            )
-        case "file":
-            raise TargetRefused(
-                f"{where} is not a directory",
-                advice="name the directory that holds it; for a disk use --device",
-            )
-        case "closed":
-            raise TargetRefused(
-                f"{where} cannot be written to: {rest}",
-                advice="mount it writable, change its permissions, or name another --path",
-            )
-        case "lacks":
-            raise HostUnavailable(
-                f"{host_name} has no {rest}, which diskbench needs there", advice=f"install {rest}"
-            )
-        case "free":
-            numbers = [whole(number) for number in rest.split()]
-            if len(numbers) == 2 and None not in numbers:
-                free = (numbers[0] or 0) * (numbers[1] or 0)
-                return _room(min(free, COUNTER), size_bytes, where)
+    refused = {
+        "missing": ("does not exist", "create it, or give another --path"),
+        "file": (
+            "is not a directory",
+            "name the directory that holds it; for a disk use --device",
+        ),
+        "closed": (
+            f"cannot be written to: {rest}",
+            "mount it writable, change its permissions, or name another --path",
+        ),
+    }
+    if word in refused:
+        why, advice = refused[word]
+        raise TargetRefused(f"{where} {why}", advice=advice)
+    if word == "lacks":
+        raise HostUnavailable(
+            f"{host_name} has no {rest}, which diskbench needs there", advice=f"install {rest}"
+        )
+    numbers = [whole(number) for number in rest.split()]
+    if word == "free" and len(numbers) == 2 and None not in numbers:
+        free = (numbers[0] or 0) * (numbers[1] or 0)
+        return _room(min(free, COUNTER), size_bytes, where)
     raise HostUnavailable(f"{where} could not be examined: the host says {last[:80]!r}")
 
 
@@ -82,18 +78,6 @@ def _room(free: int, requested: int | None, where: str) -> int:
     return usable
 
 
-@dataclass(frozen=True)
-class _Above:
-    """One directory on the way to the target: its owner, its group and its mode."""
-
-    uid: int
-    gid: int
-    mode: int
-    owner: str
-    group: str
-    path: str
-
-
 def _check_trusted(lines: list[str], where: str) -> None:
     """Raise TargetRefused where somebody else could replace what root is about to write to."""
     answers = [line.split(" ", 6) for line in lines]
@@ -107,29 +91,21 @@ def _check_trusted(lines: list[str], where: str) -> None:
                 f"{where} could not be examined: the host says {' '.join(fields)[:80]!r}",
                 advice="check that stat on that host is the standard program",
             )
-        at = _Above(uid, gid, int(fields[3], 8), *fields[4:7])
-        for name, is_known in _replacers(at, sudo_uid, sudo_user):
-            if not is_known:
+        mode, (owner, group, path) = int(fields[3], 8), fields[4:7]
+        replaces = 0 if mode & 0o1000 else mode  # sticky: only an entry's owner may rename it
+        # The user's own group, by the convention of a group of their own of the same name.
+        is_users = bool(sudo_user) and group == sudo_user
+        for may, name, is_known in (
+            (uid != 0, f"user {owner}", str(uid) == sudo_uid or owner == _NOBODYS),
+            (replaces & 0o020 and gid, f"group {group}", is_users or group == _NOBODYS),
+            (replaces & 0o002, "any user", False),
+        ):
+            if may and not is_known:
                 raise TargetRefused(
                     f"{where} is refused: {name} can put a symbolic link in its place, which root "
-                    f"would follow (see {at.path})",
+                    f"would follow (see {path})",
                     advice="run diskbench as the owner of that directory, or name a --path that "
                     "only root may change, such as a new directory beside it",
                 )
-            _LOG.warning("%s can replace %s while root measures there", name, at.path)
-
-
-def _replacers(at: _Above, sudo_uid: str, sudo_user: str) -> list[tuple[str, bool]]:
-    """Who but root may rename what lies in a directory, and whether root runs for them anyway."""
-    replacers = []
-    if at.uid != 0:
-        replacers.append((f"user {at.owner}", str(at.uid) == sudo_uid or at.owner == _NOBODYS))
-    if at.mode & 0o1000:  # sticky: only an entry's owner may rename it
-        return replacers
-    if at.mode & 0o020 and at.gid != 0:
-        # The user's own group, by the convention of a group of their own of the same name.
-        known = at.group == _NOBODYS or (bool(sudo_user) and at.group == sudo_user)
-        replacers.append((f"group {at.group}", known))
-    if at.mode & 0o002:
-        replacers.append(("any user", False))
-    return replacers
+            if may:
+                _LOG.warning("%s can replace %s while root measures there", name, path)

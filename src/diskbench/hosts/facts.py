@@ -1,12 +1,8 @@
-"""The facts of a machine, read in one round trip: a script prints raw text, and a parser reads it.
+"""The facts of a machine, read in one round trip; the parser leaves out what it cannot read.
 
-The parser never raises: a fact that is missing, or in an unknown form, is left out.
-
-Which cloud a guest runs in, its firmware strings and cloud-init say; but any hypervisor can write a
-cloud's name into its firmware. The metadata service at the link-local address knows the machine's
-id: a guest that gets the id which the control plane gave its machine runs in that cloud. The
-request is made inside the guest, never from here. The provider defines the request
-(diskbench.plugin.GuestIdentity).
+Which cloud a guest runs in, its firmware and cloud-init say, but any hypervisor can write a name
+there. So the guest asks the metadata service for the machine's id: with the id that the control
+plane gave, it runs in that cloud. The provider defines the request (plugin.GuestIdentity).
 """
 
 from __future__ import annotations

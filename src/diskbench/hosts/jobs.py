@@ -126,14 +126,15 @@ class _Follower:
 
     def line(self, line: bytes) -> str | None:
         """Process one line of the stream; returns it if it is the unit's last line, else None."""
-        if line.startswith((b"= ", b"! ")):
+        kind, rest = line[:2], line[2:].decode(errors="replace")
+        if kind in {b"= ", b"! "}:
             return line.decode(errors="replace")
         if line == b".":  # sent while it starts, not part of live.tsv
             self._on_stage("start")
             return None
-        if line.startswith(b"@ "):  # sent when it is followed, too
+        if kind == b"@ ":  # sent when it is followed, too
             self.is_answered = True
-            up, first, permitted, *_ = [*line[2:].decode(errors="replace").split(), "", "", ""]
+            up, first, permitted, *_ = [*rest.split(), "", "", ""]
             self._since = whole(up) or self._since
             self.lines = (whole(first) or self.lines + 1) - 1  # from 1 on where it was started anew
             self._permitted = permitted == "1"
@@ -142,22 +143,15 @@ class _Follower:
         if line.startswith(b"~"):  # another trial measures the same disk
             if words := line[1:].decode(errors="replace").strip():
                 self._on_note(words)
-            return None
-        totals = parse_live(line)
-        if totals is not None:
+        elif (totals := parse_live(line)) is not None:
             rates = tick(self._before, totals)
             if rates is not None:  # what follows a part of a second counts from before it
                 self._before = totals
                 self._on_tick(rates)
-        elif (
-            line.startswith(b"? ")
-            and (asked := whole(line[2:].decode(errors="replace"))) is not None
-        ):
+        elif kind == b"? " and (asked := whole(rest)) is not None:
             # live.tsv may hold hours of requests; only a current one is answered.
-            is_current = asked + _ASKED_BEFORE_S >= self._since
-            if self._permitted:
-                is_current = asked > self._since
-            if is_current and asked != self.answered:
+            since = self._since + 1 if self._permitted else self._since - _ASKED_BEFORE_S
+            if asked >= since and asked != self.answered:
                 self.asked = asked
             self._on_stage("go")
         elif line.startswith(b"#"):
@@ -200,12 +194,6 @@ def start_and_watch(
     if last is None:
         return UnitExit(stopped=True, began=False)
     return _ended(last, unit, host)
-
-
-def start(host: Host, unit: Unit) -> None:
-    """Start `unit` unless it was started, without following it: fio waits for somebody who does.
-    Failures are reported by `start_and_watch`, which finds the unit or starts it again."""
-    host.run(start_script(unit, None), stdin=payload(unit), root=unit.root)
 
 
 def stop(host: Host, unit: Unit) -> bool:

@@ -37,8 +37,15 @@ class LocalHost:
             _readable(stdin) as read_end,
             _child(script, root=root, stdin=read_end, stderr=subprocess.PIPE) as process,
         ):
-            out, err = _output(process, timeout_s, OutputLimit(self.name, script))
-        done = Completed(_shell_exit(process.returncode), out, err)
+            out, err, allowed = bytearray(), bytearray(), OutputLimit(self.name, script)
+            deadline = time.monotonic() + timeout_s
+            for is_output, chunk in _chunks(process, timeout_s, deadline):
+                (out if is_output else err).extend(allowed.take(chunk))
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                raise _silent(timeout_s) from None
+        done = Completed(_shell_exit(process.returncode), bytes(out), bytes(err))
         if root:
             root_refused(done, self.name)
         return done
@@ -50,7 +57,7 @@ class LocalHost:
             _readable(stdin) as read_end,
             _child(script, root=root, stdin=read_end, stderr=subprocess.DEVNULL) as process,
         ):
-            yield from whole_lines(_chunks(process, timeout_s), self.name)
+            yield from whole_lines((data for _, data in _chunks(process, timeout_s)), self.name)
 
     def fetch(
         self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
@@ -58,7 +65,7 @@ class LocalHost:
         with _child(script, root=root, stderr=subprocess.DEVNULL) as process:
             assert process.stdin is not None
             process.stdin.close()
-            for chunk in _chunks(process, timeout_s):
+            for _, chunk in _chunks(process, timeout_s):
                 sink.write(chunk)
             return _shell_exit(process.wait())
 
@@ -97,50 +104,24 @@ def _readable(data: bytes) -> Iterator[int]:
         yield file.fileno()
 
 
-def _output(
-    process: subprocess.Popen[bytes], timeout_s: float, allowed: OutputLimit
-) -> tuple[bytes, bytes]:
-    """Standard output and error to the end of the process; ConnectionLost after `timeout_s`."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    output = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
-    deadline = time.monotonic() + timeout_s
+def _chunks(
+    process: subprocess.Popen[bytes], timeout_s: float, deadline: float | None = None
+) -> Iterator[tuple[bool, bytes]]:
+    """What it prints as it arrives, with whether that is standard output; ConnectionLost at the
+    deadline, without one after `timeout_s` of silence."""
     with selectors.DefaultSelector() as selector:
-        for descriptor in output:
-            selector.register(descriptor, selectors.EVENT_READ)
+        for pipe in filter(None, (process.stdout, process.stderr)):
+            selector.register(pipe, selectors.EVENT_READ)
         while selector.get_map():
-            left = deadline - time.monotonic()
+            left = timeout_s if deadline is None else deadline - time.monotonic()
             ready = selector.select(left) if left > 0 else []
             if not ready:
                 raise _silent(timeout_s)
             for key, _ in ready:
-                chunk = os.read(key.fd, _CHUNK)
-                if chunk:
-                    output[key.fd] += allowed.take(chunk)
+                if chunk := os.read(key.fd, _CHUNK):
+                    yield key.fileobj is process.stdout, chunk
                 else:
-                    selector.unregister(key.fd)
-    try:
-        process.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        raise _silent(timeout_s) from None
-    out, err = (bytes(data) for data in output.values())
-    return out, err
-
-
-def _chunks(process: subprocess.Popen[bytes], timeout_s: float) -> Iterator[bytes]:
-    """Standard output as it arrives; ConnectionLost after `timeout_s` of silence."""
-    assert process.stdout is not None
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        deadline = time.monotonic() + timeout_s
-        while True:
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                raise _silent(timeout_s)
-            chunk = os.read(process.stdout.fileno(), _CHUNK)
-            if not chunk:
-                return
-            yield chunk
-            deadline = time.monotonic() + timeout_s
+                    selector.unregister(key.fileobj)
 
 
 def _silent(timeout_s: float) -> ConnectionLost:

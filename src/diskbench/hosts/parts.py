@@ -1,12 +1,8 @@
 """An archive that arrives in parts: over a connection that breaks, each continues the one before.
 
-The host compresses what it sends, but what is counted is what was compressed: the files of a step
-that ended do not change, so their tar is the same each time, and a host that continues leaves out
-the first bytes of it and compresses the rest anew. So no program of the host has to compress alike
-twice, and a break costs what was within the compressor (128 KiB unpacked with zstd).
-
-The parts stay compressed, in files `.part-NUMBER-BYTES` (the unpacked bytes) whose names no file
-of a host may have. Nothing is held in memory but a block.
+Counted is what was compressed: the files of a step that ended give the same tar each time, of which
+a host leaves out the first bytes. A break costs what was within the compressor (128 KiB with zstd).
+The parts stay compressed, in files `.part-NUMBER-BYTES` (unpacked), names that no host may give.
 """
 
 from __future__ import annotations

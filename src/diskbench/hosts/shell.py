@@ -1,13 +1,9 @@
 """The command that runs a script, the same on every kind of host, and what comes back of it: pure.
 
-Over SSH a command stands in a frame, which separates its output from what the host prints around
-it. A login shell may print (~/.bashrc, ForceCommand, a message of the day), read standard input, or
-be one with rules of its own for quoting (csh, fish). So a command is one line of printable ASCII
-that all of them pass on unchanged to /bin/sh, which prints a mark, runs the script, and prints a
-mark with its exit status, on both streams. Each command has marks of its own, with a byte that does
-not occur in its text, so that no echo of the text holds one.
-
-What a host sends is bounded (limits.py) and counted as it arrives, because a host is not trusted.
+Over SSH a command stands in a frame, because a login shell may print (~/.bashrc, ForceCommand),
+read standard input, or quote by rules of its own (csh, fish): one line of printable ASCII that all
+of them pass on to /bin/sh, which runs the script between two marks on both streams, the second with
+its exit status. Marks are new each time, with a byte that no echo of the text holds.
 """
 
 from __future__ import annotations

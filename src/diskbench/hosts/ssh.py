@@ -1,9 +1,6 @@
 """A machine over SSH: one connection, one channel a call, its key verified strictly; and any host
-by its address.
-
-paramiko implements the protocol. Address and host key are resolved as OpenSSH does (ssh_config.py,
-ssh_connect.py). What a login prints around a command is separated from its output (shell.py).
-paramiko is imported when the first connection is made.
+by its address. paramiko, imported when the first connection is made, implements the protocol;
+address and host key are resolved as OpenSSH does (ssh_config.py, ssh_connect.py).
 """
 
 from __future__ import annotations

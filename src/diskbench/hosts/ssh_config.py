@@ -120,15 +120,9 @@ def resolve(text: str, config: str | None = None) -> Route:
     Raises InvalidValue or HostUnavailable.
     """
     address = parse_address(text)
-    command = ["ssh", *config_flags(config), "-G"]
-    if address.port is not None:
-        command += ["-p", str(address.port)]
-    if address.user is not None:
-        command += ["-l", address.user]
+    command = ["ssh", *config_flags(config), "-G", *_user_and_port(address), "--", address.host]
     try:
-        done = subprocess.run(
-            [*command, "--", address.host], capture_output=True, text=True, check=False, timeout=30
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     except FileNotFoundError:
         raise HostUnavailable(
             "this machine has no OpenSSH client, and diskbench needs its configuration",
@@ -147,6 +141,11 @@ def resolve(text: str, config: str | None = None) -> Route:
     return parse_resolved(text, done.stdout, config)
 
 
+def _user_and_port(address: TypedHost) -> list[str]:
+    user = ["-l", address.user] if address.user is not None else []
+    return [*user, *(["-p", str(address.port)] if address.port is not None else [])]
+
+
 def _ask(address: TypedHost, config: str | None) -> str:
     return ssh_command(
         address.host, user=address.user, port=address.port, config=_named(config), options=("-G",)
@@ -159,8 +158,7 @@ def _named(config: str | None) -> str | None:
 
 def config_flags(config: str | None = None) -> list[str]:
     """`-F FILE` for `config`, or for the configuration that the environment names."""
-    named = _named(config)
-    return ["-F", named] if named else []
+    return ["-F", named] if (named := _named(config)) else []
 
 
 def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
@@ -174,19 +172,15 @@ def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
         value = values.get(key, [""])[0]
         return value if value and value.lower() != "none" else None
 
-    hostname = first("hostname") or text
-    port = int(first("port") or 22)
-    user = first("user") or ""
-    alias = first("hostkeyalias")
-    name = alias or (hostname.lower() if port == 22 else f"[{hostname.lower()}]:{port}")
-    files = (first("userknownhostsfile") or "") + " " + (first("globalknownhostsfile") or "")
-    jump = first("proxyjump")
-    timeout = first("connecttimeout")
+    hostname, port = first("hostname") or text, int(first("port") or 22)
+    name = hostname.lower() if port == 22 else f"[{hostname.lower()}]:{port}"
+    files = f"{first('userknownhostsfile') or ''} {first('globalknownhostsfile') or ''}"
+    jump, timeout = first("proxyjump"), first("connecttimeout")
     return Route(
         typed=text,
         hostname=hostname,
         port=port,
-        user=user,
+        user=first("user") or "",
         identity_files=tuple(
             Path(re.sub(r'^"(.*)"$', r"\1", v)).expanduser()
             for v in values.get("identityfile", [])
@@ -195,7 +189,7 @@ def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
         identities_only=first("identitiesonly") == "yes",
         identity_agent=values.get("identityagent", ["SSH_AUTH_SOCK"])[0],
         known_hosts=tuple(Path(f).expanduser() for f in shlex.split(files)),
-        key_name=name,
+        key_name=first("hostkeyalias") or name,
         proxy_command=_jump_command(jump, config) if jump else first("proxycommand"),
         timeout_s=float(timeout) if timeout and timeout.isdigit() else None,
         config=_named(config),
@@ -207,12 +201,8 @@ def _jump_command(jumps: str, config: str | None) -> str:
     *before, last = jumps.split(",")
     address = parse_address(last.removeprefix("ssh://"))
     command = ["ssh", *config_flags(config), "-o", "BatchMode=yes"]
-    if before:
-        command += ["-J", ",".join(before)]
-    if address.user:
-        command += ["-l", address.user]
-    if address.port:
-        command += ["-p", str(address.port)]
+    command += ["-J", ",".join(before)] if before else []
+    command += _user_and_port(address)
     return f"{shlex.join(command)} -W '[%h]:%p' -- {shlex.quote(address.host)}"
 
 

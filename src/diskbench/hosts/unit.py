@@ -136,24 +136,15 @@ def payload(unit: Unit) -> bytes:
 
 
 def start_script(
-    unit: Unit, first_line: int | None, *, go: bool = False, first: Mapping[str, str] | None = None
+    unit: Unit, first_line: int, *, go: bool = False, first: Mapping[str, str] | None = None
 ) -> str:
-    """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on;
-    None starts it without following. With `go`, fio may start if the unit has asked by now. `first`
-    are directories that are made before; where that fails, nothing is started.
+    """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on.
+    With `go`, fio may start if the unit has asked by now. `first` are directories that are made
+    before; where that fails, nothing is started.
     """
-    return request(
-        "start",
-        kept_in=unit.state_dir,
-        state=unit.state_dir,
-        dir=unit.directory,
-        unit=unit.system_name,
-        follow=first_line is not None,
-        go=go,
-        first=first,
-        begin_limit=BEGIN_LIMIT_S,
-        **{"from": first_line or 1},
-    )
+    given = {"dir": unit.directory, "unit": unit.system_name, "begin_limit": BEGIN_LIMIT_S}
+    given |= {"state": unit.state_dir, "go": go, "first": first, "from": first_line}
+    return request("start", kept_in=unit.state_dir, **given)
 
 
 _STOP = """\

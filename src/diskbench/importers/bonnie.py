@@ -35,14 +35,12 @@ _CHUNK = 8192
 _MOST_RUNS = 1000
 _OLD_CSV = re.compile(
     r"^(?P<name>[^,\n]{1,80}),(?P<size>\d{1,9}[MG]?)(?::(?P<chunk>\d{1,7}k?))?,(?P<rest>[\d.,+]*)$",
-    re.MULTILINE,
+    re.M,
 )
 _NEW_CSV = re.compile(
-    r"^(?P<format>1\.9\d|2\.\d\d?),(?P<version>[12]\.\d\d\w?),(?P<rest>.*)$", re.MULTILINE
+    r"^(?P<format>1\.9\d|2\.\d\d?),(?P<version>[12]\.\d\d\w?),(?P<rest>.*)$", re.M
 )
-_HEAD = re.compile(
-    r"^(?:Version\s+)?(?P<version>[12]\.\d\d\w?)\s+-+Sequential Output-", re.MULTILINE
-)
+_HEAD = re.compile(r"^(?:Version\s+)?(?P<version>[12]\.\d\d\w?)\s+-+Sequential Output-", re.M)
 _SIZE = re.compile(r"(?P<size>\d{1,9}[MG])(?::(?P<chunk>\d{1,7}k?))?")
 _FIGURE = re.compile(r"[\d.]+[kmg]?|\++")
 _LATENCY = re.compile(r"^Latency\s+(?P<rest>[\dmnus ]+)$")
@@ -91,14 +89,11 @@ def _csv(text: str, where: str) -> Iterator[_Result]:
         if not fields[3]:
             continue  # bonnie++ -s 0 measures files alone
         yield _Result(
-            version=match["version"],
-            name=fields[0][:80],
-            size=_size(fields[3], where),
-            chunk=_chunk(fields[4], where),
+            version=match["version"], name=fields[0][:80], size=_size(fields[3], where),
+            chunk=_chunk(fields[4], where), rates=tuple(fields[first : first + _FIGURES : 2]),
             jobs=max(int(form.number(fields[1] or "1", where)), 1),
-            rates=tuple(fields[first : first + _FIGURES : 2]),
             latencies=tuple(fields[-12:-6]) if len(fields) >= first + _FIGURES + 29 else (),
-        )
+        )  # fmt: skip
     if _NEW_CSV.search(text):
         return
     for match in _OLD_CSV.finditer(text):
@@ -106,13 +101,9 @@ def _csv(text: str, where: str) -> Iterator[_Result]:
         if not _is_old(match):
             continue
         yield _Result(
-            version="1.03",
-            name=match["name"],
-            size=_size(match["size"], where),
-            chunk=_chunk(match["chunk"], where),
-            jobs=1,
-            rates=tuple(fields[0:_FIGURES:2]),
-        )
+            version="1.03", name=match["name"], size=_size(match["size"], where), jobs=1,
+            chunk=_chunk(match["chunk"], where), rates=tuple(fields[0:_FIGURES:2]),
+        )  # fmt: skip
 
 
 def _tables(text: str, where: str) -> Iterator[_Result]:
@@ -158,13 +149,9 @@ def _from_table(cells: Sequence[str], version: str, jobs: int, where: str) -> _R
     match = _SIZE.fullmatch(sizes)
     assert match is not None
     return _Result(
-        version=version,
-        name=name[:80],
-        size=_size(match["size"], where),
-        chunk=_chunk(match["chunk"], where),
-        jobs=jobs,
-        rates=tuple(rates[::2]),
-    )
+        version=version, name=name[:80], size=_size(match["size"], where), jobs=jobs,
+        chunk=_chunk(match["chunk"], where), rates=tuple(rates[::2]),
+    )  # fmt: skip
 
 
 def _run(result: _Result, where: str) -> form.ImportedRun:
@@ -230,9 +217,7 @@ def _recognises(data: bytes, _: str) -> bool:
     text = form.head_of(data)
     if _HEAD.search(text) and any(_table_cells(line[:512]) for line in text.splitlines()):
         return True
-    return _NEW_CSV.search(text) is not None or any(
-        _is_old(match) for match in _OLD_CSV.finditer(text)
-    )
+    return bool(_NEW_CSV.search(text)) or any(map(_is_old, _OLD_CSV.finditer(text)))
 
 
 def _is_old(match: re.Match[str]) -> bool:

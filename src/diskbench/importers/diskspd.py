@@ -21,18 +21,16 @@ from diskbench.model.result import Direction, Measurement
 from diskbench.units import KIB, MIB
 
 _DIRECTIONS: Final[tuple[tuple[str, Direction], ...]] = (("Read", "read"), ("Write", "write"))
-_SPAN = re.compile(r"^Results for timespan (\d{1,6}):", re.MULTILINE)
-_SECONDS = re.compile(r"^actual test time:[ \t]+(?P<s>\d{1,9}(?:\.\d{1,6})?)s", re.MULTILINE)
+_SPAN = re.compile(r"^Results for timespan (\d{1,6}):", re.M)
+_SECONDS = re.compile(r"^actual test time:[ \t]+(?P<s>\d{1,9}(?:\.\d{1,6})?)s", re.M)
 _KIND = re.compile(r"(?P<kind>Read|Write|Total) IO$")
 _PERCENTILE = re.compile(
     r"^ *(?P<which>min|max|\d{1,2}th|\d-nines) \| +(?P<read>[\d.]+|N/A) "
     r"\| +(?P<write>[\d.]+|N/A) \|",
-    re.MULTILINE,
+    re.M,
 )
-_TABLE = re.compile(r"^ *%-ile \|", re.MULTILINE)
-_STARTED = re.compile(
-    r"^[ \t]*start time: (?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) UTC", re.MULTILINE
-)
+_TABLE = re.compile(r"^ *%-ile \|", re.M)
+_STARTED = re.compile(r"^[ \t]*start time: (?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) UTC", re.M)
 
 
 def read_diskspd(data: bytes, name: str) -> form.Imported:
@@ -91,11 +89,11 @@ def _from_text(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:
     system = {}
     if match := _STARTED.search(text):
         system["time"] = match["time"]
-    if match := re.search(r"^[ \t]*computer name: (\S{1,80})", text, re.MULTILINE):
+    if match := re.search(r"^[ \t]*computer name: (\S{1,80})", text, re.M):
         system["host"] = match[1]
     starts = list(_SPAN.finditer(text))
     head = text[: starts[0].start()] if starts else ""
-    profiles = re.split(r"^[ \t]*timespan: +\d+[ \t]*$", head, flags=re.MULTILINE)[1:]
+    profiles = re.split(r"^[ \t]*timespan: +\d+[ \t]*$", head, flags=re.M)[1:]
     spans = []
     for at, start in enumerate(starts):
         end = starts[at + 1].start() if at + 1 < len(starts) else len(text)
@@ -107,7 +105,7 @@ def _from_text(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:
 
 def _text_profile(text: str) -> dict[str, str]:
     """What the parameters say where the timespan has one target, for several may differ."""
-    if len(re.findall(r"^[ \t]*path: ", text, re.MULTILINE)) != 1:
+    if len(re.findall(r"^[ \t]*path: ", text, re.M)) != 1:
         return {}
     signs = {
         "block": r"block size: (\S+)",

@@ -141,9 +141,9 @@ def _facts(output: FioOutput) -> dict[str, str | int | float]:
 
 def _is_terse(data: bytes, _: str) -> bool:
     match = TERSE.search(form.head_of(data))
-    return (
-        match is not None and match["version"] != "2" and ";fio-" in match.string[match.start() :]
-    )
+    if match is None or match["version"] == "2":
+        return False
+    return ";fio-" in match.string[match.start() :]
 
 
 FIO_JSON = form.Format(

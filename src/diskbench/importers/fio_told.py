@@ -63,9 +63,7 @@ def with_told(outputs: Sequence[FioOutput], told: Sequence[Sections]) -> tuple[F
     """The reports with what commands or job files say of their jobs."""
     if not told:
         return tuple(outputs)
-    return tuple(
-        _with(output, list(_for(output, at, outputs, told))) for at, output in enumerate(outputs)
-    )
+    return tuple(_with(one, list(_for(one, at, outputs, told))) for at, one in enumerate(outputs))
 
 
 def with_job_file(outputs: Sequence[FioOutput], job_file: JobFile) -> tuple[FioOutput, ...]:

@@ -250,27 +250,13 @@ def row(
         if not math.isfinite(value) or not 0 <= value <= _LONGEST_RUN_S * NS_PER_S:
             raise InvalidValue(f"{where}: {name} of {value!r} ns is not a latency")
     return Measurement(
-        run_id="",
-        step_index=step.index,
-        step=step.name,
-        role="measure",
-        scope="step",
-        job=ALL_JOBS,
-        job_index=-1,
-        jobs=jobs,
-        direction=direction,
-        rw=rw,
-        block_bytes=block,
-        iodepth=depth,
-        ios=ios,
-        bytes=size,
+        run_id="", step_index=step.index, step=step.name, role="measure", scope="step",
+        job=ALL_JOBS, job_index=-1, jobs=jobs, direction=direction, rw=rw, block_bytes=block,
+        iodepth=depth, ios=ios, bytes=size, iops=iops, bytes_per_s=bytes_per_s,
         runtime_ns=None if seconds is None else max(round(seconds * NS_PER_S), 1),
-        iops=iops,
-        bytes_per_s=bytes_per_s,
-        clat_samples=ios if percentiles else 0,
-        quantiles_of="lat" if percentiles else None,
+        clat_samples=ios if percentiles else 0, quantiles_of="lat" if percentiles else None,
         **{name: round(v) if name.endswith(_WHOLE) else v for name, v in figures.items()},
-    )
+    )  # fmt: skip
 
 
 def check_rates(ios: int | None, size: int | None, seconds: float | None, *, where: str) -> None:

@@ -260,9 +260,8 @@ def _labels(sample: _Sample) -> dict[str, str]:
 def _is_perfkit(data: bytes, name: str) -> bool:
     first = data.lstrip()[:4096]
     named = name.rpartition("/")[2].startswith("perfkitbenchmarker_results")
-    return (
-        first.startswith((b"{", b"[")) and b'"metric"' in first and (named or b'"run_uri"' in first)
-    )
+    is_sample = first.startswith((b"{", b"[")) and b'"metric"' in first
+    return is_sample and (named or b'"run_uri"' in first)
 
 
 PERFKIT = form.Format(

@@ -43,30 +43,22 @@ from diskbench.importers import form
 from diskbench.model.result import Direction, Measurement
 from diskbench.units import GIB, KIB, MIB, NS_PER_S
 
-_BEGIN: Final = re.compile(
-    r"^sysbench (?P<version>\d[\w.]{0,20}).*$|^Running the test with", re.MULTILINE
-)
+_BEGIN: Final = re.compile(r"^sysbench (?P<version>\d[\w.]{0,20}).*$|^Running the test with", re.M)
 _MODES: Final = (
     ("random r/w", "randrw"), ("random read", "randread"), ("random write", "randwrite"),
     ("sequential read", "read"), ("sequential write", "write"), ("sequential rewrite", "write"),
 )  # fmt: skip
-_BLOCK_SIZE: Final = re.compile(
-    r"^Block size (?P<size>\d{1,9})(?P<unit>[KMG]?)i?[Bb]?\s*$", re.MULTILINE
-)
-_RATE: Final = re.compile(
-    r"^\s*(?P<what>reads|writes|fsyncs)/s: +(?P<rate>[\d.]{1,20})", re.MULTILINE
-)
-_MIB: Final = re.compile(r"^\s*(?P<what>read|written), MiB/s: +(?P<rate>[\d.]{1,20})", re.MULTILINE)
+_BLOCK_SIZE: Final = re.compile(r"^Block size (?P<size>\d{1,9})(?P<unit>[KMG]?)i?[Bb]?\s*$", re.M)
+_RATE: Final = re.compile(r"^\s*(?P<what>reads|writes|fsyncs)/s: +(?P<rate>[\d.]{1,20})", re.M)
+_MIB: Final = re.compile(r"^\s*(?P<what>read|written), MiB/s: +(?P<rate>[\d.]{1,20})", re.M)
 _COUNTS: Final = re.compile(
     r"Operations performed: +(?P<reads>\d{1,15}) [Rr]eads?, (?P<writes>\d{1,15}) [Ww]rites?, "
     r"(?P<others>\d{1,15}) [Oo]ther"
 )
-_TIME: Final = re.compile(r"^\s*total time: +(?P<seconds>[\d.]{1,20})s", re.MULTILINE)
-_LATENCY: Final = re.compile(
-    r"^\s*(?P<what>min|avg|max): +(?P<ms>[\d.]{1,20})(?:ms)?\s*$", re.MULTILINE
-)
-_THREADS: Final = re.compile(r"^Number of threads: (?P<threads>\d{1,6})", re.MULTILINE)
-_FLAGS: Final = re.compile(r"^Extra file open flags: (?P<flags>.{1,80})$", re.MULTILINE)
+_TIME: Final = re.compile(r"^\s*total time: +(?P<seconds>[\d.]{1,20})s", re.M)
+_LATENCY: Final = re.compile(r"^\s*(?P<what>min|avg|max): +(?P<ms>[\d.]{1,20})(?:ms)?\s*$", re.M)
+_THREADS: Final = re.compile(r"^Number of threads: (?P<threads>\d{1,6})", re.M)
+_FLAGS: Final = re.compile(r"^Extra file open flags: (?P<flags>.{1,80})$", re.M)
 _UNITS: Final = {"": 1, "K": KIB, "M": MIB, "G": GIB}
 _SYNCED: Final = "Calling fsync() at the end of test, Enabled"
 _O_DIRECT: Final = 0o40000
@@ -96,7 +88,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _mode(part: str) -> str | None:
-    doing = re.search(r"^Doing (?P<mode>.{1,60}) test", part, re.MULTILINE)
+    doing = re.search(r"^Doing (?P<mode>.{1,60}) test", part, re.M)
     return next((rw for words, rw in _MODES if doing and doing["mode"].startswith(words)), None)
 
 
@@ -167,7 +159,7 @@ _OPS: Final = re.compile(
     r"^[ \t]*(?P<name>\S.{0,60}?) {2,}(?P<ops>[\d.]{1,20}) ops/sec +(?P<us>[\d.]{1,20}) usecs/op"
 )
 _SIZED: Final = re.compile(r"(?P<writes>\d{1,4}) \* +(?P<kib>\d{1,6})kB (?P<method>\S+) writes?")
-_SECONDS: Final = re.compile(r"^(?P<seconds>\d{1,6}) seconds? per test", re.MULTILINE)
+_SECONDS: Final = re.compile(r"^(?P<seconds>\d{1,6}) seconds? per test", re.M)
 _TESTS: Final = (
     ("Compare file sync methods using one ", 1), ("Compare file sync methods using two ", 2),
     ("Test if fsync on non-write", 1),
@@ -267,9 +259,8 @@ def _line(line: Mapping[str, str], where: str) -> form.ImportedRun:
         bytes_per_s=of("MiB/s [last]") * MIB, rw=rw, block=block or None, jobs=jobs * hosts,
         depth=depth, latency=latency,
     )  # fmt: skip
-    return form.ImportedRun(
-        (form.ImportedStep(step, (made,)),), local_time=line.get("ISO date") or None
-    )
+    steps = (form.ImportedStep(step, (made,)),)
+    return form.ImportedRun(steps, local_time=line.get("ISO date") or None)
 
 
 ELBENCHO = form.Format(

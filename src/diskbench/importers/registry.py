@@ -9,7 +9,7 @@ from typing import Final
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.declared import SYNCS, declared, directions_of
-from diskbench.fio.disk_doubts import beyond_a_disk
+from diskbench.fio.device import beyond_a_disk
 from diskbench.fio.terse import TERSE
 from diskbench.importers import fio_report
 from diskbench.importers.bonnie import BONNIE

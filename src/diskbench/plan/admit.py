@@ -144,7 +144,6 @@ def _too_late(cell: CellRow, limits: Limits, moment: AdmissionMoment) -> Problem
 
 
 def _too_dear(cell: CellRow, limits: Limits, committed: float) -> Problem | None:
-    """Why the budget does not allow the cell to begin now; None where it does."""
     costs = cell.cost_usd or 0.0
     if limits.budget_usd is None or committed + costs <= limits.budget_usd:
         return None

@@ -41,12 +41,8 @@ class Sold(Frozen):
     @property
     def spec(self) -> DiskSpec:
         """The disk as it is priced and rented."""
-        return DiskSpec(
-            type=self.disk_type,
-            size_gib=self.size_gib,
-            iops=self.iops,
-            throughput_mib_per_s=self.throughput,
-        )
+        name, gib, rate = self.disk_type, self.size_gib, self.throughput
+        return DiskSpec(type=name, size_gib=gib, iops=self.iops, throughput_mib_per_s=rate)
 
     def words(self) -> str:
         """`gp3 500 GiB, 10,000 IOPS, 250 MiB/s`."""
@@ -91,8 +87,7 @@ def least_of(cloud: str, name: str, demand: Demand, more: More | None) -> Sold |
                 return None
             least = entry.on_demand.above_gib + 1
             sizes = [max(low, least), *(size for size in sizes if size > least)]
-        size = next((size for size in sizes if fits(size)), None)
-        if size is None:
+        if (size := next((size for size in sizes if fits(size)), None)) is None:
             return None
         sold = _sold(cloud, name, size, more=more)
         # A disk that bursts all the time is not what bursts are sold for, nor one that never does.
@@ -172,16 +167,15 @@ def _sold(
     throughput: float | None = None,
     more: More | None = None,
 ) -> Sold:
-    entry = catalogue(cloud).disks[name]
+    entry, figures = catalogue(cloud).disks[name], {"iops": iops, "throughput": throughput}
     return Sold(
         cloud=cloud,
         disk_type=name,
         size_gib=math.ceil(size),
-        iops=None if iops is None else math.ceil(iops),
-        throughput=None if throughput is None else math.ceil(throughput),
         unit=entry.throughput.unit if entry.throughput else None,
         tier=entry.tiers.row(size).name if entry.tiers else None,
         more=more,
+        **{field: math.ceil(figure) for field, figure in figures.items() if figure is not None},
     )
 
 

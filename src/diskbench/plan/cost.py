@@ -74,7 +74,6 @@ def cost_of_plan(plan: Plan, *, longest: bool = False) -> CellCost:
 
 
 def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
-    """Return the most requests that the steps can make, for a disk that charges for them."""
     rental = plan.rental
     if rental is None or rental.disk is None:
         return ()
@@ -92,12 +91,7 @@ def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
 
 
 def check_cost(
-    costs: Sequence[CellCost],
-    limit_usd: float | None,
-    assume_price_usd_per_hour: float | None,
-    *,
-    limit_name: str = "--max-cost",
-    assume_name: str = "--assume-price",
+    costs: Sequence[CellCost], limit_usd: float | None, assume_price_usd_per_hour: float | None
 ) -> float:
     """Return the total cost in USD, at most `limit_usd`; None sets no limit.
 
@@ -115,16 +109,16 @@ def check_cost(
         regions = dict.fromkeys(cost.unpriced_region for cost in costs if cost.unpriced_region)
         commands = [f"{refresh_command(region)}; or " for region in regions]
         raise CostRefused(
-            f"{limit_name} {limit_usd:g}: no price is known for {', '.join(names)}"
+            f"--max-cost {limit_usd:g}: no price is known for {', '.join(names)}"
             + (f", in {', '.join(regions)}" if regions else ""),
-            advice=f"{''.join(commands)}say what an hour costs: {assume_name} USD",
+            advice=f"{''.join(commands)}say what an hour costs: --assume-price USD",
         )
     if not total <= limit_usd:
         transactions = math.fsum(cost.transactions_usd for cost in costs)
         of_it = f", {format_usd(transactions)} of it for transactions" if transactions else ""
         raise CostRefused(
-            f"{limit_name} {limit_usd:g}: it may cost {format_usd(total)}{of_it}",
-            advice=f"raise {limit_name}, measure less, or rent a cheaper machine or disk",
+            f"--max-cost {limit_usd:g}: it may cost {format_usd(total)}{of_it}",
+            advice="raise --max-cost, measure less, or rent a cheaper machine or disk",
         )
     return total
 

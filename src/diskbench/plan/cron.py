@@ -107,7 +107,6 @@ def comes_again(cron: str, moment: datetime) -> bool:
 
 
 def _rings(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
-    """Yield every due time after a moment, as long as there are any."""
     cursor = croniter(cron, after.astimezone(ZoneInfo(zone)), second_at_beginning=True)
     while True:
         try:

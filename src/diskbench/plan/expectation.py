@@ -156,14 +156,10 @@ class _Book:
             self._known[key] = expect_on(path, load, credit=credit)
         return self._known[key]
 
-    def _found(self) -> list[Expectation]:
-        return [expected for expected in self._known.values() if expected is not None]
-
     def number(self, expected: Expectation | None) -> int | None:
-        """Return its place in `expectations`."""
-        if expected is None:
-            return None
-        return next(n for n, found in enumerate(self._found()) if found is expected)
+        """Return its place in `expectations`; None for none."""
+        found = filter(None, self._known.values())
+        return next((n for n, one in enumerate(found) if one is expected), None)
 
     def expectations(self) -> tuple[Expectation, ...]:
         """Return all that were found, without the sources of their bounds: the plan lists these
@@ -175,29 +171,23 @@ class _Book:
 
         return tuple(
             found.model_copy(update={"begin": brief(found.begin), "lasting": brief(found.lasting)})
-            for found in self._found()
+            for found in filter(None, self._known.values())
         )
 
 
 def _step(
-    turn: _Turn,
-    number: int,
-    asked: StepLoad,
-    course: Simulation,
-    path: Path,
-    book: _Book,
-    *,
+    turn: _Turn, number: int, asked: StepLoad, course: Simulation, path: Path, book: _Book,
     at: float = 0.0,
-) -> StepExpectation:
+) -> StepExpectation:  # fmt: skip
     """What a step in its turn should find, from stage `number` of a course that begins at `at`."""
     run, of_round, step = turn
-    legs, credit = course.of_stage(number), course.credit[number]
+    legs, credit, stage = course.of_stage(number), course.credit[number], asked.stage
     seconds = sum(leg.seconds for leg in legs) or step.expected_s
     expected = None
-    if asked.is_one and asked.stage.load is not None:
-        held = path.with_held_credit() if asked.stage.credit_is_held else path
-        balances = held.full() if asked.stage.credit_is_held else credit
-        expected = book.find(held, asked.stage.load, balances)
+    if asked.is_one and stage.load is not None:
+        held = path.with_held_credit() if stage.credit_is_held else path
+        balances = held.full() if stage.credit_is_held else credit
+        expected = book.find(held, stage.load, balances)
     done = sum(leg.iops * leg.seconds for leg in legs)
     return StepExpectation(
         index=step.index,
@@ -283,9 +273,10 @@ def _credits(
 
 def _price(plan: Plan, books: Books, limit_path: LimitPath) -> DiskPrice | None:
     rental = plan.rental
-    if rental is None or rental.disk is None or rental.scope.provider in EMULATED_PROVIDERS:
+    region = rental.scope.region if rental else None
+    if rental is None or rental.disk is None or region is None:
         return None
-    if (region := rental.scope.region) is None:
+    if rental.scope.provider in EMULATED_PROVIDERS:
         return None
     tier = rental.spec.text("performance_tier")
     return disk_price(books, rental.catalogue, rental.disk, region, limit_path.limits, tier=tier)
@@ -306,28 +297,19 @@ class PastStep:
     credit_is_held: bool = False
 
 
-@dataclass(frozen=True)
-class ExpectedAfterwards:
-    """What a step should have reached, and the fill of each bucket when it started (1 is full)."""
-
-    expected: Expectation
-    credit: dict[LimitName, float]
-
-
-def expected_afterwards(path: Path, done: Sequence[PastStep]) -> list[ExpectedAfterwards | None]:
-    """Return one item per step, in order; None where its load or every limit is unknown."""
-    book = _Book()
-    results: list[ExpectedAfterwards | None] = []
-    credit = path.full()
+def expected_afterwards(
+    path: Path, done: Sequence[PastStep]
+) -> list[tuple[Expectation, dict[LimitName, float]] | None]:
+    """What each step should have reached, and the fill of each bucket when it started (1 is full),
+    in order; None where its load or every limit is unknown."""
+    book, results, credit = _Book(), [], path.full()
     for step in done:
         if step.idle_s > 0:
             credit = simulate(path, [Stage(None, seconds=step.idle_s)], credit=credit).left
         expected = book.find(path, step.load, credit) if step.load else None
-        results.append(ExpectedAfterwards(expected, _shares(path, credit)) if expected else None)
+        results.append((expected, _shares(path, credit)) if expected else None)
         held = step.iops and step.load and step.load.model_copy(update={"max_per_s": step.iops})
-        stage = Stage(
-            held or None, seconds=max(step.seconds, 0.0), credit_is_held=step.credit_is_held
-        )
+        stage = Stage(held or None, max(step.seconds, 0.0), credit_is_held=step.credit_is_held)
         credit = simulate(path, [stage], credit=credit).left
         if expected is not None and step.iops and not step.credit_is_held:
             credit = _without_rest(path, credit, expected, step.iops)

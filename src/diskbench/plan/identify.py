@@ -146,16 +146,16 @@ class LikelyType:
 
     def words(self) -> str:
         """`CLOUD:TYPE of 1 to 33 GiB: 100 IOPS, bursts to 3,000; 134 MB/s`."""
-        kind, tier = self.best.kind, f" ({self.best.tier})" if self.best.tier else ""
-        bought = self.best.disk.split(":")[3:]
-        until = f" (limits until {self.best.until})" if self.best.until else ""
+        best, bought = self.best, self.best.disk.split(":")[3:]
         if not self.sizes:
             alike = f" (or {self.others} other kinds)" if self.others else ""
-            return f"{self.best.disk}{alike}: {self.best.promise}"
+            return f"{best.disk}{alike}: {best.promise}"
         low, high = min(self.sizes), max(self.sizes)
-        size = f"{low:g} to {high:,g} GiB" if low < high else f"{low:,g} GiB{tier}"
-        more = f" with {', '.join(bought)}" if bought else ""
-        return f"{kind} of {size}{more}{until}: {self.best.promise}"
+        size = f"{low:g} to {high:,g} GiB" if low < high else f"{low:,g} GiB"
+        size += f" ({best.tier})" if best.tier and low == high else ""
+        size += f" with {', '.join(bought)}" if bought else ""
+        until = f" (limits until {best.until})" if best.until else ""
+        return f"{best.kind} of {size}{until}: {best.promise}"
 
 
 _MOST_TYPES = 5
@@ -170,16 +170,12 @@ def by_type(likely: Sequence[LikelyDisk]) -> tuple[LikelyType, ...]:
         of_type = types.setdefault(fit.kind, [])
         if not of_type or fit.off <= of_type[0].off + _AS_WELL:
             of_type.append(fit)
-    return tuple(
-        LikelyType(of[0], tuple(size for fit in of if (size := _size(fit))), len(of) - 1)
-        for of in list(types.values())[:_MOST_TYPES]
-    )
-
-
-def _size(fit: LikelyDisk) -> float:
-    """Return the size of a disk in GiB; 0 for a machine."""
-    parts = fit.disk.split(":")
-    return float(parts[2]) if parts[1] != _MACHINE else 0.0
+    found = []
+    for of_type in list(types.values())[:_MOST_TYPES]:
+        parts = [fit.disk.split(":") for fit in of_type]
+        sizes = tuple(float(size) for _, kind, size, *_ in parts if kind != _MACHINE)
+        found.append(LikelyType(of_type[0], sizes, len(of_type) - 1))
+    return tuple(found)
 
 
 def _fit(
@@ -306,9 +302,8 @@ class DiskCandidate:
 
     def name(self, cloud: str) -> str:
         """Its name as `--as-disk` takes it; of a machine its own."""
-        if self.machine:
-            return f"{cloud}:{_MACHINE}:{self.machine}"
-        return f"{cloud}:{self.limits.disk_type}:{self.limits.size_gib:g}{self.bought}"
+        disk = f"{self.limits.disk_type}:{self.limits.size_gib:g}{self.bought}"
+        return f"{cloud}:{f'{_MACHINE}:{self.machine}' if self.machine else disk}"
 
 
 _MACHINE = "machine"

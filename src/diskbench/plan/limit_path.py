@@ -94,7 +94,6 @@ def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPa
 
 
 def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> LimitPath:
-    """Return the path to disks with an IOPS limit set on each, and their promised limits."""
     cloud, count = rental.catalogue, rental.disk.count if rental.disk else 1
     book = known_catalogue(cloud)
     rule = book.accounting if book else None
@@ -146,7 +145,6 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
 
 
 def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
-    """Return the limits of one disk in the requested performance tier and bursting mode."""
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
     sold = disk_limits(cloud, disk)
@@ -276,16 +274,13 @@ class Hint(Frozen):
         """Return the values as labels of a run."""
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
-    def limit_path(self, books: Books, provider: str = "") -> LimitPath | None:
-        """Return the path to the disk; None if the user stated nothing. `provider` is the run's;
-        its catalogue says how requests are counted. Raises InvalidValue, UserError."""
-        return next(iter(self.limit_paths(books, provider)), None)
-
     def limit_paths(
         self, books: Books, provider: str = "", day: str | None = None
     ) -> tuple[LimitPath, ...]:
         """Return the paths that the disk may have had on the day of the measurement, the latest
-        first; `day` is that of the run, unless the user stated one. Raises as `limit_path`."""
+        first; none if the user stated nothing. `provider` is the run's, whose catalogue says how
+        requests are counted, and `day` the run's unless the user stated one. Raises InvalidValue,
+        UserError."""
         if self.as_disk is not None:
             on = self.measured_on or day
             return limit_paths_of(named_disk(self.as_disk), self.as_machine, books, day=on)

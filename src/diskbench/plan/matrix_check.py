@@ -78,9 +78,10 @@ class _Checker:
         for combination in made:
             yield from self._cell(combination, blocks)
         for earlier, later in duplicates(blocks):
+            line = self._form.document.line_of(earlier.combination.at)
             yield self._at(
                 later.combination.at,
-                f"{later.name} occurs twice, first in line {self._line(earlier.combination.at)}",
+                f"{later.name} occurs twice, first in line {line}",
                 "use `replicates` to repeat a cell, or leave one of them out",
             )
         if not self._wrong:
@@ -179,7 +180,6 @@ class _Checker:
                 yield self._about(combination, error)
 
     def _about(self, combination: combinations.Combination, error: DiskbenchError) -> Mistake:
-        """Return an error of a cell as a mistake at the field that it is about."""
         path, places = fields_of(error, combination.fields), combination.places
         if not path:
             place = places.get("disk") or places.get("provider") or combination.at
@@ -215,10 +215,7 @@ class _Checker:
         return self._at(place, in_fields(error.message), in_fields(advice))
 
     def _at(self, place: combinations.Place, message: str, advice: str = "") -> Mistake:
-        return Mistake(self._line(place), message, advice)
-
-    def _line(self, place: combinations.Place) -> int:
-        return self._form.document.line_of(place)
+        return Mistake(self._form.document.line_of(place), message, advice)
 
 
 def _text(value: object) -> str:

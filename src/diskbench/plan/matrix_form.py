@@ -92,7 +92,6 @@ def _place(error: ErrorDetails, document: Document) -> Place:
 
 
 def _message_of(error: ErrorDetails, place: Place) -> tuple[str, str]:
-    """Return the message and the advice."""
     kind, value = error["type"], error["input"]
     name = shown_place(place)
     if kind == "missing":
@@ -121,7 +120,6 @@ def _unknown(place: Place) -> tuple[str, str]:
 
 
 def _keys(place: Place) -> list[str]:
-    """Return the known keys of a mapping at `place`."""
     models: dict[Place, type[BaseModel]] = {(): Matrix, ("limits",): Limits}
     model = models.get(place) or (Promise if place[-1] == "promise" else cell_model())
     return [field.alias or name for name, field in model.model_fields.items()]
@@ -235,7 +233,6 @@ def _bounded(option: Option) -> Any:  # noqa: ANN401 - a type
 
 
 def _about(several: list[tuple[Plugin, Option]]) -> str:
-    """Describe an option: its providers, and its meaning for each."""
     titles: dict[str, list[str]] = defaultdict(list)
     for plugin, option in several:
         titles[option.about].append(plugin.title)

@@ -134,14 +134,11 @@ def outlook(
     makespan = max((end for _, end in times.values()), default=0.0)
     bills = _bills(blocks)
     total = _sum("all", bills)
+    same = ("name", "title", "order", "limits", "reuse_host")
     return MatrixOutlook(
-        name=matrix.name,
-        title=matrix.title,
+        **{field: getattr(matrix, field) for field in same},
         source=source,
-        order=matrix.order,
         seed=seed,
-        limits=matrix.limits,
-        reuse_host=matrix.reuse_host,
         blocks=tuple(blocks),
         cells=tuple(
             CellOutlook(

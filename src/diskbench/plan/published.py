@@ -235,13 +235,8 @@ def _promise(
     try:
         if figure.disk_type not in disk_types(figure.provider):
             return None
-        named = Named(
-            figure.provider,
-            figure.disk_type,
-            figure.size_gib,
-            iops=figure.provisioned_iops,
-            cache=figure.cache if figure.cache in CACHES else None,
-        )
+        sold, cache = figure.provisioned_iops, figure.cache if figure.cache in CACHES else None
+        named = Named(figure.provider, figure.disk_type, figure.size_gib, sold, cache=cache)
         paths = limit_paths_of(named, figure.instance_type, books, day=figure.post.date)
     except DiskbenchError:
         return None

@@ -170,6 +170,8 @@ def make_plan(
     check_memory(steps, facts, cell.address or "this machine")
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
     repeated = sum(s.expected_s for s in steps[loop.first :]) * loop.min_rounds if loop else 0.0
+    same = ProfileFacts.model_fields.keys() - {"parameters"}
+    kept = {name: getattr(profile, name) for name in same}
     plan = Plan(
         diskbench_version=version,
         rental=rental,
@@ -177,16 +179,7 @@ def make_plan(
         trial_id=names.trial_id,
         run_ids=names.run_ids,
         cell=cell,
-        profile=ProfileFacts(
-            name=profile.name,
-            title=profile.title,
-            question=profile.question,
-            source=profile.source,
-            template=profile.template,
-            digest=profile.digest,
-            parameters=rendered.parameters,
-            thresholds=profile.thresholds,
-        ),
+        profile=ProfileFacts(**kept, parameters=rendered.parameters),
         target=target.model_copy(update={"size_bytes": space}),
         steps=steps,
         loop=loop,
@@ -293,7 +286,6 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
 
 
 def _scaled_bursts_s(rental: Rental) -> list[float]:
-    """Return how long each bucket of the disk lasts at full burst, in scaled seconds."""
     limits = disk_limits(rental.catalogue, rental.disk) if rental.disk is not None else None
     if limits is None:  # the disk is in no catalogue
         return []

@@ -49,9 +49,8 @@ def check_endpoint(spec: RentSpec, secrets: str) -> None:
 def size_asked(spec: RentSpec) -> int:
     """Return the size of the disk in GiB. Raises InvalidValue where none is given."""
     if spec.size_gib is None:
-        raise InvalidValue(
-            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
-        )
+        words = f"--disk {spec.disk} needs a size"
+        raise InvalidValue(words, advice="add --size GIB", field="disk")
     return spec.size_gib
 
 
@@ -61,11 +60,10 @@ def snapshot_option(spec: RentSpec) -> str | None:
     if spec.snapshot is None:
         return "--snapshot-of-fill" if spec.snapshot_of_fill else None
     if spec.snapshot_of_fill:
-        raise InvalidValue(
-            f"--snapshot-of-fill makes a snapshot, and --from-snapshot {spec.snapshot} names one",
-            advice="leave one of them out",
-            field="snapshot_of_fill",
+        words = (
+            f"--snapshot-of-fill makes a snapshot, and --from-snapshot {spec.snapshot} names one"
         )
+        raise InvalidValue(words, advice="leave one of them out", field="snapshot_of_fill")
     return f"--from-snapshot {spec.snapshot}"
 
 
@@ -95,21 +93,18 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
         value = getattr(spec, stored_name(name))
         if value not in (None, False, ()):
             typed = f"{flag(stored_name(name))} {value}" if value is not True else f"--{name}"
-            raise InvalidValue(
-                f"{typed} cannot be used with --provider {plugin.name}", advice=advice, field=name
-            )
+            words = f"{typed} cannot be used with --provider {plugin.name}"
+            raise InvalidValue(words, advice=advice, field=name)
 
 
 def check_count(spec: RentSpec, most: int) -> None:
     """Refuse one disk with striping, and more disks than a machine takes. Raises InvalidValue."""
     if spec.stripe and spec.count < 2:
-        raise InvalidValue(
-            "--stripe needs several disks", advice="add --count N, 2 or more", field="stripe"
-        )
+        advice = "add --count N, 2 or more"
+        raise InvalidValue("--stripe needs several disks", advice=advice, field="stripe")
     if spec.count > most:
-        raise InvalidValue(
-            f"--count {spec.count} is too many", advice=f"at most {most}", field="count"
-        )
+        words = f"--count {spec.count} is too many"
+        raise InvalidValue(words, advice=f"at most {most}", field="count")
 
 
 def check_one_root(spec: RentSpec) -> None:
@@ -176,20 +171,14 @@ def check_shared_machine(spec: RentSpec, *, is_apart: bool, apart: str) -> None:
     other disks share the machine; `apart` names the disks that can be attached to it ("volumes").
     Raises InvalidValue."""
     if spec.snapshot_of_fill:
-        raise InvalidValue(
-            "--snapshot-of-fill needs a machine of its own",
-            advice="leave reuse_host out, or give a snapshot of yours: from_snapshot",
-            field="snapshot_of_fill",
-        )
+        advice = "leave reuse_host out, or give a snapshot of yours: from_snapshot"
+        words = "--snapshot-of-fill needs a machine of its own"
+        raise InvalidValue(words, advice=advice, field="snapshot_of_fill")
     if not is_apart:
-        raise InvalidValue(
-            f"--disk {spec.disk} comes with its machine, which reuse_host keeps",
-            advice=f"measure {apart} so, or leave reuse_host out",
-            field="disk",
-        )
+        advice = f"measure {apart} so, or leave reuse_host out"
+        words = f"--disk {spec.disk} comes with its machine, which reuse_host keeps"
+        raise InvalidValue(words, advice=advice, field="disk")
     if spec.instance_type is None:
-        raise InvalidValue(
-            f"--disk {spec.disk} is given without a machine, which reuse_host needs",
-            advice="add --instance-type: without one the disk decides which is rented",
-            field="disk",
-        )
+        advice = "add --instance-type: without one the disk decides which is rented"
+        words = f"--disk {spec.disk} is given without a machine, which reuse_host needs"
+        raise InvalidValue(words, advice=advice, field="disk")

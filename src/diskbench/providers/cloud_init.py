@@ -1,16 +1,15 @@
 """The cloud-config for a rented guest's first boot, from the lease's own facts: pure.
 
-The modules used and what they promise are cloud-init's, "Module reference" (docs.cloud-init.io,
-21 November 2026): SSH (`ssh_keys`, `ssh_deletekeys`, `disable_root`), Set Passwords
-(`ssh_pwauth`), Users and Groups (`user` overrides the image's default user), Bootcmd (early, in
-the network stage; `cloud-init-per instance` makes it once), Runcmd (in the final stage, "Boot
-stages": after SSH is up). Its own `packages` is not used: it tries once and does not say how it
-ended.
+The modules used are cloud-init's, "Module reference" (docs.cloud-init.io, 21 November 2026): SSH,
+Set Passwords, Users and Groups (`user` overrides the image's default user), Bootcmd (early, in the
+network stage; `cloud-init-per instance` makes it once), Runcmd (in the final stage, "Boot stages":
+after SSH is up). Its own `packages` is not used: it tries once and does not say how it ended.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import time
 from datetime import UTC, datetime
@@ -76,11 +75,9 @@ def _made_at(lease_id: str) -> float | None:
 
 def user_data(guest: GuestSpec) -> str:
     """The cloud-config of `guest`. It contains a private key and is as secret as the key; on most
-    clouds every process in the guest can read it, so the key serves one lease only.
-
-    Raises InvalidValue when it exceeds the size that every cloud accepts, or for an invalid
-    package name.
-    """
+    clouds every process in the guest can read it, so the key serves one lease only. Raises
+    InvalidValue when it exceeds the size that every cloud accepts, or for an invalid package
+    name."""
 
     class Dumper(yaml.SafeDumper):
         """Writes multi-line text as literal blocks, which people can read."""
@@ -90,9 +87,8 @@ def user_data(guest: GuestSpec) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)
-    written = "#cloud-config\n" + yaml.dump(
-        _config(guest), Dumper=Dumper, sort_keys=False, width=1000
-    )
+    dumped = yaml.dump(_config(guest), Dumper=Dumper, sort_keys=False, width=1000)
+    written = f"#cloud-config\n{dumped}"
     size = len(written.encode())
     if size > MAX_USER_DATA_BYTES:
         raise InvalidValue(
@@ -105,27 +101,18 @@ def user_data(guest: GuestSpec) -> str:
 
 def extend_timer(expires_at: float, *, left_s: float | None = None) -> str:
     """A script that moves the guest's dead-man's switch to `expires_at`, earlier or later; to be
-    run as root over SSH, any number of times. It survives a reboot.
-
-    `left_s` is how long the controller still needs the guest, by the controller's clock: the
-    guest's uptime limit moves with it. The script exits with 0 when the timer is armed, with 3
-    where there is no timer (a machine that was not made by `user_data`), and then changes
-    nothing.
-    """
+    run as root over SSH, any number of times. It survives a reboot. `left_s` is how long the
+    controller still needs the guest, by the controller's clock: the guest's uptime limit moves with
+    it. The script exits with 0 when the timer is armed, with 3 where there is no timer (a machine
+    that was not made by `user_data`), and then changes nothing."""
     left = "" if left_s is None else str(math.ceil(left_s))
-    assignments = f"{_moment(expires_at)}left={left}\n"
-    return assignments + script("extend.sh") + script("deadman.sh")
-
-
-def ready_script() -> str:
-    """A script that prints the state of the guest's preparation: one line, `ready`, `waiting` or
-    `failed WHY`. Needs no root."""
-    return script("ready.sh")
+    return f"{_moment(expires_at)}left={left}\n" + script("extend.sh") + script("deadman.sh")
 
 
 def _config(guest: GuestSpec) -> dict[str, Any]:
     for package in guest.packages:
-        if not _is_package(package):
+        # By both Debian Policy 5.6.1 and RPM.
+        if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9+._-]*", package):
             raise InvalidValue(f"{package!r} is not a name of a package")
     packages = shlex.quote(" ".join(guest.packages))
     limit = f"limit={math.ceil(guest.uptime_limit_s)}\n"
@@ -166,9 +153,3 @@ def _moment(expires_at: float) -> str:
     seconds = math.ceil(expires_at)
     calendar = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return f"expires={seconds}\ncalendar='{calendar}'\n"
-
-
-def _is_package(name: str) -> bool:
-    """Whether a name is valid both by Debian Policy 5.6.1 and for RPM."""
-    allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._")
-    return bool(name) and name[0].isalnum() and set(name) <= allowed

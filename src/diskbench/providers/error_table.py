@@ -82,24 +82,16 @@ class CloudError:
 def error_of(table: ErrorTable, error: CloudError) -> DiskbenchError:
     """The error of the first row that matches; a table's last row matches everything."""
     for row in table:
-        captured = _captured(row, error)
-        if captured is not None:
-            return _made(row, error, captured)
+        if row.action and row.action != error.action:
+            continue
+        if row.said and not re.search(row.said, error.said, re.IGNORECASE):
+            continue
+        tried = (re.fullmatch(pattern, code) for code in error.codes for pattern in row.codes)
+        if match := next(filter(None, tried), None):
+            return _made(row, error, match.groupdict())
+        if error.status in row.statuses or not (row.codes or row.statuses):
+            return _made(row, error, {})
     raise AssertionError("a table's last row matches everything")
-
-
-def _captured(row: ErrorRow, error: CloudError) -> dict[str, str] | None:
-    """The captures of the row's code pattern, or None where the row does not match."""
-    if row.action and row.action != error.action:
-        return None
-    if row.said and not re.search(row.said, error.said, re.IGNORECASE):
-        return None
-    for code in error.codes:
-        for pattern in row.codes:
-            if match := re.fullmatch(pattern, code):
-                return match.groupdict()
-    matches = error.status in row.statuses or not (row.codes or row.statuses)
-    return {} if matches else None
 
 
 def _made(row: ErrorRow, error: CloudError, captured: dict[str, str]) -> DiskbenchError:

@@ -14,7 +14,7 @@ from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
 from diskbench.model.base import Frozen
 from diskbench.model.rental import LeaseEnd
 from diskbench.ports import Host, RentWatch
-from diskbench.providers.cloud_init import extend_timer, ready_script
+from diskbench.providers.cloud_init import extend_timer
 from diskbench.providers.scripts import script
 from diskbench.providers.waits import CloudTiming, Still, until
 
@@ -46,7 +46,7 @@ def await_prepared(guest: Guest, what: str, timing: CloudTiming, watch: RentWatc
 
     def prepared() -> bool | Still:
         try:
-            report = guest.host.run(ready_script(), timeout_s=_READY_S).text.strip()
+            report = guest.host.run(script("ready.sh"), timeout_s=_READY_S).text.strip()
         except (ConnectionLost, HostUnavailable) as error:
             return Still(error.message)
         state, _, why = report.partition(" ")
@@ -75,11 +75,9 @@ def ask_guest(what: str, ask: Callable[[], T | Still], timing: CloudTiming, watc
 
 def move_timer(host: Host, end: LeaseEnd) -> None:
     """Move the guest's switch-off timer to `end`, earlier or later; idempotent. A guest without a
-    timer (an image without systemd) does not end by itself: that is logged.
-
-    Raises ConnectionLost or HostUnavailable when the guest does not answer, RentalFailed when it
-    cannot move the timer; the timer then keeps its time.
-    """
+    timer (an image without systemd) does not end by itself: that is logged. Raises ConnectionLost
+    or HostUnavailable when the guest does not answer, RentalFailed when it cannot move the timer;
+    the timer then keeps its time."""
     text = extend_timer(end.expires_at, left_s=max(end.left_s, 0.0))
     tries = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(_TIMER_TRIES),
@@ -133,12 +131,8 @@ def disks_before(host: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
     """The disks before ours were attached. The first call stores them in the guest, so that a
     later call, by any process, returns the same; None when ours were `attached` already and
     nothing was stored."""
-    parts = (
-        f"attached={'yes' if attached else ''}",
-        script("disks_before.sh") + script("disks.sh") + "}",
-        "remember",
-    )
-    answer = host.run("\n".join(parts))
+    remember = script("disks_before.sh") + script("disks.sh") + "}\nremember"
+    answer = host.run(f"attached={'yes' if attached else ''}\n{remember}")
     return None if answer.exit == 3 else parse_disks(answer.text)
 
 
@@ -153,16 +147,11 @@ def parse_disks(text: str) -> tuple[GuestDisk, ...]:
             wwn, namespace = [*more, "", ""][:2]
             parsed.append(
                 GuestDisk(
-                    node=node,
-                    number=number,
-                    size_bytes=int(sectors) * 512,
-                    identity=identity,
-                    serial=serial,
-                    model=model,
-                    wwn=wwn,
+                    node=node, number=number, size_bytes=int(sectors) * 512, identity=identity,
+                    serial=serial, model=model, wwn=wwn,
                     namespace=int(namespace) if namespace.isdecimal() else None,
                 )
-            )
+            )  # fmt: skip
         elif fields[0] == "link" and len(fields) == 3:
             links.setdefault(fields[2], []).append(fields[1])
     # A namespace has a second link (`…-ns-1`, `…_1`); the plain one is the shortest.

@@ -52,9 +52,7 @@ class LeaseKeys(Frozen):
 
 def load_secret(file: Path) -> SecretBytes:
     """The secret from which keys are derived: DISKBENCH_SECRET, else `file`, made at first use.
-
-    Raises InvalidValue when it is too short, or when others can read the file.
-    """
+    Raises InvalidValue when it is too short, or when others can read the file."""
     if text := os.environ.get(SECRET_VARIABLE):
         return _long_enough(text.encode(), SECRET_VARIABLE)
     try:
@@ -77,17 +75,11 @@ def load_secret(file: Path) -> SecretBytes:
 
 
 def lease_keys(secret: SecretBytes, lease_id: str) -> LeaseKeys:
-    """The keys of a lease: the same for the same secret and id, byte for byte.
-
-    HKDF-SHA256 (RFC 5869) gives each ed25519 seed; its `info` says which key of which lease.
-    """
-    user_private, user_public = _key(secret, "user", lease_id)
-    host_private, host_public = _key(secret, "host", lease_id)
+    """The keys of a lease: the same for the same secret and id, byte for byte. HKDF-SHA256 (RFC
+    5869) gives each ed25519 seed; its `info` says which key of which lease."""
+    user, host = _key(secret, "user", lease_id), _key(secret, "host", lease_id)
     return LeaseKeys(
-        user_private=user_private,
-        user_public=user_public,
-        host_private=host_private,
-        host_public=host_public,
+        user_private=user[0], user_public=user[1], host_private=host[0], host_public=host[1]
     )
 
 
@@ -107,11 +99,8 @@ def write_access(
     user's own configuration are not offered to a rented machine. The route is the user's: HostName,
     ProxyCommand, ProxyJump and the like that ~/.ssh/config (or DISKBENCH_SSH_CONFIG) has for
     `address` now; `port` and `proxy_command` take precedence. Jump hosts use the user's
-    configuration. Idempotent.
-
-    Raises InvalidValue for values that OpenSSH could misread, HostUnavailable without an OpenSSH
-    client.
-    """
+    configuration. Idempotent. Raises InvalidValue for values that OpenSSH could misread,
+    HostUnavailable without an OpenSSH client."""
     for name, text in (("address", address), ("lease", lease_id), ("user", user)):
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", text):
             raise InvalidValue(f"{text!r} is not a valid {name} that ssh can be given")
@@ -184,11 +173,9 @@ def _key(secret: SecretBytes, role: str, lease_id: str) -> tuple[SecretStr, str]
     info = f"diskbench ssh {role} key v1 {lease_id}".encode()
     derive = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=info)
     seed = derive.derive(secret.get_secret_value())
-    public = (
-        Ed25519PrivateKey.from_private_bytes(seed)
-        .public_key()
-        .public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-    )
+    public_key = Ed25519PrivateKey.from_private_bytes(seed).public_key()
+    raw = (serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    public = public_key.public_bytes(*raw)
     return SecretStr(_openssh(seed, public)), f"ssh-ed25519 {_base64(_public_blob(public))}"
 
 
@@ -235,11 +222,9 @@ def _route(address: str) -> dict[str, str]:
     config_file = _user_config()
     flags = ["-F", config_file] if config_file else []
     command = ssh_command(address, config=config_file, options=("-G",))
+    typed = ["ssh", *flags, "-G", "--", address]
     try:
-        done = subprocess.run(
-            ["ssh", *flags, "-G", "--", address],
-            capture_output=True, text=True, check=False, timeout=30,
-        )  # fmt: skip
+        done = subprocess.run(typed, capture_output=True, text=True, check=False, timeout=30)
     except FileNotFoundError:
         raise HostUnavailable(
             "this machine has no OpenSSH client, and diskbench needs its configuration",
@@ -262,7 +247,6 @@ def _route(address: str) -> dict[str, str]:
 def _config(
     lease_id: str, address: str, user: str, route: dict[str, str], identity: Path, known: Path
 ) -> str:
-    names = f"{lease_id} {address}"
     options = {
         "User": user,
         "IdentityFile": identity,
@@ -288,16 +272,14 @@ def _config(
     user_configs = [config_file] if config_file else ["~/.ssh/config", "/etc/ssh/ssh_config"]
     if config_file and not os.path.isfile(config_file):  # noqa: PTH113 - `none` and /dev/null: no configuration
         user_configs = []
-    return "".join(
-        [
-            f"# How diskbench reaches the machine of lease {lease_id}; removed with it.\n",
-            f"Host {names}\n",
-            *(f"  {key} {value}\n" for key, value in options.items()),
-            *(f"  {key} {value}\n" for key, value in route.items()),
-            "Host * " + " ".join(f"!{name}" for name in names.split()) + "\n",
-            *(f'  Include "{path}"\n' for path in user_configs),
-        ]
-    )
+    lines = [
+        f"# How diskbench reaches the machine of lease {lease_id}; removed with it.",
+        f"Host {lease_id} {address}",
+        *(f"  {key} {value}" for key, value in (*options.items(), *route.items())),
+        f"Host * !{lease_id} !{address}",
+        *(f'  Include "{path}"' for path in user_configs),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
@@ -310,9 +292,8 @@ def lease_directory(lease_id: str) -> Path:
     can write, and the directory is removed.
     """
     if not _LEASE.fullmatch(lease_id):
-        raise InvalidValue(
-            f"{lease_id!r} is not a lease of diskbench", advice="look at who set that tag"
-        )
+        words = f"{lease_id!r} is not a lease of diskbench"
+        raise InvalidValue(words, advice="look at who set that tag")
     base = user_data_path("diskbench")
     if re.search(r"\s", str(base)):  # as on macOS; ssh would misread it
         base = Path.home() / ".diskbench"

@@ -27,11 +27,9 @@ def check_cidr(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
-        raise InvalidValue(
-            f"{text!r} is not a network: {error}",
-            advice="it looks like 203.0.113.7/32",
-            field="ssh_cidr",
-        ) from None
+        advice = "it looks like 203.0.113.7/32"
+        words = f"{text!r} is not a network: {error}"
+        raise InvalidValue(words, advice=advice, field="ssh_cidr") from None
 
 
 def is_loopback(url: str) -> bool:
@@ -65,10 +63,8 @@ def proxy_for(url: str) -> Proxy | None:
     except ValueError:
         host, port, proxy = None, None, urlsplit("")
     if host is None or proxy.scheme not in {"http", "https"}:
-        raise InvalidValue(
-            f"{parts.scheme.upper()}_PROXY is not an HTTP proxy",
-            advice="set it to http://HOST:PORT, or name the host in NO_PROXY",
-        )
+        advice = "set it to http://HOST:PORT, or name the host in NO_PROXY"
+        raise InvalidValue(f"{parts.scheme.upper()}_PROXY is not an HTTP proxy", advice=advice)
     login = {}
     if proxy.username is not None:
         known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
@@ -131,14 +127,11 @@ def post_json(url: str, document: Mapping[str, object]) -> None:
     host = check_webhook(url)
     advice = "the changes stand above; look whether the webhook still exists, then repeat"
     try:
-        answer = pool_for(url).request(
-            "POST", url, json=document, timeout=_TIMEOUT_S, retries=False
-        )
+        pool = pool_for(url)
+        answer = pool.request("POST", url, json=document, timeout=_TIMEOUT_S, retries=False)
     except urllib3.exceptions.HTTPError as error:
-        reason = type(error).__name__
-        raise HostUnavailable(
-            f"no answer from the webhook at {host}: {reason}", advice=advice
-        ) from None
+        words = f"no answer from the webhook at {host}: {type(error).__name__}"
+        raise HostUnavailable(words, advice=advice) from None
     if answer.status >= 300:
         raise HostUnavailable(f"the webhook at {host} answered {answer.status}", advice=advice)
 
@@ -157,6 +150,5 @@ def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str])
         return check_cidr(ask_caller())
     if is_loopback(private):
         return LOOPBACK
-    raise InvalidValue(
-        f"the network from which SSH is allowed is not known at {private}", advice="add --ssh-cidr"
-    )
+    words = f"the network from which SSH is allowed is not known at {private}"
+    raise InvalidValue(words, advice="add --ssh-cidr")

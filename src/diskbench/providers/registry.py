@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from types import TracebackType
 
 from diskbench.plugins import loading, plugin
 from diskbench.plugins import plugin_names as provider_names
@@ -49,12 +48,7 @@ class Providers:
     def __enter__(self) -> Providers:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

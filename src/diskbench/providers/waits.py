@@ -92,11 +92,9 @@ def until(
     *,
     advice: str = "try again, or another --zone or --instance-type",
 ) -> T:
-    """The final answer of `ask`; it is called again while it answers Still.
-
-    Raises RentalFailed naming `what` and its last state after `limit_s`, with `advice`, Interrupted
-    when `watch` is stopping, and whatever `ask` raises.
-    """
+    """The final answer of `ask`; it is called again while it answers Still. Raises RentalFailed
+    naming `what` and its last state after `limit_s`, with `advice`, Interrupted when `watch` is
+    stopping, and whatever `ask` raises."""
     noted: list[str] = []
 
     def poll() -> T | Still:
@@ -150,14 +148,12 @@ def repeated(
     again: Callable[[BaseException], bool] = lambda error: isinstance(error, Unanswered),
     until: float | None = None,
 ) -> T:
-    """The answer of `send`; an unanswered or throttled call is repeated with backoff and jitter.
-
-    A wait that the cloud requests (`Unanswered.retry_after_s`) is kept, and does not count towards
+    """The answer of `send`; an unanswered or throttled call is repeated with backoff and jitter. A
+    wait that the cloud requests (`Unanswered.retry_after_s`) is kept, and does not count towards
     `timing.retry_s`; it must end by `until` (Unix seconds), or without one by `timing.retry_s`.
 
     Raises the last error after `timing.retry_s`, an error that `again` does not cover at once,
-    and Interrupted when `watch` is stopping.
-    """
+    and Interrupted when `watch` is stopping."""
     requested_s = 0.0
 
     def is_over(state: tenacity.RetryCallState) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+from diskbench.parallel import grouped
 from diskbench.report.assemble.lines import StepLine
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NONE
@@ -25,57 +26,47 @@ def junit_report(
     A condition that no step answers is a case of its own. `without` are trials that have no
     result: name, state and why.
     """
-    suites = [_suite(name, view) for name, view in named]
-    suites += [_suite_without(*trial) for trial in without]
-    root = ET.Element("testsuites", _sums(suites))
-    root.extend(suites)
+    root = ET.Element("testsuites")
+    for name, view in named:
+        _add_suite(root, name, view)
+    for name, state, why in without:
+        suite = ET.SubElement(root, "testsuite", {"name": visible(f"diskbench {name}")})
+        _add(_case(suite, "diskbench", "all steps"), "error", state, why)
+    paths = {"tests": "testcase", "failures": "testcase[failure]", "errors": "testcase[error]"}
+    for name, path in paths.items():
+        for suite in root:
+            suite.set(name, str(len(suite.findall(path))))
+        root.set(name, str(len(root.findall(f"*/{path}"))))
     ET.indent(root)
     text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
 
 
-def _suite_without(name: str, state: str, why: str) -> ET.Element:
-    suite = ET.Element("testsuite", {"name": visible(f"diskbench {name}")})
-    case = ET.SubElement(suite, "testcase", {"name": "all steps", "classname": "diskbench"})
-    _add(case, "error", state, why)
-    return _counted(suite)
-
-
-def _suite(name: str, view: View) -> ET.Element:
+def _add_suite(root: ET.Element, name: str, view: View) -> None:
     subject = view.subject
-    suite = ET.Element("testsuite", {"name": visible(f"diskbench {name or subject.profile}")})
+    title, place = f"diskbench {name or subject.profile}", f"diskbench.{subject.profile}"
+    suite = ET.SubElement(root, "testsuite", {"name": visible(title)})
     facts = ET.SubElement(suite, "properties")
     for name, values in view.facts:
         value = visible("; ".join(text for text in values if text))
         ET.SubElement(facts, "property", {"name": name, "value": value})
-    by_step: dict[str, list[StepLine]] = {}
-    for line in view.lines:
-        by_step.setdefault(line.step, []).append(line)
+    by_step = grouped(view.lines, lambda line: line.step)
     for step, lines in by_step.items():
-        case = _case(suite, view, step)
+        case = _case(suite, place, step)
         for missed in view.missed:
             if missed.step == step:
                 _add(case, "failure", missed.threshold.source, missed.text)
         ET.SubElement(case, "system-out").text = visible("\n".join(map(_figures, lines)))
     for missed in view.missed:
         if missed.step not in by_step:
-            case = _case(suite, view, missed.threshold.source)
+            case = _case(suite, place, missed.threshold.source)
             _add(case, "failure", missed.threshold.source, missed.text)
     if view.unfinished or not view.lines:
         why = view.unfinished or view.missing
-        _add(_case(suite, view, "all steps"), "error", subject.state or "", why)
-    return _counted(suite)
+        _add(_case(suite, place, "all steps"), "error", subject.state or "", why)
 
 
-def _counted(suite: ET.Element) -> ET.Element:
-    for name, count in _sums([suite]).items():
-        suite.set(name, count)
-    return suite
-
-
-def _case(suite: ET.Element, view: View, name: str) -> ET.Element:
-    subject = view.subject
-    place = ".".join(["diskbench", subject.profile])
+def _case(suite: ET.Element, place: str, name: str) -> ET.Element:
     return ET.SubElement(suite, "testcase", {"name": visible(name), "classname": visible(place)})
 
 
@@ -88,11 +79,3 @@ def _figures(line: StepLine) -> str:
     parts = [f"{known[name]} {name}" for name in ("IOPS", "MB/s") if name in known]
     parts += [f"{name} {known[name]}" for name in ("mean", "p99", "max") if name in known]
     return f"{line.direction}: {', '.join(parts)}"
-
-
-def _sums(elements: Sequence[ET.Element]) -> dict[str, str]:
-    paths = {"tests": "testcase", "failures": "testcase[failure]", "errors": "testcase[error]"}
-    return {
-        name: str(sum(len(element.findall(path)) for element in elements))
-        for name, path in paths.items()
-    }

@@ -81,10 +81,11 @@ def _planned(
         foreseen = promises.get(key)
         if step is None:
             break  # what it did to the credit is not known
+        expected, credit = step
         if key[1] == 0 and plan.rental and plan.rental.loads_bytes_per_s is not None:
             continue  # it is bound by its snapshot
-        if foreseen is not None and _differs(foreseen.expected, step.expected, seconds):
-            promises[key] = replace(foreseen, expected=step.expected, credit=step.credit)
+        if foreseen is not None and _differs(foreseen.expected, expected, seconds):
+            promises[key] = replace(foreseen, expected=expected, credit=credit)
     return promises
 
 
@@ -159,13 +160,7 @@ def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], 
     steps = zip(keys, expected_afterwards(limit_path.path, done), strict=True)
     return {
         key: StepPromise(
-            step.expected,
-            source,
-            step.credit,
-            is_guess=True,
-            until=until,
-            designed=designed,
-            unknown=unknown,
+            step[0], source, step[1], is_guess=True, until=until, designed=designed, unknown=unknown
         )
         for key, step in steps
         if step is not None

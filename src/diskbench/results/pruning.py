@@ -27,11 +27,11 @@ from diskbench.results.selection import Selection, chosen
 from diskbench.store import stored_series
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.audits import run_audits
+from diskbench.store.clock import iso
 from diskbench.store.derived import derived_key, pruned_key, read_pruned
 from diskbench.store.kept_rows import forget_matrix, forget_trial
 from diskbench.store.leases import list_leases
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
-from diskbench.store.moments import iso
 from diskbench.store.query import find_runs
 from diskbench.store.rows import delete_runs, left_empty, unfinished_trials
 from diskbench.store.stored_series import LATENCIES_FILE, SERIES_FILE

@@ -290,13 +290,10 @@ def _record(name: str, content: Content, *, key: str | None = None) -> FileRecor
 
 
 def _put_files(
-    store: EvidenceStore,
-    prefix: str,
-    records: Mapping[str, FileRecord],
-    files: Mapping[str, Content],
+    store: EvidenceStore, at: str, records: Mapping[str, FileRecord], files: Mapping[str, Content]
 ) -> None:
     def put(name: str) -> None:
-        put_content(store, f"{prefix}/{records[name].key}", files[name])
+        put_content(store, f"{at}/{records[name].key}", files[name])
 
     each(store, put, list(records))
 

@@ -97,11 +97,7 @@ def audited(
 
 
 def _outputs(
-    evidence: EvidenceStore,
-    run_id: str,
-    closed: Iterable[tuple[str, StepRecord]],
-    *,
-    imported: bool,
+    evidence: EvidenceStore, run_id: str, steps: Iterable[tuple[str, StepRecord]], *, imported: bool
 ) -> Iterator[tuple[Step, FioOutput]]:
     """The reports of fio on finished steps. A step of diskbench that was stopped, or whose output
     cannot be read, has no rows."""
@@ -109,7 +105,7 @@ def _outputs(
         with contextlib.suppress(UnknownName):  # no logs, in several steps
             yield from step_outputs(evidence, run_id, None)
         return
-    for folder, record in closed:
+    for folder, record in steps:
         if record.stopped:
             continue
         try:

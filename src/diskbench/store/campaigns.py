@@ -1,6 +1,5 @@
 """Rows of matrices, and the wishes to stop them or their cells. Functions for single cells are in
-cells.py.
-"""
+cells.py."""
 
 from __future__ import annotations
 
@@ -118,14 +117,10 @@ def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
     """The routes of the matrix of each trial; a trial without a matrix has no entry."""
     trial, cell = schema.trial, schema.cell
-    query = (
-        sa.select(trial.c.trial_id, cell.c.route)
-        .join(cell, cell.c.campaign_id == trial.c.campaign_id)
-        .where(trial.c.trial_id.in_(trial_ids))
-        .distinct()
-    )
+    query = sa.select(trial.c.trial_id, cell.c.route).where(trial.c.trial_id.in_(trial_ids))
+    query = query.join(cell, cell.c.campaign_id == trial.c.campaign_id)
     routes: dict[str, set[str]] = {}
-    for trial_id, route in fetch(database, query):
+    for trial_id, route in fetch(database, query.distinct()):
         routes.setdefault(trial_id, set()).add(route)
     return routes
 
@@ -133,17 +128,11 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
 def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
     """The trials of the process `owner` that somebody asked to stop."""
     cell, matrix = schema.cell, schema.matrix
-    asked = (
-        sa.select(cell.c.trial_id)
-        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
-        .where(
-            cell.c.owner == owner,
-            cell.c.trial_id.is_not(None),
-            cell.c.state.in_(sorted(LIVE)),
-            sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling"),
-        )
-    )
-    return frozenset(trial_id for (trial_id,) in fetch(database, asked))
+    at_work = cell.c.owner == owner, cell.c.trial_id.is_not(None), cell.c.state.in_(sorted(LIVE))
+    is_asked = sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling")
+    query = sa.select(cell.c.trial_id).join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
+    asked = fetch(database, query.where(*at_work, is_asked))
+    return frozenset(trial_id for (trial_id,) in asked)
 
 
 def request_cancel(database: Engine, trial_id: str) -> bool:

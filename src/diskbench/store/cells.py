@@ -93,16 +93,10 @@ def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | N
     did before."""
     cell = schema.cell
     expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
-    swap = (
-        sa.update(cell)
-        .where(
-            cell.c.trial_id == trial_id,
-            cell.c.state.in_(sorted(LIVE)),
-            sa.or_(expected, cell.c.owner == owner),
-        )
-        .values(owner=owner, started_at=sa.func.coalesce(cell.c.started_at, present()))
-    )
-    return change(database, swap) == 1
+    mine = cell.c.trial_id == trial_id, sa.or_(expected, cell.c.owner == owner)
+    swap = sa.update(cell).where(*mine, cell.c.state.in_(sorted(LIVE)))
+    started = sa.func.coalesce(cell.c.started_at, present())
+    return change(database, swap.values(owner=owner, started_at=started)) == 1
 
 
 RUN = "run"
@@ -160,10 +154,9 @@ def end_run_cell(database: Engine, trial_id: str) -> None:
     """Delete the cell of a trial whose run has ended, and the run's matrix with its last cell; does
     nothing for the cell of a matrix."""
     cell, matrix = schema.cell, schema.matrix
+    mine = cell.c.trial_id == trial_id, cell.c.campaign_id.in_(_runs())
     with transaction(database) as connection:
-        connection.execute(
-            sa.delete(cell).where(cell.c.trial_id == trial_id, cell.c.campaign_id.in_(_runs()))
-        )
+        connection.execute(sa.delete(cell).where(*mine))
         other_cells = sa.select(cell.c.position).where(cell.c.campaign_id == matrix.c.campaign_id)
         connection.execute(sa.delete(matrix).where(matrix.c.kind == RUN, ~other_cells.exists()))
 

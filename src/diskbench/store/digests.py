@@ -44,7 +44,10 @@ def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:
             for table in _OF_RUN:
                 for run_id, row in _rows(connection, table, chunk):
                     hashes[run_id].update(repr((table.name, *row)).encode())
-            for run_id, plan in _plans(connection, chunk):
+            run, trial = schema.run, schema.trial
+            plans = sa.select(run.c.run_id, sa.cast(trial.c.plan, sa.Text))
+            plans = plans.join(trial, trial.c.trial_id == run.c.trial_id)
+            for run_id, plan in connection.execute(plans.where(run.c.run_id.in_(chunk))):
                 hashes[run_id].update((plan or "").encode())
     return {run_id: digest.hexdigest() for run_id, digest in hashes.items()}
 
@@ -60,11 +63,3 @@ def _rows(
     query = sa.select(table.c.run_id, *columns).where(table.c.run_id.in_(run_ids))
     for run_id, *row in connection.execute(query.order_by(*table.primary_key.columns)):
         yield run_id, tuple(row)
-
-
-def _plans(connection: Connection, run_ids: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    run, trial = schema.run, schema.trial
-    plan = sa.cast(trial.c.plan, sa.Text).label("plan")
-    query = sa.select(run.c.run_id, plan).join(trial, trial.c.trial_id == run.c.trial_id)
-    for row in connection.execute(query.where(run.c.run_id.in_(run_ids))):
-        yield row.run_id, row.plan

@@ -12,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from obstore.exceptions import AlreadyExistsError, BaseError
@@ -194,8 +194,16 @@ class ObjectEvidence:
 
         Nothing was started yet, so its advice does not mention resuming.
         """
+        folder, data, read_back = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16), b""
         try:
-            self._probe()
+            self.put(f"{folder}/probe", data)
+            with suppress(KeyError):
+                read_back = self.get(f"{folder}/probe")
+            if read_back != data:
+                raise StoreUnavailable(
+                    f"evidence {self.url}: what was written cannot be read back", advice=CHOOSE
+                )
+            self.delete(folder)
         except StoreUnavailable as error:
             error.advice = error.advice_before_work
             raise
@@ -217,19 +225,6 @@ class ObjectEvidence:
                 flush_files([f"{self._directory}/{name}" for name in (*names, *sorted(above))])
             else:
                 flush_filesystem(self._directory)
-
-    def _probe(self) -> None:
-        folder, data = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16)
-        self.put(f"{folder}/probe", data)
-        try:
-            read_back = self.get(f"{folder}/probe")
-        except KeyError:
-            read_back = b""
-        if read_back != data:
-            raise StoreUnavailable(
-                f"evidence {self.url}: what was written cannot be read back", advice=CHOOSE
-            )
-        self.delete(folder)
 
     @contextmanager
     def _as_unavailable(
@@ -325,8 +320,7 @@ def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str,
 def _fault_of(directory: Path, needs: int) -> int | None:
     """The errno of writing `needs` bytes there, which obstore reports only as text; None where the
     write would succeed. A failed write may have freed its space again, so the free space is checked
-    too.
-    """
+    too."""
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.write(bytes(_TRIED_BYTES))

@@ -1,6 +1,5 @@
 """The live processes that may own cells: a row each, deleted when the process ends. The owner of a
-trial is in the row of its cell (cells.py).
-"""
+trial is in the row of its cell (cells.py)."""
 
 from __future__ import annotations
 
@@ -12,9 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
-from diskbench.store.clock import present
+from diskbench.store.clock import iso, present
 from diskbench.store.database import change, database_time, fetch, transaction
-from diskbench.store.moments import iso
 from diskbench.store.upsert import upsert
 
 
@@ -61,15 +59,8 @@ def register_executor(
 ) -> None:
     """Register this process as alive and able to own trials."""
     moment = iso(database_time(database))
-    row = {
-        "executor_id": executor_id,
-        "hostname": hostname,
-        "pid": pid,
-        "process_started": process_started,
-        "beat_at": moment,
-        "started_at": moment,
-        "version": version,
-    }
+    row = {"executor_id": executor_id, "hostname": hostname, "pid": pid, "version": version}
+    row |= {"process_started": process_started, "beat_at": moment, "started_at": moment}
     with transaction(database) as connection:
         upsert(connection, schema.executor, [row])
 

@@ -183,8 +183,7 @@ _NOT_SHOWN = frozenset({"fill", "canary"})
 
 def metrics_text(rows: Iterable[Mapping[str, Any]], form: MetricsFormat) -> str:
     """The figures of steps, as gauges. `rows` are measurements with their run's columns, as CSV has
-    them. Of several runs with the same labels the newest is shown: a series has one value now.
-    """
+    them. Of several runs with the same labels the newest is shown: a series has one value now."""
     newest: dict[tuple[tuple[str, str], ...], Mapping[str, Any]] = {}
     for row in rows:
         if row["scope"] == "step" and row["role"] not in _NOT_SHOWN:
@@ -208,7 +207,7 @@ def metrics_text(rows: Iterable[Mapping[str, Any]], form: MetricsFormat) -> str:
         ({**dict(key), "run_id": row["run_id"], "fio_version": row["fio_version"] or ""}, 1.0)
         for key, row in runs.items()
     ]
-    lines += _info(infos, form)
+    lines += _family(_INFO, infos, form)
     return "".join(f"{line}\n" for line in [*lines, *(["# EOF"] if form == "openmetrics" else [])])
 
 
@@ -253,22 +252,18 @@ def _age(row: Mapping[str, Any]) -> tuple[str, str]:
 def _family(
     family: _Family, samples: list[tuple[dict[str, str], float]], form: MetricsFormat
 ) -> Iterator[str]:
+    """Facts (_INFO) are labels of a sample that is 1: a type of OpenMetrics, a gauge of
+    Prometheus."""
+    of_samples = f"{family.name}_info" if family is _INFO else family.name
+    name, kind = of_samples, "gauge"
+    if family is _INFO and form == "openmetrics":
+        name, kind = family.name, "info"
     if samples:
-        yield f"# HELP {family.name} {_help(family.about, form)}"
-        yield f"# TYPE {family.name} gauge"
-        if family.unit and form == "openmetrics":
-            yield f"# UNIT {family.name} {family.unit}"
-        yield from (_sample(family.name, *sample) for sample in samples)
-
-
-def _info(samples: list[tuple[dict[str, str], float]], form: MetricsFormat) -> Iterator[str]:
-    """Facts as labels of a sample that is 1: a type of OpenMetrics, a gauge of Prometheus."""
-    if samples:
-        info = f"{_INFO.name}_info"
-        name, kind = (_INFO.name, "info") if form == "openmetrics" else (info, "gauge")
-        yield f"# HELP {name} {_help(_INFO.about, form)}"
+        yield f"# HELP {name} {_help(family.about, form)}"
         yield f"# TYPE {name} {kind}"
-        yield from (_sample(info, *sample) for sample in samples)
+        if family.unit and form == "openmetrics":
+            yield f"# UNIT {name} {family.unit}"
+        yield from (_sample(of_samples, *sample) for sample in samples)
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float) -> str:

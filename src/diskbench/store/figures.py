@@ -67,8 +67,7 @@ def recent_trials(
 ) -> tuple[list[tuple[Run, Counter[RunState], list[Headline]]], int]:
     """The trials with runs that meet `filters`, the last measured first and those without a date
     last: the newest of these runs, how many are in which state, and the headlines of those that
-    were judged. And the number of all such trials, of which at most `limit` are returned.
-    """
+    were judged. And the number of all such trials, of which at most `limit` are returned."""
     newest, met = newest_trials(database, filters, limit), where(filters)
     runs = runs_by_id(database, list(newest.values()))
     states: dict[str, Counter[RunState]] = defaultdict(Counter)
@@ -174,12 +173,8 @@ def finished_trials(database: Engine, filters: Sequence[Filter]) -> list[tuple[s
     """The trials with finished runs that meet `filters`, oldest first and those without a date
     last, each with one of these runs."""
     first, began = sa.func.min(_RUN.run_id), sa.func.min(_RUN.measured_at)
-    query = (
-        sa.select(_RUN.trial_id, first)
-        .where(where(filters), _RUN.state == "done")
-        .group_by(_RUN.trial_id)
-        .order_by(began.asc().nulls_last(), first)
-    )
+    query = sa.select(_RUN.trial_id, first).where(where(filters), _RUN.state == "done")
+    query = query.group_by(_RUN.trial_id).order_by(began.asc().nulls_last(), first)
     return [(trial_id, run_id) for trial_id, run_id in rows_of(database, query)]
 
 

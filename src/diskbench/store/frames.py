@@ -115,31 +115,21 @@ def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) ->
     """
     import polars as pl
 
-    rows = [
-        row
-        for run_id, plan in _stored_plans(database, run_ids)
-        for row in _expected_rows(run_id, plan)
-    ]
+    query = sa.select(run.c.run_id, trial.c.plan).order_by(run.c.run_id)
+    query = query.join(trial, trial.c.trial_id == run.c.trial_id)
+    if run_ids is not None:
+        query = query.where(run.c.run_id.in_(run_ids))
+    rows = list[tuple[object, ...]]()
+    for run_id, column in fetch(database, query):
+        if column is not None:
+            plan = json.loads(column) if isinstance(column, str) else column
+            rows += _expected_rows(run_id, Plan.model_validate(plan))
     numbers = (
         "seconds", "mean_iops", "begin_iops", "low_iops", "high_iops", "lasting_iops", "lasts_s",
     )  # fmt: skip
     types: dict[str, type[pl.DataType]] = dict.fromkeys(numbers, pl.Float64)
     types = {**step_types(), **types, "limited_by": pl.String}
     return with_runs(pl.DataFrame(rows, schema=types, orient="row"), database)
-
-
-def _stored_plans(database: Engine, run_ids: Sequence[str] | None) -> Iterable[tuple[str, Plan]]:
-    query = (
-        sa.select(run.c.run_id, trial.c.plan)
-        .join(trial, trial.c.trial_id == run.c.trial_id)
-        .order_by(run.c.run_id)
-    )
-    if run_ids is not None:
-        query = query.where(run.c.run_id.in_(run_ids))
-    for run_id, column in fetch(database, query):
-        if column is not None:
-            plan = json.loads(column) if isinstance(column, str) else column
-            yield run_id, Plan.model_validate(plan)
 
 
 def _expected_rows(run_id: str, plan: Plan) -> Iterable[tuple[object, ...]]:

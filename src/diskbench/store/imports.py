@@ -82,8 +82,14 @@ def imported(
 
     def keep(known: _Known) -> list[tuple[ReadImport, RunRows]]:
         def keep_run(index: int) -> tuple[ReadImport, RunRows]:
+            source = known[0]
             manifest = _keep_run(store, known, index, labels, version, at)
-            return _read(store, known[0], manifest, index)
+            record = manifest.imported
+            same = (source.name, source.parsed.kind)
+            is_same = record is not None and (record.name, record.kind) == same
+            rows = rows_of(store, manifest, source.parsed if is_same else None)
+            read = (rows.run["measured_at"], len(rows.steps), rows.audits)
+            return ReadImport(source, manifest, *read, source.parsed.runs[index].reports), rows
 
         return each(store, keep_run, range(len(known[1])))
 
@@ -109,16 +115,6 @@ def _windows(found: Iterable[_Known], most: int) -> Iterator[list[_Known]]:
         ids.update(of_source)
     if window:
         yield window
-
-
-def _read(
-    store: EvidenceStore, source: ImportSource, manifest: Manifest, index: int
-) -> tuple[ReadImport, RunRows]:
-    kept = manifest.imported
-    is_same = kept is not None and (kept.name, kept.kind) == (source.name, source.parsed.kind)
-    rows = rows_of(store, manifest, source.parsed if is_same else None)
-    measured_at, reports = rows.run["measured_at"], source.parsed.runs[index].reports
-    return ReadImport(source, manifest, measured_at, len(rows.steps), rows.audits, reports), rows
 
 
 def _written(
@@ -177,18 +173,13 @@ def _digest(source: ImportSource, index: int) -> bytes:
 
 
 def _keep_run(
-    evidence: EvidenceStore,
-    known: _Known,
-    index: int,
-    labels: Mapping[str, str],
-    version: str,
-    at: str,
+    store: EvidenceStore, kept: _Known, index: int, labels: Mapping[str, str], version: str, at: str
 ) -> Manifest:
     """Store one run of a source as evidence; returns its manifest, or that of an earlier import.
     Raises KeyTaken, StoreUnavailable."""
-    (source, ids), parsed = known, known[0].parsed
+    (source, ids), parsed = kept, kept[0].parsed
     run_id, run = ids[index], parsed.runs[index]
-    earlier = archive.read_manifest(evidence, run_id)
+    earlier = archive.read_manifest(store, run_id)
     if earlier is not None:
         return earlier
     # An undated run's folders are closed at the time of the import; its rows have no time at all.
@@ -201,7 +192,7 @@ def _keep_run(
         for name in files
     }
     apart = {name: files[name] for name, place in places.items() if place is None}
-    records = archive.put_originals(evidence, archive.run_prefix(run_id), apart)
+    records = archive.put_originals(store, archive.run_prefix(run_id), apart)
     for place, imported_step in enumerate(run.steps):
         # The file of a single step is named so that it is found as in every other step.
         names = {
@@ -212,7 +203,7 @@ def _keep_run(
         if not names:
             continue
         closed = archive.write_step_evidence(
-            evidence,
+            store,
             run_id,
             imported_step.step,
             {named: files[name] for name, named in names.items()},
@@ -234,7 +225,7 @@ def _keep_run(
         files=records,
     )
     return archive.write_manifest(
-        evidence,
+        store,
         Manifest(
             run_id=run_id,
             run_index=index,

@@ -41,6 +41,7 @@ from diskbench.store.rows import load_timing
 from diskbench.store.upsert import insert_missing, upsert
 
 LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
+_FILES = {LEASES: "lease.json", TRIALS: "trial.json", MATRICES: "matrix.json"}
 FORMAT: Literal[1] = 1
 _TRIES = 5
 """How often a record is written again because its rows changed meanwhile; our choice."""
@@ -78,25 +79,15 @@ class MatrixRecord(_Record):
     machines: tuple[dict[str, Any], ...] = ()
 
 
-def lease_key(lease_id: str) -> str:
-    """The key of the record of a lease."""
-    return f"{LEASES}/{lease_id}/lease.json"
-
-
-def trial_key(trial_id: str) -> str:
-    """The key of the record of a trial."""
-    return f"{TRIALS}/{trial_id}/trial.json"
-
-
-def matrix_key(campaign_id: str) -> str:
-    """The key of the record of a matrix."""
-    return f"{MATRICES}/{campaign_id}/matrix.json"
+def record_key(folder: str, name: str) -> str:
+    """The key of the record of a lease, trial or matrix."""
+    return f"{folder}/{name}/{_FILES[folder]}"
 
 
 def keep_lease(evidence: EvidenceStore, lease: Lease) -> None:
     """Write the record of a lease. Raises StoreUnavailable."""
     record = LeaseRecord(lease=lease.model_dump(mode="json"))
-    evidence.replace(lease_key(lease.lease_id), _json(record))
+    evidence.replace(record_key(LEASES, lease.lease_id), _json(record))
 
 
 def keep_trial(
@@ -114,13 +105,13 @@ def keep_trial(
         )
         return _json(record)
 
-    _keep(evidence, trial_key(trial_id), read)
+    _keep(evidence, record_key(TRIALS, trial_id), read)
 
 
 def keep_begun_matrix(database: Engine, evidence: EvidenceStore, campaign_id: str) -> None:
     """Write the record of a matrix unless there is one: of the processes that serve it one builds
     it, the others ask for its key. Raises StoreUnavailable."""
-    key = matrix_key(campaign_id)
+    key = record_key(MATRICES, campaign_id)
     if key in evidence.list(f"{MATRICES}/{campaign_id}"):
         return
     with contextlib.suppress(KeyTaken):  # another process wrote it meanwhile, or its end
@@ -137,7 +128,7 @@ def keep_matrix(
     """Write the record of a matrix from its rows; the columns of `ending`, which are about to be
     saved, replace those of its row. Raises StoreUnavailable."""
     record = partial(_matrix_json, database, campaign_id, ending or {})
-    _keep(evidence, matrix_key(campaign_id), record)
+    _keep(evidence, record_key(MATRICES, campaign_id), record)
 
 
 def _matrix_json(database: Engine, campaign_id: str, ending: Mapping[str, object]) -> bytes:
@@ -195,13 +186,10 @@ def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, Diskbe
     failed: list[tuple[str, DiskbenchError]] = []
 
     def each(
-        folder: str,
-        key_of: Callable[[str], str],
-        kind: type[_RecordT],
-        put: Callable[[Connection, _RecordT], None],
+        folder: str, kind: type[_RecordT], put: Callable[[Connection, _RecordT], None]
     ) -> None:
         for name in evidence.folders(folder):
-            key = key_of(name)
+            key = record_key(folder, name)
             try:
                 record = parse_record(kind, evidence.get(key), key)
                 with transaction(database) as connection:
@@ -235,12 +223,9 @@ def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, Diskbe
             if place not in attempts or _reach(attempts[place]) < _reach(cell):
                 attempts[place] = cell
 
-    def put_matrix(connection: Connection, record: MatrixRecord) -> None:
-        _put_matrix(connection, record, attempts)
-
-    each(LEASES, lease_key, LeaseRecord, put_lease)
-    each(TRIALS, trial_key, TimingRecord, put_trial)
-    each(MATRICES, matrix_key, MatrixRecord, put_matrix)
+    each(LEASES, LeaseRecord, put_lease)
+    each(TRIALS, TimingRecord, put_trial)
+    each(MATRICES, MatrixRecord, partial(_put_matrix, attempts=attempts))
     return failed
 
 

@@ -1,7 +1,6 @@
 """Windows of averaged logs as rates and mean latencies of seconds, all jobs summed; and the last
 seconds of a step, which fio leaves out of its averaged logs: what its JSON counts beyond the logged
-windows is put there.
-"""
+windows is put there."""
 
 from __future__ import annotations
 

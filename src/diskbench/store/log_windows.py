@@ -1,16 +1,15 @@
 """Averaged logs (log_avg_msec) as arrays: what time each of their windows stands for.
 
 A window reaches back to the one before it in the same log, but no further than the usual width:
-windows without I/O have no row. One that came late (store/log_windows.py) stands for the whole gap.
+windows without I/O have no row. One that came late stands for the whole gap.
 DuckDB parses a file at a time and NumPy does the arithmetic a log at a time, so that the logs of a
 day of 16 jobs take the memory of their times and values and no sort of all of them.
 
-Windows of fio's averaged logs that came late while I/O went on: they are no stalls.
-
-fio's helper thread writes rates: what was done since it last looked, divided by the time since then
-(`__add_samples` in fio's stat.c). Where it is kept from looking for three seconds, one row stands
-for all three. Where nothing is done it looks and writes no row, and the next row stands for its own
-second alone. In the log both leave the same gap. Which of both it was,
+A window that came late while I/O went on is no stall. fio's helper thread writes rates: what was
+done since it last looked, divided by the time since then (`__add_samples` in fio's stat.c). Where
+it is kept from looking for three seconds, one row stands for all three. Where nothing is done it
+looks and writes no row, and the next row stands for its own second alone. In the log both leave the
+same gap. Which of both it was,
 
 * the latency log of the same job says, where there is one: its rows are written as I/Os complete,
   also before the first row of the rates, which on a busy machine comes some windows late;

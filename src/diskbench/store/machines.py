@@ -62,12 +62,8 @@ def free_machine(database: Engine, campaign_id: str, name: str) -> MachineRecord
 def list_machines(database: Engine, campaign_id: str | None = None) -> list[MachineRecord]:
     """The machines, of one matrix or of all, whose leases are open."""
     machine, lease = schema.machine, schema.lease
-    query = (
-        sa.select(machine)
-        .join(lease, lease.c.lease_id == machine.c.lease_id)
-        .where(lease.c.state == "open")
-        .order_by(machine.c.lease_id)
-    )
+    query = sa.select(machine).join(lease, lease.c.lease_id == machine.c.lease_id)
+    query = query.where(lease.c.state == "open").order_by(machine.c.lease_id)
     if campaign_id is not None:
         query = query.where(machine.c.campaign_id == campaign_id)
     return fetch_as(database, MachineRecord, query)
@@ -76,12 +72,8 @@ def list_machines(database: Engine, campaign_id: str | None = None) -> list[Mach
 def machine_leases(database: Engine, campaign_id: str) -> list[Lease]:
     """The leases of the machines of a matrix, also of those that were given back."""
     machine, lease = schema.machine, schema.lease
-    query = (
-        sa.select(lease)
-        .join(machine, machine.c.lease_id == lease.c.lease_id)
-        .where(machine.c.campaign_id == campaign_id)
-    )
-    return fetch_as(database, Lease, query)
+    query = sa.select(lease).join(machine, machine.c.lease_id == lease.c.lease_id)
+    return fetch_as(database, Lease, query.where(machine.c.campaign_id == campaign_id))
 
 
 def machine_turns(database: Engine, campaign_id: str) -> dict[str, list[str]]:
@@ -116,16 +108,13 @@ def end_machine(database: Engine, machine: MachineRecord) -> bool:
 
 
 def _swap(
-    database: Engine,
-    machine: MachineRecord,
-    *conditions: sa.ColumnElement[bool],
-    **values: str | int,
+    database: Engine, machine: MachineRecord, *where: sa.ColumnElement[bool], **values: str | int
 ) -> bool:
-    """Change a machine that the same trial still has, as far as the `conditions` hold; whether it
-    was changed."""
+    """Change a machine that the same trial still has, as far as `where` holds; whether it was
+    changed."""
     table = schema.machine
     mine = table.c.lease_id == machine.lease_id, table.c.trial_id == machine.trial_id
-    return change(database, sa.update(table).where(*mine, *conditions).values(**values)) == 1
+    return change(database, sa.update(table).where(*mine, *where).values(**values)) == 1
 
 
 def _one_machine(database: Engine, condition: sa.ColumnElement[bool]) -> MachineRecord | None:

@@ -1,6 +1,5 @@
 """From the files of one step to its result: the one path, taken by a run and by its rebuild; which
-files are parsed, and the version of what parses them.
-"""
+files are parsed, and the version of what parses them."""
 
 from __future__ import annotations
 
@@ -8,10 +7,9 @@ from collections.abc import Mapping
 
 from diskbench.errors import EvidenceDamaged, FioFailed
 from diskbench.fio.output import parse_output
-from diskbench.fio.recorded import last_words, why_failed
+from diskbench.fio.recorded import VOLUME, last_words, why_failed
 from diskbench.fio.rows import measurements
 from diskbench.fio.samples import parse_samples
-from diskbench.fio.volume import VOLUME
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import LEFT_OUT, StepResult
@@ -99,17 +97,15 @@ def _exit_status(step: Step, files: Mapping[str, bytes]) -> int:
 
 
 def _file(files: Mapping[str, bytes], name: str, step: Step) -> bytes:
-    try:
+    if name in files:
         return files[name]
-    except KeyError:
-        left_out = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
-        why = next((line for line in left_out if line.startswith(f"{name}: ")), "")
-        if why:
-            raise EvidenceDamaged(
-                f"step {step.name!r} has no {name} that could be kept: {why}",
-                advice="check what replaced it on the host",
-            ) from None
+    left_out = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
+    if why := next((line for line in left_out if line.startswith(f"{name}: ")), ""):
         raise EvidenceDamaged(
-            f"step {step.name!r} left no {name}",
-            advice="something may have cleaned the host's state directory while the step ran",
-        ) from None
+            f"step {step.name!r} has no {name} that could be kept: {why}",
+            advice="check what replaced it on the host",
+        )
+    raise EvidenceDamaged(
+        f"step {step.name!r} left no {name}",
+        advice="something may have cleaned the host's state directory while the step ran",
+    )

@@ -58,16 +58,19 @@ def run_phases(
     they contain what was expected, and how much faster than time the credit of a lab disk runs out.
     Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs.
     """
-    # The shortest phase is a minute, or on a lab disk whose credit is scaled what a minute is.
-    scale = plan.rental.spec.time_scale if plan and plan.rental else 1.0
-    shortest_s = max(_LEAST_S, math.ceil(SHORTEST_S / scale)) if scale > 1 else SHORTEST_S
-    phases = []
+    shortest_s, phases = _shortest_s(plan), []
     for group in _groups(closed_steps(evidence, run_id)):
         if plan is None or _seconds(group) >= SHORTEST_STEP_S * shortest_s / 60:
             step = group[0][1].step
             expected = plan.expected_of(step.index, of_round=step.round, run=run) if plan else None
             phases.append(_phases_of(evidence, run_id, group, expected, shortest_s))
     return tuple(phases)
+
+
+def _shortest_s(plan: Plan | None) -> int:
+    """The shortest phase: a minute, or on a lab disk whose credit is scaled what a minute is."""
+    scale = plan.rental.spec.time_scale if plan and plan.rental else 1.0
+    return max(_LEAST_S, math.ceil(SHORTEST_S / scale)) if scale > 1 else SHORTEST_S
 
 
 def _groups(steps: Iterable[Closed]) -> list[list[Closed]]:

@@ -148,12 +148,8 @@ def find_run(database: Engine, run_id: str) -> Run:
     if (number := last_number(typed)) is not None:
         return _last(database, number)
     # The shortest first: the id that was typed in full is among them.
-    query = (
-        sa.select(*RUN_COLUMNS)
-        .where(id_fits(_RUN.run_id, typed))
-        .order_by(sa.func.length(_RUN.run_id), _RUN.run_id)
-        .limit(SHOWN + 1)
-    )
+    query = sa.select(*RUN_COLUMNS).where(id_fits(_RUN.run_id, typed)).limit(SHOWN + 1)
+    query = query.order_by(sa.func.length(_RUN.run_id), _RUN.run_id)
     directory = directory_of_engine(database)
     runs = [run_of(row, directory) for row in rows_of(database, query)]
     places = (place_words(run.profile, run.provider, run.place) for run in runs)

@@ -79,15 +79,8 @@ run = sa.Table(
     *texts("hostname", "cloud", "instance_type", "zone", "cpu_model"),
     sa.Column("cpu_count", sa.Integer),
     sa.Column("memory_bytes", COUNT),
-    *texts(
-        "kernel",
-        "distribution",
-        "virtualisation",
-        "fio_version",
-        "disk_model",
-        "disk_driver",
-        "disk_transport",
-    ),
+    *texts("kernel", "distribution", "virtualisation", "fio_version"),
+    *texts("disk_model", "disk_driver", "disk_transport"),
     sa.Column("disk_size_bytes", COUNT),
     # what it is worth
     *columns(sa.Boolean, "emulated", "unverified", "imported", null=False),

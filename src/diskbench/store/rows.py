@@ -1,7 +1,6 @@
 """Write the rows of trials: plan, begin, progress and end of runs, and where the time of a trial
 went; those of steps are in step_rows.py. Every function but `add_timing` is idempotent, runs in one
-transaction, and raises StoreUnavailable when the database fails.
-"""
+transaction, and raises StoreUnavailable when the database fails."""
 
 from __future__ import annotations
 
@@ -170,11 +169,8 @@ def run_began(database: Engine, run_id: str) -> str | None:
 def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
     """The runs of a trial that have no final state, in order."""
     run = schema.run
-    query = (
-        sa.select(run.c.run_id)
-        .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))
-        .order_by(run.c.run_index)
-    )
+    open_ones = run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES)
+    query = sa.select(run.c.run_id).where(*open_ones).order_by(run.c.run_index)
     return tuple(run_id for (run_id,) in fetch(database, query))
 
 
@@ -266,12 +262,8 @@ def save_progress(
 def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, SavedProgress]:
     """The last known progress of the newest run of each trial that has any."""
     progress, run = schema.progress, schema.run
-    query = (
-        sa.select(run.c.trial_id, progress)
-        .join(run, run.c.run_id == progress.c.run_id)
-        .where(run.c.trial_id.in_(trial_ids))
-        .order_by(progress.c.updated_at)
-    )
+    query = sa.select(run.c.trial_id, progress).join(run, run.c.run_id == progress.c.run_id)
+    query = query.where(run.c.trial_id.in_(trial_ids)).order_by(progress.c.updated_at)
     return {trial_id: SavedProgress(*row) for trial_id, *row in fetch(database, query)}
 
 
@@ -294,9 +286,5 @@ def add_timing(database: Engine, trial_id: str, seconds: Mapping[str, float]) ->
 def load_timing(database: Engine, trial_id: str) -> dict[str, float]:
     """Wall seconds by name, in the order of the way; empty where none was kept."""
     timing = schema.timing
-    query = (
-        sa.select(timing.c.name, timing.c.seconds)
-        .where(timing.c.trial_id == trial_id)
-        .order_by(timing.c.position)
-    )
-    return {row.name: row.seconds for row in fetch(database, query)}
+    query = sa.select(timing.c.name, timing.c.seconds).where(timing.c.trial_id == trial_id)
+    return {row.name: row.seconds for row in fetch(database, query.order_by(timing.c.position))}

@@ -1,6 +1,5 @@
 """The one reader of a run's folder in the evidence store: from its files to all of its rows. An
-import, a rebuild, and whoever asks what the evidence says of a run read it here.
-"""
+import, a rebuild, and whoever asks what the evidence says of a run read it here."""
 
 from __future__ import annotations
 
@@ -44,7 +43,11 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest, parsed: Imported | None
     all steps that are not in the store."""
     if manifest.imported:
         return _imported(evidence, manifest, manifest.imported, parsed)
-    plan = _plan(evidence, manifest)
+    if manifest.plan is None:
+        raise EvidenceDamaged(f"the manifest of run {manifest.run_id} names no plan")
+    folder = archive.run_prefix(manifest.run_id)
+    data = read_file(evidence, folder, "plan.json", manifest.plan)
+    plan = archive.parse_record(Plan, data, f"{folder}/plan.json")
     row = run_row(plan, manifest.run_index, evidence.url) | ending(manifest.state, manifest.problem)
     row |= {"started_at": manifest.started_at, "finished_at": manifest.finished_at}
     row["measured_at"] = manifest.started_at or row["measured_at"]
@@ -58,14 +61,6 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest, parsed: Imported | None
         raise StepsMissing(manifest.run_id, evidence.url, missing)
     steps = audited(evidence, manifest.run_id, [results[index] for index in sorted(results)])
     return RunRows(trial_row(plan), row, steps)
-
-
-def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:
-    if manifest.plan is None:
-        raise EvidenceDamaged(f"the manifest of run {manifest.run_id} names no plan")
-    folder = archive.run_prefix(manifest.run_id)
-    data = read_file(evidence, folder, "plan.json", manifest.plan)
-    return archive.parse_record(Plan, data, f"{folder}/plan.json")
 
 
 def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int, StepResult]:

@@ -1,6 +1,5 @@
 """The rows of a run, from its plan, and what was bought for it: pure, so that a run and its rebuild
-agree.
-"""
+agree."""
 
 from __future__ import annotations
 

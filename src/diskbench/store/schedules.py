@@ -52,13 +52,8 @@ def set_watched(database: Engine, name: str, until: str) -> None:
 def occurrences_of(database: Engine, name: str, *, most: int) -> list[Occurrence]:
     """The newest occurrences of a schedule, the newest first."""
     table = schema.occurrence
-    query = (
-        sa.select(table)
-        .where(table.c.schedule == name)
-        .order_by(table.c.scheduled_for.desc())
-        .limit(most)
-    )
-    return fetch_as(database, Occurrence, query)
+    query = sa.select(table).where(table.c.schedule == name).limit(most)
+    return fetch_as(database, Occurrence, query.order_by(table.c.scheduled_for.desc()))
 
 
 def queued_occurrences(database: Engine) -> Counter[str]:
@@ -96,24 +91,16 @@ class LockedSchedule:
         due at one of the times `among`."""
         table = schema.occurrence
         which = table.c.state == "queued" if among is None else table.c.scheduled_for.in_(among)
-        query = (
-            sa.select(table)
-            .where(table.c.schedule == self.row.name, which)
-            .order_by(table.c.scheduled_for)
-        )
-        rows = self._connection.execute(query).mappings()
+        query = sa.select(table).where(table.c.schedule == self.row.name, which)
+        rows = self._connection.execute(query.order_by(table.c.scheduled_for)).mappings()
         return {row["scheduled_for"]: Occurrence.model_validate(dict(row)) for row in rows}
 
     def open_campaign(self) -> str | None:
         """The oldest matrix of this schedule that is not over."""
         matrix = schema.matrix
-        query = (
-            sa.select(matrix.c.campaign_id)
-            .where(matrix.c.schedule == self.row.name, matrix.c.state != "done")
-            .order_by(matrix.c.campaign_id)
-            .limit(1)
-        )
-        return self._connection.execute(query).scalar_one_or_none()
+        mine = matrix.c.schedule == self.row.name, matrix.c.state != "done"
+        oldest = sa.select(sa.func.min(matrix.c.campaign_id)).where(*mine)
+        return self._connection.execute(oldest).scalar_one_or_none()
 
     def record(self, rows: Sequence[Occurrence]) -> None:
         """Add occurrences; those that are there already stay as they are."""

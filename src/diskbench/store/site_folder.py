@@ -177,7 +177,13 @@ def _read(path: Path) -> SiteFolder:
                 for name, (digest, size, quoted) in document["files"].items()
             }
     except FileNotFoundError:
-        _refuse_foreign(path)
+        ours = _part(manifest)
+        stray = next((child for child in sorted(path.iterdir()) if child != ours), None)
+        if stray is not None:
+            raise InvalidValue(
+                f"{path} is not a diskbench site and not empty: it holds {stray.name}",
+                advice="name an empty folder, or one that does not exist",
+            ) from None
         return SiteFolder(path, {}, set())
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidValue(
@@ -196,17 +202,6 @@ def _read(path: Path) -> SiteFolder:
                 advice="another program changed it: publish into another folder",
             )
     return SiteFolder(path, files, folders)
-
-
-def _refuse_foreign(path: Path) -> None:
-    """Refuse a folder without a manifest that is not empty."""
-    ours = _part(path / MANIFEST)
-    stray = next((child for child in sorted(path.iterdir()) if child != ours), None)
-    if stray is not None:
-        raise InvalidValue(
-            f"{path} is not a diskbench site and not empty: it holds {stray.name}",
-            advice="name an empty folder, or one that does not exist",
-        )
 
 
 def _replaced(path: Path, data: bytes) -> bool:

@@ -1,9 +1,6 @@
-"""The series of stored steps: what is read from their logs at the first call, and cached as Parquet
-beside the evidence. As bytes, as arrays for verdicts, and as frames for charts and notebooks.
-
-The second by second figures of a step, and how many I/Os took how long in each second
-(store/log_counts.py), which is read when it is first asked for.
-"""
+"""The figures of each second of stored steps, and how many I/Os took how long in each: read from
+their logs at the first call, and cached as Parquet beside the evidence. As bytes, as arrays for
+verdicts, and as frames for charts and notebooks."""
 
 from __future__ import annotations
 

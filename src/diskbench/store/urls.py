@@ -8,7 +8,6 @@ This module needs the standard library alone, since every command reads the sett
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -55,18 +54,6 @@ _PARAMETERS = _SHOWN_PARAMETERS | {
     "tcp_user_timeout",
 }  # fmt: skip
 """What libpq knows (PostgreSQL 17, section 32.1.2) and has a meaning here."""
-
-
-@dataclass(frozen=True)
-class _Postgres:
-    """The parts of a PostgreSQL URL, credentials as they were typed."""
-
-    scheme: str
-    user: str
-    has_password: bool
-    host: str
-    database: str
-    parameters: tuple[tuple[str, str], ...]
 
 
 def database_url(text: str) -> str:
@@ -121,7 +108,7 @@ def printable(url: str) -> str:
     match = _SCHEME.match(url)
     try:
         if match and match[1] in _POSTGRES:
-            return _shown(_postgres(url))
+            return _postgres(url)
         if match and match[1] == "sqlite":
             return database_url(url)
         return evidence_url(url) if match else "***"
@@ -171,8 +158,9 @@ def _path(text: str, place: str, forms: str) -> str:
     return str(Path(text).expanduser().absolute())
 
 
-def _postgres(url: str) -> _Postgres:
-    """The parts. Raises InvalidValue where a letter could belong to two of them."""
+def _postgres(url: str) -> str:
+    """The URL without its secrets, from its parts. Raises InvalidValue where a letter could belong
+    to two of them."""
     scheme, _, after_scheme = url.partition("://")
     end = next((i for i, char in enumerate(after_scheme) if char in "/?#"), len(after_scheme))
     authority, after_scheme = after_scheme[:end], after_scheme[end:]
@@ -204,14 +192,8 @@ def _postgres(url: str) -> _Postgres:
             "the database URL has a parameter that is not known",
             advice=f"those known are libpq's: {', '.join(sorted(_PARAMETERS))}",
         )
-    return _Postgres(scheme, user, bool(colon), place, path, parameters)
-
-
-def _shown(url: _Postgres) -> str:
-    secret = ":***" if url.has_password else ""
-    at = "@" if url.user or url.has_password else ""
-    query = "&".join(
-        f"{name}={value if name in _SHOWN_PARAMETERS else '***'}" for name, value in url.parameters
-    )
-    shown = f"{url.scheme}://{url.user}{secret}{at}{url.host}{url.database}"
+    secret, at = ":***" if colon else "", "@" if user or colon else ""
+    shown = f"{scheme}://{user}{secret}{at}{place}{path}"
+    said = ((name, value if name in _SHOWN_PARAMETERS else "***") for name, value in parameters)
+    query = "&".join(f"{name}={value}" for name, value in said)
     return f"{shown}?{query}" if query else shown

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.model.run import BY_LABEL, COLUMN_OF, KEYS, LABEL, OPERATORS, PARAMETER, RUN_FIELDS
-from diskbench.store.moments import parse_moment
+from diskbench.store.clock import parse_moment
 from diskbench.store.result_tables import measurement
 from diskbench.store.schema import run
 

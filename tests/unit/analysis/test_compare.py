@@ -26,7 +26,6 @@ def test_ratios_are_taken_pair_by_pair_so_that_what_both_share_cancels():
     a = [1000 / 2**i for i in range(8)]
     one = compare.compare(pairs(a, [x * 1.1 for x in a]))
     assert one.ratio == pytest.approx(1.1)
-    assert one.interval is not None
     assert (one.interval.low, one.interval.high) == pytest.approx((1.1, 1.1))
 
 
@@ -101,8 +100,6 @@ def test_adjusted_p_are_those_of_scipy(p):
 def test_turned_round_it_says_the_same(figures):
     forth = compare.compare([compare.Pair(a, b, i, ("b", i)) for i, (a, b) in enumerate(figures)])
     back = compare.compare([compare.Pair(b, a, i, ("b", i)) for i, (a, b) in enumerate(figures)])
-    assert forth.interval is not None
-    assert back.interval is not None
     assert forth.interval.low == pytest.approx(1 / back.interval.high)
     assert forth.p == pytest.approx(back.p)
     if len(figures) % 2:
@@ -164,9 +161,5 @@ def test_each_finding_has_its_sentence(found, words):
 
 
 def test_a_ratio_that_is_not_that_of_the_medians_says_what_it_is_of():
-    assert "20 % more IOPS than A in the median pair (" in said(
-        "differs", 1.2, 1.1, 1.3, median=1.4
-    )
-    assert said("too few", 1.2, median=1.4).startswith(
-        "B/A is 1.20 in the median pair; no interval"
-    )
+    assert "20 % more IOPS than A in the median pair" in said("differs", 1.2, 1.1, 1.3, median=1.4)
+    assert said("too few", 1.2, median=1.4).startswith("B/A is 1.20 in the median pair; no")

@@ -24,9 +24,7 @@ def judged(
     disk: str | None = "aws:gp3:100",
     counted_s: float | None = None,
 ) -> Verdict:
-    measured = Measured(
-        step_index=0, step="randread", iops=iops, bytes_per_s=iops * 4096, seconds=60.0
-    )
+    measured = Measured(0, "randread", iops, iops * 4096, seconds=60.0)
     case = {} if disk is None else {"disk": disk}
     setting = Setting(load=LOAD, seconds=60.0, exceeded=Exceeded(exceeded, counted_s))
     return verdict(measured, setting, promise_of(case, LOAD))

@@ -22,8 +22,7 @@ def noisy(levels, cov=0.02, seed=0):
 def test_a_tenth_less_is_found_with_its_place_and_size_after_three_figures():
     found = drift(noisy([1000] * 30 + [900] * 3))
     (shift,) = found.shifts
-    assert shift.at == 30
-    assert shift.change == pytest.approx(-0.1, abs=0.03)
+    assert (shift.at, shift.change) == (30, pytest.approx(-0.1, abs=0.03))
     assert shift.before == pytest.approx(1000, rel=0.01)
 
 
@@ -87,7 +86,6 @@ def test_the_unit_of_the_figures_changes_nothing(values, factor):
 
 def test_the_fall_of_pd_standard_is_found_in_its_fifth_run():
     found = fall_of([300.0, 310.0, 295.0, 305.0, 80.0, 82.0, 79.0])
-    assert found is not None
     assert (found.index + 1, found.before, found.after) == (5, 295.0, 82.0)
 
 
@@ -118,7 +116,6 @@ def test_no_fall_is_found_where_there_is_none(values):
 )
 def test_whatever_falls_below_half_is_found_at_its_run(high, low):
     found = fall_of([*high, *low])
-    assert found is not None
     assert found.after < LEVEL * found.before
     # a deeper fall within the low part may be the sharper one
     assert found.index >= len(high)

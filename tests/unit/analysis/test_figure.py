@@ -91,8 +91,7 @@ def test_the_second_in_which_it_falls_is_of_neither_level():
 
 def test_a_direction_has_its_share_of_the_level():
     found = figure(steps([(3000, 600), (100, 600)], STILL, seed=1), share=Share(0.7, 0.5))
-    assert found.iops == pytest.approx(70)
-    assert found.bytes_per_s == pytest.approx(50 * 4096)
+    assert (found.iops, found.bytes_per_s) == (pytest.approx(70), pytest.approx(50 * 4096))
 
 
 def test_stalls_count_as_the_seconds_that_they_are():

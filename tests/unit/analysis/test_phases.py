@@ -1,4 +1,5 @@
-"""What the phases of a series are, on series whose phases are known."""
+"""What the phases of a series are, on series whose phases are known; and its stalls: a second or
+more below a tenth of the median."""
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from tests.rigs.synthetic import Noise, bucket, flat, settling, steps, with_stalls
 
 from diskbench.analysis.phases import step_phases
+from diskbench.analysis.stalls import filled, longest, stalls
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load
 
 QUIET = Noise(sd=0.03, phi=0.5)
@@ -116,8 +118,7 @@ def test_short_stalls_make_no_phase_and_are_all_told():
 def test_what_stalls_now_and_then_is_not_steady():
     every = [(second, second + 3) for second in range(30, 900, 60)]
     found = of(with_stalls(flat(1000, 900, QUIET, seed=8), every))
-    assert found.steady.state == "not steady"
-    assert found.stalled_s == 45
+    assert (found.steady.state, found.stalled_s) == ("not steady", 45)
 
 
 @pytest.mark.parametrize("still", [[], [(1500, 1503)]])
@@ -169,8 +170,7 @@ def test_a_baseline_that_is_served_in_batches_is_a_baseline_and_no_stall():
 
 def test_on_and_off_in_turn_is_one_level_of_their_mean():
     [phase] = of(np.tile([0.0, 2000.0], 300)).phases
-    assert phase.kind == "level"
-    assert phase.iops == pytest.approx(1000, rel=0.01)
+    assert (phase.kind, phase.iops) == ("level", pytest.approx(1000, rel=0.01))
 
 
 @pytest.mark.parametrize("tau", [40, 60, 90])
@@ -233,8 +233,7 @@ def test_a_series_of_nothing_is_a_stall():
 def test_the_phases_of_any_series_are_all_of_it_in_order(values, shortest_s):
     found = of(np.array(values), shortest_s=shortest_s)
     edges = [phase.start_s for phase in found.phases] + [found.phases[-1].end_s]
-    assert edges[0] == 0
-    assert edges[-1] == len(values)
+    assert (edges[0], edges[-1]) == (0, len(values))
     assert edges == sorted(set(edges))
     for stall in found.stalls:
         assert 0 <= stall.start_s < stall.end_s <= len(values)
@@ -247,3 +246,48 @@ def test_a_long_stall_of_a_slow_disk_is_a_stall_and_no_level(start, end):
     found = step_phases(values, values * 4096)
     assert any(one.start_s < end and start < one.end_s for one in found.stalls)
     assert not [cliff for cliff in found.cliffs if abs(cliff.at_s - start) < 60]
+
+
+def test_a_tenth_is_no_stall_and_less_is():
+    values = np.array([100, 100, 10, 9.9, 100, 0, 0, 100, 100, 100])
+    assert stalls(values) == ((3, 4), (5, 7))
+
+
+def test_the_first_and_the_last_second_may_stall():
+    assert stalls(np.array([0, 100, 100, 100, 0])) == ((0, 1), (4, 5))
+
+
+def test_where_the_median_is_nothing_there_is_no_stall():
+    assert stalls(np.zeros(10)) == ()
+    assert stalls(np.array([])) == ()
+
+
+def test_a_second_without_one_of_few_is_no_stall_and_three_are():
+    values = np.full(100, 4.0)
+    values[10] = 0
+    values[50:53] = 0
+    assert stalls(values, missed=10) == ((50, 53),)
+
+
+def test_filling_leaves_all_but_the_stalls_as_it_was():
+    values = np.full(200, 100.0)
+    values[50:60] = 0
+    assert (filled(values, longest_s=20) == 100).all()
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=80))
+def test_exactly_the_seconds_below_a_tenth_are_in_a_stall(values):
+    series = np.array(values)
+    stalled = {second for start, end in stalls(series) for second in range(start, end)}
+    assert stalled == set(np.flatnonzero(series < 0.1 * np.median(series)).tolist())
+
+
+def test_a_long_stall_is_filled_with_the_level_of_the_seconds_with_io():
+    values = np.tile([90.0, 110.0], 200)
+    values[50:95] = 0
+    assert filled(values, longest_s=60)[50:95] == pytest.approx(100, rel=0.11)
+
+
+def test_one_pause_is_the_longest_of_several():
+    assert longest(np.array([True, False, True, True, False])) == 2
+    assert longest(np.array([False])) == 0

@@ -1,12 +1,18 @@
-"""The steady-state rule on each side of both limits."""
+"""The steady-state rule on each side of both limits; what no level says of a series: drift, dips,
+two modes."""
 
 import random
 
+import numpy as np
 import pytest
+from benchmarks import rates_series
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.synthetic import Noise, flat, settling, steps
 
+from diskbench.analysis.phases import step_phases
 from diskbench.analysis.steady import steady
+from diskbench.analysis.unsteady import dips, drift, two_latencies, two_modes, two_modes_of_runs
 
 
 @pytest.mark.parametrize(
@@ -32,8 +38,7 @@ def test_both_limits_count_and_are_inclusive(values, is_steady):
 
 def test_the_figures_are_fractions_of_the_mean():
     found = steady([95, 97.5, 100, 102.5, 105])
-    assert found.excursion == pytest.approx(0.10)
-    assert found.slope == pytest.approx(0.10)
+    assert (found.excursion, found.slope) == (pytest.approx(0.10), pytest.approx(0.10))
     assert steady([105, 102.5, 100, 97.5, 95]).slope == pytest.approx(-0.10)
 
 
@@ -67,3 +72,83 @@ def test_noise_passes_about_as_often_as_the_method_says():
 def test_fewer_than_two_rounds_have_no_slope(values):
     with pytest.raises(ValueError, match="two rounds"):
         steady(values)
+
+
+# --- Unsteady
+
+
+NOISE = Noise(0.05, 0.5)
+
+
+def phases(values):
+    return step_phases(values, values * 4096)
+
+
+def test_a_rate_that_halves_slowly_has_a_first_and_a_last_level():
+    found = phases(settling(6000, 2000, 5000, 7200, NOISE, seed=1)).drifted
+    assert found.first == pytest.approx(5450, rel=0.05)
+    assert found.last == pytest.approx(3100, rel=0.05)
+
+
+def test_a_rate_that_settles_has_a_level_and_does_not_drift():
+    assert phases(settling(400, 3000, 900, 7200, NOISE, seed=1)).drifted is None
+
+
+def test_dips_have_a_period_and_a_share():
+    found = phases(steps([(5000, 54), (1500, 6)] * 20, NOISE, seed=1)).dips
+    assert (found.every_s, found.share) == (pytest.approx(60, abs=1), pytest.approx(0.1, abs=0.01))
+    assert (found.usual, found.to) == (pytest.approx(5000, rel=0.05), pytest.approx(1500, rel=0.1))
+
+
+def test_dips_at_any_time_have_no_period():
+    at_times = [(5000, 31), (1500, 4), (5000, 170), (1500, 4), (5000, 9), (1500, 4), (5000, 77)]
+    assert dips(steps([*at_times, *reversed(at_times)], NOISE, seed=1)) is None
+
+
+def test_two_rates_in_turn_are_both_told():
+    found = phases(steps([(5000, 13), (2000, 9), (5000, 31), (2000, 17)] * 10, NOISE, seed=1)).modes
+    assert (found.high, found.low) == (pytest.approx(5000, rel=0.05), pytest.approx(2000, rel=0.05))
+    assert found.low_share == pytest.approx(26 / 70, abs=0.03)
+
+
+def test_a_baseline_after_a_burst_is_judged_by_its_own_seconds():
+    assert phases(steps([(3000, 600), (100, 600)], NOISE, seed=1)).modes is None
+
+
+def test_batches_of_a_few_seconds_are_one_rate():
+    values = steps([(400, 1), (0, 3)] * 200, Noise(0.02), seed=1)
+    assert two_modes(values) is None
+    assert dips(values) is None
+
+
+def test_pauses_are_stalls_and_no_second_rate():
+    values = steps([(400, 20), (0, 15)] * 20, Noise(0.02), seed=1)
+    assert phases(values).modes is None
+    assert two_modes(np.zeros(600)) is None
+
+
+def test_runs_at_two_rates_are_told_and_a_fall_is_none():
+    rates = [5000, 2500, 5000, 5000, 2500, 5000, 2500, 2500]
+    found = two_modes_of_runs(rates)
+    assert (found.high, found.low, found.low_share) == (5000, 2500, 0.5)
+    assert two_modes_of_runs([5000] * 4 + [2500] * 4) is None
+
+
+def test_latencies_of_two_kinds():
+    assert two_latencies(1e6, 700e6)
+    assert not two_latencies(1e6, 30e6)
+    assert not two_latencies(None, 700e6)
+
+
+@pytest.mark.parametrize(("phi", "sd"), [(0.0, 0.15), (0.5, 0.15), (0.9, 0.3)])
+def test_noise_about_one_level_is_none_of_them(phi, sd):
+    noise = Noise(sd, phi)
+    for seed in range(20):
+        values = flat(5000, 600, noise, seed=seed)
+        assert (drift(values), dips(values), two_modes(values)) == (None, None, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in rates_series.UNSTEADY if "false" in name])
+def test_false_alarms_are_at_most_one_in_twenty(name):
+    assert all(hits <= of / 20 for hits, of in rates_series.UNSTEADY[name]())

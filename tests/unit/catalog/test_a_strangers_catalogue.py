@@ -105,7 +105,7 @@ on = path_of(quick, machine_of(books, "acme", "small", "quick"))
 cached = path_of(quick, machine_of(books, "acme", "small", "quick"), cache="read-only")
 own = limits("acme", "scratch", 1)
 scratch = path_of(own, machine_of(books, "acme", "small", "scratch"))
-way = Hint(as_disk="acme:quick:100", as_machine="small").limit_path(books)
+way = Hint(as_disk="acme:quick:100", as_machine="small").limit_paths(books)[0]
 print(json.dumps({
     "bare": expect_on(path_of(quick, machine_of(books, "acme", None, "quick")), small)
     .begin.iops,

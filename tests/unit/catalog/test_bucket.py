@@ -42,9 +42,7 @@ def test_gp2_empties_at_the_second_its_guide_says(size: int, seconds: int) -> No
     ("disk", "tib", "seconds"), [("st1", 1, 4993), ("st1", 5, 17476), ("sc1", 1, 15420)]
 )
 @pytest.mark.parametrize("block", [4 * KIB, MIB])
-def test_an_hdd_bucket_pays_a_mebibyte_for_every_small_request(
-    disk: str, tib: int, seconds: int, block: int
-) -> None:
+def test_an_hdd_bucket_pays_a_mebibyte_for_every_small_request(disk, tib, seconds, block):
     told = found(limits("aws", disk, tib * 1024), block)
     assert told.lasts_s is not None
     assert round(told.lasts_s) == seconds
@@ -93,9 +91,7 @@ ALLOWANCES = st.builds(
 
 @settings(deadline=None)  # two cores that others use too
 @given(ALLOWANCES, st.floats(0, 1), st.floats(0, 1e7), st.floats(0, 1e5))
-def test_a_balance_stays_within_its_bucket(
-    allowance: Allowance, share: float, used: float, seconds: float
-) -> None:
+def test_a_balance_stays_within_its_bucket(allowance, share, used, seconds):
     full = capacity(allowance)
     left = balance_after(allowance, share * full, used, seconds)
     assert 0 <= left <= full
@@ -105,9 +101,7 @@ def test_a_balance_stays_within_its_bucket(
 
 @settings(deadline=None)
 @given(ALLOWANCES, st.floats(1, 1000))
-def test_a_time_scale_divides_how_long_a_burst_lasts_and_no_rate(
-    allowance: Allowance, scale: float
-) -> None:
+def test_a_time_scale_divides_how_long_a_burst_lasts_and_no_rate(allowance, scale):
     small, lasting = scaled(allowance, time_scale=scale), lasts_s(allowance)
     for has_credit in (True, False):
         assert rate(small, has_credit=has_credit) == rate(allowance, has_credit=has_credit)

@@ -53,9 +53,7 @@ def test_a_million_requests_of_ebs_magnetic_are_five_cents():
         ("Standard_LRS", "S80", MIB, 16),  # at most 16 units an I/O
     ],
 )
-def test_azure_counts_large_requests_as_the_tier_says(
-    disk: str, tier: str, request_bytes: int, transactions: int
-):
+def test_azure_counts_large_requests_as_the_tier_says(disk, tier, request_bytes, transactions):
     sold = charged("azure").transactions[disk]
     assert sold.counted_as(tier).units(request_bytes) == transactions
 
@@ -70,9 +68,7 @@ def test_an_hour_of_an_s4_is_billed_for_450000_transactions_at_most():
 
 
 @given(WORKS, st.integers(1, 1024), st.integers(1, 64), st.integers(1, 10**9))
-def test_a_cap_never_raises_and_a_smaller_unit_never_lowers_what_is_billed(
-    works: list[Work], unit: int, most: int, cap: int
-):
+def test_a_cap_never_raises_and_a_smaller_unit_never_lowers_what_is_billed(works, unit, most, cap):
     plain = Counting(source="x", unit_kib=unit)
     assert Counting(source="x", unit_kib=unit, most_units=most).count(works) <= plain.count(works)
     assert Counting(source="x", unit_kib=unit, hourly_cap=cap).count(works) <= plain.count(works)

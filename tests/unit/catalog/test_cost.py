@@ -149,9 +149,7 @@ def test_what_is_not_rented_costs_nothing(provider: str):
 
 
 @given(st.lists(PRICES, min_size=1, max_size=5), st.floats(0, 10**5), st.floats(0, 10**5), PRICES)
-def test_longer_never_costs_less_and_the_parts_add_up(
-    usd: list[float], seconds: float, more: float, assumed: float
-):
+def test_longer_never_costs_less_and_the_parts_add_up(usd, seconds, more, assumed):
     parts = tuple(PricePart(name="part", hourly_usd=one, minimum_s=3600) for one in usd)
     short = cost_of(rental(prices=parts), seconds)
     long = cost_of(rental(prices=parts), seconds + more)
@@ -163,9 +161,7 @@ def test_longer_never_costs_less_and_the_parts_add_up(
 
 
 @given(st.lists(PRICES, max_size=3), st.floats(0, 10**5), PRICES)
-def test_an_assumed_price_is_for_all_of_it_but_never_below_what_is_known(
-    known: list[float], seconds: float, assumed: float
-):
+def test_an_assumed_price_is_for_all_of_it_but_never_below_what_is_known(known, seconds, assumed):
     parts = [PricePart(name="part", hourly_usd=one) for one in known]
     parts.append(PricePart(name="odd one", hourly_usd=None))
     cost = cost_of(rental(prices=tuple(parts)), seconds)

@@ -106,9 +106,7 @@ def refuses(cloud: str, kind: str, size: int, iops: int | None, rate: int | None
 
 
 @pytest.mark.parametrize(("cloud", "kind"), TYPES)
-def test_what_the_catalogue_lets_through_an_emulator_sells_and_nothing_else(
-    cloud: str, kind: str
-) -> None:
+def test_what_the_catalogue_lets_through_an_emulator_sells_and_nothing_else(cloud, kind):
     of_emulator, _ = CLOUDS[cloud]
     apart = [
         (size, iops, rate, refuses(cloud, kind, size, iops, rate))

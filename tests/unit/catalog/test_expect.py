@@ -204,9 +204,7 @@ def any_disk(kind: tuple[str, str], size: int) -> DiskLimits:
 
 
 @given(st.sampled_from(CLOUD_DISKS), sizes, machines, loads)
-def test_nothing_is_expected_above_any_limit(
-    kind: tuple[str, str], size: int, machine: str, job: Load
-):
+def test_nothing_is_expected_above_any_limit(kind, size, machine, job):
     instance = machine_of(SHIPPED, kind[0], machine, kind[1])
     path = path_of(any_disk(kind, size), instance)
     result = expect_on(path, job)
@@ -225,9 +223,7 @@ def test_nothing_is_expected_above_any_limit(
 
 @pytest.mark.slow
 @given(st.sampled_from(CLOUD_DISKS), sizes, sizes, loads)
-def test_a_larger_disk_is_never_expected_to_be_slower(
-    kind: tuple[str, str], one: int, other: int, job: Load
-):
+def test_a_larger_disk_is_never_expected_to_be_slower(kind, one, other, job):
     small, large = sorted((one, other))
     before = expect_on(path_of(any_disk(kind, small), NO_LIMIT), job)
     after = expect_on(path_of(any_disk(kind, large), NO_LIMIT), job)
@@ -236,9 +232,7 @@ def test_a_larger_disk_is_never_expected_to_be_slower(
 
 
 @given(st.sampled_from(CLOUD_DISKS), sizes, loads, st.integers(1, 256), st.integers(1, 256))
-def test_a_longer_queue_is_never_expected_to_be_slower(
-    kind: tuple[str, str], size: int, job: Load, one: int, other: int
-):
+def test_a_longer_queue_is_never_expected_to_be_slower(kind, size, job, one, other):
     disk = any_disk(kind, size)
     depths = sorted((one, other))
     levels = [
@@ -250,9 +244,7 @@ def test_a_longer_queue_is_never_expected_to_be_slower(
 
 
 @given(st.sampled_from(CLOUD_DISKS), sizes, st.lists(loads, min_size=1, max_size=5))
-def test_no_bucket_holds_less_than_nothing_or_more_than_all(
-    kind: tuple[str, str], size: int, jobs: list[Load]
-):
+def test_no_bucket_holds_less_than_nothing_or_more_than_all(kind, size, jobs):
     path = path_of(any_disk(kind, size), NO_LIMIT)
     course = simulate(path, [Stage(job, seconds=5000) for job in jobs])
     for credit in (*course.credit, course.left):

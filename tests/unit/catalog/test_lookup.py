@@ -15,9 +15,7 @@ from diskbench.units import KIB, MIB
     ("size", "baseline", "burst"),
     [(1, 100, 3000), (20, 100, 3000), (256, 768, 3000), (999, 2997, 3000), (16384, 16000, None)],
 )
-def test_gp2_earns_three_iops_a_gib_between_floor_and_ceiling(
-    size: int, baseline: float, burst: float | None
-) -> None:
+def test_gp2_earns_three_iops_a_gib_between_floor_and_ceiling(size, baseline, burst):
     (pool,) = limits("aws", "gp2", size).pools
     assert pool.iops == Allowance(baseline, burst, 5_400_000 if burst else None)
 
@@ -67,9 +65,7 @@ def test_a_misspelt_type_names_the_nearest() -> None:
         ("gp3", 100, 3000, 751, "0.25 per IOPS"), ("instance-store", 20, 100, None, "no --iops"),
     ],
 )  # fmt: skip
-def test_what_is_not_sold_is_refused_with_the_range(
-    disk: str, size: int, iops: int | None, throughput: float | None, words: str
-) -> None:
+def test_what_is_not_sold_is_refused_with_the_range(disk, size, iops, throughput, words):
     with pytest.raises(InvalidValue) as refused:
         limits("aws", disk, size, iops, throughput)
     assert words in str(refused.value)

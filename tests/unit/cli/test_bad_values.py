@@ -90,9 +90,7 @@ def test_a_value_that_only_the_command_refuses_is_so_too(user: Cli, provider: st
 
 @pytest.mark.parametrize("value", ["1GiB", "64m", "20 GB"])
 @pytest.mark.parametrize("command", ["run", "plan"])
-def test_a_size_with_a_unit_is_shown_how_sizes_are_written(
-    user: Cli, command: str, value: str
-) -> None:
+def test_a_size_with_a_unit_is_shown_how_sizes_are_written(user, command, value):
     code, text = told(user, command, "--size", value)
     assert code == 2
     assert f"--size: '{value}'" in text

@@ -7,8 +7,6 @@ import pytest
 from tests.rigs.gobonniego_runs import save_trial, trial_of
 from tests.rigs.plans import RUN_IDS
 
-from diskbench.cli.main import main
-
 OTHER = ("01kq8z6rj0bbbbbbbbbbbbbbb1",)
 
 
@@ -52,12 +50,10 @@ def test_alone_leaves_the_other_runs_of_a_trial_out(keep, compare):
     assert {one["runs"] for one in trial["figures"]} == {1}
 
 
-def test_json_meets_its_published_schema(keep, compare, capsys):
+def test_json_meets_its_published_schema(keep, compare, call):
     keep()
-    _, out, _ = compare("last", "--output", "json")
-    main(["schema", "compare-published"])
-    document = json.loads(out)
-    jsonschema.validate(document, json.loads(capsys.readouterr().out))
+    document = json.loads(compare("last", "--output", "json")[1])
+    jsonschema.validate(document, json.loads(call("schema", "compare-published")[1]))
     (trial,) = document["trials"]
     assert {one["figure"]["step"]: one["ratio"] for one in trial["figures"]} == {
         "rand-512-9to1": pytest.approx(0.5),
@@ -117,6 +113,7 @@ def test_unknown_runs_and_figures_are_refused(keep, compare, name):
     assert name in err
 
 
-def test_without_published_it_says_what_to_add(capsys, stores):  # noqa: ARG001 - settings
-    assert main(["compare", "last"]) == 2
-    assert "--published" in capsys.readouterr().err
+def test_without_published_it_says_what_to_add(call):
+    code, _, err = call("compare", "last")
+    assert code == 2
+    assert "--published" in err

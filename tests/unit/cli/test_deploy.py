@@ -24,10 +24,6 @@ from diskbench.store.database import open_database
 DEPLOY = Path(__file__).parents[3] / "docs/deploy"
 
 
-def options_of_worker() -> set[str]:
-    return {name for param in load("worker").params for name in param.opts}
-
-
 def settings_of(text: str) -> dict[str, str]:
     return dict(re.findall(r"^([A-Z_]+)=(.*)$", text, re.MULTILINE))
 
@@ -39,7 +35,8 @@ def test_the_unit_starts_a_worker_with_options_that_it_has():
     program, *words = shlex.split(unit["Service"]["ExecStart"])
     assert program.endswith("/diskbench")
     flags = words[words.index("worker") + 1 :]
-    assert {word for word in flags if word.startswith("--")} <= options_of_worker()
+    options = {name for param in load("worker").params for name in param.opts}
+    assert {word for word in flags if word.startswith("--")} <= options
     used = set(re.findall(r"\$\{(\w+)\}", unit["Service"]["ExecStart"]))
     assert used <= set(settings_of((DEPLOY / "worker.env").read_text()))
     assert unit["Service"]["KillMode"] == "process", "fio of this machine goes on"

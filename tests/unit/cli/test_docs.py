@@ -13,19 +13,16 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("test
 HELP = re.compile(r"<!-- diskbench --help -->\n```text\n(.*?)```", re.DOTALL)
 
 
-def shown_help() -> str:
-    script = "import sys; from diskbench.cli.main import main; sys.exit(main())"
-    return subprocess.run(
-        [sys.executable, "-c", script, "--help"], env=os.environ | {"COLUMNS": "80"},
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-
-
 def test_the_page_of_commands_shows_the_help_as_it_is():
     """To bring it up to date: COLUMNS=80 diskbench --help, pasted between the fences."""
     found = HELP.search((ROOT / "docs/commands.md").read_text())
     assert found
-    assert found.group(1).strip() == shown_help().strip()
+    script = "import sys; from diskbench.cli.main import main; sys.exit(main())"
+    shown = subprocess.run(
+        [sys.executable, "-c", script, "--help"], env=os.environ | {"COLUMNS": "80"},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert found.group(1).strip() == shown.strip()
 
 
 def test_links_to_files_lead_somewhere():

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.rigs.golden import Golden
 
 from diskbench.cli import main
 from diskbench.cli.lazy import COMMANDS
 
 
 @pytest.mark.parametrize("words", ["", *COMMANDS], ids=lambda words: words or "diskbench")
-def test_the_help_says_what_its_file_says(
-    words: str, golden: Golden, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_help_says_what_its_file_says(words, golden, monkeypatch, capsys):
     for name in ("TERMINAL_WIDTH", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")

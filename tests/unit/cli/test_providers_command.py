@@ -6,10 +6,6 @@ from diskbench.cli.providers import abilities, providers
 from diskbench.providers.registry import provider, provider_names
 
 
-def told(name: str) -> str:
-    return "; ".join(abilities(provider(name)))
-
-
 @pytest.mark.parametrize(
     ("name", "can", "cannot"),
     [
@@ -22,7 +18,7 @@ def told(name: str) -> str:
     ],
 )
 def test_a_provider_can_what_its_type_can(name: str, can: list[str], cannot: list[str]) -> None:
-    found = told(name)
+    found = "; ".join(abilities(provider(name)))
     assert [word for word in can if word not in found] == []
     assert [word for word in cannot if word in found] == []
 

@@ -44,31 +44,24 @@ def changed(before, after):
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
-def trial_ids(database):
+def execute(database, statement):
+    """The rows that a statement returns."""
     with transaction(database) as connection:
-        return sorted(connection.execute(trial.select()).scalars())
+        found = connection.execute(statement)
+        return found.all() if found.returns_rows else []
+
+
+def trial_ids(database):
+    return sorted(row.trial_id for row in execute(database, trial.select()))
 
 
 def run_ids(database):
-    with transaction(database) as connection:
-        return sorted(connection.execute(run.select()).scalars())
-
-
-def trial_of(database, run_id):
-    with transaction(database) as connection:
-        wanted = run.select().with_only_columns(run.c.trial_id).where(run.c.run_id == run_id)
-        return connection.execute(wanted).scalar_one()
+    return sorted(row.run_id for row in execute(database, run.select()))
 
 
 def trials(site="site"):
     """The pages of trials."""
     return sorted(Path(site, "trials").iterdir())
-
-
-def contents(site):
-    """The files of a site by name, without its manifest, whose bytes tell when it was written."""
-    found = {str(path.relative_to(site)): path.read_bytes() for path in files(site)}
-    return {name: data for name, data in found.items() if not name.startswith(MANIFEST)}
 
 
 def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_trial(database, capsys):
@@ -145,8 +138,7 @@ def test_a_page_follows_its_rows_its_options_and_the_program(database, monkeypat
     before = page.read_text()
     publish("--title", "Our disks")
     assert page.read_text() != before
-    with transaction(database) as connection:
-        connection.execute(run.update().values(labels={"shelf": "seven"}))
+    execute(database, run.update().values(labels={"shelf": "seven"}))
     publish("--title", "Our disks")
     assert "seven" in page.read_text()
     monkeypatch.setattr("diskbench.report.site.publish._program", lambda: "another")
@@ -160,12 +152,9 @@ def test_a_changed_result_renews_the_pages_that_show_it_and_no_other_trial(datab
     measured(database, [3.0], disk="gp3", campaign=1)
     publish()
     before = times()
-    run_id = run_ids(database)[0]
-    trial_id = trial_of(database, run_id)
-    with transaction(database) as connection:
-        connection.execute(
-            measurement.update().where(measurement.c.run_id == run_id).values(iops=7777.0)
-        )
+    run_id, trial_id = min((row.run_id, row.trial_id) for row in execute(database, run.select()))
+    of_run = measurement.update().where(measurement.c.run_id == run_id)
+    execute(database, of_run.values(iops=7777.0))
     publish()
     found = changed(before, times())
     assert {name for name in found if name.startswith("trials/")} == {f"trials/{trial_id}.html"}
@@ -239,18 +228,13 @@ SECRETS = {
 
 def test_accounts_networks_and_the_words_of_errors_are_never_told(database):
     measured(database, [1.0])
-    with transaction(database) as connection:
-        ((key, plan),) = connection.execute(trial.select().with_only_columns(*_plan())).all()
-        rent = plan["cell"]["rent"] | SECRETS
-        plan = plan | {"cell": plan["cell"] | {"rent": rent}}
-        plan["notes"] = [f"account {SECRETS['account']} is near its quota"]
-        of_trial = trial.update().where(trial.c.trial_id == key)
-        connection.execute(of_trial.values(plan=plan, rent=rent))
-        connection.execute(
-            run.update().values(
-                error_kind="AccessDenied", error="arn:aws:iam::123456789012:user/jo"
-            )
-        )
+    (stored,) = execute(database, trial.select())
+    rent = stored.plan["cell"]["rent"] | SECRETS
+    plan = stored.plan | {"cell": stored.plan["cell"] | {"rent": rent}}
+    plan["notes"] = [f"account {SECRETS['account']} is near its quota"]
+    execute(database, trial.update().values(plan=plan, rent=rent))
+    error = "arn:aws:iam::123456789012:user/jo"
+    execute(database, run.update().values(error_kind="AccessDenied", error=error))
     assert publish() == 0
     for path, text in texts().items():
         for secret in (*SECRETS.values(), "123456789012"):
@@ -258,18 +242,12 @@ def test_accounts_networks_and_the_words_of_errors_are_never_told(database):
     assert "AccessDenied" in "".join(texts().values())
 
 
-def _plan():
-    return trial.c.trial_id, trial.c.plan
-
-
 def test_an_anonymous_site_names_no_host_no_path_and_no_label(database):
     measured(database, [1.0], disk="gp2", labels=[("team", "storage-people")])
     measured(database, [2.0], campaign=1, rented=False, labels=[("team", "storage-people")])
     measured(database, [3.0], campaign=2, rented=False, facts={"hostname": "db1"})
-    with transaction(database) as connection:
-        connection.execute(
-            run.update().where(run.c.provider == "ssh").values(target_device="/dev/disk/by-id/ours")
-        )
+    on_ssh = run.update().where(run.c.provider == "ssh")
+    execute(database, on_ssh.values(target_device="/dev/disk/by-id/ours"))
     assert publish("--anonymous") == 0
     for path, text in texts().items():
         for name in ("db1", "/mnt/data", "storage-people", "by-id/ours"):

@@ -25,10 +25,6 @@ def verdicts(document, step):
     return [one for run in document["runs"] for one in run["verdicts"] if one["step"] == step]
 
 
-def kinds(found):
-    return [one["stretches"][one["main"]]["kind"] for one in found]
-
-
 @pytest.mark.slow
 def test_a_collapse_between_two_runs_is_a_cliff_whatever_disk_it_was(diskbench, gobonniego):
     document = json.loads(diskbench("results", "show", gobonniego, "--output", "json"))
@@ -36,7 +32,8 @@ def test_a_collapse_between_two_runs_is_a_cliff_whatever_disk_it_was(diskbench, 
 
     found = verdicts(document, "iops")
 
-    assert kinds(found) == ["burst"] * (FELL_IN - 1) + ["baseline"] * (41 - FELL_IN)
+    kinds = [one["stretches"][one["main"]]["kind"] for one in found]
+    assert kinds == ["burst"] * (FELL_IN - 1) + ["baseline"] * (41 - FELL_IN)
     assert found[-1]["stretches"][0]["limiter"]["name"] == "credit"
     assert found[-1]["stretches"][0]["promised"] is None
 

@@ -82,9 +82,7 @@ IMPORTED: dict[str, tuple[Files, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", IMPORTED)
-def test_the_verdict_on_an_imported_run(
-    name: str, diskbench: Callable[..., str], golden: Golden, tmp_path: Path
-) -> None:
+def test_the_verdict_on_an_imported_run(name, diskbench, golden, tmp_path):
     files, options = IMPORTED[name]
     run_id = diskbench("results", "import", *files(tmp_path), *options).split()[0]
     said = diskbench("results", "show", run_id, "-v", "--no-plot").replace(str(tmp_path), "HERE")

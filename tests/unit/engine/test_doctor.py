@@ -1,7 +1,5 @@
 """What the doctor says of this machine, of the stores, and of quotas against a matrix."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import pytest
@@ -73,7 +71,10 @@ class TestStores:
         assert list((tmp_path / "evidence").rglob("*")) == [], "the probe was removed"
 
     def test_the_schema_of_another_version_is_a_problem(self, tmp_path):
-        self.mark(tmp_path, "9999")
+        open_database(f"sqlite:///{tmp_path}/rows.db").dispose()
+        with sqlite3.connect(tmp_path / "rows.db") as connection:
+            connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")  # noqa: S608
+        connection.close()
         found = of(self.stores(tmp_path), "database")
         assert (found.state, "use that version" in found.advice) == ("problem", True)
 
@@ -107,12 +108,6 @@ class TestStores:
         found = examine_stores("postgresql://nobody@127.0.0.1:1/x", (tmp_path / "e").as_uri())
         assert [one.check for one in found] == ["database", "evidence"]
 
-    def mark(self, tmp_path, revision: str) -> None:
-        open_database(f"sqlite:///{tmp_path}/rows.db").dispose()
-        with sqlite3.connect(tmp_path / "rows.db") as connection:
-            connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = ?", (revision,))  # noqa: S608
-        connection.close()
-
 
 def test_a_provider_that_rents_nothing_has_nothing_to_examine():
     (found,) = examine_provider(provider("ssh"), Scope(provider="ssh"))
@@ -128,12 +123,10 @@ def need(amount: float, kind: str = "vcpus", of: str = "", region: str = "r1") -
 
 
 class TestQuota:
-    def test_what_the_matrix_takes_and_what_is_left_are_told(self):
+    def test_what_the_matrix_takes_and_what_is_left_are_told_and_one_more_is_a_problem(self):
         (told,) = compared("aws", [VCPUS], [need(4)])
         assert (told.state, told.where) == ("ok", "aws r1")
         assert told.told == "vCPUs: 4 of 64 left, the matrix takes 4 at once"
-
-    def test_one_more_than_is_left_is_a_problem(self):
         (told,) = compared("aws", [VCPUS], [need(5)])
         assert told.state == "problem"
         assert "max_parallel" in told.advice

@@ -1,7 +1,5 @@
 """What was given to `diskbench doctor --live` is not in its recording."""
 
-from __future__ import annotations
-
 import json
 import os
 import string

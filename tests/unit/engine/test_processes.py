@@ -5,8 +5,6 @@ The secret that workers share.
 A worker's look at the database's clock.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
@@ -34,9 +32,8 @@ from diskbench.errors import InvalidValue
 from diskbench.store import clock
 from diskbench.store import database as store_database
 from diskbench.store.campaigns import save_campaign
-from diskbench.store.database import open_database
+from diskbench.store.clock import iso
 from diskbench.store.executors import Executor, describe_executor, list_executors, register_executor
-from diskbench.store.moments import iso
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HERE = socket.gethostname()
@@ -69,18 +66,11 @@ def dead():
     return executor(pid=process.pid, started=started)
 
 
-def test_a_process_of_this_machine_is_alive_as_long_as_it_exists_however_silent():
+def test_a_process_of_this_machine_is_alive_exactly_as_long_as_it_exists_however_silent(dead):
     assert alive(executor(beat_s_ago=9999))
-
-
-def test_a_process_of_this_machine_is_known_to_be_dead_at_once(dead):
     assert not alive(dead)
-
-
-def test_another_process_with_the_same_pid_is_not_it():
     started = process_started(os.getpid())
-    assert started is not None
-    assert not alive(executor(started=started + "0"))
+    assert not alive(executor(started=started + "0")), "another process with the same pid"
 
 
 @pytest.mark.parametrize(("silent_s", "expected"), [(59.0, True), (61.0, False)])
@@ -104,13 +94,8 @@ def test_after_the_database_was_away_silence_means_nothing():
 
 
 def enrolled(database, one):
-    register_executor(
-        database,
-        one.executor_id,
-        hostname=one.hostname,
-        pid=one.pid,
-        process_started=one.process_started,
-    )
+    told = {"hostname": one.hostname, "pid": one.pid, "process_started": one.process_started}
+    register_executor(database, one.executor_id, **told)
 
 
 def test_the_dead_are_forgotten_once_nothing_of_theirs_is_left(database, dead):
@@ -137,12 +122,6 @@ def test_the_time_that_a_cell_stood_alone_counts_from_the_last_beat(database):
 ONE, OTHER = (fingerprint(SecretBytes(letter * 40)) for letter in (b"a", b"b"))
 
 
-@pytest.fixture
-def a_worker(database):
-    enrol(database, "e1")
-    describe_executor(database, "e1", name="site-a", queues=["*"], secret_id=ONE)
-
-
 def test_a_session_has_the_secret_of_its_file_unless_one_is_given(tmp_path, monkeypatch):
     file = tmp_path / "shared"
     file.write_bytes(b"s" * 40)
@@ -162,13 +141,10 @@ def test_a_fingerprint_tells_secrets_apart_and_gives_nothing_away():
     assert fingerprint(SecretBytes(b"a" * 40)) == ONE
 
 
-@pytest.mark.usefixtures("a_worker")
-def test_workers_of_one_secret_work_side_by_side(database):
+def test_workers_of_one_secret_work_side_by_side_and_one_with_another_is_refused_by_name(database):
+    enrol(database, "e1")
+    describe_executor(database, "e1", name="site-a", queues=["*"], secret_id=ONE)
     check_shared(database, ONE)
-
-
-@pytest.mark.usefixtures("a_worker")
-def test_a_worker_with_another_secret_is_refused_by_name(database):
     with pytest.raises(InvalidValue) as raised:
         check_shared(database, OTHER)
     assert "site-a" in raised.value.message
@@ -186,15 +162,12 @@ BEGAN = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def seen(tmp_path, monkeypatch):
+def seen(database, monkeypatch):
     """The clock, and what the database will say is the time, and how far this machine's is off."""
     said = {"time": BEGAN, "skew": 0.0}
-    replace_everywhere(
-        monkeypatch, store_database, "time_and_skew", lambda _: (said["time"], said["skew"])
-    )
-    database = open_database(f"sqlite:///{tmp_path}/a.db")
-    yield DatabaseClock(database), said
-    database.dispose()
+    told = lambda _: (said["time"], said["skew"])  # noqa: E731 - of what is said later
+    replace_everywhere(monkeypatch, store_database, "time_and_skew", told)
+    return DatabaseClock(database), said
 
 
 def test_a_clock_that_jumps_forward_is_told_from_time_that_passes(seen):

@@ -1,7 +1,5 @@
 """What is private is not in a recording, whatever it is and wherever it stands."""
 
-from __future__ import annotations
-
 import json
 import string
 from urllib.parse import quote, urlencode
@@ -85,9 +83,8 @@ def test_the_same_value_is_replaced_by_the_same_one_and_its_form_is_kept() -> No
 
 def test_what_everybody_knows_stays() -> None:
     assert Cleaner(plugin("aws").redaction).text("owner 099720109477") == "owner 099720109477"
-    assert "projects/ubuntu-os-cloud/" in Cleaner(plugin("gcp").redaction).text(
-        "projects/ubuntu-os-cloud/global/images/x"
-    )
+    image = "projects/ubuntu-os-cloud/global/images/x"
+    assert "projects/ubuntu-os-cloud/" in Cleaner(plugin("gcp").redaction).text(image)
     assert Cleaner(Redaction()).text("0.0.0.0/0 127.0.0.1 ::1") == "0.0.0.0/0 127.0.0.1 ::1"
 
 

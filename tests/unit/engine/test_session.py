@@ -1,7 +1,5 @@
 """A worker plans every cell of a session on one catalogue: that of the session."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -30,15 +28,13 @@ CELL = Cell(
 
 
 def overlay(baseline_iops: int) -> Overlay:
-    entry = {"iops": baseline_iops, "source": "refreshed"}
+    day = "2026-11-20"
     patch = {
-        "sources": {"refreshed": {"title": "an API", "as_of": "2026-11-20"}},
-        "types": {"c4.xlarge": entry},
+        "sources": {"refreshed": {"title": "an API", "as_of": day}},
+        "types": {"c4.xlarge": {"iops": baseline_iops, "source": "refreshed"}},
     }
-    return Overlay(
-        cloud="aws", region="us-east-1", made_on="2026-11-20",
-        patches={"machines.yaml": patch},
-    )  # fmt: skip
+    patches = {"machines.yaml": patch}
+    return Overlay(cloud="aws", region="us-east-1", made_on=day, patches=patches)
 
 
 def test_the_first_cell_of_a_worker_is_planned_on_the_figures_of_its_later_ones(
@@ -64,11 +60,7 @@ def test_the_first_cell_of_a_worker_is_planned_on_the_figures_of_its_later_ones(
             write_overlay(overlay(4000))
     finally:
         session.close()
-    assert len(plans) == 2
+    assert [plan.catalogue for plan in plans] == [session.books.digest] * 2
     for plan in plans:
-        assert plan.catalogue is not None
-        assert plan.catalogue == session.books.digest
-        assert plan.expectation is not None
         expected = plan.expectation.of(plan.expectation.step(5))
-        assert expected is not None
         assert 5000 in [one.iops for one in expected.begin.bounds if one.limit == "vm-iops"]

@@ -3,8 +3,6 @@
 `diskbench cancel` of a cell, and what else leaves cells to their matrix.
 """
 
-from __future__ import annotations
-
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import CAMPAIGN_ID, TRIAL_ID, make_plan, save_plan
@@ -17,7 +15,6 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
 from diskbench.store.campaigns import asked_to_stop, find_campaign, save_campaign
 from diskbench.store.cells import claim_cell, end_run_cell, load_cells
-from diskbench.store.database import open_database
 from diskbench.store.leases import Lease
 from diskbench.store.rows import end_run
 
@@ -26,15 +23,13 @@ OF_CELL = "01jy0000000000000000000001"
 
 
 @pytest.fixture
-def busy(tmp_path):
+def busy(database):
     """One trial of a dead process, and a matrix of a cell at work and one that waits."""
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
     plan = make_plan((ALONE,), campaign_id="01jw0000000000000000000001")
-    save_plan(engine, plan, "file:///evidence", owner="dead")
+    save_plan(database, plan, "file:///evidence", owner="dead")
     measuring = cell_row(0, state="measuring", trial_id=OF_CELL, owner="dead", attempt=1)
-    save_campaign(engine, campaign_row(queue="matrix-x"), [measuring, cell_row(1)])
-    yield engine
-    engine.dispose()
+    save_campaign(database, campaign_row(queue="matrix-x"), [measuring, cell_row(1)])
+    return database
 
 
 def test_every_kind_of_id_and_its_beginning_means_one_thing(busy):

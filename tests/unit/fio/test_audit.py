@@ -47,6 +47,16 @@ def test_what_fio_wrote_holds_in_every_version(path):
 
 
 @pytest.mark.parametrize(
+    ("sprandom", "missing", "all_well"), [("1", 63, True), ("1", 65, False), ("0", 63, False)]
+)
+def test_sprandom_ends_before_the_bytes_under_way_are_counted(sprandom, missing, all_well):
+    told = {"rw": "write", "bs": "4k", "iodepth": "64", "sprandom": sprandom}
+    stats = DirectionStats(ios=18_789, bytes=(18_789 - missing) * 4096, runtime_ns=10**9)
+    found = output(options=told, job={"directions": {"write": stats}})
+    assert holds(found, "bytes") is all_well
+
+
+@pytest.mark.parametrize(
     ("name", "field", "factor"),
     [("bytes", "io_bytes", 2), ("bytes", "total_ios", 3),
      ("rate", "iops", 1.02), ("rate", "bw_bytes", 0.9)],
@@ -121,9 +131,7 @@ def test_iops_times_runtime_are_the_ios(iops, expected):
 
 @pytest.mark.parametrize(("last", "expected"), [(300, True), (199, False)])
 def test_percentiles_rise(last, expected):
-    latency = ReportedLatency(
-        1000, 1, 400, 200.0, 1.0, percentiles={50.0: 100, 99.0: 200, 99.9: last}
-    )
+    latency = ReportedLatency(1000, 1, 400, 200.0, 1.0, {50.0: 100, 99.0: 200, 99.9: last})
     assert holds(output(clat=latency), "percentiles") is expected
 
 
@@ -138,9 +146,7 @@ def test_the_end_of_an_import_is_in_its_document():
     ("logged", "expected"), [(100_000, True), (94_100, True), (93_900, False), (106_100, False)]
 )
 def test_logs_sum_up_to_the_json(logged, expected):
-    found = audit.audit_logs(
-        {("read", "iops"): logged}, {("read", "iops"): 100_000}, {"read": 100.0}
-    )
+    found = audit.audit_logs({("read", "iops"): logged}, {("read", "iops"): 1e5}, {"read": 100.0})
     assert found.holds is expected
     assert audit.audit_logs({}, {("read", "iops"): 1}, {"read": 1.0}).holds is None
 

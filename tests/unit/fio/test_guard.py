@@ -98,9 +98,7 @@ def test_a_device_is_one_file_and_its_node_stays(line):
     refused(line, DEVICE)
 
 
-@pytest.mark.parametrize(
-    "line", ["filename=/dev/loop9", "filename=data", "fill_device=1", "thread"]
-)
+@pytest.mark.parametrize("line", ["filename=/dev/loop9", "filename=f", "fill_device=1", "thread"])
 def test_the_device_itself_may_be_named(line):
     check(parse(f"[a]\nrw=write\n{line}\n"), DEVICE)
 
@@ -119,9 +117,7 @@ def test_ordinary_options_pass(line):
     check(parse(f"[a]\nrw=write\n{line}\n"), DIRECTORY)
 
 
-@pytest.mark.parametrize(
-    "path", ["/mnt/a;b", "/mnt/a#b", "/mnt/$HOME", "/mnt/a\nb", "/mnt/é", "/a "]
-)
+@pytest.mark.parametrize("path", ["/mnt/a;b", "/mnt/a#b", "/m/$HOME", "/mnt/a\nb", "/mnt/é", "/a "])
 def test_a_target_that_no_job_file_can_name_is_refused(path):
     with pytest.raises(TargetRefused):
         check(parse("[a]\nrw=read\n"), FioTarget(kind="directory", path=path))

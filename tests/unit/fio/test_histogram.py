@@ -51,9 +51,7 @@ def test_a_quantile_is_within_one_part_in_128_of_the_sample(latencies, fraction)
 
 @given(st.lists(HISTOGRAMS, min_size=1, max_size=4), st.floats(0.01, 1))
 def test_a_merged_quantile_is_the_quantile_of_the_union(histograms, fraction):
-    union = sorted(
-        value for one in histograms for value, n in one.items() for _ in range(min(n, 5))
-    )
+    union = sorted(ns for one in histograms for ns, n in one.items() for _ in range(min(n, 5)))
     small = [{value: min(n, 5) for value, n in one.items()} for one in histograms]
     found = value_at(merge(small), fraction)
     if not union:
@@ -88,16 +86,15 @@ def test_quantiles_are_those_that_fio_prints(tmp_path):
         f"[global]\nfilename=disk.bin\nsize=4m\nbs=4k\nrw=randrw\nnumjobs=2\nruntime=1\ntime_based\n"
         f"percentile_list={':'.join(map(str, wanted))}\nlat_percentiles=1\n[a]\n"
     )
-    (tmp_path / "job.fio").write_text(job)
-    argv = ["fio", "--output-format=json+", "job.fio"]
-    alone = subprocess.run(
-        argv, cwd=tmp_path, start_new_session=True, capture_output=True, check=True
-    ).stdout
-    (tmp_path / "job.fio").write_text(job.replace("[a]", "group_reporting\n[a]"))
-    group = subprocess.run(
-        argv, cwd=tmp_path, start_new_session=True, capture_output=True, check=True
-    ).stdout
-    for data in (alone, group):
+    outputs = []
+    for text in (job, job.replace("[a]", "group_reporting\n[a]")):
+        (tmp_path / "job.fio").write_text(text)
+        done = subprocess.run(
+            ["fio", "--output-format=json+", "job.fio"], cwd=tmp_path, start_new_session=True,
+            capture_output=True, check=True,
+        )  # fmt: skip
+        outputs.append(done.stdout)
+    for data in outputs:
         for job in parse_output(data, where="x").jobs:
             for direction in ("read", "write"):
                 for latency in (job.directions[direction].lat, job.directions[direction].clat):
@@ -108,6 +105,6 @@ def test_quantiles_are_those_that_fio_prints(tmp_path):
                     mean_ns = total / count(latency.bins)
                     assert mean_ns == pytest.approx(latency.mean_ns, rel=1 / 128)
     # A group that fio merged itself: our merge of its members cannot be told from it.
-    entries = json.loads(alone)["jobs"]
-    merged = step_histograms(parse_output(alone, where="x"), "read")["clat"]
+    entries = json.loads(outputs[0])["jobs"]
+    merged = step_histograms(parse_output(outputs[0], where="x"), "read")["clat"]
     assert count(merged) == sum(entry["read"]["clat_ns"]["N"] for entry in entries)

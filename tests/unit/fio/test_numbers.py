@@ -208,9 +208,7 @@ def test_a_value_is_worked_out_as_its_author_wrote_it(text, value):
     assert numbers.evaluate(text) == value
 
 
-@pytest.mark.parametrize(
-    "text", ["1/0", "4k-8k", "", "2^64", "9^9^9^9", "(1", "a*2", "1g*x", "1.5*2"]
-)
+@pytest.mark.parametrize("text", ["1/0", "4k-8k", "", "2^64", "9^9^9", "(1", "a*2", "1*x", "1.5*2"])
 def test_what_is_no_number_of_63_bits_stays_unread(text):
     assert numbers.evaluate(text) is None
 

@@ -40,8 +40,7 @@ def test_a_case_is_read_as_expected(name):
             assert part in caught.value.message
         return
     got = output(name)
-    assert got.version == want["version"]
-    assert got.documents == want["documents"]
+    assert (got.version, got.documents) == (want["version"], want["documents"])
     told = "; ".join(got.notes)
     assert all(note in told for note in want["notes"]), told
     assert bool(got.notes) == bool(want["notes"]), told
@@ -56,8 +55,7 @@ def test_a_case_is_read_as_expected(name):
 
 
 def check_direction(stats, wanted):
-    assert stats.ios == wanted["ios"]
-    assert stats.bytes == wanted.get("bytes", 0)
+    assert (stats.ios, stats.bytes) == (wanted["ios"], wanted.get("bytes", 0))
     assert stats.runtime_ns == wanted.get("runtime_ms", 0) * 1_000_000
     assert stats.short_ios == wanted.get("short", stats.short_ios)
     for kind in ("lat", "clat", "slat"):

@@ -117,9 +117,7 @@ def test_a_variable_of_an_options_name_is_the_variable():
         (shipped_profile("quick"), "iodepth", "1", "known: passes"),
     ],
 )  # fmt: skip
-def test_what_a_job_file_may_not_hold_or_a_template_has_not_cannot_be_set(
-    profile, name, value, told
-):
+def test_what_a_job_file_may_not_hold_or_a_template_lacks_cannot_be_set(profile, name, value, told):
     with pytest.raises((UnknownName, InvalidValue)) as refused:
         check_override(profile, name, value)
     assert told in refused.value.advice

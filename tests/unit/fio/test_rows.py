@@ -1,5 +1,7 @@
-"""Rows of a step: rates, merged latencies, and what stands in a row when little is known."""
+"""Rows of a step: rates, merged latencies, what stands in a row when little is known, and syncs, of
+which none is a short I/O."""
 
+import json
 import math
 import statistics
 import subprocess
@@ -12,8 +14,16 @@ from hypothesis import strategies as st
 
 from diskbench.fio.histogram import QUANTILES, bucket_index, bucket_middle_ns, merge, value_at
 from diskbench.fio.output import parse_output
-from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.fio.reported import (
+    DirectionStats,
+    FioJob,
+    FioOutput,
+    ReportedLatency,
+    count_syncs,
+)
 from diskbench.fio.rows import ALL_JOBS, measurements
+from diskbench.fio.warnings import step_warnings
+from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
 
 CASES = Path(__file__).parents[2] / "cases" / "fio_output"
@@ -48,11 +58,9 @@ def pick(rows, **wanted):
     return found[0]
 
 
-@pytest.mark.parametrize(
-    "version", ["3.16", "3.25", "3.28", "3.33", "3.36", "3.39", "3.41", "3.42"]
-)
-def test_every_version_gives_the_same_rows(version):
-    _, rows = rows_of(f"v{version}-two-jobs")
+@pytest.mark.parametrize("fio", ["3.16", "3.25", "3.28", "3.33", "3.36", "3.39", "3.41", "3.42"])
+def test_every_version_gives_the_same_rows(fio):
+    _, rows = rows_of(f"v{fio}-two-jobs")
     assert [(r.scope, r.job, r.job_index, r.direction) for r in rows] == [
         ("job", "a", 0, "read"), ("job", "a", 0, "write"), ("job", "b", 1, "write"),
         ("job", "b", 1, "sync"), ("step", ALL_JOBS, -1, "read"), ("step", ALL_JOBS, -1, "write"),
@@ -80,9 +88,7 @@ def test_without_a_job_file_fios_own_options_stand_in():
 
 
 def test_sizes_of_reads_and_writes_may_differ():
-    _, rows = rows_of(
-        "v3.33-two-jobs", job="[a]\nrw=randrw\nbs=4k,16k\n[b]\nrw=write\nbssplit=4k/50"
-    )
+    _, rows = rows_of("v3.33-two-jobs", "[a]\nrw=randrw\nbs=4k,16k\n[b]\nrw=write\nbssplit=4k/50")
     assert pick(rows, scope="job", job="a", direction="read").block_bytes == 4096
     assert pick(rows, scope="job", job="a", direction="write").block_bytes == 16384
     assert pick(rows, scope="job", job="b", direction="write").block_bytes is None
@@ -102,8 +108,7 @@ def test_a_steps_quantiles_are_those_of_the_summed_histogram():
     output, rows = rows_of("v3.33-two-jobs")
     bins = merge(job.directions["write"].clat.bins for job in output.jobs)
     merged = pick(rows, scope="step", direction="write")
-    assert merged.quantiles_of == "clat"
-    assert merged.clat_samples == sum(bins.values())
+    assert (merged.quantiles_of, merged.clat_samples) == ("clat", sum(bins.values()))
     assert merged.p50_ns == value_at(bins, 0.5)
     assert merged.p99_ns is None  # fewer than 299 I/Os
 
@@ -188,9 +193,7 @@ def fake_job(index, values, *, kind="lat", bins=None):
         stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0, bins=bins or {},
     )  # fmt: skip
     stats = DirectionStats(ios=len(values), bytes=4096, runtime_ns=10**9, **{kind: latency})
-    return FioJob(
-        name=f"j{index}", index=index, group=0, error=0, options={}, directions={"read": stats}
-    )
+    return FioJob(f"j{index}", index, group=0, error=0, options={}, directions={"read": stats})
 
 
 @given(
@@ -263,8 +266,7 @@ def test_where_one_job_has_no_total_latency_the_completion_latency_of_all_is_sho
     rows = timed_by_fio(MIXED.format(off="disable_lat=1"), tmp_path)
     together = pick(rows, scope="step")
     assert together.lat_mean_ns is None
-    assert together.quantiles_of == "clat"
-    assert together.clat_samples == 2048
+    assert (together.quantiles_of, together.clat_samples) == ("clat", 2048)
 
 
 def test_a_group_that_hides_an_untimed_member_shows_only_what_all_were_timed_for(tmp_path):
@@ -285,3 +287,77 @@ def test_a_few_ios_that_failed_untimed_take_no_latency_away(ios, shown):
     )
     rows = measurements(output, run_id="r", step=step(""))
     assert {row.lat_mean_ns for row in rows} == {1000.0 if shown else None}
+
+
+# --- Syncs
+
+
+def rows_and_warnings(name, job="commit"):
+    one = step(f"[{job}]\nrw=write\nioengine=sync\nfdatasync=1\nsize=400k\n")
+    output, rows = rows_of(name, one.job)
+    return rows, {w.code for w in step_warnings(one, rows, output, HostFacts(hostname="h"), None)}
+
+
+@pytest.mark.parametrize("name", ["v3.33-fdatasync", "v3.12-fdatasync", "v3.99-fdatasync"])
+def test_fdatasync_has_a_row_with_its_own_latencies_whatever_fio_counted(name):
+    rows, codes = rows_and_warnings(name)
+    raw = json.loads((CASES / "v3.33-fdatasync.out").read_text())["jobs"][0]
+    row = pick(rows, scope="step", direction="sync")
+    seconds = raw["write"]["runtime"] / 1000
+    assert row.ios == raw["sync"]["lat_ns"]["N"] == 511
+    assert row.iops == pytest.approx(511 / seconds)
+    assert row.lat_mean_ns == raw["sync"]["lat_ns"]["mean"]
+    assert row.lat_max_ns == raw["sync"]["lat_ns"]["max"]
+    percentiles = raw["sync"]["lat_ns"]["percentile"]
+    assert row.p50_ns == pytest.approx(percentiles["50.000000"], rel=1 / 64)
+    assert row.p99_ns == pytest.approx(percentiles["99.000000"], rel=1 / 64)
+    assert row.p99_9_ns is None  # 511 I/Os are too few
+    assert "short-ios" not in codes
+    assert all(row.short_ios == 0 for row in rows)
+
+
+def test_fsync_beside_fdatasync_is_counted_once():
+    rows, codes = rows_and_warnings("v3.33-fsync-and-fdatasync", job="both")
+    raw = json.loads((CASES / "v3.33-fsync-and-fdatasync.out").read_text())["jobs"][0]
+    row = pick(rows, scope="step", direction="sync")
+    assert row.ios == raw["sync"]["lat_ns"]["N"] > raw["sync"]["total_ios"] > 0
+    assert "short-ios" not in codes
+
+
+def test_syncs_that_nobody_timed_are_counted_and_have_no_latency():
+    rows, codes = rows_and_warnings("v3.33-fdatasync-untimed")
+    row = pick(rows, scope="step", direction="sync")
+    assert (row.ios, row.lat_mean_ns, row.p99_ns) == (99, None, None)
+    assert "short-ios" not in codes
+
+
+def stats(ios, short=0, lat=None):
+    return DirectionStats(ios=ios, bytes=ios * 4096, runtime_ns=10**9, short_ios=short, lat=lat)
+
+
+def timed(samples):
+    return (
+        ReportedLatency(samples=samples, min_ns=1, max_ns=2, mean_ns=1.5, stddev_ns=0.0)
+        if samples
+        else None
+    )
+
+
+@given(
+    fsyncs=st.integers(0, 10**6), datasyncs=st.integers(0, 10**6), short_reads=st.integers(0, 1000),
+    reads=st.integers(1000, 10**6),
+)  # fmt: skip
+def test_short_reads_beside_syncs_stay_short_reads(fsyncs, datasyncs, short_reads, reads):
+    counted = count_syncs(
+        {
+            "read": stats(reads, short_reads + datasyncs),
+            "sync": stats(fsyncs, lat=timed(fsyncs + datasyncs)),
+        }
+    )
+    assert (counted["read"].short_ios, counted["sync"].ios) == (short_reads, fsyncs + datasyncs)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_a_job_without_syncs_is_left_as_it_is(ios, short):
+    directions = {"write": stats(ios, min(short, ios)), "sync": stats(0)}
+    assert count_syncs(directions) == directions

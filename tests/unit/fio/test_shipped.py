@@ -86,6 +86,26 @@ def test_it_runs_on_the_oldest_fio_too(name):
     assert steps
 
 
+@pytest.mark.parametrize("name", ["fill", "sustained"])
+@pytest.mark.parametrize(
+    ("version", "transport", "fills"),
+    [
+        ("3.41", "nvme", {"fill": "1", "fill-steady": None}),
+        ("3.33", "nvme", {"fill": "2"}),
+        ("3.41", "virtio", {"fill": "1"}),
+    ],
+)
+def test_sprandom_replaces_the_second_fill_of_a_local_drive(name, version, transport, fills):
+    known = {"fio_version": version, "transport": transport, "target_kind": "directory"}
+    profile = shipped_profile(name)
+    rendered = render(profile, {}, CONTEXT.model_copy(update=known))
+    steps = build_steps(profile, rendered, DIRECTORY, version).steps
+    found = [jobs(parse(step.job))[0] for step in steps if step.role == "fill"]
+    assert {job.name: job.get("loops") for job in found} == fills
+    if "fill-steady" in fills:
+        assert (found[1].get("sprandom"), found[1].get("spr_op")) == ("1", "0.15")
+
+
 def test_quick_takes_about_half_a_minute():
     steps, _ = steps_at("quick", DIRECTORY)
     assert 20 < sum(step.expected_s for step in steps) < 40
@@ -126,7 +146,6 @@ def test_diskspd_stays_below_the_throttle_of_the_post():
 
 def test_the_snia_matrix_is_56_minutes_a_round_and_steady_on_writes():
     steps, loop = steps_at("snia-iops", DIRECTORY)
-    assert loop is not None
     assert (loop.first, loop.tracked, loop.direction) == (1, "r0w100-4k", "write")
     assert sum(step.expected_s for step in steps[loop.first :]) == 56 * 60
 

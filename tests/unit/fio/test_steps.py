@@ -79,10 +79,8 @@ def test_roles_and_page_cache_come_from_the_front_matter():
 def test_a_loop_begins_after_the_fill_or_where_it_says():
     matter = "roles: {a: fill}\nloop: {tracked: b, direction: read}\n"
     loop = build(TWO, matter=matter)[1]
-    assert loop is not None
     assert (loop.first, loop.tracked, loop.max_rounds) == (1, "b", 25)
     named = build(TWO, matter="loop: {first: a, tracked: b, direction: read}\n")[1]
-    assert named is not None
     assert named.first == 0
 
 
@@ -178,9 +176,7 @@ def test_a_newer_fio_knows_the_option():
     assert len(found(BAD, "3.42")) == len(found(BAD)) - 1
 
 
-@pytest.mark.parametrize(
-    "text", ["[a]\nrw=read\nsize=1m\n", "[a]\nrw=read\nfilename=/dev/sdb\nsize=1m\n"]
-)
+@pytest.mark.parametrize("text", ["[a]\nsize=1m\n", "[a]\nrw=read\nfilename=/dev/sdb\nsize=1m\n"])
 def test_a_good_job_file_has_none(text):
     assert found(text) == ()
 

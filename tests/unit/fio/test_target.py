@@ -24,9 +24,7 @@ def placed(text, target=PAIR):
     """The names that each job has then, and the lines that say what changed."""
     file, changes = retarget(parse(text), target)
     check(file, target)
-    names = [
-        [option.value for option in job.options if option.name == "filename"] for job in jobs(file)
-    ]
+    names = [[o.value for o in job.options if o.name == "filename"] for job in jobs(file)]
     return names, change_lines(changes)
 
 

@@ -206,9 +206,7 @@ def test_a_short_step_is_told_by_what_is_short():
     assert "--size" in count.advice
 
 
-@pytest.mark.parametrize(
-    ("offset", "warned"), [(0.9, False), (-1.0, True), (3.0, True), (None, False)]
-)
+@pytest.mark.parametrize(("offset", "warned"), [(0.9, False), (-1, True), (3, True), (None, False)])
 def test_a_wrong_clock(offset, warned):
     assert ("clock" in warn(facts=HostFacts(clock_offset_s=offset))) == warned
 
@@ -241,8 +239,7 @@ def run(iops, **row):
 
 def test_runs_that_disagree_are_told_with_their_range():
     (found,) = run_warnings([run(3000), run(2990), run(100)])
-    assert found.code == "runs-disagree"
-    assert found.step == "s"
+    assert (found.code, found.step) == ("runs-disagree", "s")
     assert "from 100 IOPS (run 3) to 3,000 IOPS (run 1)" in found.message
 
 

@@ -38,10 +38,10 @@ def python_of() -> Callable[[str], str]:
 
 
 @pytest.fixture
-def as_nobody(monkeypatch) -> None:
-    """Scripts on this machine run as nobody, also where they are to run as root."""
+def as_nobody(monkeypatch) -> Callable[[], None]:
+    """Let scripts on this machine run as nobody from now on, also those that are to run as root."""
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    monkeypatch.setattr(
+    return lambda: monkeypatch.setattr(
         local, "argv", lambda script, root=False: [*drop, *shell.argv(script, root=root)]
     )
 

@@ -215,22 +215,15 @@ def test_an_array_of_which_a_member_is_gone_is_not_taken_apart(
     assert commands == []
 
 
-def test_a_disk_that_cannot_be_opened_is_not_said_to_be_wiped(
+def test_a_disk_that_cannot_be_opened_or_examined_is_not_said_to_be_wiped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(agent.Disk, "check_identity", lambda _: None)
-    with pytest.raises(agent.Failed, match="/dev/sdx cannot be opened"):
-        list(agent.wipe({"disk": ALLOWED, "uuid": "u"}))
-
-
-def test_a_disk_that_cannot_be_examined_is_not_said_to_be_wiped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("check_identity", "check_same", "hold"):
-        monkeypatch.setattr(agent.Disk, name, lambda *_, **__: None)
     monkeypatch.setattr(agent, "ran", lambda *_: (2, "blkid: error"))
-    with pytest.raises(agent.Failed, match="cannot be examined"):
-        list(agent.wipe({"disk": ALLOWED, "uuid": "u"}))
+    for names, why in ((["check_identity"], "opened"), (["check_same", "hold"], "examined")):
+        for name in names:
+            monkeypatch.setattr(agent.Disk, name, lambda *_, **__: None)
+        with pytest.raises(agent.Failed, match=f"/dev/sdx cannot be {why}"):
+            list(agent.wipe({"disk": ALLOWED, "uuid": "u"}))
 
 
 # --- A unit

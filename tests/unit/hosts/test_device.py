@@ -112,9 +112,9 @@ def test_somebody_elses_look_is_over_in_a_moment_and_refuses_nothing(make_loop, 
     assert check_device(HERE, device, str(image)).path == device
 
 
-@pytest.mark.usefixtures("as_nobody")
-def test_without_root_the_device_is_not_looked_at(make_loop):
+def test_without_root_the_device_is_not_looked_at(make_loop, as_nobody):
     device, image = make_loop()
+    as_nobody()
     with pytest.raises(HostUnavailable, match="needs root"):
         check_device(HERE, device, str(image))
 

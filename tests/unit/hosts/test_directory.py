@@ -171,8 +171,8 @@ def test_an_owner_whom_the_machine_does_not_know_is_told_and_gone_on_with(tmp_pa
     os.chown(tmp_path, 0, 0)
 
 
-@pytest.mark.usefixtures("as_nobody")
-def test_somebody_who_is_not_root_measures_in_their_own_directory(foreign):
+def test_somebody_who_is_not_root_measures_in_their_own_directory(foreign, as_nobody):
+    as_nobody()
     at = Path(tempfile.mkdtemp(dir="/var/tmp"))  # not below root's own 0700
     at.chmod(0o755)
     try:

@@ -82,23 +82,6 @@ def test_a_host_that_is_no_posix_machine_is_told():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shell", [["dash"], ["bash", "--posix"]])
-def test_the_script_says_the_same_in_every_shell(shell, monkeypatch, tmp_path):
-    usual = gather(LocalHost(), str(tmp_path), device=False)
-    monkeypatch.setattr(facts_of, "_KNOWN_FIO", facts_of._KnownFio())  # or fio is not asked again
-    monkeypatch.setattr("diskbench.hosts.local.argv", lambda script, root: [*shell, "-c", script])  # noqa: ARG005
-    again = gather(LocalHost(), str(tmp_path), device=False)
-    moving = {"memory_available_bytes": 0, "load_1m": None, "clock_offset_s": None, "mount": None}
-
-    def still(facts):
-        # Other tests measure disks at the same time.
-        extra = {name: value for name, value in facts.extra.items() if name != "busy"}
-        return facts.model_copy(update=moving | {"extra": extra})
-
-    assert still(again) == still(usual)
-
-
-@pytest.mark.slow
 def test_fio_is_asked_again_only_after_a_change_or_ten_minutes(monkeypatch, tmp_path):
     now = [0.0]
     monkeypatch.setattr(facts_of, "_KNOWN_FIO", facts_of._KnownFio(lambda: now[0]))

@@ -33,10 +33,7 @@ HERE = LocalHost()
 
 def guard_of(device, image, mount=None):
     proof = check_device(HERE, device, str(image))
-    return DeviceGuard(
-        path=proof.path, number=proof.number, identity=proof.identity,
-        size_bytes=proof.size_bytes, mount_point=mount,
-    )  # fmt: skip
+    return DeviceGuard(**proof.model_dump(), mount_point=mount)
 
 
 @pytest.fixture

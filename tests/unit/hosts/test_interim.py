@@ -12,7 +12,7 @@ from diskbench.hosts.agent import Interim
 pytestmark = pytest.mark.slow
 
 
-def filtered(text, _directory=None, chunk=65536):
+def filtered(text, chunk=65536):
     """(what is kept, lines of live.tsv) of what fio prints, as it comes in chunks."""
     interim, lines, data = Interim(), [], text.encode()
     for at in range(0, len(data), chunk):
@@ -67,11 +67,11 @@ def summed(document):
 
 
 @pytest.mark.parametrize("options", [(), ("group_reporting=1",), ("unified_rw_reporting=0",)])
-def test_every_document_becomes_a_line_and_the_last_one_is_kept(run_fio, tmp_path, options):
+def test_every_document_becomes_a_line_and_the_last_one_is_kept(run_fio, options):
     text = run_fio(*options)
     every = split(text)
     assert len(every) >= 2
-    kept, lines = filtered(text, tmp_path)
+    kept, lines = filtered(text)
     assert json.loads(kept) == every[-1]
     assert len(lines) == len(every)
     for line, document in zip(lines, every, strict=True):
@@ -82,11 +82,10 @@ def test_every_document_becomes_a_line_and_the_last_one_is_kept(run_fio, tmp_pat
     ("[a]\nrw=randrw\nnumjobs=4",),
     ("[a]\nrw=randread\nnumjobs=3", "[b]\nnew_group\nrw=randwrite"),
 ])  # fmt: skip
-def test_a_group_runs_as_long_and_as_fast_as_its_jobs_side_by_side(run_fio, tmp_path, jobs):
+def test_a_group_runs_as_long_and_as_fast_as_its_jobs_side_by_side(run_fio, jobs):
     """With group_reporting fio adds the job_runtime of the jobs up: 4 jobs of 2.5 s ran 10 s."""
     for options in ((), ("group_reporting",)):
-        (directory := tmp_path / str(len(options))).mkdir()
-        _, lines = filtered(run_fio(*options, jobs=jobs), directory)
+        _, lines = filtered(run_fio(*options, jobs=jobs))
         totals = [parse_live(line.encode()) for line in lines]
         assert 2.4 < totals[-1].runtime_s < 4
         rates = tick(None, totals[-1])
@@ -94,75 +93,50 @@ def test_a_group_runs_as_long_and_as_fast_as_its_jobs_side_by_side(run_fio, tmp_
         assert rates.read_iops + rates.write_iops == pytest.approx(4 * ways * 300, rel=0.2)
 
 
-def test_a_job_that_still_waits_counts_the_time_once(run_fio, tmp_path):
+def test_a_job_that_still_waits_counts_the_time_once(run_fio):
     text = run_fio("group_reporting", "startdelay=2", "numjobs=4", jobs=("[a]\nrw=randread",))
-    _, lines = filtered(text, tmp_path)
+    _, lines = filtered(text)
     assert [parse_live(line.encode()).runtime_s < 6 for line in lines] == [True] * len(lines)
 
 
-def test_unified_reporting_is_counted_as_reads(run_fio, tmp_path):
+def test_unified_reporting_is_counted_as_reads(run_fio):
     text = run_fio("unified_rw_reporting=1")
-    _, lines = filtered(text, tmp_path)
+    _, lines = filtered(text)
     total = sum(j["mixed"]["total_ios"] for j in split(text)[-1]["jobs"])
     assert parse_live(lines[-1].encode()).read.ios == total
 
 
-def test_text_outside_documents_is_kept_before_the_newest_document(run_fio, tmp_path):
+def test_text_outside_documents_is_kept_before_the_newest_document(run_fio):
     text = run_fio()
     first = text.index("\n}\n") + 3
-    noisy = (
-        "fio: a warning\n"
-        + text[:first]
-        + "fio: terminating on signal 15\n"
-        + text[first:]
-        + "after\n"
-    )
-    kept, lines = filtered(noisy, tmp_path)
+    said = "fio: terminating on signal 15\n"
+    noisy = f"fio: a warning\n{text[:first]}{said}{text[first:]}after\n"
+    kept, lines = filtered(noisy)
     assert kept.startswith("fio: a warning\nfio: terminating on signal 15\nafter\n{\n")
     assert len(lines) == len(split(text))
 
 
-def test_output_cut_in_the_middle_keeps_the_last_whole_document_and_the_rest(run_fio, tmp_path):
+def test_output_cut_in_the_middle_keeps_the_last_whole_document_and_the_rest(run_fio):
     text = run_fio()
     cut = text[: text.rindex('"job_runtime"')]
-    kept, lines = filtered(cut, tmp_path)
+    kept, lines = filtered(cut)
     assert split(kept)[0] == split(text)[-2]
     assert len(lines) == len(split(text)) - 1
 
 
 @pytest.mark.parametrize("text", ["", "no json at all\n", "{\n}\n", "}\n{\n", "{\n{\n}\n"])
-def test_odd_output_loses_nothing_and_does_not_fail(text, tmp_path):
-    kept, _ = filtered(text, tmp_path)
+def test_odd_output_loses_nothing_and_does_not_fail(text):
+    kept, _ = filtered(text)
     assert sorted(kept.split()) == sorted(text.split())
 
 
-def test_latencies_without_a_count_use_the_number_of_ios(tmp_path):
-    document = """{
-  "fio version" : "fio-3.16",
-  "timestamp" : 1700000000,
-  "jobs" : [
-    {
-      "read" : {
-        "io_bytes" : 8192,
-        "runtime" : 1500,
-        "total_ios" : 2,
-        "lat_ns" : {
-          "mean" : 500.5
-        }
-      },
-      "job_runtime" : 1500
-    }
-  ],
-  "disk_util" : [
-    {
-      "read" : {
-        "total_ios" : 99
-      }
-    }
-  ]
-}
-"""
-    _, lines = filtered(document, tmp_path)
+def test_latencies_without_a_count_use_the_number_of_ios():
+    read = {"io_bytes": 8192, "runtime": 1500, "total_ios": 2, "lat_ns": {"mean": 500.5}}
+    jobs, disks = [{"read": read, "job_runtime": 1500}], [{"read": {"total_ios": 99}}]
+    head = {"fio version": "fio-3.16", "timestamp": 1_700_000_000}
+    parts = head | {"jobs": jobs, "disk_util": disks}
+    document = json.dumps(parts, indent=2, separators=(",", " : ")) + "\n"
+    _, lines = filtered(document)
     live = parse_live(lines[0].encode())
     assert (live.unix_s, live.runtime_s) == (1_700_000_000, 1.5)
     assert (live.read.ios, live.read.bytes, live.read.latency_sum_ns) == (2, 8192, 1001)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.fake_host import FakeHost, Fault
+from tests.rigs.waiting import started
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, MeasurementFailed, ReleaseFailed
 from diskbench.fio.recorded import parse_cache_drop, parse_canary
@@ -239,9 +240,9 @@ def test_nothing_of_a_unit_outlives_it(make_unit, tmp_path, monkeypatch):
         time.sleep(0.05)
 
 
-@pytest.mark.usefixtures("as_nobody")
-def test_without_root_the_files_own_pages_are_dropped(make_unit, target):
+def test_without_root_the_files_own_pages_are_dropped(make_unit, target, as_nobody):
     unit = make_unit(0.1)
+    as_nobody()
     subprocess.run(["chown", "-R", "65534:65534", target.work_dir, target.state_dir], check=True)
     cached = Path(target.work_dir, "one.0.0")
     cached.write_bytes(os.urandom(2**20))
@@ -359,7 +360,7 @@ def standing_in(directory):
 
 def test_cleanup_leaves_a_bystander_who_merely_stands_in_the_directory(make_unit, target):
     unit = make_unit(60)
-    jobs.start(LocalHost(), unit)
+    started(LocalHost(), unit)
     with subprocess.Popen(
         ["sh", "-c", "read x && echo heard"],
         cwd=target.state_dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -91,9 +91,7 @@ def test_any_number_replaced_is_refused_or_believable(path, which, number):
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(FILES), st.integers(2, 6), st.floats(0, 1))
-def test_a_file_repeated_or_followed_by_a_part_of_itself_is_refused_or_believable(
-    path, times, share
-):
+def test_a_file_repeated_or_followed_by_a_part_of_itself_is_refused_or_right(path, times, share):
     data = path.read_bytes()
     trusted(data * times, path.name)
     trusted(data + data[: int(len(data) * share)], path.name)
@@ -133,9 +131,7 @@ def test_xml_that_declares_entities_is_refused(declaration):
 HOSTILE = {
     "deep-xml": lambda: b"<Results><TestTimeSeconds>" + b"<a>" * 4_000_000,
     "deep-json": lambda: b'{"metric": "a", "run_uri": "b", "labels": ' + b"[" * 8_000_000,
-    "thread-heads": lambda: (
-        b"Results for timespan 1:\nRead IO\n" + b"Read IO\nthread | a\n" * 400_000
-    ),
+    "thread-heads": lambda: b"Results for timespan 1:\n" + b"Read IO\nthread | a\n" * 400_000,
     "dd-lines": lambda: b"1 bytes copied, 1 s\n" * 700_000,
     "blank-lines": lambda: b"1 bytes (1 B) copied, 1 s, 1 B/s\n" + b"\n" * 15_000_000,
     "spaces": lambda: (
@@ -147,7 +143,7 @@ HOSTILE = {
     "hdparm": lambda: b"Timing cached reads: 1 MB in  1.00 seconds = 1.00 MB/sec\n" * 250_000,
     "bonnie": lambda: b"a,1G" + b",1" * 7_000_000,
     "nothing": lambda: b"\xff\xfe" * 8_000_000,
-    "fio-lists": lambda: b'{"fio version":"fio-3.33","jobs":[' + b"[]," * 20_000_000 + b"1]}",
+    "fio-lists": lambda: b'{"fio version":"fio-3.33","jobs":[' + b"[]," * 2 * 10**7 + b"1]}",
     "fio-bins": lambda: (
         b'{"fio version":"fio-3.33","jobs":[{"jobname":"a","read":{"lat_ns":{"bins":{'
         + b",".join(b'"%d":1' % at for at in range(2_000_000))
@@ -158,12 +154,8 @@ HOSTILE = {
         + b",".join(b'"%d":1' % at for at in range(690_000))
         + b"}}}}]}"
     ),
-    "gobonniego-lists": lambda: (
-        b'{"gobonniego_directory":1,"results":[' + b"[]," * 20_000_000 + b"1]}"
-    ),
-    "perfkit-lists": lambda: (
-        b'{"metric":"a","run_uri":"b","labels":[' + b"[]," * 5_000_000 + b"1]}"
-    ),
+    "gobonniego": lambda: b'{"gobonniego_directory":1,"results":[' + b"[]," * 2 * 10**7 + b"1]}",
+    "perfkit": lambda: b'{"metric":"a","run_uri":"b","labels":[' + b"[]," * 5 * 10**6 + b"1]}",
     "one-line": lambda: b"x" * (100 * 2**20),
     "one-number": lambda: b"1" * (100 * 2**20),
     "one-terse-line": lambda: b"3;fio-3.33;" + b"9" * (100 * 2**20),

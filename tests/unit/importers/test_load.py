@@ -111,17 +111,13 @@ def test_a_gap_is_left_out_and_said():
 def test_a_file_of_several_busy_disks_asks_which_one():
     with pytest.raises(InvalidValue) as refused:
         read_load(_two_disks(), "two.txt")
-    assert str(refused.value.message) == (
-        "two.txt has I/O of 2 devices: sda (100 IOPS), sdb (7 IOPS)"
-    )
+    assert refused.value.message == "two.txt has I/O of 2 devices: sda (100 IOPS), sdb (7 IOPS)"
     assert refused.value.advice == "name one with --device"
 
 
 def _two_disks():
     head = "Device r/s rkB/s w/s wkB/s\n"
-    reports = [
-        f"2026-11-16T00:0{n}:00+0000\n{head}sda 60 240 40 160\nsdb 7 28 0 0\n" for n in range(3)
-    ]
+    reports = [f"2026-11-16T00:0{n}:00+0000\n{head}sda 60 240 40 16\nsdb 7 28 0 0\n" for n in "012"]
     return "".join(reports).encode()
 
 

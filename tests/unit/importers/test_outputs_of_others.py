@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.errors import InvalidValue
+from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.audit import audit_output
 from diskbench.fio.text import parse_text
 from diskbench.importers.registry import read_imported
 from diskbench.store.import_sources import read_sources
 
 CASES = Path(__file__).parents[2] / "cases"
+CLIENT = CASES / "imports" / "fio-3.33-client.txt"
 KIB = 2**10
 
 
@@ -117,3 +118,45 @@ def test_text_from_the_code_of_a_page_is_read_without_its_blanks():
 def test_the_depths_in_a_text_show_a_queue_that_was_not_filled():
     (doubt,) = text_of_fio(CUT.format(version=33)).warnings
     assert (doubt.code, "12 % of its I/Os" in doubt.message) == ("queue-not-filled", True)
+
+
+# --- fio --client, whose servers differ, or whose output was cut
+
+
+@pytest.mark.parametrize("name", ["fio-3.33-client.txt", "fio-3.33-client-terse5.txt"])
+def test_an_output_without_one_of_its_servers_is_refused(name):
+    lines = (CASES / "imports" / name).read_text().splitlines(keepends=True)
+    begin = ("r: (groupid", "5;fio-3.33;r;")
+    begins = [at for at, line in enumerate(lines) if line.startswith(begin)]
+    assert len(begins) == 2
+    cut = "".join([*lines[: begins[0]], *lines[begins[1] :]])
+    with pytest.raises(InvalidValue) as refused:
+        read_imported(cut.encode(), name=name)
+    assert isinstance(refused.value.__cause__, FioOutputUnreadable)
+    assert "All clients" in refused.value.message
+
+
+def test_servers_whose_jobs_of_one_name_differ_have_no_options_in_common():
+    """1,024 I/Os of 8 KiB and 1,024 of 4 KiB."""
+    text = CLIENT.read_text()
+    for old, new, count in (
+        ("(R) 4096B-4096B, (W) 4096B-4096B", "(R) 8192B-8192B, (W) 8192B-8192B", 1),
+        ("(4096KiB/2558msec)", "(8192KiB/2558msec)", 2),
+        ("(8192KiB/2560msec)", "(12.0MiB/2560msec)", 2),
+    ):
+        assert old in text
+        text = text.replace(old, new, count)
+    (run,) = read_imported(text.encode(), name="x").runs
+    for row in (r for step in run.steps for r in step.measurements if r.scope == "step"):
+        assert (row.ios, row.bytes) == (2048, 12 * 2**20)
+        assert (row.rw, row.block_bytes) == (None, None)
+
+
+def test_a_text_that_was_cut_before_the_sum_of_its_servers_says_so():
+    text = CLIENT.read_text()
+    whole, cut = read_imported(CLIENT.read_bytes(), name="x"), text[: text.index("All clients")]
+    assert whole.runs[0].notes == ()
+    found = read_imported(cut.encode(), name="x")
+    assert [("2 servers" in note, "All clients" in note) for note in found.runs[0].notes] == [
+        (True, True)
+    ]

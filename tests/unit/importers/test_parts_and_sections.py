@@ -212,9 +212,7 @@ def report(root):
         ("fio-3.36", "_ns", {}, 1),
     ],
 )
-def test_sizes_and_latencies_are_read_in_the_units_that_their_names_show(
-    version, suffix, sizes, scale
-):
+def test_sizes_and_latencies_have_the_units_that_their_names_show(version, suffix, sizes, scale):
     kinds = {f"{kind}{suffix}": latency(scale) for kind in ("clat", "lat")}
     root = document(version, **kinds, **sizes)
     stats = root["jobs"][0]["read"]
@@ -243,9 +241,8 @@ def test_a_histogram_of_fio_2_is_read_by_what_its_keys_are(keys, constants):
     bins = {str(n if keys != "latencies" else bucket_middle_ns(n)): c for n, c in numbers.items()}
     if constants:
         bins |= {"FIO_IO_U_PLAT_BITS": 6, "FIO_IO_U_PLAT_VAL": 64, "FIO_IO_U_PLAT_NR": 1216}
-    row = rows(json.dumps(document("fio-2.21", clat=latency(1000, bins=bins), lat=latency(1000))))[
-        "read"
-    ]
+    found = document("fio-2.21", clat=latency(1000, bins=bins), lat=latency(1000))
+    row = rows(json.dumps(found))["read"]
     assert row.p50_ns == pytest.approx(400_000, rel=0.01)
     assert row.p99_9_ns == pytest.approx(1_200_000, rel=0.01)
 
@@ -345,7 +342,6 @@ def test_a_text_does_not_say_whether_its_io_was_direct():
     (((step, part),),) = split_runs([output])
     step = step.model_copy(update={"job": job_text(part)})
     load = asked_by(step, capacity_bytes=None, says_direct=part.lists_options).stage.load
-    assert load is not None
     assert (load.direct, load.depth, load.block_bytes, load.random) == (None, 4, 8192, True)
 
 

@@ -6,6 +6,7 @@ from copy import deepcopy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rigs.fio_reports import Disk, Told, as_json, terse, text
 from tests.rigs.searching import examples
 
 from diskbench.errors import InvalidValue
@@ -20,22 +21,10 @@ LONG = 30.0
 
 def document(name="seq", *, at=1_790_000_000.0, seconds=LONG, rate=1000, age=None, **changes):
     """What fio 3.36 writes when a job of `seconds` ends at `at`."""
-    ios = round(rate * seconds)
-    latency = {"min": 90_000, "max": 5_000_000, "mean": 4.2e5, "stddev": 8e4, "N": ios}
-    read = {
-        "io_bytes": ios * 4096, "io_kbytes": ios * 4, "bw_bytes": rate * 4096,
-        "iops": float(rate), "short_ios": 0, "drop_ios": 0, "total_ios": ios,
-        "runtime": round(seconds * 1000),
-        "clat_ns": latency, "lat_ns": latency,
-    }  # fmt: skip
-    job = {
-        "jobname": name, "groupid": 0, "error": 0, "elapsed": age or int(seconds + 1),
-        "read": read, "job options": {"name": name, "rw": "randread", "bs": "4k"},
-    }  # fmt: skip
-    return {
-        "fio version": "fio-3.36", "timestamp": int(at), "timestamp_ms": round(at * 1000),
-        "jobs": [job],
-    } | changes  # fmt: skip
+    root = json.loads(as_json([Told(name=name, iops=rate, seconds=seconds, options={})]))
+    root["jobs"][0]["elapsed"] = age or int(seconds + 1)
+    root["jobs"][0]["read"] |= {"short_ios": 0, "drop_ios": 0}
+    return root | {"timestamp": int(at), "timestamp_ms": round(at * 1000)} | changes
 
 
 def imported(data, name="x.json"):
@@ -187,38 +176,31 @@ def test_any_sequence_of_runs_and_streams_is_counted(runs, form):
 # --- Terse lines and text
 
 
-def terse(name="a", *, group=0, kib=40_000, ms=1000, disk=";vda;100;0;0;0;1;0;1;50.00%"):
-    percentiles = ";".join(f"{p}.000000%=300" for p in range(1, 21))
-    rates = f"{kib};{kib * 1000 // ms};{kib * 250 // ms};{ms}"
-    read = f"{rates};0;0;0;0;90;5000;400;80;{percentiles};90;5000;400;80;0;0;0;0;0"
-    idle = "0;0;0;0;0;0;0;0;0;0;0;0;" + ";".join(["0%=0"] * 20) + ";0;0;0;0;0;0;0;0;0"
-    tail = "1.0%;2.0%;10;0;5;" + ";".join(["0.0%"] * 29)
-    return f"3;fio-3.33;{name};{group};0;{read};{idle};{tail}{disk}\n"
-
-
-def disk(ios):
-    return f";vda;{ios};0;0;0;1;0;1;50.00%"
+def line(name="a", *, group=0, kib=40_000, ms=1000, disk=100):
+    """A terse line; `disk` are the reads of its disk, None: without one."""
+    told = Told(name=name, group=group, iops=kib / 4 * 1000 / ms, seconds=ms / 1000, mean_us=420)
+    return terse([told], [Disk("vda", reads=disk)] if disk else [])
 
 
 TERSE = {
-    "a loop": (terse(kib=40_000, disk=disk(1)) + terse(kib=40_400, disk=disk(2)), [1, 1]),
-    "clones": (terse() * 3, [3]),
-    "two jobs": (terse("a") + terse("b"), [2]),
-    "different jobs in a loop": (terse("a", disk=disk(1)) + terse("b", disk=disk(2)), [1, 1]),
+    "a loop": (line(kib=40_000, disk=1) + line(kib=40_400, disk=2), [1, 1]),
+    "clones": (line() * 3, [3]),
+    "two jobs": (line("a") + line("b"), [2]),
+    "different jobs in a loop": (line("a", disk=1) + line("b", disk=2), [1, 1]),
     "groups that begin again": (
-        (terse("a", disk="") + terse("b", group=1, disk="")) * 2
-        + terse("a", disk="", kib=1) + terse("b", group=1, disk=""),
+        (line("a", disk=None) + line("b", group=1, disk=None)) * 2
+        + line("a", disk=None, kib=1) + line("b", group=1, disk=None),
         [2, 2],
     ),
-    "other text between": (terse(disk="") + "run 2\n" + terse(disk="", kib=9), [1, 1]),
+    "other text between": (line(disk=None) + "run 2\n" + line(disk=None, kib=9), [1, 1]),
     "a stream": (
-        "".join(terse(kib=40_000 * s, ms=1000 * s, disk=disk(s)) for s in (1, 2, 3)), [1],
+        "".join(line(kib=40_000 * s, ms=1000 * s, disk=s) for s in (1, 2, 3)), [1],
     ),
     "a stream of two, its end at once": (
-        terse(kib=40_000, disk=disk(1)) + terse(kib=40_004, ms=1001, disk=disk(2)), [1],
+        line(kib=40_000, disk=1) + line(kib=40_004, ms=1001, disk=2), [1],
     ),
     "two streams": (
-        "".join(terse(kib=40_000 * s, ms=1000 * s, disk=disk(s)) for s in (1, 2, 1, 2)), [1, 1],
+        "".join(line(kib=40_000 * s, ms=1000 * s, disk=s) for s in (1, 2, 1, 2)), [1, 1],
     ),
 }  # fmt: skip
 
@@ -234,31 +216,17 @@ def test_terse_lines_are_those_of_their_runs(case):
 
 
 def test_terse_lines_that_cannot_be_told_apart_are_said_to_be():
-    (run,) = imported(terse(disk="") * 2, "x.txt").runs
+    (run,) = imported(line(disk=None) * 2, "x.txt").runs
     assert "import each of them on its own" in run.reports
-    (run,) = imported(terse() * 2, "x.txt").runs
+    (run,) = imported(line() * 2, "x.txt").runs
     assert run.reports == "", "one fio prints the same counters of its disks on each line"
-
-
-def text(pid, *, name="a", iops=4418, head=True):
-    start = (
-        f"{name}: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, "
-        "ioengine=psync, iodepth=1\nfio-3.33\nStarting 1 process\n\n"
-    )
-    return (
-        (start if head else "")
-        + f"{name}: (groupid=0, jobs=1): err= 0: pid={pid}: Mon Nov 23 06:16:02 2026\n"
-        f"  read: IOPS={iops}, BW=17.3MiB/s (18.1MB/s)(34.6MiB/2002msec)\n"
-        "    clat (nsec): min=1, max=9, avg= 5.00, stdev= 1.00\n\n"
-        "Run status group 0 (all jobs):\n   READ: bw=1MiB/s\n\n"
-    )
 
 
 @pytest.mark.parametrize("head", [True, False])
 def test_text_that_was_appended_is_several_runs(head):
-    found = imported("".join(text(pid, head=head) for pid in (7, 8, 9)), "log.txt")
+    found = imported("".join(text([Told(pid=pid)], head=head) for pid in (7, 8, 9)), "log.txt")
     assert len(found.runs) == 3
-    again = imported(text(7) + text(7, head=False), "log.txt")
+    again = imported(text([Told()]) + text([Told()], head=False), "log.txt")
     assert len(again.runs) == 1, "--status-interval: the same process again"
     assert "2 reports" in again.runs[0].reports
 
@@ -270,7 +238,9 @@ def test_text_that_was_appended_is_several_runs(head):
     "encoding",
     ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"],
 )
-@pytest.mark.parametrize("content", [FORMS["indented"](THREE), terse() * 2, text(1) + text(2)])
+@pytest.mark.parametrize(
+    "content", [FORMS["indented"](THREE), line() * 2, text([Told(pid=1)]) + text([Told(pid=2)])]
+)
 def test_a_file_in_any_unicode_is_the_same_file(content, encoding):
     plain, other = imported(content, "x"), imported(content.encode(encoding), "x")
     assert plain == other

@@ -1,13 +1,17 @@
-"""Old and contradictory outputs of sysbench, commands of dd, and files of several tools."""
+"""Foreign results as rows, where what a tool does not print is empty; old and contradictory outputs
+of sysbench, commands of dd, and files of several tools."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.registry import others_in, read_imported
+from diskbench.importers.fio_report import check_log
+from diskbench.importers.registry import format_of, others_in, read_imported
 
 CASES = Path(__file__).parents[2] / "cases" / "imports"
+OF_FIO = CASES.with_name("fio_output")
 
 
 def imported(name, change=None):
@@ -171,9 +175,107 @@ def test_buffered_reads_of_other_tools_may_be_of_memory(name, edit, codes):
 
 
 def test_what_an_e_mail_quotes_is_read_without_its_marks():
-    plain = (
-        "$ dd if=f of=/dev/null\n1024+0 records out\n1073741824 bytes copied, 23.5 s, 45.6 MB/s\n"
-    )
+    plain = "$ dd if=f of=/dev/null\n1024+0 records out\n1073741824 bytes copied, 23 s, 46 MB/s\n"
     quoted = "".join(f"> {line}\n" for line in [*plain.splitlines(), "", "SDR104 mode:"])
     one, two = (read_imported(text.encode(), name="x") for text in (plain, quoted))
     assert one.runs == two.runs
+
+
+# --- Groups, logs, and what is empty
+
+
+def test_jobs_of_one_group_are_one_step():
+    found = read_imported((OF_FIO / "v3.33-two-jobs.out").read_bytes(), name="mine.json")
+    (run,) = found.runs
+    assert [step.step.name for step in run.steps] == ["a+b"]
+    assert (found.kind, found.facts["fio_version"]) == ("fio-json", "fio-3.33")
+    assert run.finished_at.endswith("+00:00")
+
+
+def test_groups_that_ran_one_after_another_are_steps_of_their_own():
+    document = json.loads((OF_FIO / "v3.39-two-jobs.out").read_text())
+    document["jobs"][1]["groupid"] = 1
+    found = read_imported(json.dumps(document).encode(), name="x")
+    assert [(s.step.index, s.step.name) for s in found.runs[0].steps] == [(0, "a"), (1, "b")]
+    assert found.runs[0].started_at < found.runs[0].finished_at
+    assert {row.step_index for row in found.runs[0].steps[1].measurements} == {1}
+
+
+def test_a_log_is_a_step_named_by_its_prefix_without_rows():
+    found = read_imported(b"1, 2, 0, 0\n", name="d/web_lat.1.log")
+    (step,) = found.runs[0].steps
+    assert (found.kind, step.step.name, step.measurements) == ("fio-log", "web", ())
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b'{"gobonniego_directory": 1, "results": []}', "without any result"),
+        (b'{"gobonniego_directory": 1, "results": [3]}', r"results\[0\] is not an object"),
+        (b'{"gobonniego_directory": 1, "results": [{}]}', "write_seconds"),
+        (b'{"gobonniego_directory"', "not readable as JSON"),
+        (b'{"fio version" : "fio-3.33"', "middle of a document"),
+    ],
+)
+def test_what_cannot_be_imported_is_named_with_its_cause(data, cause):
+    with pytest.raises(InvalidValue, match=cause) as caught:
+        read_imported(data, name="some.json")
+    assert caught.value.message.startswith("some.json")
+    assert caught.value.exit_code == 2
+
+
+def test_kinds_are_told_apart():
+    assert format_of(b"", name="fio_bw.1.log").kind == "fio-log"
+    assert format_of(b'{"jobs": [{"jobname": "x"}]}', name="x").kind == "fio-json"
+
+
+@pytest.mark.parametrize(
+    ("line", "began"),
+    [
+        (b"1700000001000, 3000, 0, 0, 0\n", "2023-11-14T22:13:21.000000+00:00"),
+        (b"1000, 3000, 0, 0, 0\n", None),
+        (b"", None),
+        (b"not a log\n", None),
+    ],
+)
+def test_a_log_with_unix_times_tells_when_it_began(line, began):
+    found = read_imported(line, name="x_iops.1.log")
+    assert found.runs[0].started_at == began
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "no row"),
+        (b"1000, 30, 0, 0, 0\n2000, 3", "line 2"),
+        (b"1000, 30, 0, 0, 0\nfio: killed\n2000, 30, 0, 0, 0\n", "line 2 .*killed"),
+        (b"\x00\x01", "line 1"),
+    ],
+)
+def test_a_damaged_log_is_refused_by_its_line(data, told):
+    with pytest.raises(InvalidValue, match=told):
+        check_log(data, name="x_iops.1.log")
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n\n"])
+def test_a_whole_log_is_taken_however_it_ends(end):
+    check_log(b"1000, 30, 0, 0, 0x0000\n2000, 31, 0, 0, 0x400a" + end, name="x_iops.1.log")
+
+
+def test_a_count_that_terse_output_does_not_give_is_empty():
+    """Of 1,000 KiB in a second at 123 IOPS no block size is a power of two."""
+    line = (CASES / "fio-3.33-terse3.txt").read_text().splitlines()[0].split(";")
+    line[5:9] = ["1000", "1000", "123", "1000"]
+    found = read_imported(";".join(line).encode(), name="x")
+    row = next(r for r in found.runs[0].steps[0].measurements if r.direction == "read")
+    assert (row.ios, row.bytes, row.runtime_ns) == (None, 1_024_000, 1_000_000_000)
+    assert row.iops == pytest.approx(123)
+
+
+def test_a_rate_of_vdbench_without_its_head_has_no_run_time():
+    line = next(
+        line for line in (CASES / "vdbench-50407.txt").read_text().splitlines() if "avg_2-5" in line
+    )
+    (row,) = read_imported(line.encode(), name="x").runs[0].steps[0].measurements
+    assert row.runtime_ns is None
+    assert row.iops == pytest.approx(104.5)

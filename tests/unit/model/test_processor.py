@@ -38,9 +38,7 @@ SHARES = st.none() | st.floats(0, 1)
 
 
 @given(core=SHARES, steal=SHARES, job=st.floats(0, 0.49), others=st.floats(0.9, 60))
-def test_an_idle_generator_beside_a_busy_neighbour_is_never_the_limit(
-    core: float | None, steal: float | None, job: float, others: float
-) -> None:
+def test_an_idle_generator_beside_a_busy_neighbour_is_never_the_limit(core, steal, job, others):
     used = Processor(
         busiest_core=core, steal=steal, processes=job + others, busiest_job=job, all_jobs=job
     )

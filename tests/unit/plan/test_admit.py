@@ -219,9 +219,7 @@ TRIED_AGAIN = (
 
 @pytest.mark.parametrize("kind", TRIED_AGAIN)
 @pytest.mark.parametrize(("attempt", "at"), [(1, "12:01:00"), (2, "12:02:00")])
-def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(
-    kind, attempt: int, at: str
-):
+def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(kind, attempt, at):
     found = settled(None, problem_of(kind("none there")), attempt=attempt)
     assert found["state"] == "waiting"
     assert found["not_before"] == f"2026-11-21T{at}.000000+00:00"
@@ -230,9 +228,7 @@ def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(
 
 
 @pytest.mark.parametrize("kind", TRIED_AGAIN)
-def test_an_error_of_another_name_that_may_be_over_later_is_tried_again(
-    kind,
-):
+def test_an_error_of_another_name_that_may_be_over_later_is_tried_again(kind):
     """A cloud's own kind of an error, which nobody listed anywhere."""
     renamed = type("OfThatCloud", (kind,), {})
     assert settled(None, problem_of(renamed("none there")))["state"] == "waiting"

@@ -317,7 +317,8 @@ def test_no_cheaper_disk_of_the_type_carries_it(demand, cloud):
 
 def _near(name, entry, least, found):
     """Disks of a type: the ends of what is sold, every tier, and what is next to the found one."""
-    sizes = {entry.size_gib.max, least, *(tier.gib for tier in _tiers(entry))}
+    tiers = entry.tiers.rows if entry.tiers else ()
+    sizes = {entry.size_gib.max, least, *(tier.gib for tier in tiers)}
     if found is not None:
         sizes |= {found.size_gib, found.size_gib - 1}
     sizes = [max(s, entry.size_gib.min) for s in sizes if least <= s <= entry.size_gib.max]
@@ -327,10 +328,6 @@ def _near(name, entry, least, found):
     ]
     for size, iops, rate in itertools.product(sizes, *bought):
         yield DiskSpec(type=name, size_gib=size, iops=iops, throughput_mib_per_s=rate)
-
-
-def _tiers(entry):
-    return entry.tiers.rows if entry.tiers else ()
 
 
 def _bought(quantity, found):

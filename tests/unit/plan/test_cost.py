@@ -137,15 +137,8 @@ def test_without_a_limit_it_is_summed_as_far_as_it_is_known():
     assert check_cost([priced(0.5), DARK], None, None) == pytest.approx(0.7)
 
 
-def test_a_matrix_calls_its_limit_by_its_own_name():
-    with pytest.raises(CostRefused, match="budget 1: it may cost"):
-        check_cost([priced(2)], 1, None, limit_name="budget")
-
-
 @given(SUMS, st.floats(0, 1000))
-def test_it_is_refused_when_and_only_when_the_sum_is_above_the_limit(
-    sums: list[float], limit: float
-):
+def test_it_is_refused_when_and_only_when_the_sum_is_above_the_limit(sums, limit):
     costs = [priced(usd) for usd in sums]
     if math.fsum(sums) > limit:
         with pytest.raises(CostRefused):

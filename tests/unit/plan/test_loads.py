@@ -75,9 +75,7 @@ class TestAsked:
             ({"provider": "aws"}, RentSpec(disk="gp3", count=2), "count"),
         ],
     )
-    def test_a_profile_that_names_no_devices_measures_one(
-        self, fields: dict[str, object], rent: RentSpec | None, field: str
-    ) -> None:
+    def test_a_profile_that_names_no_devices_measures_one(self, fields, rent, field):
         (cell,) = cells(fields, rent)
         with pytest.raises(InvalidValue, match="only one disk") as refused:
             check_several(shipped_profile("quick"), cell)

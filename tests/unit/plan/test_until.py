@@ -13,48 +13,44 @@ def block(**states):
     return states | {"waiting": 30 - sum(states.values())}
 
 
-def turn(count, block_status=None):
-    return turn_of(count, block_status or BlockStatus(0), LIMITS)
+NONE = BlockStatus(0)
+MORE = BlockStatus(10, "read", 0.08, 4)
+TURNS = {
+    "ten begin whatever they show": [
+        (block(), NONE, Turn(10)), (block(done=2, measuring=3), NONE, Turn(5)),
+        (block(done=9, measuring=1), NONE, Turn()),
+    ],
+    "with a narrow interval the rest is spared": [
+        (block(done=10), BlockStatus(10, "read", 0.03, 0), Turn(0, "the interval is within 5 %")),
+    ],
+    "as many more begin as are predicted and no others until they are done": [
+        (block(done=10), MORE, Turn(4)), (block(done=10, measuring=4), MORE, Turn()),
+        (block(done=10, queued=1), MORE, Turn(3)),
+    ],
+    "too noisy to tell means all that are left": [
+        (block(done=10), BlockStatus(10, "read", 0.5, None), Turn(20)),
+    ],
+    "what was read before the last one ended decides nothing": [
+        (block(done=11), BlockStatus(10, "read", 0.03, 0), Turn()),
+    ],
+    "a failed one is replaced and five end it": [
+        (block(done=9, failed=1), NONE, Turn(1)),
+        (block(done=3, failed=MOST_FAILURES), NONE, Turn(0, "5 replicates failed")),
+    ],
+    "where budget or deadline refused one no further ones are tried": [
+        (block(done=4, refused=6), NONE, Turn(0, "the matrix has no time or money left for it")),
+        (block(done=4, measuring=1, refused=5), NONE, Turn(5)),
+    ],
+    "a block of which nothing waits has no turn": [
+        (block(done=30), BlockStatus(30, "read", 0.2, 5), Turn()),
+    ],
+}  # fmt: skip
 
 
-def test_ten_begin_whatever_they_show():
-    assert turn(block()) == Turn(may_begin=10)
-    assert turn(block(done=2, measuring=3)) == Turn(may_begin=5)
-    assert turn(block(done=9, measuring=1)) == Turn()
-
-
-def test_with_a_narrow_interval_the_rest_is_spared():
-    found = turn(block(done=10), BlockStatus(10, "read", 0.03, 0))
-    assert found == Turn(spare="the interval is within 5 %")
-
-
-def test_as_many_more_begin_as_are_predicted_and_no_others_until_they_are_done():
-    block_status = BlockStatus(10, "read", 0.08, 4)
-    assert turn(block(done=10), block_status) == Turn(may_begin=4)
-    assert turn(block(done=10, measuring=4), block_status) == Turn()
-    assert turn(block(done=10, queued=1), block_status) == Turn(may_begin=3)
-
-
-def test_too_noisy_to_tell_means_all_that_are_left():
-    assert turn(block(done=10), BlockStatus(10, "read", 0.5, None)) == Turn(may_begin=20)
-
-
-def test_what_was_read_before_the_last_one_ended_decides_nothing():
-    assert turn(block(done=11), BlockStatus(10, "read", 0.03, 0)) == Turn()
-
-
-def test_a_failed_one_is_replaced_and_five_end_it():
-    assert turn(block(done=9, failed=1)) == Turn(may_begin=1)
-    assert "failed" in turn(block(done=3, failed=MOST_FAILURES)).spare
-
-
-def test_where_budget_or_deadline_refused_one_no_further_ones_are_tried():
-    assert "time or money" in turn(block(done=4, refused=6)).spare
-    assert turn(block(done=4, measuring=1, refused=5)).spare == ""
-
-
-def test_a_block_of_which_nothing_waits_has_no_turn():
-    assert turn(block(done=30), BlockStatus(30, "read", 0.2, 5)) == Turn()
+@pytest.mark.parametrize("rows", TURNS.values(), ids=TURNS)
+def test_how_many_begin_and_what_is_spared(rows):
+    for count, status, turn in rows:
+        assert turn_of(count, status, LIMITS) == turn
 
 
 @pytest.mark.parametrize("typed", ["5%", "5 %", 0.05])

@@ -34,11 +34,8 @@ def answers(*given: object) -> Any:
     return send
 
 
-def test_a_call_that_failed_on_the_way_is_made_again() -> None:
+def test_a_call_that_failed_on_the_way_is_made_again_and_one_that_was_refused_is_not() -> None:
     assert repeated(answers(Unanswered("no"), Unanswered("no"), 7), SHORT, None) == 7
-
-
-def test_what_the_cloud_refuses_is_not_asked_again() -> None:
     with pytest.raises(NoCapacity):
         repeated(answers(NoCapacity("none"), 7), SHORT, None)
 
@@ -71,16 +68,15 @@ def test_whoever_only_looks_has_little_patience() -> None:
     assert reading.ssh_s == CloudTiming().ssh_s
 
 
-def test_silence_is_the_users_environment_while_nothing_is_rented() -> None:
+@pytest.mark.parametrize(
+    ("look_at", "advice"), [("look at the network", "look at the network"), ("", "try again")]
+)
+def test_silence_is_the_users_environment_while_there_is_no_run_to_resume(
+    look_at: str, advice: str
+) -> None:
     with pytest.raises(HostUnavailable) as told, while_looking():
-        raise Unanswered("no answer", look_at="look at the network")
-    assert told.value.advice == "look at the network"  # there is no run to resume yet
-
-
-def test_a_busy_cloud_is_tried_again_while_nothing_is_rented() -> None:
-    with pytest.raises(HostUnavailable) as told, while_looking():
-        raise Unanswered("busy")
-    assert told.value.advice == "try again"
+        raise Unanswered("no answer", look_at=look_at)
+    assert told.value.advice == advice
 
 
 @pytest.mark.parametrize("usual", [AwsTiming(), GceTiming()], ids=["aws", "gcp"])

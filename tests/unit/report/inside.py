@@ -9,30 +9,18 @@ from diskbench.model.expectation import Expectation, ExpectedLevel, Load
 
 def series(values, *, step="burst", index=1, of_round=None, directions=("read",), latency=True):
     """A frame as load_series gives it; the values are divided among the directions."""
-    n = len(values)
     share = len(directions)
-    return pl.concat(
-        pl.DataFrame(
-            {
-                "run_id": ["01run"] * n,
-                "step_index": [index] * n,
-                "step": [step] * n,
-                "round": pl.Series([of_round] * n, dtype=pl.Int64),
-                "second": list(range(n)),
-                "direction": [direction] * n,
-                "iops": [float(v) / share for v in values],
-                "bytes_per_s": [4096.0 * v / share for v in values],
-                "lat_mean_ns": [32e9 / v if v and latency else None for v in values],
-                "p50_ns": [30e9 / v if v and latency else None for v in values],
-                "p99_ns": [60e9 / v if v > 299 and latency else None for v in values],
-                "lat_max_ns": [90e9 / v if v and latency else None for v in values],
-            },
-            schema_overrides=dict.fromkeys(
-                ("lat_mean_ns", "p50_ns", "p99_ns", "lat_max_ns"), pl.Float64
-            ),
-        )
-        for direction in directions
-    )
+    columns = {
+        "second": list(range(len(values))),
+        "iops": [float(v) / share for v in values],
+        "bytes_per_s": [4096.0 * v / share for v in values],
+    }
+    least = {"lat_mean_ns": (32e9, 0), "p50_ns": (30e9, 0), "p99_ns": (60e9, 299),
+             "lat_max_ns": (90e9, 0)}  # fmt: skip
+    for name, (of, above) in least.items():
+        latencies = [of / v if v > above and latency else None for v in values]
+        columns[name] = pl.Series(latencies, dtype=pl.Float64)
+    return pl.concat(_frame(step, index, of_round, way, **columns) for way in directions)
 
 
 def level(iops, limit="disk-iops"):
@@ -54,38 +42,24 @@ def expectation(begin=3000.0, lasting=100.0, lasts_s=310.0):
 
 def histogram(counts, *, step="burst", index=1, direction="read", kind="lat", of_round=None):
     """A frame as load_histogram gives it, from {ns: count}."""
-    n = len(counts)
-    return pl.DataFrame(
-        {
-            "run_id": ["01run"] * n,
-            "step_index": [index] * n,
-            "step": [step] * n,
-            "round": pl.Series([of_round] * n, dtype=pl.Int64),
-            "direction": [direction] * n,
-            "kind": [kind] * n,
-            "latency_ns": list(counts),
-            "count": list(counts.values()),
-        }
-    )
+    return _frame(
+        step, index, of_round, direction,
+        kind=[kind] * len(counts), latency_ns=list(counts), count=list(counts.values()),
+    )  # fmt: skip
+
+
+def _frame(step, index, of_round, direction, **columns):
+    n = max(map(len, columns.values()))
+    same = {"run_id": "01run", "step_index": index, "step": step, "direction": direction}
+    rounds = pl.Series([of_round] * n, dtype=pl.Int64)
+    return pl.DataFrame({k: [v] * n for k, v in same.items()} | {"round": rounds} | columns)
 
 
 def counted(rows, *, step="burst", index=1, of_round=None, direction="read"):
     """A frame as latency_seconds gives it, from (second, from_ns, to_ns, count)."""
-    n = len(rows)
-    columns = list(zip(*rows, strict=True))
-    return pl.DataFrame(
-        {
-            "run_id": ["01run"] * n,
-            "step_index": [index] * n,
-            "step": [step] * n,
-            "round": pl.Series([of_round] * n, dtype=pl.Int64),
-            "second": list(columns[0]),
-            "direction": [direction] * n,
-            "from_ns": [float(one) for one in columns[1]],
-            "to_ns": [float(one) for one in columns[2]],
-            "count": list(columns[3]),
-        }
-    )
+    seconds, low, high, counts = map(list, zip(*rows, strict=True))
+    edges = {"from_ns": list(map(float, low)), "to_ns": list(map(float, high))}
+    return _frame(step, index, of_round, direction, second=seconds, count=counts, **edges)
 
 
 def row(step, *, iops, iodepth=1, jobs=1, role="measure", p50=1e6, p99=5e6, run_id="01run", **more):

@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import pytest
 from tests.unit.report.made import plan, row
 from tests.unit.report.reported import trial
 
@@ -43,22 +44,18 @@ def test_a_condition_that_holds_is_a_failure_of_its_step():
     assert "3,000 IOPS" in failure.text
 
 
-def test_a_condition_that_no_figure_answers_is_a_failure_of_its_own():
-    found = report(view("trim iops < 4000"))
-    assert counts(found) == (2, 1, 0)
-
-
-def test_a_trial_without_its_last_steps_is_an_error():
-    assert counts(report(view(rows=[], state="failed"))) == (1, 0, 1)
-
-
-def test_sums_are_over_all_trials():
-    assert counts(report(view(), view("iops > 1"))) == (2, 1, 0)
-
-
-def test_hostile_names_stay_well_formed():
-    found = report(view(rows=[row("a]]>&\x1b\u202e<x/>")]))
-    assert counts(found) == (1, 0, 0)
+@pytest.mark.parametrize(
+    ("views", "counted"),
+    [
+        ([view("trim iops < 4000")], (2, 1, 0)),
+        ([view(rows=[], state="failed")], (1, 0, 1)),
+        ([view(), view("iops > 1")], (2, 1, 0)),
+        ([view(rows=[row("a]]>&\x1b\u202e<x/>")])], (1, 0, 0)),
+    ],
+    ids=["no figure answers", "without its last steps", "sums of all trials", "a hostile name"],
+)
+def test_tests_failures_and_errors_are_counted(views, counted):
+    assert counts(report(*views)) == counted
 
 
 def test_a_trial_without_a_result_is_an_error_with_its_reason():

@@ -55,6 +55,14 @@ def any_database(any_database_url):
 
 
 @pytest.fixture
+def other(tmp_path):
+    """Another empty database, in SQLite."""
+    engine = open_database(f"sqlite:///{tmp_path}/other.db")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
 def small_disk(tmp_path):
     """A filesystem of 1 MiB, to be filled for real; needs root."""
     place = tmp_path / "small"

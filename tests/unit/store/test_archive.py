@@ -15,9 +15,8 @@ FILES = {"fio.json": b"{}" * 5000, "stderr.txt": b"", "fio_bw.1.log": b"1000, 5,
 
 
 def keep(evidence, files=FILES, step=None, **changes):
-    return archive.write_step_evidence(
-        evidence, RUN, step or make_step(), files, **(TIMES | changes)
-    )
+    step = step or make_step()
+    return archive.write_step_evidence(evidence, RUN, step, files, **(TIMES | changes))
 
 
 def step_files(evidence, record):
@@ -35,16 +34,10 @@ def test_a_plan_lies_beside_each_of_its_runs(evidence):
     assert [archive.read_plan(evidence, run_id) for run_id in RUN_IDS] == [plan, plan]
 
 
-RENTAL = Rental(
-    scope=Scope(provider="lab"),
-    spec=RentSpec(disk="gp2", size_gib=8),
-    offer="t3.micro",
-    disk=DiskSpec(type="gp2", size_gib=8),
-)
-
-
 def test_the_plan_of_a_draft_that_was_given_up_halfway_gives_way(evidence):
-    archive.write_plan(evidence, make_plan(rental=RENTAL))
+    disk, spec = DiskSpec(type="gp2", size_gib=8), RentSpec(disk="gp2", size_gib=8)
+    rental = Rental(scope=Scope(provider="lab"), spec=spec, offer="t3.micro", disk=disk)
+    archive.write_plan(evidence, make_plan(rental=rental))
     archive.write_plan(evidence, make_plan())
     assert archive.read_plan(evidence, RUN) == make_plan()
 
@@ -70,10 +63,8 @@ def test_the_plan_of_another_trial_is_not_taken_for_ours(evidence, text):
 
 def test_large_files_are_compressed_and_small_ones_stay_readable(evidence):
     keep(evidence)
-    assert evidence.list(f"runs/{RUN}") == [
-        f"runs/{RUN}/steps/000-write/{name}"
-        for name in ("fio.json.zst", "fio_bw.1.log.zst", "stderr.txt", "step.json")
-    ]
+    names = ("fio.json.zst", "fio_bw.1.log.zst", "stderr.txt", "step.json")
+    assert evidence.list(f"runs/{RUN}") == [f"runs/{RUN}/steps/000-write/{n}" for n in names]
 
 
 def test_what_is_kept_is_read_back_verified(evidence):

@@ -9,7 +9,6 @@ from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.store import archive
 from diskbench.store.audits import run_audits
-from diskbench.store.database import open_database
 from diskbench.store.finish import finish_run
 from diskbench.store.rebuild import rebuild
 from diskbench.store.step_rows import load_results
@@ -52,7 +51,7 @@ def test_logs_that_agree_are_no_doubt(database, evidence, fio_files):
 
 
 def test_logs_that_do_not_agree_are_a_doubt_of_the_rows_and_of_those_of_a_rebuild(
-    database, evidence, fio_files, tmp_path
+    database, evidence, fio_files, other
 ):
     plan = audited_run(database, evidence, fio_files, share=5)
     (run_id,) = plan.run_ids
@@ -64,10 +63,8 @@ def test_logs_that_do_not_agree_are_a_doubt_of_the_rows_and_of_those_of_a_rebuil
         assert message.startswith("logs: the logs sum up to ")
     kept = [key for key in evidence.list(f"runs/{run_id}/derived") if "audits-" in key]
     assert len(kept) == 1
-    other = open_database(f"sqlite:///{tmp_path}/other.db")
     rebuild(other, evidence)
     assert dump(other) == dump(database)
-    other.dispose()
 
 
 def test_what_was_kept_of_an_audit_may_be_damaged_or_deleted(database, evidence, fio_files):

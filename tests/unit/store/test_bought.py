@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 
 import polars as pl
 import pytest
@@ -10,20 +11,12 @@ from tests.rigs.replicates import measured
 
 import diskbench
 from diskbench.errors import UnknownName
+from diskbench.model import run as nouns
 from diskbench.model.facts import CloudFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.run import (
-    AFTER_CLIFF,
-    COLUMN_OF,
-    KEYS,
-    MEASURED_FIELDS,
-    RUN_FIELDS,
-    own_columns,
-    run_columns,
-)
+from diskbench.model.run import AFTER_CLIFF, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.providers.azure.plugin import AzureOptions
-from diskbench.store.database import open_database
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text, parquet_pieces
 from diskbench.store.query import find_measurements, find_runs
@@ -50,11 +43,8 @@ RENTED = [
     ),
     (
         rented(
-            "azure",
-            DiskSpec(type="PremiumV2_LRS", size_gib=8, iops=3000, throughput_mib_per_s=125),
-            region="westeurope",
-            cache="ReadOnly",
-            zone="1",
+            "azure", region="westeurope", cache="ReadOnly", zone="1",
+            disk=DiskSpec(type="PremiumV2_LRS", size_gib=8, iops=3000, throughput_mib_per_s=125),
         ),
         ("westeurope", "1", "m", "azure", "PremiumV2_LRS", 8, 1, 3000, 125e6, "readonly"),
     ),
@@ -62,7 +52,7 @@ RENTED = [
         rented("lab", DiskSpec(type="gp2", size_gib=20, count=2), cloud="aws", region=None),
         (None, "eu-central-1a", "m", "aws", "gp2", 20, 2, None, None, None),
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("plan", "values"), RENTED)
@@ -108,64 +98,51 @@ def test_an_import_has_what_was_said_of_its_disk():
 
 
 @pytest.fixture
-def two_disks(tmp_path):
-    url = f"sqlite:///{tmp_path}/rows.db"
-    database = open_database(url)
+def two_disks(database):
     measured(database, [3000.0, 3010.0], disk="gp2")
     measured(database, [9000.0], disk="gp3", campaign=1)
-    yield url, database
-    database.dispose()
+    return str(database.url), database
+
+
+FOUND = {
+    "disk=gp2": 2, "disk_type=gp3": 1, "disk~gp": 3, "disk!=gp2": 1, "region=eu-central-1": 3,
+    "region=": 0, "size=20": 3, "size>20": 0, "instance=m7i.large": 3, "cache=": 3,
+    "date>=2000-01-01": 3, "disk_count=1": 3,
+}  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("disk=gp2", 2),
-        ("disk_type=gp3", 1),
-        ("disk~gp", 3),
-        ("disk!=gp2", 1),
-        ("region=eu-central-1", 3),
-        ("region=", 0),
-        ("size=20", 3),
-        ("size>20", 0),
-        ("instance=m7i.large", 3),
-        ("cache=", 3),
-        ("date>=2000-01-01", 3),
-        ("disk_count=1", 3),
-    ],
-)
+@pytest.mark.parametrize(("text", "count"), FOUND.items())
 def test_runs_are_selected_by_what_was_bought(two_disks, text, count):
     assert len(find_runs(two_disks[1], [parse_filter(text)])) == count
 
 
-def test_where_nothing_is_known_of_a_disk_its_label_says_it(tmp_path):
-    database = open_database(f"sqlite:///{tmp_path}/labels.db")
+def test_where_nothing_is_known_of_a_disk_its_label_says_it(database):
     measured(database, [1.0], disk="gp2", rented=False, labels=(("disk", "gp3"),))
     measured(database, [2.0], disk="gp2", labels=(("disk", "gp3"),), campaign=1)
     assert len(find_runs(database, [parse_filter("disk=gp3")])) == 1
     assert len(find_runs(database, [parse_filter("disk=gp2")])) == 1
     assert len(find_runs(database, [parse_filter("label.disk=gp3")])) == 2
-    database.dispose()
 
 
 def test_every_key_stands_for_a_column_and_every_column_is_a_key():
-    for one in KEYS:
+    for one in nouns.KEYS:
         assert parse_filter(one.example).field == one.column
     for name in [*RUN_FIELDS, *MEASURED_FIELDS]:
         if name not in ("labels", "parameters", "job_error"):
-            assert parse_filter(f"{name}=").field == COLUMN_OF.get(name, name)
+            assert parse_filter(f"{name}=").field == nouns.COLUMN_OF.get(name, name)
 
 
 def test_every_export_has_them(two_disks):
     _, database = two_disks
     assert set(COLUMNS) <= set(RUN_FIELDS)
     found = find_measurements(database, [parse_filter("disk=gp2")])
-    rows = ({**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found)
+    rows = [
+        {**nouns.run_columns(one.run), **nouns.own_columns(one), AFTER_CLIFF: None} for one in found
+    ]
     text = csv_text(rows, (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF))
     frame = pl.read_csv(io.StringIO(text))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
-    rows = [{**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found]
     frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows))))
     assert frame.schema["disk_gib"] == pl.Int64
     assert frame.schema["provisioned_bytes_per_s"] == pl.Float64
@@ -189,10 +166,7 @@ def test_frames_of_a_database_have_them(two_disks):
 @pytest.mark.parametrize("named", ["nosuch", ["nosuch"], "disk=nosuch", ["last", "nosuch"]])
 def test_a_run_that_is_not_there_is_no_empty_frame(two_disks, named, tmp_path):
     url, _ = two_disks
-    with pytest.raises(UnknownName, match="nosuch"):
-        diskbench.load_measurements(named, database=url)
-    with pytest.raises(UnknownName, match="nosuch"):
-        diskbench.load_expected(named, database=url)
-    evidence = (tmp_path / "evidence").as_uri()
-    with pytest.raises(UnknownName, match="nosuch"):
-        diskbench.load_verdicts(named, database=url, evidence=evidence)
+    verdicts = partial(diskbench.load_verdicts, evidence=(tmp_path / "evidence").as_uri())
+    for load in (diskbench.load_measurements, diskbench.load_expected, verdicts):
+        with pytest.raises(UnknownName, match="nosuch"):
+            load(named, database=url)

@@ -3,12 +3,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from diskbench.store.clock import now, present
+from diskbench.store.clock import iso, now, present
 from diskbench.store.database import _beyond, database_time, skew_s, skew_text
-from diskbench.store.moments import iso
 
-BEFORE = datetime(2026, 11, 22, 12, tzinfo=UTC)
-AFTER = BEFORE + timedelta(seconds=2)
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def test_the_databases_present_is_text_as_rows_hold_it(any_database):
@@ -21,17 +19,11 @@ def test_the_databases_present_is_text_as_rows_hold_it(any_database):
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ahead_s"),
-    [
-        (BEFORE, 0.0),
-        (BEFORE + timedelta(seconds=1), 0.0),
-        (AFTER, 0.0),
-        (BEFORE - timedelta(minutes=5), 300.0),
-        (AFTER + timedelta(minutes=5), -300.0),
-    ],
+    ("after_s", "ahead_s"), [(0, 0.0), (1, 0.0), (2, 0.0), (-300, 300.0), (302, -300.0)]
 )
-def test_a_clock_is_off_by_what_no_delay_explains(theirs, ahead_s):
-    assert _beyond(theirs, BEFORE, AFTER) == ahead_s
+def test_a_clock_is_off_by_what_no_delay_explains(after_s, ahead_s):
+    before, after, theirs = (NOON + timedelta(seconds=each) for each in (0, 2, after_s))
+    assert _beyond(theirs, before, after) == ahead_s
 
 
 def test_the_line_says_how_far_in_which_direction_and_what_to_do():

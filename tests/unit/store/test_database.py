@@ -1,14 +1,11 @@
 """Opening a database: its file, its schema and its errors; and DBOS's clock on SQLite before 3.42:
 `unixepoch('subsec')`."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -71,17 +68,10 @@ def test_the_users_data_directory_is_made(tmp_path, monkeypatch):
 
 
 def test_sqlite_is_in_wal_mode_and_keeps_foreign_keys(database):
+    expected = {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 30_000}
     with database.connect() as connection:
-        found = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
-        }
-    assert found == {
-        "journal_mode": "wal",
-        "synchronous": 1,
-        "foreign_keys": 1,
-        "busy_timeout": 30_000,
-    }
+        for name, value in expected.items():
+            assert connection.exec_driver_sql(f"PRAGMA {name}").scalar() == value
 
 
 OPENER = """
@@ -94,23 +84,14 @@ open_database(sys.argv[1]).dispose()
 
 @pytest.mark.slow
 def test_processes_that_open_a_new_database_at_once_all_succeed(any_database_url):
-    openers = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPENER, any_database_url],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
-    ends = []
+    argv, pipe = [sys.executable, "-c", OPENER, any_database_url], subprocess.PIPE
+    openers = [subprocess.Popen(argv, stdin=pipe, stderr=pipe, text=True) for _ in range(4)]
     for opener in openers:
         opener.stdin.write("go\n")
         opener.stdin.flush()
     for opener in openers:
         _, err = opener.communicate(timeout=240)
-        ends.append((opener.returncode, err))
-    assert ends == [(0, "")] * 4
+        assert (opener.returncode, err) == (0, "")
     engine = open_database(any_database_url)
     with engine.connect() as connection:
         versions = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
@@ -179,12 +160,10 @@ def test_a_database_that_may_only_be_read_is_found_so(any_database_url, tmp_path
         plain.close()
         engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
     else:
-        engine.dispose()
         name = sa.make_url(any_database_url).database
+        alter = sa.text(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
         with engine.begin() as connection:
-            connection.execute(
-                sa.text(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
-            )
+            connection.execute(alter)
         engine.dispose()
     with pytest.raises(StoreUnavailable, match=r"read-?only"):
         check_writable(engine)
@@ -196,15 +175,9 @@ def test_a_full_disk_is_told_with_what_to_do(small_disk):
     with transaction(engine) as connection:
         connection.execute(sa.text("CREATE TABLE diskbench_ballast (data BLOB)"))
 
-    def fill():
-        with transaction(engine) as connection:
-            connection.execute(
-                sa.text("INSERT INTO diskbench_ballast VALUES (:data)"),
-                {"data": os.urandom(4 * 2**20)},
-            )
-
-    with pytest.raises(StoreUnavailable, match="full") as caught:
-        fill()
+    insert = sa.text("INSERT INTO diskbench_ballast VALUES (:data)")
+    with pytest.raises(StoreUnavailable, match="full") as caught, transaction(engine) as connection:
+        connection.execute(insert, {"data": os.urandom(4 * 2**20)})
     assert "diskbench resume" in caught.value.advice
     with transaction(engine) as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM diskbench_ballast")).scalar() == 0
@@ -234,14 +207,22 @@ def test_a_server_that_is_away_is_one_that_dbos_waits_for():
 QUESTION = "SELECT unixepoch('subsec')"
 
 
-def of_3_41(connection: sqlite3.Connection) -> None:
-    """Let a connection answer as SQLite 3.38 to 3.41 does: it does not know the modifier."""
-    connection.create_function("unixepoch", 1, lambda _modifier: None)
+def answering(told):
+    """Let a connection answer to the question."""
+    return lambda connection: connection.create_function("unixepoch", 1, lambda _modifier: told)
 
 
-def of_3_42(connection: sqlite3.Connection) -> None:
-    """Let a connection answer as SQLite 3.42 does."""
-    connection.create_function("unixepoch", 1, lambda _modifier: 12.5)
+of_3_41, of_3_42 = answering(None), answering(12.5)
+"""SQLite 3.38 to 3.41 do not know the modifier."""
+
+
+class Unknowing(sqlite3.Cursor):
+    def execute(self, sql, *given):
+        if "unixepoch" in sql and not self.connection.supplied:
+            error = sqlite3.OperationalError("no such function: unixepoch")
+            error.sqlite_errorcode = sqlite3.SQLITE_ERROR
+            raise error
+        return super().execute(sql, *given)
 
 
 class BeforeSqlite338(sqlite3.Connection):
@@ -249,25 +230,16 @@ class BeforeSqlite338(sqlite3.Connection):
 
     supplied = False
 
-    def cursor(self, *_: object) -> Unknowing:  # type: ignore[override]
+    def cursor(self, *_):
         return Unknowing(self)
 
-    def create_function(self, *given: object, **named: object) -> None:  # type: ignore[override]
+    def create_function(self, *given, **named):
         self.supplied = True
-        super().create_function(*given, **named)  # type: ignore[arg-type]
-
-
-class Unknowing(sqlite3.Cursor):
-    def execute(self, sql: str, *given: object) -> sqlite3.Cursor:  # type: ignore[override]
-        if "unixepoch" in sql and not self.connection.supplied:  # type: ignore[attr-defined]
-            error = sqlite3.OperationalError("no such function: unixepoch")
-            error.sqlite_errorcode = sqlite3.SQLITE_ERROR
-            raise error
-        return super().execute(sql, *given)  # type: ignore[arg-type]
+        super().create_function(*given, **named)
 
 
 @pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
+def connection():
     made = sqlite3.connect(":memory:")
     yield made
     made.close()
@@ -304,14 +276,13 @@ def test_what_the_function_cannot_tell_is_an_error_and_not_a_wrong_time(connecti
 
 
 @pytest.fixture(params=[of_3_41, of_3_42], ids=["3.41", "3.42"])
-def every_connection(request: pytest.FixtureRequest) -> Iterator[None]:
+def every_connection(request):
     """Every connection of every SQLite engine answers as that SQLite does, before ours prepares
     it: listeners of all engines are called before those of one."""
-    answer: Callable[[sqlite3.Connection], None] = request.param
 
-    def prepare(connection: object, _record: object) -> None:
+    def prepare(connection, _record):
         if isinstance(connection, sqlite3.Connection):
-            answer(connection)
+            request.param(connection)
 
     sa.event.listen(sa.Engine, "connect", prepare)
     yield
@@ -333,23 +304,15 @@ def test_every_connection_of_an_opened_database_knows_the_time(tmp_path):
     engine.dispose()
 
 
-def end_connections(url):
-    """End all connections to a database, as a restart of the server does."""
-    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-    with engine.connect() as connection:
-        connection.execute(
-            sa.text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("any_database_url", ["postgresql"], indirect=True)
-def test_connections_that_broke_while_idle_are_made_anew(any_database_url):
-    database = open_database(any_database_url)
-    database_time(database)
-    end_connections(any_database_url)
-    database_time(database)
-    database.dispose()
+def test_connections_that_broke_while_idle_are_made_anew(any_database):
+    """As after a restart of the server."""
+    database_time(any_database)
+    alone = {"isolation_level": "AUTOCOMMIT", "poolclass": sa.NullPool}
+    with sa.create_engine(any_database.url, **alone).connect() as connection:
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    database_time(any_database)

@@ -20,25 +20,20 @@ def test_runs_come_newest_first_with_what_was_to_be_rented(any_database):
     assert len(load_asked(any_database, [parse_filter("iops>1.5")])) == 2
 
 
-def test_the_same_rows_have_the_same_digest_and_each_run_its_own(any_database):
+def test_the_same_rows_written_again_have_the_same_digest_and_each_run_its_own(any_database):
     measured(any_database, [1.0, 1.0])
     first = digests(any_database)
-    assert digests(any_database) == first
     assert len(set(first.values())) == 2
-
-
-def test_rows_that_are_written_again_as_they_were_keep_their_digest(any_database):
-    measured(any_database, [1.0, 2.0])
-    before = digests(any_database)
     with transaction(any_database) as connection:
         connection.execute(sa.update(schema.run).values(state="done"))
-    assert digests(any_database) == before
+    assert digests(any_database) == first
 
 
 def test_a_change_in_any_row_of_a_run_changes_its_digest_alone(any_database):
     measured(any_database, [1.0, 2.0])
     before = digests(any_database)
     one = min(before)
+    trial = sa.select(schema.run.c.trial_id).where(schema.run.c.run_id == one)
     changes = [
         sa.update(schema.run).where(schema.run.c.run_id == one).values(labels={"a": "b"}),
         sa.update(schema.step).where(schema.step.c.run_id == one).values(fio_exit=1),
@@ -46,9 +41,7 @@ def test_a_change_in_any_row_of_a_run_changes_its_digest_alone(any_database):
         sa.insert(schema.warning).values(
             run_id=one, step_index=0, position=0, code="c", message="m", advice="a"
         ),
-        sa.update(schema.trial)
-        .where(schema.trial.c.trial_id == _trial(any_database, one))
-        .values(plan={"cell": {}}),
+        sa.update(schema.trial).where(schema.trial.c.trial_id.in_(trial)).values(plan={"cell": {}}),
     ]
     seen = {before[one]}
     for change in changes:
@@ -57,12 +50,4 @@ def test_a_change_in_any_row_of_a_run_changes_its_digest_alone(any_database):
         now = digests(any_database)
         assert now[one] not in seen
         seen.add(now[one])
-        assert {key: value for key, value in now.items() if key != one} == {
-            key: value for key, value in before.items() if key != one
-        }
-
-
-def _trial(database, run_id):
-    with transaction(database) as connection:
-        query = sa.select(schema.run.c.trial_id).where(schema.run.c.run_id == run_id)
-        return connection.execute(query).scalar_one()
+        assert {**now, one: None} == {**before, one: None}

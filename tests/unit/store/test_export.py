@@ -1,8 +1,6 @@
 """Exports as JSON and CSV; the text formats of Prometheus and OpenMetrics, read by the grammar of
 their specifications."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -15,13 +13,8 @@ from tests.rigs.runs import a_run
 
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store.document import results_document
-from diskbench.store.export import (
-    METRICS_FORMATS,
-    benchstat_lines,
-    csv_text,
-    json_text,
-    metrics_text,
-)
+from diskbench.store.export import METRICS_FORMATS, benchstat_lines, csv_text, metrics_text
+from diskbench.store.export import json_text as text_of
 from diskbench.store.run_row import run_row
 
 
@@ -29,7 +22,7 @@ from diskbench.store.run_row import run_row
 def test_json_of_any_length_is_the_same_document(count):
     runs = [a_run(profile=f"ü{i}") for i in range(count)]
     document = results_document(runs)
-    text = json_text(document)
+    text = text_of(document)
     assert json.loads(text) == document
     assert "\\u" not in text
 

@@ -1,21 +1,14 @@
 """The figures of lists and of comparisons in the database: kept, read, forgotten with their run."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from tests.rigs.replicates import measured
 from tests.rigs.statements import statements_of
 
 from diskbench.model.run import Headline, ListedStep
+from diskbench.store import figures as kept
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.figures import (
-    keep_headlines,
-    load_figures,
-    load_headlines,
-    recent_trials,
-    step_loads,
-)
+from diskbench.store.figures import keep_headlines, load_figures, load_headlines
 from diskbench.store.query import ids_that_begin, known_labels
 from diskbench.store.rows import delete_runs
 from diskbench.store.where import parse_filter
@@ -24,9 +17,8 @@ from diskbench.store.where import parse_filter
 def test_a_figure_comes_with_what_was_rented_and_without_what_was_not(any_database):
     measured(any_database, [100.0], disk="gp2")
     measured(any_database, [200.0], disk="gp3", rented=False)
-    rented, there = sorted(
-        load_figures(any_database, [], ["iops"])["iops"], key=lambda row: row.value
-    )
+    found = load_figures(any_database, [], ["iops"])["iops"]
+    rented, there = sorted(found, key=lambda row: row.value)
     assert rented.rent["disk"] == "gp2"
     assert there.rent is None
     assert (rented.step, rented.direction) == ("read", "read")
@@ -98,12 +90,12 @@ def test_trials_come_newest_first_with_their_runs_together(any_database: sa.Engi
     measured(any_database, [3000.0, 3010.0], disk="gp2", runs=[(1.0, 2.0, 3.0), (4.0,)])
     measured(any_database, [9000.0], disk="gp3", campaign=1)
     keep_headlines(any_database, dict.fromkeys(run_ids(any_database), ONE))
-    trials, total = recent_trials(any_database)
+    trials, total = kept.recent_trials(any_database)
     assert total == 3
     assert [newest.disk_type for newest, *_ in trials] == ["gp3", "gp2", "gp2"]
     assert [states["done"] for _, states, _ in trials] == [1, 1, 3]
     assert [len(headlines) for *_, headlines in trials] == [1, 1, 3]
-    trials, total = recent_trials(any_database, [parse_filter("disk=gp2")], limit=1)
+    trials, total = kept.recent_trials(any_database, [parse_filter("disk=gp2")], limit=1)
     assert (len(trials), total) == (1, 2)
 
 
@@ -111,7 +103,5 @@ def test_the_loads_of_runs_come_from_their_rows(any_database: sa.Engine) -> None
     value = 3000.0
     measured(any_database, [value])
     (run_id,) = run_ids(any_database)
-    load = ListedStep(
-        "read", is_random=True, block_bytes=4096, iops=value, bytes_per_s=value * 4096
-    )
-    assert step_loads(any_database, [run_id]) == {run_id: [load]}
+    load = ListedStep("read", True, 4096, iops=value, bytes_per_s=value * 4096)  # noqa: FBT003
+    assert kept.step_loads(any_database, [run_id]) == {run_id: [load]}

@@ -23,23 +23,13 @@ WINDOWS = "1000, 1000, 0, 0, 0\n2000, 1000, 0, 0, 0\n3000, 1000, 0, 0, 0\n"
 
 def document(*jobs, version="fio-3.33", common=None):
     """A JSON of fio: jobs are (name, group, options)."""
-    return json.dumps(
-        {
-            "fio version": version,
-            "timestamp_ms": 1_600_000_000_000,
-            "global options": {"bs": "4k", "rw": "read", **(common or {})},
-            "jobs": [
-                {
-                    "jobname": name,
-                    "groupid": group,
-                    "error": 0,
-                    "job options": options,
-                    "read": STATS,
-                }
-                for name, group, options in jobs
-            ],
-        }
-    )
+    listed = [
+        {"jobname": name, "groupid": group, "error": 0, "job options": options, "read": STATS}
+        for name, group, options in jobs
+    ]
+    options = {"bs": "4k", "rw": "read", **(common or {})}
+    head = {"fio version": version, "timestamp_ms": 1_600_000_000_000, "global options": options}
+    return json.dumps({**head, "jobs": listed})
 
 
 def place(folder, **files):
@@ -59,10 +49,8 @@ def names(found):
 
 def test_a_json_alone_has_the_logs_beside_it_that_it_names(tmp_path):
     text = document(("a", 0, {"write_bw_log": "x", "write_lat_log": ""}))
-    files = dict.fromkeys(
-        ["x_bw.1.log", "a_lat.1.log", "a_clat.1.log", "x_bw.2.log", "y_bw.1.log", "x_iops.1.log"],
-        WINDOWS,
-    )
+    logs = ("x_bw.1.log", "a_lat.1.log", "a_clat.1.log", "x_bw.2.log", "y_bw.1.log", "x_iops.1.log")
+    files = dict.fromkeys(logs, WINDOWS)
     place(tmp_path, **{"r.json": text, **files})
     found = read_sources([tmp_path / "r.json"])
     assert joined(found) == {"r.json": ["a_clat.1.log", "a_lat.1.log", "x_bw.1.log"]}
@@ -81,9 +69,8 @@ def test_a_folder_of_six_results_is_six_runs(tmp_path):
     (tmp_path / "notes.txt").write_text("bought on Tuesday")
     (tmp_path / "old_bw.1.log").write_text(WINDOWS)
     found = read_sources([tmp_path])
-    assert {name: len(logs) for name, logs in joined(found).items()} == {
-        f"job{number}.json": 10 for number in range(6)
-    }
+    counts = {name: len(logs) for name, logs in joined(found).items()}
+    assert counts == {f"job{number}.json": 10 for number in range(6)}
     assert names(found) == ["notes.txt", "old_bw.1.log"]
 
 
@@ -96,10 +83,8 @@ def test_clones_of_a_group_have_their_numbers(tmp_path):
 
 def test_without_numbers_the_prefix_decides(tmp_path):
     common = {"write_iops_log": "logs/all", "per_job_logs": "0"}
-    place(
-        tmp_path,
-        **{"a.json": document(("a", 0, {}), ("b", 0, {}), common=common), "all_iops.log": WINDOWS},
-    )
+    text = document(("a", 0, {}), ("b", 0, {}), common=common)
+    place(tmp_path, **{"a.json": text, "all_iops.log": WINDOWS})
     assert joined(read_sources([tmp_path])) == {"a.json": ["all_iops.log"]}
 
 
@@ -140,15 +125,9 @@ def test_a_folder_of_logs_alone_is_a_run_a_prefix(tmp_path):
 
 
 def test_steps_of_one_file_have_their_own_logs(evidence, tmp_path):
-    common = {"write_iops_log": "s"}
-    place(
-        tmp_path / "in",
-        **{
-            "s.json": document(("a", 0, {}), ("b", 1, {}), common=common),
-            "s_iops.1.log": WINDOWS,
-            "s_iops.2.log": WINDOWS.replace(", 1000,", ", 500,", 3),
-        },
-    )
+    text = document(("a", 0, {}), ("b", 1, {}), common={"write_iops_log": "s"})
+    half = WINDOWS.replace(", 1000,", ", 500,", 3)
+    place(tmp_path / "in", **{"s.json": text, "s_iops.1.log": WINDOWS, "s_iops.2.log": half})
     (run_id,) = taken_in(evidence, tmp_path / "in" / "s.json")
     series = diskbench.load_series(run_id, evidence=(tmp_path / "evidence").as_uri())
     of = {step[0]: frame["iops"].to_list() for step, frame in series.group_by("step")}
@@ -167,11 +146,6 @@ def test_a_damaged_log_that_was_found_is_left_and_an_empty_one_is_joined(tmp_pat
         read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
 
 
-def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(InvalidValue, match="nothing that can be imported"):
-        read_sources([tmp_path])
-
-
 def test_a_log_beside_that_is_too_large_is_left_and_a_typed_one_refused(tmp_path, monkeypatch):
     text = document(("a", 0, {"write_bw_log": "a"}))
     place(tmp_path, **{"a.json": text, "a_bw.1.log": WINDOWS * 50})
@@ -183,7 +157,9 @@ def test_a_log_beside_that_is_too_large_is_left_and_a_typed_one_refused(tmp_path
         read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
 
 
-def test_a_folder_of_too_many_files_is_refused(tmp_path, monkeypatch):
+def test_a_folder_of_no_and_of_too_many_files_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(InvalidValue, match="nothing that can be imported"):
+        read_sources([tmp_path])
     monkeypatch.setattr(import_sources, "IMPORT_FILES", 2)
     place(tmp_path, a="", b="", c="")
     with pytest.raises(InvalidValue, match="more than 2 files"):

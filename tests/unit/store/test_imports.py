@@ -3,7 +3,6 @@ files and runs, not with their product."""
 
 import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from tests.rigs.dump import dump
@@ -14,7 +13,6 @@ import diskbench
 from diskbench.errors import InvalidValue
 from diskbench.store import archive, import_sources, imports
 from diskbench.store.clock import now, ulid_time
-from diskbench.store.database import open_database
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import imported
 from diskbench.store.query import find_measurements, find_run, find_runs
@@ -59,10 +57,8 @@ def test_the_original_is_kept_to_the_byte_and_twice_is_once(database, evidence, 
     before = dump(database)
     assert take_in(database, evidence, fio_json) == [run_id]
     assert dump(database) == before
-    record = archive.read_manifest(evidence, run_id).imported
-    kept = archive.read_file(
-        evidence, archive.run_prefix(run_id), "result.json", record.files["result.json"]
-    )
+    name, record = "result.json", archive.read_manifest(evidence, run_id).imported
+    kept = archive.read_file(evidence, archive.run_prefix(run_id), name, record.files[name])
     assert kept == fio_json.read_bytes()
 
 
@@ -82,24 +78,18 @@ def test_logs_alone_are_a_run_with_a_series_and_no_rows(database, evidence, fio_
     assert series.height > 0
 
 
-def test_logs_without_a_time_have_no_date(database, evidence, fio_json):
-    logs = sorted(fio_json.parent.glob("*.log"))
+def test_logs_without_a_time_have_no_date_and_copied_later_are_still_the_same_run(
+    database, evidence, fio_json
+):
+    logs, before = sorted(fio_json.parent.glob("*.log")), now()
+    [run_id] = take_in(database, evidence, *logs)
     for log in logs:
         os.utime(log, (1_600_000_000, 1_600_000_000))
-    before = now()
-    [run_id] = take_in(database, evidence, *logs)
+    assert take_in(database, evidence, *logs) == [run_id]
     run = find_run(database, run_id)
     assert (run.measured_at, run.started_at, run.finished_at) == (None, None, None)
     assert before <= run.created_at <= now(), "when it was imported"
     assert ulid_time(run_id)[:19] == run.created_at[:19]
-
-
-def test_logs_copied_later_are_still_the_same_run(database, evidence, fio_json):
-    logs = sorted(fio_json.parent.glob("*.log"))
-    first = take_in(database, evidence, *logs)
-    for log in logs:
-        os.utime(log, (1_600_000_000, 1_600_000_000))
-    assert take_in(database, evidence, *logs) == first
 
 
 def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp_path):
@@ -116,28 +106,22 @@ def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp
     assert rates == [1e8, 5e7]
 
 
-def test_imported_rows_are_rebuilt_alike(database, evidence, fio_json, tmp_path):
+def test_imported_rows_are_rebuilt_alike(database, evidence, other, fio_json, tmp_path):
     (tmp_path / "bonnie.json").write_bytes(GOBONNIEGO)
     take_in(database, evidence, tmp_path / "bonnie.json", fio_json)
     take_in(database, evidence, *fio_json.parent.glob("*.log"))
-    other = open_database(f"sqlite:///{tmp_path}/other.db")
     assert rebuild(other, evidence).failed == ()
     assert dump(other) == dump(database)
-    other.dispose()
 
 
-@pytest.mark.parametrize("data", [b"", b"notes", b'{"fio version": "fio-3.33"'])
+@pytest.mark.parametrize("data", [b"", b"notes", b'{"fio version": "fio-3.33"', None])
 def test_a_file_that_is_none_of_these_is_refused_and_nothing_is_kept(evidence, tmp_path, data):
     path = tmp_path / "x.json"
-    path.write_bytes(data)
-    with pytest.raises(InvalidValue, match=r"x\.json"):
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(InvalidValue, match=r"x\.json" if data is not None else "No such file"):
         take_in(None, evidence, path)
     assert evidence.list("runs") == []
-
-
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InvalidValue, match="No such file"):
-        read_sources([Path(tmp_path / "none.json")])
 
 
 LINE = (
@@ -181,17 +165,15 @@ def test_each_file_is_parsed_once_and_all_rows_come_after_the_evidence(
     assert calls.index("settle") < calls.index("write_runs")
     assert len(find_runs(database)) == 2 * RUNS
     assert len(find_measurements(database)) == 2 * RUNS * 6
-    assert {row.run_id for row in find_measurements(database)} == {
-        one.manifest.run_id for one in done
-    }
+    measured = {row.run_id for row in find_measurements(database)}
+    assert measured == {one.manifest.run_id for one in done}
 
 
 def test_the_same_files_again_are_the_same_runs_whatever_they_are_called(
     database, evidence, files, tmp_path
 ):
-    first = [one.manifest.run_id for one in imported(
-        database, evidence, read_sources(files).sources, {}, "0"
-    )]  # fmt: skip
+    sources = read_sources(files).sources
+    first = [one.manifest.run_id for one in imported(database, evidence, sources, {}, "0")]
     again = tmp_path / "again.csv"
     again.write_bytes(files[0].read_bytes())
     sources = read_sources([again, files[1]]).sources

@@ -19,7 +19,7 @@ from diskbench.model.matrix import Limits
 from diskbench.store import archive, kept_rows, schema
 from diskbench.store.campaigns import CampaignRow, list_campaigns, save_campaign
 from diskbench.store.cells import load_cells, update_cell
-from diskbench.store.database import open_database, transaction
+from diskbench.store.database import transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 from diskbench.store.rebuild import rebuild
@@ -28,13 +28,6 @@ from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow
 MATRIX = "01kq8z6rj0mmmmmmmmmmmmmmmm"
-
-
-@pytest.fixture
-def other(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/other.db")
-    yield engine
-    engine.dispose()
 
 
 def recorded(database, evidence, plan, fio_files, *, steps=2):
@@ -122,9 +115,9 @@ def test_a_record_that_nobody_can_read_is_named_and_costs_the_others_nothing(
 ):
     a_matrix(database, plan, states=("done", "done"))
     kept_rows.keep_matrix(database, evidence, MATRIX, ending={"state": "done"})
-    evidence.replace(kept_rows.matrix_key("broken"), data)
+    evidence.replace(kept_rows.record_key("matrices", "broken"), data)
     ((key, _),) = rebuild(other, evidence).records
-    assert key == kept_rows.matrix_key("broken")
+    assert key == kept_rows.record_key("matrices", "broken")
     assert [one.name for one in list_campaigns(other)] == ["two"]
 
 
@@ -162,7 +155,7 @@ def test_a_trial_says_where_its_evidence_lies(database, evidence, plan):
     assert evidence_url_of(database, plan.trial_id) == evidence.url
 
 
-KEY = kept_rows.matrix_key(CAMPAIGN)
+KEY = kept_rows.record_key("matrices", CAMPAIGN)
 
 
 def test_the_end_that_another_process_wrote_meanwhile_stays(database, evidence, monkeypatch):

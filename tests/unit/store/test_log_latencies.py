@@ -38,16 +38,12 @@ def test_a_histogram_row_belongs_to_the_second_before_its_time(tmp_path):
     assert found.select("second", "direction", "count").rows() == [(0, "read", 3), (1, "write", 1)]
 
 
-def test_jobs_of_a_step_are_summed(tmp_path):
-    for job in (1, 2):
-        (tmp_path / f"fio_clat_hist.{job}.log").write_text(histogram_row(1000, [100_000] * 3))
-    assert counted(tmp_path)["count"].to_list() == [6]
-
-
-def test_unix_times_begin_with_the_series(tmp_path):
+def test_jobs_of_a_step_are_summed_and_unix_times_begin_with_the_series(tmp_path):
     zero = 1_700_000_000_000
-    (tmp_path / "fio_clat_hist.1.log").write_text(histogram_row(zero + 5003, [200_000]))
-    assert counted(tmp_path, zero)["second"].to_list() == [4]
+    for job in (1, 2):
+        log = tmp_path / f"fio_clat_hist.{job}.log"
+        log.write_text(histogram_row(zero + 5003, [100_000] * 3))
+    assert counted(tmp_path, zero).select("second", "count").rows() == [(4, 6)]
 
 
 def test_a_log_of_single_ios_is_counted_as_well(tmp_path):
@@ -131,14 +127,9 @@ def test_a_damaged_log_is_named(tmp_path):
 
 
 def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):
-    evidence = open_evidence((tmp_path / "evidence").as_uri())
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    (logs / "disk_iops.1.log").write_text("1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n")
-    (logs / "disk_clat_hist.1.log").write_text(
-        histogram_row(1000, [100_000] * 3) + histogram_row(2000, [100_000])
-    )
-    [run_id] = taken_in(evidence, logs)
+    histogram = histogram_row(1000, [100_000] * 3) + histogram_row(2000, [100_000])
+    rates = "1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n"
+    evidence, run_id = imported(tmp_path, iops=rates, clat_hist=histogram)
     first = latency_seconds(evidence, run_id)
     assert first.select("step", "second", "count").rows() == [("disk", 0, 3), ("disk", 1, 1)]
     for key in evidence.list("runs"):

@@ -21,9 +21,8 @@ def parse(step, files):
 def test_a_real_step_has_rows_for_the_job_and_for_the_step(fio_files):
     step, files = fio_files[1]
     result = parse(step, files)
-    assert [(m.scope, m.direction) for m in result.measurements] == [
-        ("job", "read"), ("step", "read"),
-    ]  # fmt: skip
+    found = [(m.scope, m.direction) for m in result.measurements]
+    assert found == [("job", "read"), ("step", "read")]
     assert result.measurements[0].ios == 64
     assert result.fio_version.startswith("fio-3.")
     assert result.seconds_in_fio > 0
@@ -48,14 +47,10 @@ def test_a_missing_file_is_named(fio_files, name):
         parse(step, {k: v for k, v in files.items() if k != name})
 
 
-def test_an_exit_status_that_is_none_is_told(fio_files):
+def test_output_and_an_exit_status_that_cannot_be_read_name_step_and_file(fio_files):
     step, files = fio_files[0]
     with pytest.raises(EvidenceDamaged, match=r"fio\.exit of step 'write' holds 'killed'"):
         parse(step, files | {"fio.exit": b"killed"})
-
-
-def test_output_that_cannot_be_read_names_step_and_file(fio_files):
-    step, files = fio_files[0]
     with pytest.raises(FioOutputUnreadable, match=r"write/fio\.json"):
         parse(step, files | {"fio.json": b"no document"})
 

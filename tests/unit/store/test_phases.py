@@ -1,7 +1,4 @@
-"""Phases of a stored run, from logs as fio writes them.
-
-`diskbench.load_phases()` for notebooks, on logs as fio writes them.
-"""
+"""Phases of a stored run and `diskbench.load_phases()`, from logs as fio writes them."""
 
 import numpy as np
 import pytest
@@ -85,14 +82,8 @@ def closed(index, name, round_=None, role="measure"):
 
 
 def test_the_rounds_of_a_step_are_one_series_and_what_fills_is_none():
-    steps = [
-        closed(0, "fill", role="fill"),
-        closed(1, "drain"),
-        closed(2, "a", 1),
-        closed(3, "b", 1),
-        closed(4, "a", 2),
-        closed(5, "b", 2),
-    ]
+    rounds = [closed(2, "a", 1), closed(3, "b", 1), closed(4, "a", 2), closed(5, "b", 2)]
+    steps = [closed(0, "fill", role="fill"), closed(1, "drain"), *rounds]
     names = [[record.step.index for _, record in group] for group in _groups(steps)]
     assert names == [[1], [2, 4], [3, 5]]
 
@@ -112,12 +103,8 @@ def test_a_second_that_is_not_whole_is_left_out_between_rounds_only():
 
 def test_a_scaled_credit_has_scaled_phases_down_to_ten_seconds():
     def plan(scale):
-        rental = Rental(
-            scope=Scope(provider="lab"),
-            spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
-            offer="x",
-        )
-        return make_plan().model_copy(update={"rental": rental})
+        spec = RentSpec(lab=EmulationOptions(time_scale=scale))
+        return make_plan(rental=Rental(scope=Scope(provider="lab"), spec=spec, offer="x"))
 
     assert [_shortest_s(plan(scale)) for scale in (1, 2, 100)] == [60, 30, 10]
     assert _shortest_s(None) == 60

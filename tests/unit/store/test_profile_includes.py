@@ -24,12 +24,14 @@ def test_included_files_are_part_of_the_profile(tmp_path):
         ("../outside.inc", "outside its directory"),
         ("/etc/hostname", "outside its directory"),
         ("job.fio", "more than 8 times deep"),
+        ("link.inc", "outside"),
     ],
 )
 def test_a_file_that_cannot_be_included_is_named(tmp_path, name, why):
     folder = tmp_path / "jobs"
     folder.mkdir()
     (tmp_path / "outside.inc").write_text("bs=4k\n")
+    (folder / "link.inc").symlink_to(tmp_path / "outside.inc")
     (folder / "job.fio").write_text(f"[global]\ninclude {name}\n[a]\nrw=read\n")
     with pytest.raises(ProfileError, match=why) as caught:
         find_profile(str(folder / "job.fio"))
@@ -45,13 +47,3 @@ def test_files_that_include_each_other_many_times_over_do_not_fill_the_memory(tm
     (tmp_path / "job.fio").write_text("[a]\nrw=read\ninclude 0.inc\n")
     with pytest.raises(ProfileError, match="more than 8 MiB"):
         find_profile(str(tmp_path / "job.fio"))
-
-
-def test_a_link_out_of_the_directory_is_not_followed(tmp_path):
-    folder = tmp_path / "jobs"
-    folder.mkdir()
-    (tmp_path / "secret").write_text("description=secret\n")
-    (folder / "link.inc").symlink_to(tmp_path / "secret")
-    (folder / "job.fio").write_text("[global]\ninclude link.inc\n[a]\nrw=read\n")
-    with pytest.raises(ProfileError, match="outside"):
-        find_profile(str(folder / "job.fio"))

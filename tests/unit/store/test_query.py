@@ -7,16 +7,10 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.run import run_columns
+from diskbench.store import query as queries
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.query import (
-    count_runs,
-    find_measurements,
-    find_run,
-    find_runs,
-    last_stored_first,
-    newest_first,
-)
+from diskbench.store.query import find_measurements, find_run, find_runs
 from diskbench.store.step_rows import save_step
 from diskbench.store.upsert import upsert
 from diskbench.store.where import filter_fields, parse_filter
@@ -57,7 +51,7 @@ def ids(database, *filters):
 def test_runs_come_newest_first(three):
     assert ids(three) == [C, B, A]
     assert [run.run_id for run in find_runs(three, limit=2)] == [C, B]
-    assert count_runs(three) == 3
+    assert queries.count_runs(three) == 3
 
 
 @pytest.mark.parametrize(
@@ -158,25 +152,20 @@ def test_an_id_that_several_runs_begin_with_lists_them(three):
         find_run(three, "01kq")
 
 
-@pytest.mark.parametrize("run_id", ["nothing", "%", "_" * 26])
+@pytest.mark.parametrize("run_id", ["nothing", "%", "_" * 26, "", " ", "\t\n"])
 def test_an_id_that_no_run_has_is_told(three, run_id):
-    with pytest.raises(UnknownName, match="unknown run"):
+    kind, words = (UnknownName, "unknown run") if run_id.strip() else (InvalidValue, "is empty")
+    with pytest.raises(kind, match=words):
         find_run(three, run_id)
 
 
-@pytest.mark.parametrize("run_id", ["", " ", "\t\n"])
-def test_an_empty_id_names_no_run(three, run_id):
-    with pytest.raises(InvalidValue, match="is empty"):
-        find_run(three, run_id)
+BY_INDEX = {
+    queries.newest_first: "measured_at_created_at_run_id",
+    queries.last_stored_first: "created_at_measured_at_run_id",
+}
 
 
-@pytest.mark.parametrize(
-    ("order", "index"),
-    [
-        (newest_first, "measured_at_created_at_run_id"),
-        (last_stored_first, "created_at_measured_at_run_id"),
-    ],
-)
+@pytest.mark.parametrize(("order", "index"), BY_INDEX.items())
 def test_the_newest_runs_are_listed_through_an_index(database, order, index):
     with transaction(database) as connection:
         query = sa.select(schema.run).order_by(*order())
@@ -188,12 +177,9 @@ def test_the_newest_runs_are_listed_through_an_index(database, order, index):
 
 @pytest.mark.slow
 def test_many_runs_are_listed_without_a_query_a_run(database):
-    plan = make_plan((A,))
-    save_plan(database, plan, "file:///e")
-    template = find_run(database, A)
-    rows = [
-        run_columns(template) | {"run_id": f"{A[:-5]}{i:05d}", "run_index": i} for i in range(500)
-    ]
+    save_plan(database, make_plan((A,)), "file:///e")
+    template = run_columns(find_run(database, A))
+    rows = [template | {"run_id": f"{A[:-5]}{i:05d}", "run_index": i} for i in range(500)]
     statements = []
     with transaction(database) as connection:
         upsert(connection, schema.run, rows)

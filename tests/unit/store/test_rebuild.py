@@ -43,16 +43,10 @@ def with_whole_urls(database):
     return rows
 
 
-def test_rows_rebuilt_into_an_empty_database_are_identical(finished, evidence, tmp_path):
-    other = open_database(f"sqlite:///{tmp_path}/other.db")
+def test_rows_rebuilt_into_an_empty_database_and_in_place_are_identical(finished, evidence, other):
     done = rebuild(other, evidence)
     assert with_whole_urls(other) == with_whole_urls(finished)
     assert (len(done.runs), done.unfinished, done.failed) == (2, (), ())
-    other.dispose()
-
-
-@pytest.mark.slow
-def test_rows_rebuilt_in_place_are_identical(finished, evidence):
     before = dump(finished)
     for _ in range(2):
         rebuild(finished, evidence)
@@ -99,7 +93,7 @@ def test_an_unfinished_run_is_named_and_left_alone(database, evidence, plan, fio
     assert dump(database) == before
 
 
-def test_leavings_of_a_stopped_step_have_no_rows(database, evidence, plan, fio_files, tmp_path):
+def test_leavings_of_a_stopped_step_have_no_rows(database, evidence, plan, fio_files, other):
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
     measure(database, evidence, plan, 0, fio_files[:1])
@@ -109,13 +103,10 @@ def test_leavings_of_a_stopped_step_have_no_rows(database, evidence, plan, fio_f
         started_at="a", finished_at="b", stopped=True,
     )  # fmt: skip
     finish_run(database, evidence, plan, 0, "interrupted", None)
-    other = open_database(f"sqlite:///{tmp_path}/other.db")
     rebuild(other, evidence)
-    found = dump(other)
-    assert [row["step"] for row in found["diskbench_step"]] == ["write"]
+    assert [row["step"] for row in dump(other)["diskbench_step"]] == ["write"]
     manifest = archive.read_manifest(evidence, plan.run_ids[0])
     assert [(e.step, e.has_rows) for e in manifest.steps] == [("write", True), ("read", False)]
-    other.dispose()
 
 
 @pytest.mark.parametrize("name", ["fio.json", "step.json", "plan.json", "manifest.json"])

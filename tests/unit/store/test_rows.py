@@ -1,6 +1,6 @@
 """Every write twice: on SQLite and on PostgreSQL alike."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -29,34 +29,18 @@ FINISHED = "2026-11-21T10:00:05.000000+00:00"
 def result(index=0, *, iops=100.0, jobs=("a", "b")):
     def row(scope, job, job_index):
         return Measurement(
-            run_id=RUN_IDS[0],
-            step_index=index,
-            step="read",
-            role="measure",
-            scope=scope,
-            job=job,
-            job_index=job_index,
-            direction="read",
-            ios=10**12,
-            bytes=2**50,
-            runtime_ns=86_400 * 10**9,
-            iops=iops,
-            bytes_per_s=iops * 4096,
-            lat_max_ns=2**40,
+            run_id=RUN_IDS[0], step_index=index, step="read", role="measure", scope=scope, job=job,
+            job_index=job_index, direction="read", ios=10**12, bytes=2**50,
+            runtime_ns=86_400 * 10**9, iops=iops, bytes_per_s=iops * 4096, lat_max_ns=2**40,
             quantiles_of="lat",
-        )
+        )  # fmt: skip
 
     return StepResult(
-        step_index=index,
-        step="read",
-        role="measure",
-        started_at="2026-11-21T10:00:00.000000+00:00",
-        finished_at=FINISHED,
-        fio_exit=0,
-        fio_version="fio-3.33",
+        step_index=index, step="read", role="measure", finished_at=FINISHED, fio_exit=0,
+        started_at="2026-11-21T10:00:00.000000+00:00", fio_version="fio-3.33",
         measurements=(*(row("job", job, i) for i, job in enumerate(jobs)), row("step", "all", -1)),
         warnings=(Warning(code="too-short", message="m", advice="a", step="read"),),
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -65,11 +49,8 @@ def saved(any_database):
     return any_database
 
 
-def test_a_plan_comes_back_as_it_was(saved):
+def test_a_plan_comes_back_as_it_was_and_a_trial_that_is_not_there_is_told(saved):
     assert rows.load_plan(saved, TRIAL_ID) == make_plan()
-
-
-def test_a_trial_that_is_not_there_is_told(saved):
     with pytest.raises(UnknownName, match="trial 'none'"):
         rows.load_plan(saved, "none")
 
@@ -102,16 +83,12 @@ def test_runs_are_in_order_of_when_they_began_not_of_when_they_were_planned(save
     assert all(run.when == run.started_at for run in find_runs(saved))
 
 
-def test_a_step_saved_twice_is_there_once(saved):
+def test_a_step_saved_twice_is_there_once_and_with_fewer_rows_has_none_of_the_old_ones(saved):
     step_rows.save_step(saved, RUN_IDS[0], result())
     before = dump(saved)
     step_rows.save_step(saved, RUN_IDS[0], result())
     assert dump(saved) == before
     assert step_rows.load_results(saved, RUN_IDS[0]) == {RUN_IDS[0]: (result(),)}
-
-
-def test_a_step_saved_with_fewer_rows_leaves_none_of_the_old_ones(saved):
-    step_rows.save_step(saved, RUN_IDS[0], result())
     step_rows.save_step(saved, RUN_IDS[0], result(iops=7.5, jobs=("a",)))
     assert step_rows.load_results(saved, RUN_IDS[0])[RUN_IDS[0]] == (result(iops=7.5, jobs=("a",)),)
 
@@ -130,9 +107,8 @@ def test_a_run_ends_the_same_twice(saved):
         rows.end_run(saved, RUN_IDS[0], "failed", problem, started_at=None, finished_at=FINISHED)
     assert rows.unfinished_runs(saved, TRIAL_ID) == RUN_IDS[1:]
     found = find_run(saved, RUN_IDS[0])
-    assert (found.state, found.error_kind, found.error, found.advice) == (
-        "failed", "FioFailed", "no", "look",
-    )  # fmt: skip
+    told = (found.state, found.error_kind, found.error, found.advice)
+    assert told == ("failed", "FioFailed", "no", "look")
 
 
 def test_deleting_the_last_run_deletes_trial_and_campaign(saved):
@@ -151,20 +127,11 @@ def test_times_of_ids_are_those_in_them():
 
 def test_one_of_many_claimants_wins(saved):
     owners = [f"executor-{i}" for i in range(8)]
-    won = []
-
-    def attempt(owner):
-        if claim_cell(saved, TRIAL_ID, owner=owner, previous=None):
-            won.append(owner)
-
-    threads = [threading.Thread(target=attempt, args=(owner,)) for owner in owners]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(won) == 1
+    with ThreadPoolExecutor(8) as pool:
+        won = pool.map(lambda one: claim_cell(saved, TRIAL_ID, owner=one, previous=None), owners)
+    [winner] = [owner for owner, has_it in zip(owners, won, strict=True) if has_it]
     [cell] = run_cells(saved)
-    assert cell.owner == won[0]
+    assert cell.owner == winner
 
 
 def test_a_claim_is_taken_over_only_from_the_one_it_was_seen_with(saved):
@@ -205,9 +172,8 @@ def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
 
 def test_progress_is_one_row_that_goes_with_the_end(saved):
     for elapsed in (1.0, 2.0):
-        rows.save_progress(
-            saved, RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
-        )
+        tick = {"elapsed_s": elapsed}
+        rows.save_progress(saved, RUN_IDS[0], step_index=0, step="read", tick=tick)
     assert rows.progress_of_trials(saved, [TRIAL_ID])[TRIAL_ID].tick == {"elapsed_s": 2.0}
     rows.end_run(saved, RUN_IDS[0], "done", None, started_at=None, finished_at=FINISHED)
     assert rows.progress_of_trials(saved, [TRIAL_ID]) == {}
@@ -237,14 +203,9 @@ def test_an_executor_is_as_silent_as_the_database_says(any_database):
 
 def test_a_lease_lives_from_open_to_released(any_database):
     lease = leases.Lease(
-        lease_id=TRIAL_ID,
-        provider="ssh",
-        address="root@db1",
-        target={"state_dir": "/var/tmp/x"},
-        run_ids=RUN_IDS,
-        created_at=now(),
-        hourly_usd=0.25,
-    )
+        lease_id=TRIAL_ID, provider="ssh", address="root@db1", run_ids=RUN_IDS, hourly_usd=0.25,
+        target={"state_dir": "/var/tmp/x"}, created_at=now(),
+    )  # fmt: skip
     for _ in range(2):
         leases.create_lease(any_database, lease)
     assert leases.list_leases(any_database, state="open") == [lease]
@@ -262,20 +223,8 @@ def test_a_lease_lives_from_open_to_released(any_database):
 
 
 def test_writers_in_many_threads_do_not_lose_rows(saved):
-    faults = []
-
-    def write(index):
-        try:
-            step_rows.save_step(saved, RUN_IDS[0], result(index))
-        except Exception as error:  # noqa: BLE001 - shown below
-            faults.append(error)
-
-    threads = [threading.Thread(target=write, args=(index,)) for index in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert faults == []
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: step_rows.save_step(saved, RUN_IDS[0], result(n)), range(8)))
     with saved.connect() as connection:
         count = connection.execute(sa.select(sa.func.count()).select_from(schema.measurement))
         assert count.scalar() == 24
@@ -288,3 +237,11 @@ def test_a_host_that_is_saved_again_or_later_keeps_the_places_of_the_others(any_
     places = {cell.trial_id: (cell.position, cell.owner) for cell in run_cells(any_database)}
     names = [plan.trial_id for plan in plans]
     assert places == dict(zip(names, [(0, "me"), (1, "me"), (2, "another")], strict=True))
+
+
+def test_the_time_of_a_trial_is_kept_in_its_order_and_whoever_goes_on_with_it_adds_to_it(saved):
+    assert rows.load_timing(saved, TRIAL_ID) == {}
+    rows.add_timing(saved, TRIAL_ID, {"rent": 40.0, "fio itself": 30.0})
+    rows.add_timing(saved, TRIAL_ID, {"fio itself": 2.0, "release": 5.0})
+    found = [("rent", 40.0), ("fio itself", 32.0), ("release", 5.0)]
+    assert list(rows.load_timing(saved, TRIAL_ID).items()) == found

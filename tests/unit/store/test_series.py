@@ -8,6 +8,7 @@ import duckdb
 import pytest
 import zstandard
 
+from diskbench.analysis.phases import step_phases
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index
 from diskbench.fio.reported import Total
@@ -278,3 +279,83 @@ def test_a_real_averaged_log_sums_up_to_fios_json(tmp_path):
         assert sum(column(rows, "iops", direction)) == pytest.approx(total.ios, rel=0.25)
         assert sum(column(rows, "bytes_per_s", direction)) == pytest.approx(total.bytes, rel=0.25)
         assert all(column(rows, "lat_mean_ns", direction)[:2])
+
+
+# A window that fio logged late is no stall, and a stall is no late window.
+
+
+AT = [s for s in range(1, 121) if s not in (50, 51, 52)]
+"""Seconds with a row: that of second 53 comes three seconds after the one before it."""
+
+
+def logs(latencies=(), at=AT):
+    values = {"iops": (1000, at), "bw": (4000, at), "lat": (900_000, latencies)}
+    return {
+        f"x_{name}.1.log": lines([(s * 1000, value, 0, 0) for s in seconds])
+        for name, (value, seconds) in values.items()
+        if seconds
+    }
+
+
+def total(seconds):
+    return seconds and {"read": Total(seconds * 1000, seconds * 4000 * 1024, 120.0)}
+
+
+def stalled(rows):
+    import numpy as np
+
+    found = np.array(column(rows, "iops"))
+    return [(one.start_s, one.end_s) for one in step_phases(found, found * 4096).stalls]
+
+
+def test_a_gap_in_which_ios_completed_is_a_late_window(tmp_path):
+    rows = series(tmp_path, logs(latencies=range(1, 121)))
+    assert column(rows, "iops") == [1000] * 120
+    assert column(rows, "bytes_per_s") == [4000 * 1024] * 120
+    assert stalled(rows) == []
+
+
+def test_a_first_row_that_came_late_stands_for_all_seconds_in_which_ios_completed(tmp_path):
+    """fio's helper, kept from looking, begins the log of a busy machine some seconds late."""
+    rows = series(tmp_path, logs(range(1, 121), range(4, 121)), total(120))
+    assert column(rows, "iops") == [1000] * 120
+    assert column(rows, "bytes_per_s") == [4000 * 1024] * 120
+
+
+def test_a_first_row_after_seconds_in_which_nothing_completed_stands_for_its_own(tmp_path):
+    late = range(4, 121)
+    assert sum(column(series(tmp_path, logs(late, late), total(117)), "iops")) == 117_000
+
+
+def test_a_gap_in_which_none_did_is_a_stall(tmp_path):
+    rows = series(tmp_path, logs(latencies=AT), total(117))
+    assert column(rows, "iops") == [1000] * 49 + [0] * 3 + [1000] * 68
+    assert stalled(rows) == [(49, 52)]
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(120, []), (117, [(49, 52)]), (None, [(49, 52)])])
+def test_without_latencies_the_counts_of_fio_tell_and_without_them_it_is_a_stall(
+    tmp_path, seconds, found
+):
+    rows = series(tmp_path, logs(), total(seconds))
+    assert stalled(rows) == found
+    assert sum(column(rows, "iops")) == pytest.approx((seconds or 117) * 1000, rel=0.01)
+
+
+def test_a_tail_that_was_not_logged_is_no_late_window(tmp_path):
+    """Three seconds stalled, and fio left three out at the end: that does not make them I/O."""
+    assert stalled(series(tmp_path, logs(at=AT[:-3]), total(117))) == [(49, 52)]
+
+
+# Logs with numbers that no database holds, far behind their first lines.
+
+
+@pytest.mark.parametrize("kind", ["lat", "bw", "iops"])
+@pytest.mark.parametrize("block", [0, 4096])
+@pytest.mark.parametrize("unix_ms", [0, 1_700_000_000_000])
+def test_a_large_number_far_behind_is_told_in_words(tmp_path, kind, block, unix_ms):
+    rows = [f"{unix_ms + n}, 1, 0, {block}" for n in range(50_000)]
+    path = tmp_path / f"x_{kind}.1.log"
+    path.write_text("\n".join([*rows, f"{'9' * 20}, 1, 0, {block}"]) + "\n")
+    with pytest.raises(FioOutputUnreadable):
+        write_series([path], tmp_path / "out.parquet")

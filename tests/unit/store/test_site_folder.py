@@ -31,6 +31,8 @@ def test_the_second_time_nothing_is_written(tmp_path):
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
     assert fill(tmp_path, files) == ([], [])
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")} == times
+    with open_site(tmp_path) as site:
+        assert site.fresh("index.html", "x").quoted == {"said": "x"}, "what other pages quote"
 
 
 def test_a_page_made_of_something_else_but_alike_keeps_its_file(tmp_path):
@@ -41,12 +43,6 @@ def test_a_page_made_of_something_else_but_alike_keeps_its_file(tmp_path):
         site.write("index.html", b"x", "other")
         assert site.written == []
     assert (tmp_path / "index.html").stat().st_mtime_ns == before
-
-
-def test_what_other_pages_quote_is_kept(tmp_path):
-    fill(tmp_path, {"index.html": "x"})
-    with open_site(tmp_path) as site:
-        assert site.fresh("index.html", "x").quoted == {"said": "x"}
 
 
 def test_pages_that_are_no_more_go_with_their_folder_and_other_files_stay(tmp_path):
@@ -179,14 +175,10 @@ def test_two_do_not_publish_into_one_folder_at_once(tmp_path):
     fill(tmp_path, {"index.html": "x"})
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidValue, match="cannot write to"):
-        fill(tmp_path / "file" / "site", {"index.html": "x"})
-
-
-def test_a_place_taken_by_a_folder_is_told(tmp_path):
+def test_a_folder_that_cannot_be_made_and_a_place_taken_by_one_are_told(tmp_path):
     fill(tmp_path, {"index.html": "x"})
+    with pytest.raises(InvalidValue, match="cannot write to"):
+        fill(tmp_path / "index.html" / "site", {"index.html": "x"})
     (tmp_path / "index.html").unlink()
     (tmp_path / "index.html").mkdir()
     with pytest.raises(InvalidValue, match=r"cannot write .*index\.html"):

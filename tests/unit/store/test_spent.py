@@ -11,11 +11,11 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
+from diskbench.store.clock import iso
 from diskbench.store.database import transaction
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.machines import MachineRecord
 from diskbench.store.matrix_sums import spent_by
-from diskbench.store.moments import iso
 from diskbench.store.run_row import run_row
 from diskbench.store.upsert import insert_missing
 
@@ -51,12 +51,9 @@ RENTAL = Rental(scope=Scope(provider="aws"), spec=RentSpec(), offer="a machine")
 
 def lease_of(lease_id, hours):
     """A lease of so many hours that was given back, without a known price."""
+    began, ended = (iso(NOW - timedelta(hours=ago)) for ago in (100, 100 - hours))
     return Lease(
-        lease_id=lease_id,
-        provider="aws",
-        created_at=iso(NOW - timedelta(hours=100)),
-        state="released",
-        released_at=iso(NOW - timedelta(hours=100 - hours)),
+        lease_id=lease_id, provider="aws", created_at=began, state="released", released_at=ended
     )
 
 
@@ -64,14 +61,10 @@ def save_turn(connection, trial_id, machine_id):
     """A trial on a shared machine, with two runs."""
     trial = {"trial_id": trial_id, "campaign_id": CAMPAIGN, "replicate": 0}
     connection.execute(sa.insert(schema.trial).values(**trial))
+    own = {"trial_id": trial_id, "campaign_id": CAMPAIGN, "machine_lease": machine_id}
     for index in range(2):
-        run = run_row(make_plan((f"{trial_id}{index}",)), 0, "file:///e") | {
-            "trial_id": trial_id,
-            "campaign_id": CAMPAIGN,
-            "run_index": index,
-            "machine_lease": machine_id,
-        }
-        insert_missing(connection, schema.run, [run])
+        run = run_row(make_plan((f"{trial_id}{index}",)), 0, "file:///e")
+        insert_missing(connection, schema.run, [{**run, **own, "run_index": index}])
 
 
 def test_shared_machines_cost_what_they_stood_idle(any_database):

@@ -10,16 +10,11 @@ from hypothesis import strategies as st
 
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.settings import load_settings
+from diskbench.store import urls
 from diskbench.store.database import engine_options, parse_url
 from diskbench.store.database_errors import shown_url
 from diskbench.store.evidence import open_evidence
-from diskbench.store.urls import (
-    database_file,
-    database_url,
-    evidence_directory,
-    evidence_url,
-    printable,
-)
+from diskbench.store.urls import database_file, database_url, printable
 
 SECRETS = st.text(
     st.sampled_from("hunter2#?/@:%&=+[]! é密\u202e\n\x1b")
@@ -96,65 +91,35 @@ def test_a_secret_in_a_parameter_is_never_shown(secret, name):
 @pytest.mark.parametrize(
     "url",
     [
-        "postgresql:/u:hunter2@h/d",
-        "postgresql:u:hunter2@h/d",
-        "postgres//u:hunter2@h/d",
-        "host=h password=hunter2",
-        "host=h",
-        "dbname=d user=u password=hunter2",
-        "u:hunter2@h/d",
-        "u:hunter2@h:5432",
-        "postgresql://u:hunter2/d",
-        "postgresql://u:hunter2@h:port/d",
-        "postgresql://u:hunter2@h/d/e",
-        "postgresql://u:hunter2@h/d#x",
-        "postgresql://u:hunter2@h/d?passwort=hunter2",
-        "postgresql://u:hunter2@h1,h2/d",
-        "postgresql://u:hunter2%@h/d",
-        "sqlite://u:hunter2@h/d",
-        "sqlite:rows.db",
-        "sqlite:/rows.db",
-        "mysql://u:hunter2@h/d",
-        "hunter2://u@h/d",
-        "jdbc:postgresql://h/d?password=hunter2",
-        "rows.db?password=hunter2",
-        "postgresql",
-        "rows\n.db",
-        "  ",
-        "",
+        "postgresql:/u:hunter2@h/d", "postgresql:u:hunter2@h/d", "postgres//u:hunter2@h/d",
+        "host=h password=hunter2", "host=h", "dbname=d user=u password=hunter2", "u:hunter2@h/d",
+        "u:hunter2@h:5432", "postgresql://u:hunter2/d", "postgresql://u:hunter2@h:port/d",
+        "postgresql://u:hunter2@h/d/e", "postgresql://u:hunter2@h/d#x",
+        "postgresql://u:hunter2@h/d?passwort=hunter2", "postgresql://u:hunter2@h1,h2/d",
+        "postgresql://u:hunter2%@h/d", "sqlite://u:hunter2@h/d", "sqlite:rows.db",
+        "sqlite:/rows.db", "mysql://u:hunter2@h/d", "hunter2://u@h/d",
+        "jdbc:postgresql://h/d?password=hunter2", "rows.db?password=hunter2", "postgresql",
+        "rows\n.db", "  ", "",
     ],
-)
+)  # fmt: skip
 def test_a_database_of_no_known_form_is_refused_with_the_forms_that_are(url):
     with pytest.raises(InvalidValue) as caught:
         database_url(url)
     assert "hunter2" not in str(caught.value)
-    assert (
-        "postgresql://" in caught.value.advice
-        or "%40" in caught.value.advice
-        or ("libpq" in caught.value.advice)
-    )
+    assert any(words in caught.value.advice for words in ("postgresql://", "%40", "libpq"))
     assert "hunter2" not in printable(url)
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "s3://AKIA:hunter2@bucket/x",
-        "s3:/AKIA:hunter2@bucket/x",
-        "s3://bucket/x?secret=hunter2",
-        "s3://bucket/x#hunter2",
-        "s3://bucket:hunter2/x",
+        "s3://AKIA:hunter2@bucket/x", "s3:/AKIA:hunter2@bucket/x", "s3://bucket/x?secret=hunter2",
+        "s3://bucket/x#hunter2", "s3://bucket:hunter2/x",
         "https://account.blob.core.windows.net/c?sv=1&sig=hunter2",
-        "az://account:hunter2@container",
-        "file://hunter2:x@host/x",
-        "file:///x?hunter2",
-        "file:///x#hunter2",
-        "file:/x",
-        "hunter2://x",
-        "s3://",
-        "",
+        "az://account:hunter2@container", "file://hunter2:x@host/x", "file:///x?hunter2",
+        "file:///x#hunter2", "file:/x", "hunter2://x", "s3://", "",
     ],
-)
+)  # fmt: skip
 def test_evidence_of_no_known_form_is_refused_with_the_forms_that_are(url):
     with pytest.raises(InvalidValue) as caught:
         open_evidence(url)
@@ -166,35 +131,24 @@ def test_evidence_of_no_known_form_is_refused_with_the_forms_that_are(url):
 @pytest.mark.parametrize(
     "url",
     [
-        "sqlite:////var/lib/rows.db",
-        "sqlite:///rows.db",
-        "sqlite:///file:/x/rows.db?mode=ro&uri=true",
-        "sqlite://",
-        "postgresql://h/d",
-        "postgresql://u@h:5432/d",
-        "postgres://u:p@[::1]:5432/d",
+        "sqlite:////var/lib/rows.db", "sqlite:///rows.db",
+        "sqlite:///file:/x/rows.db?mode=ro&uri=true", "sqlite://", "postgresql://h/d",
+        "postgresql://u@h:5432/d", "postgres://u:p@[::1]:5432/d",
         "postgresql+psycopg://bench@/d?host=/run/postgresql",
         "postgresql://u:p%40ss@h/d?sslmode=require",
     ],
-)
+)  # fmt: skip
 def test_a_known_form_is_taken_as_it_is(url):
     assert database_url(url) == url
 
 
 @pytest.mark.parametrize(
-    ("text", "file"),
-    [
-        ("/x/rows.db", "/x/rows.db"),
-        ("rows.db", "rows.db"),
-        ("./a=b.db", "a=b.db"),
-        ("my data/rows.db", "my data/rows.db"),
-        ("/home/a@b/rows#1.db", "/home/a@b/rows#1.db"),
-    ],
+    "text", ["/x/rows.db", "rows.db", "./a=b.db", "my data/rows.db", "/home/a@b/rows#1.db"]
 )
-def test_a_path_is_a_sqlite_file(text, file, tmp_path, monkeypatch):
+def test_a_path_is_a_sqlite_file(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert database_file(database_url(text)) == tmp_path / file
-    assert evidence_directory(evidence_url(text)) == tmp_path / file
+    assert database_file(database_url(text)) == tmp_path / text
+    assert urls.evidence_directory(urls.evidence_url(text)) == tmp_path / text
 
 
 def test_the_file_of_a_url_is_found_without_its_parameters():

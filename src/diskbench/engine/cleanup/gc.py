@@ -8,6 +8,7 @@ database's. What a provider lists, whether or not the database knows it, is in o
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -257,29 +258,23 @@ def give_back_expired(
 ) -> Callable[[], None]:
     """Release expired leases in a thread with its own session; returns a function that waits for
     the thread. `swept` gets the results; other errors are logged."""
-    thread = threading.Thread(target=_give_back_all, args=(opened, swept), daemon=True)
+
+    def give_back() -> None:
+        try:
+            with contextlib.closing(opened()) as session:
+                now = database_time(session.database)
+
+                def is_expired(lease: Lease) -> bool:
+                    """Whether a lease expired and was not tried before. One that could not be
+                    released is left to `gc`, workers and `resume`, so that commands that only read
+                    need not wait for the same cloud each time."""
+                    return lease.error is None and (lease.ends or now) < now
+
+                results = sweep(session, [], dry_run=False, reaches=is_expired)
+                swept([result for result in results if result.outcome != "kept"])
+        except DiskbenchError as error:
+            log.warning("leases that expired are not given back: %s", error.message)
+
+    thread = threading.Thread(target=give_back, daemon=True)
     thread.start()
     return thread.join
-
-
-def _give_back_all(opened: Callable[[], Session], swept: Callable[[list[Swept]], None]) -> None:
-    try:
-        session = opened()
-    except DiskbenchError as error:
-        log.warning("leases that expired are not given back: %s", error.message)
-        return
-    now = database_time(session.database)
-
-    def is_expired(lease: Lease) -> bool:
-        """Whether a lease expired and was not tried before. One that could not be released is left
-        to `gc`, workers and `resume`, so that commands that only read need not wait for the same
-        cloud each time."""
-        return lease.error is None and (lease.ends or now) < now
-
-    try:
-        results = sweep(session, [], dry_run=False, reaches=is_expired)
-        swept([result for result in results if result.outcome != "kept"])
-    except DiskbenchError as error:
-        log.warning("leases that expired are not given back: %s", error.message)
-    finally:
-        session.close()

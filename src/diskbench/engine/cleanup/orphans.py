@@ -213,12 +213,7 @@ def _swept(
 
 
 def _verdict(
-    listed_lease: Found,
-    lease: Lease | None,
-    now: Callable[[], datetime],
-    *,
-    busy: bool,
-    named: bool,
+    listed: Found, lease: Lease | None, now: Callable[[], datetime], *, busy: bool, named: bool
 ) -> tuple[bool, str]:
     """Whether the lease is released, and why or why not. Raises DiskbenchError where that depends
     on the cloud's time and the cloud does not give it."""
@@ -228,7 +223,7 @@ def _verdict(
         return True, "you named it"
     if lease is not None and lease.state == "released":
         return True, f"it was given back at {lease.released_at}, but exists again"
-    until = _expiry(listed_lease, lease)
+    until = _expiry(listed, lease)
     if until is None:
         return False, "it does not say when it expires"
     if _is_over(until, now):

@@ -20,9 +20,9 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, Serializer
 from pydantic import BaseModel
 
+from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.database_errors import as_unavailable
-from diskbench.store.moments import iso
 
 APPLICATION = "diskbench"
 """The name that owns workflows, queues and schedules in a database shared with other programs."""
@@ -73,15 +73,11 @@ def listen() -> None:
     DBOS.register_queue(QUEUE, polling_interval_sec=_QUEUE_POLL_S, on_conflict="always_update")
 
 
-def make_room(engine: sa.Engine) -> None:
-    """Create DBOS's own tables where no process has run in this database yet."""
-    with as_unavailable(engine, before_work=True):
-        DBOS.migrate(engine.url.render_as_string(hide_password=False))
-
-
 def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
     """Add or change a schedule; a paused schedule stays paused. The caller has checked the cron
     expression and the timezone (plan/cron.py)."""
+    with as_unavailable(engine, before_work=True):  # perhaps no process has run here yet
+        DBOS.migrate(engine.url.render_as_string(hide_password=False))
     with client_of(engine) as client:
         client.apply_schedules(
             [

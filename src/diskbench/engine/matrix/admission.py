@@ -1,10 +1,6 @@
-"""Admission of cells: cells that the limits allow are queued, each once, by any process.
-
-Any process may feed a matrix at any time; it decides under the lock of the matrix's row. A queued
-cell is taken afterwards by a compare-and-swap on its owner, by whoever is first.
-
-The cost of trials and matrices so far, computed from their leases.
-"""
+"""Admission of cells: cells that the limits allow are queued, each once, by any process at any
+time, which decides under the lock of the matrix's row. A queued cell is taken afterwards by a
+compare-and-swap on its owner, by whoever is first."""
 
 from __future__ import annotations
 
@@ -25,11 +21,11 @@ from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import CampaignRow
+from diskbench.store.clock import iso
 from diskbench.store.leases import Lease
 from diskbench.store.machines import MachineRecord, list_machines
 from diskbench.store.matrix_lock import Locked, locked
 from diskbench.store.matrix_sums import done_trials, spent_by
-from diskbench.store.moments import iso
 
 
 def feed(

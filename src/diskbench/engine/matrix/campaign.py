@@ -1,6 +1,5 @@
 """The start of a matrix, whose rows are written before anything is rented; and which of its cells
-changed their state since the last look.
-"""
+changed their state since the last look."""
 
 from __future__ import annotations
 

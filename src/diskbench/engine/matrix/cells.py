@@ -1,6 +1,5 @@
 """The effects of each station of a cell, of a matrix or of a run; each is idempotent. The plan of
-an attempt is written as rows before anything is rented.
-"""
+an attempt is written as rows before anything is rented."""
 
 from __future__ import annotations
 
@@ -37,9 +36,8 @@ from diskbench.plan.trial import TrialIds
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import CampaignRow, asked_to_stop, load_campaign
 from diskbench.store.cells import cell_of_trial, end_run_cell, live_cells, update_cell
-from diskbench.store.clock import present
+from diskbench.store.clock import iso, present
 from diskbench.store.leases import lease_and_time, load_lease
-from diskbench.store.moments import iso
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.step_rows import load_results

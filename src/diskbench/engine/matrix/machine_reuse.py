@@ -23,6 +23,7 @@ from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
 from diskbench.store.cells import cell_of_trial, cells_of_machine
+from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease
 from diskbench.store.machines import (
@@ -35,7 +36,6 @@ from diskbench.store.machines import (
     machine_of_trial,
     save_machine,
 )
-from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:

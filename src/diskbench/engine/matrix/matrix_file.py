@@ -1,6 +1,5 @@
 """Matrix files: found by name or path, read, and checked against this installation; and what a
-matrix would rent, according to its providers or the catalogue.
-"""
+matrix would rent, according to its providers or the catalogue."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ from diskbench.limits import YAML_BYTES
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.matrix import CellFields, Matrix, MatrixCell
 from diskbench.model.outcome import problem_of
-from diskbench.model.spec import Cell, Plan
+from diskbench.model.spec import Cell
 from diskbench.plan.cost import cost_of_plan, renting_s
 from diskbench.plan.loads import check_several
 from diskbench.plan.matrix import expand
@@ -67,12 +66,8 @@ class MatrixFile:
 
 def shipped_matrices() -> tuple[str, ...]:
     """The names of the matrices that come with diskbench, sorted."""
-    return tuple(
-        sorted(
-            path.name.removesuffix(SUFFIX)
-            for path in shipped_directory("matrices").glob(f"*{SUFFIX}")
-        )
-    )
+    files = shipped_directory("matrices").glob(f"*{SUFFIX}")
+    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in files))
 
 
 def load_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFile:
@@ -101,14 +96,11 @@ def read_matrix(text: str, shown: str, folder: Path, tags: Pairs = ()) -> Matrix
     form = read_form(text)
     mistakes = mistakes_in(form, _Here(folder))
     if mistakes or form.matrix is None:
+        told = [f"{shown} has {counted(len(mistakes), 'mistake')}"]
+        told += [mistake.text_in(shown) for mistake in mistakes[:_MOST_TOLD]]
+        told += ["…"] if len(mistakes) > _MOST_TOLD else []
         raise MatrixError(
-            "\n  ".join(
-                [
-                    f"{shown} has {counted(len(mistakes), 'mistake')}",
-                    *(mistake.text_in(shown) for mistake in mistakes[:_MOST_TOLD]),
-                    *(["…"] if len(mistakes) > _MOST_TOLD else []),
-                ]
-            ),
+            "\n  ".join(told),
             advice="'diskbench matrix schema' prints what such a file may contain",
         )
     tagged = form.matrix.model_copy(update={"tags": {**dict(tags), **form.matrix.tags}})
@@ -170,15 +162,15 @@ def _with_found_profiles(matrix: Matrix, folder: Path) -> Matrix:
             return fields
         return fields.model_copy(update={"profile": _beside(folder, fields.profile)})
 
+    def all_absolute(values: Sequence[CellFields]) -> tuple[CellFields, ...]:
+        return tuple(map(with_absolute_profile, values))
+
     return matrix.model_copy(
         update={
             "defaults": with_absolute_profile(matrix.defaults),
-            "axes": {
-                axis: tuple(map(with_absolute_profile, values))
-                for axis, values in matrix.axes.items()
-            },
-            "include": tuple(map(with_absolute_profile, matrix.include)),
-            "exclude": tuple(map(with_absolute_profile, matrix.exclude)),
+            "axes": {axis: all_absolute(values) for axis, values in matrix.axes.items()},
+            "include": all_absolute(matrix.include),
+            "exclude": all_absolute(matrix.exclude),
         }
     )
 
@@ -217,68 +209,49 @@ def outlook_of(
         nullcontext(providers) if providers else Providers() as asked,
         ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool,
     ):
-        resolved = list(
-            pool.map(lambda cell: _resolved(cell, books, asked, offline=offline), firsts)
-        )
-    blocks = [
-        _block(number, first, counts[first.block], result)
-        for number, (first, result) in enumerate(zip(firsts, resolved, strict=True), start=1)
-    ]
+
+        def block(number: int, first: MatrixCell) -> BlockOutlook:
+            base = BlockOutlook(
+                number=number,
+                block=first.block,
+                provider=first.cell.provider,
+                partition=first.partition,
+                route=first.route,
+                replicates=counts[first.block],
+                runs=first.cell.runs,
+            )
+            try:
+                fields = _planned(first.cell, books, asked, offline=offline)
+            except DiskbenchError as error:
+                problem = problem_of(error)
+                words = {"message": in_fields(problem.message), "advice": in_fields(problem.advice)}
+                fields = {"problem": problem.model_copy(update=words)}
+            return base.model_copy(update=fields)
+
+        blocks = list(pool.map(block, range(1, len(firsts) + 1), firsts))
     return outlook(file.matrix, file.source, seed, cells, blocks)
 
 
-@dataclass(frozen=True)
-class _Resolved:
-    plan: Plan | None = None
-    asked: bool = False
-    notes: tuple[str, ...] = ()
-    problem: DiskbenchError | None = None
-
-
-def _resolved(cell: MatrixCell, books: Books, providers: Providers, *, offline: bool) -> _Resolved:
-    try:
-        renter = providers.renter(cell.cell.provider)
-        if renter is None:
-            return _Resolved(_there(cell.cell, books))
-        rental, asked, notes = resolve_rental(renter, cell.cell, books, offline=offline)
-        plan = draft(cell.cell, find_profile(cell.cell.profile), rental, new_id(), books)
-    except DiskbenchError as error:
-        return _Resolved(problem=error)
-    return _Resolved(plan, asked, notes)
-
-
-def _there(cell: Cell, books: Books) -> Plan:
-    """The plan for an existing machine, made without examining it."""
-    profile, names = find_profile(cell.profile), new_ids(cell, new_id())
-    return make_plan(cell, profile, _ASSUMED, names, books, version=__version__)
-
-
-def _block(number: int, first: MatrixCell, replicates: int, resolved: _Resolved) -> BlockOutlook:
-    base = BlockOutlook(
-        number=number,
-        block=first.block,
-        provider=first.cell.provider,
-        partition=first.partition,
-        route=first.route,
-        replicates=replicates,
-        runs=first.cell.runs,
-        asked=resolved.asked,
-    )
-    plan = resolved.plan
-    if plan is None:
-        assert resolved.problem is not None
-        problem = problem_of(resolved.problem)
-        problem = problem.model_copy(
-            update={"message": in_fields(problem.message), "advice": in_fields(problem.advice)}
-        )
-        return base.model_copy(update={"problem": problem})
+def _planned(cell: Cell, books: Books, providers: Providers, *, offline: bool) -> dict[str, object]:
+    """The fields of a block's outlook from the plan of its first cell. An existing machine is not
+    examined. Raises DiskbenchError."""
+    was_asked, notes = False, tuple[str, ...]()
+    renter = providers.renter(cell.provider)
+    if renter is None:
+        names = new_ids(cell, new_id())
+        profile = find_profile(cell.profile)
+        plan = make_plan(cell, profile, _ASSUMED, names, books, version=__version__)
+    else:
+        rented, was_asked, notes = resolve_rental(renter, cell, books, offline=offline)
+        plan = draft(cell, find_profile(cell.profile), rented, new_id(), books)
     fields: dict[str, object] = {
+        "asked": was_asked,
         "expected_s": plan.expected_s,
         "trial_s": plan.expected_s + renting_s(plan),
         "cost": cost_of_plan(plan),
         "expectation": plan.expectation,
         "credit": credit_of(plan.expectation),
-        "notes": (*resolved.notes, *plan.notes),
+        "notes": (*notes, *plan.notes),
     }
     rental = plan.rental
     if rental is not None:
@@ -296,4 +269,4 @@ def _block(number: int, first: MatrixCell, replicates: int, resolved: _Resolved)
             "disks": 0 if rental.disk.type in _MACHINES_OWN else rental.disk.count,
             "disk_gib": rental.disk.size_gib,
         }
-    return base.model_copy(update=fields)
+    return fields

@@ -108,23 +108,18 @@ def _add(report: TrialEnding, ending: CellEnding) -> None:
 log = logging.getLogger(__name__)
 
 
-def take(
-    session: Session,
-    stations: LiveCells,
-    cell: CellRow,
-    workflow: str | None,
-    alive: Collection[str],
-) -> bool:
+def take(stations: LiveCells, cell: CellRow, workflow: str | None, alive: Collection[str]) -> bool:
     """Take a cell that no live process runs and let it run here; False when another process owns
     it. One of this process that none of its threads works on is given to the workflow engine again.
     `workflow` is the state of its workflow, None for a cell that has not begun."""
     assert cell.trial_id is not None
+    session = stations.session
     me = session.executor_id
-    if cell.owner != me:
-        if cell.owner in alive:
-            return False
-        if not claim_cell(session.database, cell.trial_id, owner=me, previous=cell.owner):
-            return False
+    if cell.owner != me and (
+        cell.owner in alive
+        or not claim_cell(session.database, cell.trial_id, owner=me, previous=cell.owner)
+    ):
+        return False
     trial = {"trial": cell.trial_id}
     if workflow is None:
         log.info("took %s", cell.key, extra=trial)

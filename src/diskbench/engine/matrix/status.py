@@ -1,6 +1,5 @@
 """What the database says of matrices and workers: the progress of a matrix and its cells; the
-workers, their work, the queues and the open leases.
-"""
+workers, their work, the queues and the open leases."""
 
 from __future__ import annotations
 
@@ -30,13 +29,12 @@ from diskbench.plan.makespan import Task, makespan_s
 from diskbench.results.replicate_set import until_statuses
 from diskbench.store.campaigns import CampaignRow, list_campaigns
 from diskbench.store.cells import load_cells, run_cells, unfinished_cells
-from diskbench.store.clock import ulid_time
+from diskbench.store.clock import iso, ulid_time
 from diskbench.store.database import database_time
 from diskbench.store.executors import Executor, list_executors
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.machines import list_machines
 from diskbench.store.matrix_sums import spent_by
-from diskbench.store.moments import iso
 from diskbench.store.rows import SavedProgress, find_plan, progress_of_trials
 from diskbench.units import format_duration_s, format_iops
 
@@ -143,16 +141,12 @@ def fleet(database: sa.Engine) -> FleetDocument:
     now = database_time(database)
     executors = {executor.executor_id: executor for executor in list_executors(database)}
     alive = living(list(executors.values()))
-    names = {
-        executor_id: executors[executor_id].name or executors[executor_id].hostname
-        for executor_id in alive
-    }
+    names = {key: one.name or one.hostname for key, one in executors.items() if key in alive}
     unfinished = unfinished_cells(database)
     at_work = [cell for cell in unfinished if cell.state in LIVE and cell.owner is not None]
     runs = [cell for cell in run_cells(database) if cell.trial_id is not None]
-    progress = progress_of_trials(
-        database, [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id]
-    )
+    trials = [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id]
+    progress = progress_of_trials(database, trials)
     matrices = {campaign.campaign_id: campaign for campaign in list_campaigns(database)}
     busy = Counter(cell.owner for cell in [*at_work, *runs])
     used = leases_at_work(database)
@@ -163,6 +157,21 @@ def fleet(database: sa.Engine) -> FleetDocument:
         for lease in list_leases(database, state="open")
         if lease.lease_id not in shared
     ]
+
+    def seen(cell: CellRow) -> CellSeen:
+        """A cell of a matrix, or a trial of a run that was started outside a matrix."""
+        matrix, trial_id = matrices.get(cell.campaign_id), cell.trial_id or ""
+        return CellSeen(
+            trial_id=trial_id,
+            name=cell.key if matrix else cell.block,
+            matrix=matrix.name if matrix else None,
+            matrix_id=matrix.campaign_id if matrix else None,
+            state=cell.state if cell.owner in alive else "suspended",
+            doing=doing(cell, progress.get(trial_id)),
+            age_s=_age_s(cell.started_at if matrix else ulid_time(trial_id), now),
+            worker=names.get(cell.owner or ""),
+        )
+
     return FleetDocument(
         at=iso(now),
         workers=tuple(
@@ -174,20 +183,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
             [cell for cell in unfinished if matrices[cell.campaign_id].queue is None],
             [executors[name] for name in sorted(alive)],
         ),
-        cells=tuple(
-            CellSeen(
-                trial_id=cell.trial_id or "",
-                name=cell.key,
-                matrix=matrices[cell.campaign_id].name,
-                matrix_id=cell.campaign_id,
-                state=cell.state if cell.owner in alive else "suspended",
-                doing=doing(cell, progress.get(cell.trial_id or "")),
-                age_s=_age_s(cell.started_at, now),
-                worker=names.get(cell.owner or ""),
-            )
-            for cell in at_work
-        )
-        + tuple(_run(run, now, names, progress.get(run.trial_id or "")) for run in runs),
+        cells=tuple(map(seen, [*at_work, *runs])),
         leases=tuple(leases),
         usd=sum(lease.usd or 0.0 for lease in leases),
         unpriced=sum(lease.usd is None for lease in leases),
@@ -254,21 +250,6 @@ def _queues(
             workers=sum(serves(executor.queues or (), route) for executor in living_ones),
         )
         for (route, partition), count in sorted(counts.items())
-    )
-
-
-def _run(
-    cell: CellRow, now: datetime, names: Mapping[str, str], progress: SavedProgress | None
-) -> CellSeen:
-    """A trial of a run that was started outside a matrix."""
-    trial_id = cell.trial_id or ""
-    return CellSeen(
-        trial_id=trial_id,
-        name=cell.block,
-        state=cell.state if cell.owner in names else "suspended",
-        doing=doing(cell, progress),
-        age_s=_age_s(ulid_time(trial_id), now),
-        worker=names.get(cell.owner or ""),
     )
 
 

@@ -1,13 +1,10 @@
 """A process that measures cells: it admits cells, takes those that it reaches, takes over cells of
-dead processes, and releases what outlived its lease. A worker whose clock differs by over a minute
-from the database's takes over no cells.
+dead processes (not while its clock is over a minute from the database's), and releases what
+outlived its lease; and its main loop, until a signal.
 
-A worker looks at the rows every two seconds. It takes a cell by writing its own id into the cell's
-row (compare and swap), and only while it has room: `--concurrency` therefore holds per process, and
-routes that are new since it started are served, too. A worker that is told to end leaves at once:
-fio continues on its hosts, and another worker continues the cells.
-
-The main loop of a worker: it works until a signal, then leaves at once or drains first.
+It looks at the rows every two seconds, and takes a cell by writing its own id into the cell's row
+(compare and swap) while it has room: `--concurrency` holds per process, and new routes are served,
+too. One that is told to end leaves at once: fio continues, and another worker continues the cells.
 """
 
 from __future__ import annotations
@@ -209,7 +206,7 @@ class Worker:
         for trial_id, cell in free:
             workflow = workflows.get(trial_id)
             if self._may_take(cell, workflow, taken):
-                won = take(self.session, self.cells, cell, workflow, alive)
+                won = take(self.cells, cell, workflow, alive)
                 taken += won and cell.owner != me
 
     def _may_take(self, cell: CellRow, workflow: str | None, taken: int) -> bool:

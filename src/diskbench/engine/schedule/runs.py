@@ -31,8 +31,8 @@ from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.plan.cron import becomes, due
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.clock import iso
 from diskbench.store.executors import list_executors
-from diskbench.store.moments import iso
 from diskbench.store.schedules import (
     LockedSchedule,
     list_schedules,
@@ -74,22 +74,17 @@ def arrive(
 
 
 def catch_up(
-    database: sa.Engine,
-    clock: ScheduleClock,
-    schedule: ScheduleRow,
-    *,
-    until: datetime,
-    now: datetime,
+    database: sa.Engine, clock: ScheduleClock, row: ScheduleRow, *, until: datetime, now: datetime
 ) -> list[Occurrence]:
     """Record the occurrences that were due up to `until` and missed, because no worker ran, the
     database was away or the machine slept. A paused schedule misses nothing."""
-    since = datetime.fromisoformat(schedule.watched_until)
+    since = datetime.fromisoformat(row.watched_until)
     if clock.paused or until <= since:
         return []
     missed = due(clock.cron, clock.zone, since, until, most=MOST_MISSED)
     recorded = [arrive(database, clock, at, now=now) for at in missed]
     if missed or until - since > _WRITTEN_EVERY:
-        set_watched(database, schedule.name, iso(until))
+        set_watched(database, row.name, iso(until))
     return [occurrence for occurrence in recorded if occurrence is not None]
 
 
@@ -109,7 +104,7 @@ def begin_next(
             # One may have been begun whose process died before it could record that.
             for one in waiting:
                 if campaign_id_of(one.schedule, one.scheduled_for) == running:
-                    change = {"owner": None, **_begun(running)}
+                    change = {"owner": None, "state": "begun", "campaign_id": running}
                     held.change(one.scheduled_for, change)
                     return one.model_copy(update=change)
             return None
@@ -123,10 +118,6 @@ def begin_next(
             return None
         held.change(chosen.scheduled_for, {"owner": None, **change})
     return chosen.model_copy(update={"owner": None, **change})
-
-
-def _begun(campaign_id: str) -> dict[str, str | None]:
-    return {"state": "begun", "campaign_id": campaign_id}
 
 
 def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> dict[str, str | None]:
@@ -157,7 +148,7 @@ def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> di
     except Exception as error:  # or it would be tried again for ever
         log.exception("schedule %s: a fault in diskbench", schedule.name)
         return {"state": "failed", "reason": f"a fault in diskbench: {error!r}"}
-    return _begun(campaign_id)
+    return {"state": "begun", "campaign_id": campaign_id}
 
 
 def matrix_of(schedule: ScheduleRow) -> MatrixFile:
@@ -178,8 +169,7 @@ def reached_outlook(
 ) -> tuple[MatrixOutlook, list[BlockOutlook]]:
     """The outlook of a matrix before it begins, and the blocks whose provider cannot be reached
     from here. These are planned from the catalogue, and retried when their cells begin: a schedule
-    has no second try before its next time.
-    """
+    has no second try before its next time."""
     seen = outlook_of(file, books, seed=seed, offline=False)
     unseen = out_of_reach(seen)
     if unseen:
@@ -264,8 +254,7 @@ class ScheduleWatch:
         all_begun = []
         for name in sorted(queued_occurrences(self._database)):
             alive = living(list_executors(self._database))
-            begun = begin_next(self._database, name, owner=self._me, alive=alive)
-            if begun is not None:
+            if begun := begin_next(self._database, name, owner=self._me, alive=alive):
                 _log(begun)
                 all_begun.append(begun)
         if all_begun:

@@ -25,7 +25,7 @@ from diskbench.model.schedule import (
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
 from diskbench.plan.outlook import BlockOutlook
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.moments import iso
+from diskbench.store.clock import iso
 from diskbench.store.schedules import (
     find_schedule,
     list_schedules,
@@ -87,7 +87,6 @@ def add_schedule(
     planned = matrix_of(row)
     seen, unseen = reached_outlook(planned, open_books(), seed=seed_of(planned.matrix))
     check_outlook(seen)
-    clocks.make_room(database)
     clocks.keep_clock(database, ScheduleClock(name, cron.strip(), zone))
     save_schedule(database, row)
     return name not in known, unseen
@@ -180,13 +179,9 @@ _LEFT_OUT = ("skipped", "failed")
 _ASKED = "run later by hand"
 
 
-def _queued(name: str, scheduled_for: str, reason: str, now: datetime) -> Occurrence:
+def _queued(name: str, at: str, reason: str, now: datetime) -> Occurrence:
     return Occurrence(
-        schedule=name,
-        scheduled_for=scheduled_for,
-        state="queued",
-        reason=reason,
-        recorded_at=iso(now),
+        schedule=name, scheduled_for=at, state="queued", reason=reason, recorded_at=iso(now)
     )
 
 

@@ -65,7 +65,9 @@ def keep_metrics(
                 if not is_noted:
                     note(f"waiting for the cloud's own metrics, {WAIT_S:.0f} s at most")
                     is_noted = True
-                _sleep(stopping)
+                due = time.monotonic() + _LOOK_S
+                while time.monotonic() < due and not stopping():
+                    time.sleep(_NAP_S)
     except DiskbenchError as error:
         _log.info("no metrics of the cloud: %s", error.message, extra={"trial": plan.trial_id})
     except Exception as error:  # noqa: BLE001 - a provider's fault must not keep what was measured
@@ -86,12 +88,6 @@ def _times(steps: Sequence[StepResult]) -> list[tuple[datetime, datetime]]:
     ]
 
 
-def _sleep(stopping: Callable[[], bool]) -> None:
-    due = time.monotonic() + _LOOK_S
-    while time.monotonic() < due and not stopping():
-        time.sleep(_NAP_S)
-
-
 def _between(
     metrics: Sequence[CloudMetric], times: Sequence[tuple[datetime, datetime]]
 ) -> tuple[CloudMetric, ...]:
@@ -100,16 +96,13 @@ def _between(
         return ()
     first = min(start for start, _ in times).timestamp()
     last = max(end for _, end in times).timestamp()
-    kept = (
-        metric.model_copy(
-            update={
-                "points": tuple(
-                    (begin, value)
-                    for begin, value in metric.points
-                    if begin + metric.period_s > first and begin < last
-                )
-            }
+    kept = []
+    for metric in metrics:
+        points = tuple(
+            (begin, value)
+            for begin, value in metric.points
+            if begin + metric.period_s > first and begin < last
         )
-        for metric in metrics
-    )
-    return tuple(metric for metric in kept if metric.points)
+        if points:
+            kept.append(metric.model_copy(update={"points": points}))
+    return tuple(kept)

@@ -1,6 +1,5 @@
 """From a request to plans, of rented machines and of those that are there, with every check that is
-possible before anything is written.
-"""
+possible before anything is written."""
 
 from __future__ import annotations
 
@@ -75,25 +74,21 @@ def new_ids(cell: Cell, campaign_id: str) -> TrialIds:
 
 def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under the ids `names`."""
-    facts = _assumed_facts(rental)
-    return make_plan(cell, profile, facts, names, books, version=__version__, rental=rental)
-
-
-def _assumed_facts(rental: Rental) -> HostFacts:
-    """The facts that are expected of the machine, as far as planning needs them."""
     disk, spec = rental.disk, rental.spec
     disk_facts = DiskFacts(
         name=disk.type if disk else "",
         path="",
         size_bytes=disk.size_gib * GIB * (disk.count if spec.stripe else 1) if disk else None,
     )
-    return HostFacts(
+    # The facts that are expected of the machine, as far as planning needs them.
+    facts = HostFacts(
         cpu=CpuFacts(count=rental.cores or _ASSUMED_CORES),
         memory_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
         memory_available_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
         disk=disk_facts,
         other_disks=() if spec.stripe else (disk_facts,) * (spec.count - 1),
     )
+    return make_plan(cell, profile, facts, names, books, version=__version__, rental=rental)
 
 
 PLANNED_OFFLINE = "the cloud was not queried; figures are from the catalogue"
@@ -312,18 +307,15 @@ def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
         measured = _device(Path(plan.target.path))
         shared = [p for p in stores if p is not None and _device(p) == measured]
         if shared:
+            path, home = shared[0], Path.home()
+            shown = f"~/{path.relative_to(home)}" if path.is_relative_to(home) else path
             notes.append(
-                f"{_from_home(shared[0])} is on this disk too: a few kB/s of diskbench's own "
-                "writes are in the result"
+                f"{shown} is on this disk too: a few kB/s of diskbench's own writes are in the "
+                "result"
             )
     if plan.facts.network_filesystem:
         notes.append(f"{plan.target.path} is on a network filesystem: the network is measured too")
     return plan.model_copy(update={"notes": tuple(notes)})
-
-
-def _from_home(path: Path) -> str:
-    home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 def _device(path: Path) -> int | None:

@@ -1,6 +1,5 @@
-"""Checks of a machine before anything is written to it: access, tools, fio, and a safe target.
-
-Detection of two addresses that reach the same machine or the same disk.
+"""Checks of a machine before anything is written to it: access, tools, fio, and a safe target; and
+detection of two addresses that reach the same machine or the same disk.
 
 The kernel makes a boot id when it starts, so equal boot ids mean the same kernel, whatever the
 address, the container or the machine id (which copies of an image share). Within a kernel each disk

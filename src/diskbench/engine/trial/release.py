@@ -29,6 +29,7 @@ from diskbench.model.result import RunState
 from diskbench.model.spec import Plan
 from diskbench.store.campaigns import CampaignRow
 from diskbench.store.cells import end_run_cell
+from diskbench.store.clock import iso
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import (
@@ -39,7 +40,6 @@ from diskbench.store.leases import (
     release_lease,
 )
 from diskbench.store.machines import MachineRecord, end_machine, find_machine, machine_of_trial
-from diskbench.store.moments import iso
 from diskbench.store.rows import add_timing, find_plan, unfinished_runs
 
 ATTEMPTS = 5

@@ -32,7 +32,6 @@ from diskbench.model.spec import NamedDisk, Plan, Step, TargetSpec
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.ports import Host, Renter, RentWatch, SnapshotsDisks, SwapsDisks
 from diskbench.store.archive import write_plan
-from diskbench.store.leases import Lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import replace_draft
 from diskbench.units import format_bytes
@@ -62,7 +61,17 @@ def rent(session: Session, draft: Plan, asked: Event, note: Callable[[str], None
         )
     lease = renew(session, draft, onlooker)
     with session.timing.span("rent", draft.trial_id):
-        claim = _claim(session, draft, lease)
+        assert lease is not None
+        assert lease.ends is not None
+        typed = draft.cell.rent.tags if draft.cell.rent else ()
+        claim = Claim(
+            lease_id=draft.lease_id,
+            expires_at=lease.ends.timestamp(),
+            owner=session.owner,
+            version=__version__,
+            turn=draft.machine.turn if draft.machine else 1,
+            tags=tuple({**dict(session.tags), **dict(typed)}.items()),
+        )
         if draft.rental.spec.snapshot_of_fill:
             acquired = _from_fill(session, draft, profile, renter, claim, onlooker)
         else:
@@ -242,20 +251,6 @@ def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
             )
     device = {"kind": "device", "path": acquired.device, "destroy_data": acquired.identity}
     return spec.model_copy(update={**device, "others": others})
-
-
-def _claim(session: Session, plan: Plan, lease: Lease | None) -> Claim:
-    assert lease is not None
-    assert lease.ends is not None
-    typed = plan.cell.rent.tags if plan.cell.rent else ()
-    return Claim(
-        lease_id=plan.lease_id,
-        expires_at=lease.ends.timestamp(),
-        owner=session.owner,
-        version=__version__,
-        turn=plan.machine.turn if plan.machine else 1,
-        tags=tuple({**dict(session.tags), **dict(typed)}.items()),
-    )
 
 
 @dataclass(frozen=True)

@@ -111,15 +111,8 @@ class LiveTrialSteps:
         def work() -> None:
             database, evidence = self.session.database, self.session.evidence_of(plan.trial_id)
             with self.session.timing.span("store", plan.trial_id):
-                finish_run(
-                    database,
-                    evidence,
-                    plan,
-                    end.run_index,
-                    end.state,
-                    end.problem,
-                    preparation=prepared.commands,
-                )
+                ending = (end.run_index, end.state, end.problem)
+                finish_run(database, evidence, plan, *ending, preparation=prepared.commands)
 
         self.retry.through(
             plan.trial_id, work, lambda problem: self.watcher.note(plan.trial_id, problem.message)
@@ -139,13 +132,9 @@ class LiveTrialSteps:
             return self._stopped(plan)
         record, files = kept
         with self.session.timing.span("store", plan.trial_id):
+            began, ended = record.started_at, record.finished_at
             result = step_result(
-                step,
-                run_id,
-                files,
-                plan.facts,
-                started_at=record.started_at,
-                finished_at=record.finished_at,
+                step, run_id, files, plan.facts, started_at=began, finished_at=ended
             )
             save_step(self.session.database, run_id, result)
         self.watcher.step_finished(plan.trial_id, result)
@@ -220,16 +209,11 @@ class LiveTrialSteps:
             started, finished = (_iso(t) for t in times)
             with self.session.timing.span("store", plan.trial_id):
                 evidence = self.session.evidence_of(plan.trial_id)
+                files = {path.name: path for path in paths}
                 record = write_step_evidence(
-                    evidence,
-                    run_id,
-                    step,
-                    {path.name: path for path in paths},
-                    started_at=started,
-                    finished_at=finished,
-                    stopped=stopped,
-                    on_note=note,
-                )
+                    evidence, run_id, step, files,
+                    started_at=started, finished_at=finished, stopped=stopped, on_note=note,
+                )  # fmt: skip
                 return record, result_files(evidence, run_id, record)
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:

@@ -1,12 +1,9 @@
-"""Disks at a running machine: attach them, find and verify them in the guest, swap them.
+"""Disks at a running machine: attach them, find and verify them in the guest, swap them. A swap
+deletes the earlier volumes first, verified by EC2 and in the guest: the next have their names.
 
-A swap deletes the volumes of earlier turns before new ones are attached: they have the same attach
-names, so the removal of each is verified, by EC2 and in the guest, first.
-
-The guest shows disks by volume id on Nitro and by attach name on Xen. Sources:
-awsdocs/amazon-ec2-user-guide nvme-ebs-volumes.md (2023-01-19: the serial of an EBS NVMe disk is its
-volume id without the dash, the model says EBS or instance store) and device_naming.md (2023-03-07:
-/dev/sdf appears as /dev/xvdf).
+The guest shows disks by volume id on Nitro and by attach name on Xen: awsdocs/amazon-ec2-user-guide
+nvme-ebs-volumes.md (2023-01-19: the serial of an EBS NVMe disk is its volume id without the dash,
+the model says EBS or instance store) and device_naming.md (2023-03-07: /dev/sdf is /dev/xvdf).
 """
 
 from __future__ import annotations
@@ -14,22 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from diskbench.errors import RentalFailed
 from diskbench.model.rental import Which
-from diskbench.providers.aws import requests
+from diskbench.providers.aws import leases, requests
 from diskbench.providers.aws.disk_request import AwsZone
-from diskbench.providers.aws.leases import (
-    ENDING,
-    AwsInventory,
-    Item,
-    describe_instance,
-    describe_volume,
-    inventory,
-    note_create,
-    restored_in,
-    tag,
-)
+from diskbench.providers.aws.leases import Item
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import AwsProvisioned, ended, next_volumes
 from diskbench.providers.aws.requests import AwsOrder
@@ -96,10 +84,16 @@ def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDi
 
     if names:
         order.until(go_along, f"deletion with {instance_id}", order.timing.attach_s)
-    return tuple(
-        _appeared(order, guest, item, name, before)
+
+    def appeared(volume: Volume) -> GuestDisk | Still:
+        found = find_volume(disks(guest.host), volume, before, nvme=order.details.machine.ebs_nvme)
+        return found or Still("not seen in the guest yet")
+
+    volumes = [
+        Volume(str(item["VolumeId"]), name, int(item["Size"]) * GIB)
         for item, name in zip(made.volumes, names, strict=True)
-    )
+    ]
+    return tuple(order.ask_guest(f"volume {one.id}", partial(appeared, one)) for one in volumes)
 
 
 def stores(order: AwsOrder, guest: Guest) -> tuple[GuestDisk, ...]:
@@ -133,15 +127,16 @@ def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
 
 def _alive(order: AwsOrder, instance_id: str) -> Item | None:
     """The instance if it is still usable. Raises with EC2's reason when it has ended."""
-    instance = describe_instance(order.ec2, instance_id)
-    if instance is not None and instance["State"]["Name"] in {*ENDING, "stopping", "stopped"}:
+    instance = leases.describe_instance(order.ec2, instance_id)
+    gone = leases.ENDING | {"stopping", "stopped"}
+    if instance is not None and instance["State"]["Name"] in gone:
         raise ended(instance)
     return instance
 
 
 def _attach_one(order: AwsOrder, volume_id: str, instance_id: str, name: str) -> None:
     def ask() -> bool | Still:
-        volume = describe_volume(order.ec2, volume_id)
+        volume = leases.describe_volume(order.ec2, volume_id)
         if volume is None:
             _alive(order, instance_id)
             return Still("not listed yet")
@@ -174,30 +169,19 @@ def _attachment(volume: Item, instance_id: str) -> Item | None:
     return attachments[0] if attachments else None
 
 
-def _appeared(
-    order: AwsOrder, guest: Guest, item: Item, name: str, before: tuple[GuestDisk, ...] | None
-) -> GuestDisk:
-    volume = Volume(str(item["VolumeId"]), name, int(item["Size"]) * GIB)
-    nvme = order.details.machine.ebs_nvme
-
-    def ask() -> GuestDisk | Still:
-        guest_disk = find_volume(disks(guest.host), volume, before, nvme=nvme)
-        return guest_disk or Still("not seen in the guest yet")
-
-    return order.ask_guest(f"volume {volume.id}", ask)
-
-
 GOING = frozenset({"VolumeInUse", "IncorrectState"})
 """EC2's codes for a volume that is still being detached, or was detached just now."""
 
 
 def swapped(order: AwsOrder) -> AwsProvisioned:
     """The lease's machine and the volumes of this turn; idempotent. Raises RentalFailed."""
-    listing = inventory(order.ec2, Which(order.lease))
+    listing = leases.inventory(order.ec2, Which(order.lease))
     machine, place = _machine(order, listing)
     count = order.volume.count if order.volume else 0
     earlier = [
-        one for one in listing.of("volume") if order.is_earlier(tag(one, "Name") or "", count)
+        one
+        for one in listing.of("volume")
+        if order.is_earlier(leases.tag(one, "Name") or "", count)
     ]
     if earlier:
         with reached(order, machine_of(order, AwsProvisioned(machine, (), place))) as guest:
@@ -222,26 +206,26 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
 def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
     """The lease's snapshot of its first volume, made or found, complete; with Fast Snapshot Restore
     where it was asked for. Raises RentalFailed."""
-    listing = inventory(order.ec2, Which(order.lease), copies=True)
+    listing = leases.inventory(order.ec2, Which(order.lease), copies=True)
     found = next(iter(listing.of("snapshot")), None)
     if found is None:
         fill()
-        listing = inventory(order.ec2, Which(order.lease))
+        listing = leases.inventory(order.ec2, Which(order.lease))
         first = order.disk_name(0)
-        volume = next(item for item in listing.of("volume") if tag(item, "Name") == first)
+        volume = next(item for item in listing.of("volume") if leases.tag(item, "Name") == first)
         request = requests.create_snapshot(order.claim, str(volume["VolumeId"]), order.lab)
-        note_create(order.lease)
+        leases.note_create(order.lease)
         found = order.ec2.call("create_snapshot", request)
     name = str(found["SnapshotId"])
     order.until(lambda: _complete(order, name), f"snapshot {name}", order.timing.snapshot_s)
     if AwsOptions.of(order.spec).fast_snapshot_restore:
-        _, place = _machine(order, inventory(order.ec2, Which(order.lease)))
-        if not restored_in(order.ec2, name):
+        _, place = _machine(order, leases.inventory(order.ec2, Which(order.lease)))
+        if not leases.restored_in(order.ec2, name):
             request = requests.restore_fast(name, place.zone)
             order.ec2.call("enable_fast_snapshot_restores", request)
 
         def restores() -> bool | Still:
-            state = (restored_in(order.ec2, name) or {}).get(place.zone, "not listed yet")
+            state = (leases.restored_in(order.ec2, name) or {}).get(place.zone, "not listed yet")
             return True if state == "enabled" else Still(state)
 
         order.until(restores, f"Fast Snapshot Restore of {name}", order.timing.snapshot_s)
@@ -262,13 +246,12 @@ def _complete(order: AwsOrder, name: str) -> bool | Still:
     return True if state == "completed" else Still(f"{state} {progress}".strip())
 
 
-def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:
+def _machine(order: AwsOrder, listing: leases.AwsInventory) -> tuple[Item, AwsZone]:
     if not listing.live:
         if listing.ended:
             raise ended(listing.ended[-1])
-        raise RentalFailed(
-            f"EC2 lists no instance of lease {order.lease}", advice="start a new run"
-        )
+        words = f"EC2 lists no instance of lease {order.lease}"
+        raise RentalFailed(words, advice="start a new run")
     machine = listing.live[0]
     place = order.details.place_of(machine)
     if place is None:
@@ -286,7 +269,7 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
     volume_id = str(volume["VolumeId"])
 
     def detached() -> bool | Still:
-        current = describe_volume(order.ec2, volume_id)
+        current = leases.describe_volume(order.ec2, volume_id)
         if current is None or current["State"] not in {"in-use", "creating"}:
             return True
         states = [str(attachment["State"]) for attachment in current.get("Attachments", [])]

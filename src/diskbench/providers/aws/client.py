@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.catalog.books import opt_in_regions
-from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable
+from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable, InvalidValue
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
-from diskbench.providers.aws.errors import (
-    REGION_OFF,
-    error_code,
-    is_missing,
-    no_region,
-    of_region,
-    translate,
-)
+from diskbench.providers.aws.errors import REGION_OFF, error_code, is_missing, no_region, translate
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.waits import CloudTiming, Still, repeated
 
@@ -165,8 +158,17 @@ class Aws:
         except (ClientError, BotoCoreError):
             told = []
         states = [one.get("OptInStatus") for one in told]
-        is_enabled = "not-opted-in" not in states if states else None
-        return of_region(error, self.region, is_enabled=is_enabled)
+        enable = f"aws account enable-region --region-name {self.region}"
+        if not states:
+            advice = f"{error.advice}; or enable the region, if the account has not: {enable}"
+            return AccessDenied(error.message, advice=advice)
+        if "not-opted-in" not in states:
+            return error
+        return InvalidValue(
+            f"the account has not enabled {self.region}",
+            advice=f"enable it, which takes minutes: {enable}; or use another --region",
+            field="region",
+        )
 
     def account_id(self, timing: AwsTiming) -> str:
         """The account id of these credentials, asked for once; this is the first call that needs

@@ -15,22 +15,12 @@ from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Sco
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_shared_machine, check_snapshot_kept, provisioned_types
-from diskbench.providers.aws import requests
+from diskbench.providers.aws import leases, requests
 from diskbench.providers.aws.attach import snapshot, swapped
 from diskbench.providers.aws.client import ANY_REGION, AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, disk_request, region_of
 from diskbench.providers.aws.doctor import date_of, examine, quotas, rehearse
 from diskbench.providers.aws.handover import hand_over, metrics
-from diskbench.providers.aws.leases import (
-    expiry_of,
-    inventory,
-    lease_ids,
-    lease_of,
-    owner_of,
-    release,
-    resource_name,
-    why_ended,
-)
 from diskbench.providers.aws.lookup import resolve_details
 from diskbench.providers.aws.offer import foresee, rental
 from diskbench.providers.aws.policy import policy
@@ -130,11 +120,12 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
             return [lease for leases in listed for lease in leases]
 
     def _in_region(self, scope: Scope, region: str) -> list[Found]:
-        listing = inventory(self._ec2(scope, region), copies=True)
+        listing = leases.inventory(self._ec2(scope, region), copies=True)
         tagged = [
-            Tagged(lease_id, told, resource_name(told, item), expiry_of(item), owner_of(item))
+            Tagged(lease_id, told, name, leases.expiry_of(item), leases.owner_of(item))
             for told, item in listing.there.items()
-            if (lease_id := lease_of(item)) is not None
+            if (lease_id := leases.lease_of(item)) is not None
+            for name in [leases.resource_name(told, item)]
         ]
         return by_lease(scope.model_copy(update={"region": region}), tagged)
 
@@ -173,14 +164,14 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         return reported_time("aws", date_of(answer))
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
-        listing = inventory(self._ec2(scope), Which(lease_id))
+        listing = leases.inventory(self._ec2(scope), Which(lease_id))
         if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
             return None
         launched = sorted(listing.of("instance"), key=lambda item: str(item.get("LaunchTime")))
-        last = launched[-1] if launched else None
-        if last is None:
+        if not launched:
             return f"EC2 lists no instance of lease {lease_id}"
-        return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"
+        last = launched[-1]
+        return f"{last['InstanceId']} is {last['State']['Name']}: {leases.why_ended(last)}"
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading, Books().of("aws"))
@@ -198,13 +189,12 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
             for region in self._regions(scope, self.timing):
                 try:
                     aws = self.sessions.of_scope(scope, self.timing, region)
-                    release(aws.edge("ec2", self.timing), which, self.timing)
+                    leases.release(aws.edge("ec2", self.timing), which, self.timing)
                 except ReleaseFailed as error:
                     failures.append(error)
         if failures:
-            raise ReleaseFailed(
-                "; ".join(error.message for error in failures), advice=failures[0].advice
-            ) from failures[0]
+            words = "; ".join(error.message for error in failures)
+            raise ReleaseFailed(words, advice=failures[0].advice) from failures[0]
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
@@ -214,7 +204,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         move_timer(guest, end)
         for region in self._regions(scope, self.timing):
             ec2 = self.sessions.of_scope(scope, self.timing, region).edge("ec2", self.timing)
-            if ids := sorted(set(lease_ids(ec2, Which(lease_id, made)))):
+            if ids := sorted(set(leases.lease_ids(ec2, Which(lease_id, made)))):
                 ec2.call("create_tags", requests.new_expiry(ids, end.expires_at))
 
     @while_looking()

@@ -13,16 +13,7 @@ from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
-from diskbench.providers.asked import (
-    check_count,
-    check_endpoint,
-    check_one_root,
-    check_ssh,
-    size_asked,
-    snapshot_option,
-    whole_throughput,
-    with_disk,
-)
+from diskbench.providers import asked
 from diskbench.providers.aws.plugin import PLUGIN, AwsOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
@@ -70,9 +61,9 @@ class AwsDiskRequest(SizedDisk):
 
 def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
-    spec, disk = with_disk(spec, PLUGIN, example="--disk gp3 --size 100")
+    spec, disk = asked.with_disk(spec, PLUGIN, example="--disk gp3 --size 100")
     _check_form(spec)
-    check_count(spec, MAX_COUNT)
+    asked.check_count(spec, MAX_COUNT)
     _check_snapshot(spec, disk)
     if disk == INSTANCE_STORE:
         _FORMS.refuse(spec, INSTANCE_STORE)
@@ -80,7 +71,7 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     root, _, root_type = disk.partition(":")
     volumes = [name for name in disk_types("aws") if name != INSTANCE_STORE]
     if root == ROOT:
-        check_one_root(spec)
+        asked.check_one_root(spec)
         if root_type and root_type not in volumes:
             raise UnknownName("type of a root disk", root_type, volumes, field="disk")
         if root_type in {"st1", "sc1"}:
@@ -90,14 +81,14 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
         return _of(spec, "root", root_type or ROOT_TYPE)
     if disk not in volumes:
         raise UnknownName("AWS disk type", disk, [*volumes, ROOT, INSTANCE_STORE], field="disk")
-    size_asked(spec)
+    asked.size_asked(spec)
     return _of(spec, "volume", disk)
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AwsDiskRequest:
     requested = AwsDiskRequest(
         kind=kind, type=disk_type, size_gib=spec.size_gib, iops=spec.iops,
-        throughput_mib_per_s=whole_throughput(spec, "MiB/s"), count=spec.count,
+        throughput_mib_per_s=asked.whole_throughput(spec, "MiB/s"), count=spec.count,
     )  # fmt: skip
     if spec.size_gib is not None:
         requested.limits(spec.size_gib)
@@ -109,7 +100,7 @@ INITIALIZATION = range(100, 301)
 
 
 def _check_snapshot(spec: RentSpec, disk: str) -> None:
-    options, typed = AwsOptions.of(spec), snapshot_option(spec)
+    options, typed = AwsOptions.of(spec), asked.snapshot_option(spec)
     rate = options.initialization_rate
     if rate is not None and (typed is None or rate not in INITIALIZATION):
         raise InvalidValue(
@@ -149,9 +140,9 @@ def _check_form(spec: RentSpec) -> None:
             field="region",
         )
     _check_zone(spec)
-    check_ssh(spec, "a group of yours is")
+    asked.check_ssh(spec, "a group of yours is")
     _check_network(spec)
-    check_endpoint(spec, "signed calls and keys")
+    asked.check_endpoint(spec, "signed calls and keys")
 
 
 def _check_zone(spec: RentSpec) -> None:

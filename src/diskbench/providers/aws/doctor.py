@@ -24,8 +24,9 @@ from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTimin
 from diskbench.providers.aws.disk_request import API, AwsZone
 from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
-from diskbench.providers.aws.machines import candidates
+from diskbench.providers.aws.offer import candidates
 from diskbench.providers.aws.requests import AwsOrder
+from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
 from diskbench.providers.skeleton.offer import needs
 
@@ -96,10 +97,10 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming, known: ProviderBook) -
         if isinstance(why, AccessDenied):
             state, advice = "problem", _ADVICE
         findings.append(finding("permissions", where, state, why.message, advice))
+    allowed = f"{len(dry_runs) - len(refused)} of {len(dry_runs)} actions tried are allowed"
     summary = (
-        f"{len(dry_runs) - len(refused)} of {len(dry_runs)} actions tried are allowed; the "
-        f"{len(policy.CHANGE)} that change or delete cannot be tried without something that "
-        "carries the tag"
+        f"{allowed}; the {len(policy.CHANGE)} that change or delete cannot be tried without "
+        "something that carries the tag"
     )
     return [*findings, finding("permissions", where, "ok", summary)]
 
@@ -230,47 +231,40 @@ def family_of(instance_type: str) -> str | None:
 def quotas(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
     """The quotas at `scope`, with the amount in use."""
     aws = sessions.of_scope(scope, timing)
-    return list(_quotas(aws.edge("service-quotas", timing), aws.edge("ec2", timing), aws.region))
-
-
-def _quotas(quotas_api: AwsClient, ec2: AwsClient, region: str) -> Iterator[Quota]:
-    vcpus = _vcpus(ec2)
-    for family in _QUOTAS["families"]:
+    ec2, told = aws.edge("ec2", timing), list[Quota]()
+    vcpus, families = _vcpus(ec2), _QUOTAS["families"]
+    for family in families:
         for kind, code in family["codes"].items():
-            if (quota := _limit(quotas_api, "ec2", code)) is not None:
-                yield Quota(
-                    kind=kind,
-                    of=tuple(family["letters"]),
-                    name=f"{quota['QuotaName']} (vCPUs)",
-                    region=region,
-                    limit=quota["Value"],
-                    used=vcpus[kind, family["name"]],
-                    common=family is _QUOTAS["families"][0],
-                )
+            if (quota := _limit(aws.edge("service-quotas", timing), "ec2", code)) is not None:
+                told.append(
+                    Quota(
+                        kind=kind, of=tuple(family["letters"]),
+                        name=f"{quota['QuotaName']} (vCPUs)", region=aws.region,
+                        limit=quota["Value"], used=vcpus[kind, family["name"]],
+                        common=family is families[0],
+                    )
+                )  # fmt: skip
     gib: Counter[str] = Counter()
     for volume in ec2.listed("describe_volumes", "Volumes", {}):
         gib[volume["VolumeType"]] += volume["Size"]
     for disk, code in _QUOTAS["volumes"].items():
-        if (quota := _limit(quotas_api, "ebs", code)) is not None:
-            yield Quota(
-                kind="disk-gib",
-                of=(disk,),
-                name=f"GiB of {disk}",
-                region=region,
-                limit=quota["Value"] * _GIB_PER_TIB,
-                used=gib[disk],
-            )
+        if (quota := _limit(aws.edge("service-quotas", timing), "ebs", code)) is not None:
+            told.append(
+                Quota(
+                    kind="disk-gib", of=(disk,), name=f"GiB of {disk}", region=aws.region,
+                    limit=quota["Value"] * _GIB_PER_TIB, used=gib[disk],
+                )
+            )  # fmt: skip
+    return told
 
 
 def _limit(quotas_api: AwsClient, service: str, code: str) -> dict[str, Any] | None:
-    try:
-        answer = quotas_api.call("get_service_quota", {"ServiceCode": service, "QuotaCode": code})
-    except DiskbenchError as error:
-        if is_missing(error) or error_code(error) == "NoSuchResourceException":
-            return None
-        raise
-    quota: dict[str, Any] = answer["Quota"]
-    return quota
+    request = {"ServiceCode": service, "QuotaCode": code}
+    answer = unless_missing(
+        lambda: quotas_api.call("get_service_quota", request),
+        lambda error: is_missing(error) or error_code(error) == "NoSuchResourceException",
+    )
+    return answer["Quota"] if answer else None
 
 
 def _vcpus(ec2: AwsClient) -> Counter[tuple[str, str]]:
@@ -281,17 +275,12 @@ def _vcpus(ec2: AwsClient) -> Counter[tuple[str, str]]:
             if item["State"]["Name"] in _TAKING and family_of(item["InstanceType"]):
                 kind = "spot-vcpus" if item.get("InstanceLifecycle") == "spot" else "vcpus"
                 running[kind, item["InstanceType"]] += 1
-    sizes = _sizes(ec2, sorted({name for _, name in running}))
+    types, sizes = sorted({name for _, name in running}), dict[str, int]()
+    for start in range(0, len(types), _TYPES_A_CALL):
+        request = {"InstanceTypes": types[start : start + _TYPES_A_CALL]}
+        for one in ec2.listed("describe_instance_types", "InstanceTypes", request):
+            sizes[one["InstanceType"]] = one["VCpuInfo"]["DefaultVCpus"]
     in_use: Counter[tuple[str, str]] = Counter()
     for (kind, name), count in running.items():
         in_use[kind, str(family_of(name))] += count * sizes[name]
     return in_use
-
-
-def _sizes(ec2: AwsClient, types: list[str]) -> dict[str, int]:
-    vcpus: dict[str, int] = {}
-    for start in range(0, len(types), _TYPES_A_CALL):
-        request = {"InstanceTypes": types[start : start + _TYPES_A_CALL]}
-        for machine_type in ec2.listed("describe_instance_types", "InstanceTypes", request):
-            vcpus[machine_type["InstanceType"]] = machine_type["VCpuInfo"]["DefaultVCpus"]
-    return vcpus

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 _TABLES = error_tables("diskbench.providers.aws")
@@ -36,22 +36,6 @@ def error_code(error: BaseException | None) -> str:
 REGION_OFF = frozenset({"AuthFailure", "InvalidClientTokenId", "UnrecognizedClientException"})
 """Codes for credentials that a region does not know: wrong ones, or of an account that has not
 enabled the region."""
-
-
-def of_region(error: DiskbenchError, region: str, *, is_enabled: bool | None) -> DiskbenchError:
-    """The error where a region that needs to be enabled refuses the credentials; `is_enabled` is
-    None where that is not known."""
-    enable = f"aws account enable-region --region-name {region}"
-    if is_enabled:
-        return error
-    if is_enabled is None:
-        advice = f"{error.advice}; or enable the region, if the account has not: {enable}"
-        return AccessDenied(error.message, advice=advice)
-    return InvalidValue(
-        f"the account has not enabled {region}",
-        advice=f"enable it, which takes minutes: {enable}; or use another --region",
-        field="region",
-    )
 
 
 def is_missing(error: BaseException) -> bool:

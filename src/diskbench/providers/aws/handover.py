@@ -10,7 +10,6 @@ from typing import Any
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
 from diskbench.model.metrics import CloudMetric
-from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.client import AwsClient
@@ -22,7 +21,7 @@ from diskbench.providers.aws.leases import (
     inventory,
     restored_in,
 )
-from diskbench.providers.aws.machines import find_machine
+from diskbench.providers.aws.offer import find_machine
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import AwsProvisioned, ended
 from diskbench.providers.aws.requests import AwsOrder
@@ -57,7 +56,7 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
         if not ids:
             raise RentalFailed(f"instance {instance['InstanceId']} has no root volume at {device}")
     volumes = [_volume(order, volume_id) for volume_id in ids]
-    check(order.spec, details, made.place, instance, machine, volumes)
+    check(order, made.place, instance, machine, volumes)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["Size"]) * GIB for v in volumes]
     found = facts(details, made.place, instance, machine, volumes, seen.disks)
     if snapshot is not None:
@@ -90,24 +89,18 @@ def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[st
 def _volume(order: AwsOrder, volume_id: str) -> Item:
     volume = describe_volume(order.ec2, volume_id)
     if volume is None:
-        raise RentalFailed(
-            f"volume {volume_id} is not listed any more", advice="another program deleted it"
-        )
+        words = f"volume {volume_id} is not listed any more"
+        raise RentalFailed(words, advice="another program deleted it")
     return volume
 
 
 def check(
-    spec: RentSpec,
-    details: AwsResolved,
-    place: AwsZone,
-    instance: Item,
-    machine: AwsMachine,
-    volumes: Sequence[Item],
+    order: AwsOrder, place: AwsZone, instance: Item, machine: AwsMachine, volumes: Sequence[Item]
 ) -> None:
     """Raise RentalFailed naming every value that differs, as requested and as reported; a value
     that AWS does not report is no difference."""
-    of_volumes = (text for volume in volumes for text in _of_volume(spec, details, volume))
-    refuse("AWS", (*_of_instance(details, place, instance, machine), *of_volumes))
+    of_volumes = (text for volume in volumes for text in _of_volume(order, volume))
+    refuse("AWS", (*_of_instance(order.details, place, instance, machine), *of_volumes))
 
 
 def _of_instance(
@@ -128,8 +121,8 @@ def _of_instance(
     yield from differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
 
 
-def _of_volume(spec: RentSpec, details: AwsResolved, volume: Item) -> Iterator[str]:
-    disk = details.requested.spec(details.size_gib)
+def _of_volume(order: AwsOrder, volume: Item) -> Iterator[str]:
+    disk, spec = order.details.requested.spec(order.details.size_gib), order.spec
     what = f"volume {volume['VolumeId']}"
     iops, throughput = provisioned(disk)
     yield from differs(what, "type", disk.type, volume.get("VolumeType"))

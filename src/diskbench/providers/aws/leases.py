@@ -17,18 +17,9 @@ from typing import Any
 from diskbench.errors import AccessDenied
 from diskbench.files import private_directory
 from diskbench.model.rental import Which
+from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import AwsClient, AwsTiming
 from diskbench.providers.aws.errors import is_missing
-from diskbench.providers.aws.requests import (
-    EXPIRES_TAG,
-    LEASE_TAG,
-    OWNER_TAG,
-    SNAPSHOT,
-    Request,
-    of_lease,
-    only,
-    restore_fast,
-)
 from diskbench.providers.keys import lease_directory
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
@@ -115,7 +106,7 @@ def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = Fals
     """The resources of one lease, or all that carry the tag of any lease; with `copies`, also the
     account's images and snapshots with the tag, at the cost of two more calls. Raises diskbench's
     errors."""
-    request = of_lease(which.lease_id if which else None)
+    request = requests.of_lease(which.lease_id if which else None)
     kinds = [kind for kind in KINDS if copies or kind not in _COPIES]
     listed = {kind_and_id(kind, one): one for kind in kinds for one in _listed(ec2, kind, request)}
     ours = parted(
@@ -125,7 +116,7 @@ def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = Fals
     return AwsInventory(ours.meant, tuple(sorted(others.names())))
 
 
-def _listed(ec2: AwsClient, kind: str, request: Request) -> list[Item]:
+def _listed(ec2: AwsClient, kind: str, request: requests.Request) -> list[Item]:
     how = KINDS[kind]
     listed = ec2.listed(how.look, how.found, {**request, **_COPIES.get(kind, {})})
     if kind == "instance":
@@ -153,7 +144,7 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
         ("security-group", "group-name", [name_of(which.lease_id, "group")]),
         ("key-pair", "key-name", [name_of(which.lease_id, "key")]),
     ):
-        for item in _listed(ec2, kind, only(**{name: values})) if values else ():
+        for item in _listed(ec2, kind, requests.only(**{name: values})) if values else ():
             told = kind_and_id(kind, item)
             # By its name, or, where no tag is listed yet, by its id.
             by_id = not item.get("Tags") and told in which.made
@@ -167,7 +158,7 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
 def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
     """Zone → state of Fast Snapshot Restore of a snapshot, where it is not off. None where the
     caller may not know. Raises diskbench's errors."""
-    request, kind = only(snapshot_id=[snapshot_id]), "FastSnapshotRestores"
+    request, kind = requests.only(snapshot_id=[snapshot_id]), "FastSnapshotRestores"
     try:
         listed = ec2.listed("describe_fast_snapshot_restores", kind, request)
     except AccessDenied:
@@ -187,7 +178,7 @@ def resource_name(told: str, item: Item) -> str | None:
     kind = told.partition(" ")[0]
     name = KINDS[kind].name
     found = str(item[name]) if name else tag(item, "Name")
-    own = kind == "snapshot" and found == name_of(lease_of(item) or "", SNAPSHOT)
+    own = kind == "snapshot" and found == name_of(lease_of(item) or "", requests.SNAPSHOT)
     return found if kind not in _COPIES or own else None
 
 
@@ -199,17 +190,17 @@ def tag(item: Item, key: str) -> str | None:
 
 def lease_of(item: Item) -> str | None:
     """The lease in the resource's tags."""
-    return tag(item, LEASE_TAG)
+    return tag(item, requests.LEASE_TAG)
 
 
 def owner_of(item: Item) -> str | None:
     """The owner in the resource's tags."""
-    return tag(item, OWNER_TAG)
+    return tag(item, requests.OWNER_TAG)
 
 
 def expiry_of(item: Item) -> float | None:
     """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
-    text = tag(item, EXPIRES_TAG) or ""
+    text = tag(item, requests.EXPIRES_TAG) or ""
     return float(text) if text.isdecimal() else None
 
 
@@ -268,13 +259,20 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
         return inventory_by_all(ec2, which)
 
     def give_back(listing: AwsInventory, failures: Failures) -> None:
-        _terminate(ec2, listing, timing, failures)
+        machines = [what for what in listing.names() if what.startswith("instance ")]
+        for what in machines:
+            with noting(failures, what, is_missing):
+                ec2.call("terminate_instances", {"InstanceIds": [_id(what)]})
+        for what in machines:
+            if what not in failures:
+                with noting(failures, what, is_missing):
+                    until(partial(_ended, ec2, _id(what)), what, timing.terminate_s, timing)
         for item in listing.of("snapshot"):
             # Fast Snapshot Restore of the lease's own is billed by the hour.
             name = item["SnapshotId"]
             with noting(failures, f"snapshot {name}", is_missing):
                 for zone in restored_in(ec2, name) or ():
-                    ec2.call("disable_fast_snapshot_restores", restore_fast(name, zone))
+                    ec2.call("disable_fast_snapshot_restores", requests.restore_fast(name, zone))
         for what, item in listing.meant.items():
             if not what.startswith("instance "):
                 with noting(failures, what, is_missing):
@@ -282,20 +280,6 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
 
     lag = Lag(timing, partial(unlisted_s, which, timing), timing.delete_s, timing.settle_repeats)
     skeleton.release(which, ec2.session.region, list_lease, give_back, lag=lag)
-
-
-def _terminate(
-    ec2: AwsClient, listing: AwsInventory, timing: AwsTiming, failures: Failures
-) -> None:
-    """Terminate all of them, then wait for each."""
-    machines = [what for what in listing.names() if what.startswith("instance ")]
-    for what in machines:
-        with noting(failures, what, is_missing):
-            ec2.call("terminate_instances", {"InstanceIds": [_id(what)]})
-    for what in machines:
-        if what not in failures:
-            with noting(failures, what, is_missing):
-                until(partial(_ended, ec2, _id(what)), what, timing.terminate_s, timing)
 
 
 def _ended(ec2: AwsClient, instance_id: str) -> bool | Still:
@@ -319,7 +303,7 @@ def lease_ids(ec2: AwsClient, which: Which) -> Iterator[str]:
         yield str(item["KeyPairId"]) if what.startswith("key-pair ") else _id(what)
         if what.startswith("instance ") and "SpotInstanceRequestId" in item:
             yield str(item["SpotInstanceRequestId"])
-    request = of_lease(which.lease_id)
+    request = requests.of_lease(which.lease_id)
     for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request):
         if which.takes(tag(item, "Name"), kind_and_id("network-interface", item)):
             yield str(item["NetworkInterfaceId"])

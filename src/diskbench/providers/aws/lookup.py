@@ -22,7 +22,7 @@ from diskbench.providers.aws.disk_request import (
     AwsZone,
 )
 from diskbench.providers.aws.errors import error_code, is_missing
-from diskbench.providers.aws.machines import alternatives, candidates, check_support, find_machine
+from diskbench.providers.aws.offer import alternatives, candidates, check_support, find_machine
 from diskbench.providers.aws.requests import dry_launch, only
 from diskbench.providers.networks import caller_cidr, ssh_cidr
 from diskbench.providers.options import NetworkOptions
@@ -150,17 +150,11 @@ def check_key(aws: Aws, key: str, timing: AwsTiming) -> None:
         ) from error
     state, spec = str(told.get("KeyState")), told.get("KeySpec", "SYMMETRIC_DEFAULT")
     if state != "Enabled":
-        raise InvalidValue(
-            f"--kms-key {key} is {state}",
-            advice=f"aws kms enable-key --region {aws.region} --key-id {told['KeyId']}, or another",
-            field="kms_key",
-        )
+        enable = f"aws kms enable-key --region {aws.region} --key-id {told['KeyId']}, or another"
+        raise InvalidValue(f"--kms-key {key} is {state}", advice=enable, field="kms_key")
     if spec != "SYMMETRIC_DEFAULT":
-        raise InvalidValue(
-            f"--kms-key {key} is {spec}, and EBS takes symmetric keys only",
-            advice="name a key of SYMMETRIC_DEFAULT",
-            field="kms_key",
-        )
+        words = f"--kms-key {key} is {spec}, and EBS takes symmetric keys only"
+        raise InvalidValue(words, advice="name a key of SYMMETRIC_DEFAULT", field="kms_key")
 
 
 def _size_gib(requested: AwsDiskRequest, image: AwsImage) -> int:
@@ -267,17 +261,11 @@ def _subnets(here: AwsLookup) -> list[dict[str, Any]]:
     subnets = here.ec2.listed("describe_subnets", "Subnets", request)
     for subnet in subnets if typed else ():
         if subnet.get("Ipv6Native"):
-            raise InvalidValue(
-                f"--subnet {typed} has IPv6 addresses only, and SSH goes to an IPv4 address",
-                advice="use a subnet with IPv4 addresses",
-                field="subnet",
-            )
+            words = f"--subnet {typed} has IPv6 addresses only, and SSH goes to an IPv4 address"
+            raise InvalidValue(words, advice="use a subnet with IPv4 addresses", field="subnet")
         if subnet.get("OutpostArn"):
-            raise InvalidValue(
-                f"--subnet {typed} is on an Outpost, whose disks are not those of the catalogue",
-                advice="use a subnet of the region itself",
-                field="subnet",
-            )
+            words = f"--subnet {typed} is on an Outpost, whose disks are not those of the catalogue"
+            raise InvalidValue(words, advice="use a subnet of the region itself", field="subnet")
     return [subnet for subnet in subnets if not subnet.get("Ipv6Native")]
 
 

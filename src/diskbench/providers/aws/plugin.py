@@ -72,6 +72,10 @@ GUEST = GuestIdentity(
 )
 
 
+_VARIABLES = (
+    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ROLE_ARN",
+)  # fmt: skip
+
 PLUGIN = Plugin(
     name="aws",
     title="AWS",
@@ -88,12 +92,7 @@ PLUGIN = Plugin(
     label="AWS",
     guest=GUEST,
     redaction=Redaction(
-        variables=(
-            "AWS_ACCESS_KEY_ID",
-            "AWS_SECRET_ACCESS_KEY",
-            "AWS_SESSION_TOKEN",
-            "AWS_ROLE_ARN",
-        ),
+        variables=_VARIABLES,
         options=("endpoint_url", "ssh_cidr", "placement"),
         fields=("PublicKeyMaterial", "UserId", "tagSet"),
         patterns={

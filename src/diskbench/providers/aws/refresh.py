@@ -1,8 +1,7 @@
-"""Limits and prices from EC2 and AWS's Price List, in the form of the catalogue's files.
-
-Limits: EC2 DescribeInstanceTypes. Prices: Price List Query API, GetProducts of AmazonEC2: on
-demand, Linux, shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, IOPS
-in IOPS-Mo (io2 in tiers by usage type), throughput in GiBps-mo.
+"""Limits and prices from EC2 and AWS's Price List, in the form of the catalogue's files: EC2
+DescribeInstanceTypes, and GetProducts of AmazonEC2 of the Price List Query API: on demand, Linux,
+shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, IOPS in IOPS-Mo (io2
+in tiers by usage type), throughput in GiBps-mo.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.providers.aws.client import Aws, AwsTiming
-from diskbench.providers.aws.machines import machine
+from diskbench.providers.aws.offer import machine
 from diskbench.units import GIB
 
 _TYPES, _PRICES = "refreshed-types", "refreshed-prices"

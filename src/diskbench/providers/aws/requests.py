@@ -6,12 +6,11 @@ and request: a repeated call finds what the first one made.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from diskbench.model.rental import Claim, DiskSpec
@@ -19,14 +18,14 @@ from diskbench.providers.aws.client import AwsClient, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.skeleton.provision import Order, disk_kind, name_of
+from diskbench.providers.skeleton.provision import Order, disk_kind, name_of, token_of
 
 Request = dict[str, Any]
 
 LEASE_TAG = "diskbench-lease"
 EXPIRES_TAG = "diskbench-expires"
 OWNER_TAG = "diskbench-owner"
-_TOKENS = uuid.UUID("6f1ca5a5-8f6e-5bd5-9d32-2f0c2ad0c1a7")
+
 _TAG_VALUE = re.compile(r"[^\w .:/=+@-]")
 """Characters that EC2 refuses in the value of a tag (User Guide, "Tag restrictions")."""
 _MAX_TAG_VALUE = 256
@@ -41,11 +40,7 @@ def attach_name(index: int) -> str:
     return f"/dev/sd{chr(ord('f') + index)}"
 
 
-def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
-    """The client token of a request: UUIDv5 of lease, role and the request's digest, because AWS
-    refuses a different request with the same token."""
-    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-    return str(uuid.uuid5(_TOKENS, f"{lease_id}/{role}/{digest}"))
+token = partial(token_of, uuid.UUID("6f1ca5a5-8f6e-5bd5-9d32-2f0c2ad0c1a7"))
 
 
 def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:

@@ -12,37 +12,20 @@ from functools import partial
 from typing import Any
 
 from diskbench.errors import Busy, RentalFailed
-from diskbench.ports import Host
-from diskbench.providers.azure import requests
+from diskbench.providers.azure import provision, requests
 from diskbench.providers.azure.client import DISKS, MACHINES, Item
 from diskbench.providers.azure.errors import is_missing
-from diskbench.providers.azure.provision import (
-    AzureProvisioned,
-    alive,
-    delete,
-    disks_of_turn,
-    listed_machine,
-    running,
-    state_of,
-)
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.azure.teardown import inside, is_kind
 from diskbench.providers.guest import Guest, GuestDisk, disks
-from diskbench.providers.scripts import script
+from diskbench.providers.skeleton import handover
 from diskbench.providers.skeleton.cloud import unless_missing
-from diskbench.providers.skeleton.handover import (
-    Machine,
-    await_gone,
-    disks_before_ours,
-    reached,
-    verified,
-)
 from diskbench.providers.skeleton.shipped import at
 from diskbench.providers.waits import Still, nap
 from diskbench.units import GIB
 
 
-def machine_of(order: AzureOrder) -> Machine:
+def machine_of(order: AzureOrder) -> handover.Machine:
     """The machine, and how to connect to it: at its public address, else its private one."""
     public, private = ("publicIPAddresses", "address"), ("networkInterfaces", "interface")
     kind, role = public if order.details.subnet is None else private
@@ -56,18 +39,23 @@ def machine_of(order: AzureOrder) -> Machine:
 
     name = order.machine_name
     address = order.until(ask, f"address of {name}", order.timing.network_s)
-    unlisted = Still("Azure does not list its machine")
-    access = order.access(address, requests.USER)
-    return Machine(f"machine {name}", address, access, lambda: None if alive(order) else unlisted)
+    unlisted, access = (
+        Still("Azure does not list its machine"),
+        order.access(address, requests.USER),
+    )
+    there = partial(provision.alive, order)
+    return handover.Machine(
+        f"machine {name}", address, access, lambda: None if there() else unlisted
+    )
 
 
 def attach(
-    order: AzureOrder, made: AzureProvisioned, guest: Guest
+    order: AzureOrder, made: provision.AzureProvisioned, guest: Guest
 ) -> tuple[tuple[GuestDisk, ...], list[str]]:
     """The disks as they appear in the guest, in order of LUN; with the changes made to reach the
     requested host cache. Raises RentalFailed."""
     already = bool(data_disks(made.machine))
-    before = disks_before_ours(order, guest, attached=already)
+    before = handover.disks_before_ours(order, guest, attached=already)
     changes = [
         change for lun, disk in enumerate(made.disks) for change in _attach_one(order, disk, lun)
     ]
@@ -86,8 +74,8 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
     changes: dict[str, None] = {}
 
     def ask() -> list[str] | Still:
-        machine = listed_machine(order)
-        if state_of(machine) == "Updating":
+        machine = provision.listed_machine(order)
+        if provision.state_of(machine) == "Updating":
             return Still("the machine is being changed")
         attached = data_disks(machine)
         mine = next((entry for entry in attached if is_of(entry, disk_id)), None)
@@ -145,14 +133,19 @@ def _appeared(
     )
 
 
-def swapped(order: AzureOrder) -> AzureProvisioned:
+def swapped(order: AzureOrder) -> provision.AzureProvisioned:
     """The lease's machine and the disks of this turn, once those of earlier turns, which have the
     same LUNs, are gone, by Azure and in the guest; idempotent. Raises RentalFailed."""
-    zone = _zone(order, listed_machine(order))
-    earlier = _detached(order)
-    if earlier:
-        with reached(order, machine_of(order)) as guest:
-            await_gone(
+    machine, zones = provision.listed_machine(order), order.details.zones
+    zone = next((str(zone) for zone in machine.get("zones") or []), None)
+    if zones and zone not in zones:
+        raise RentalFailed(
+            f"machine {machine['name']} is in {zone or 'no'} zone, which has no such disk",
+            advice="start a new run",
+        )
+    if earlier := _detached(order):
+        with handover.reached(order, machine_of(order)) as guest:
+            handover.await_gone(
                 order, guest, "the disks before",
                 lambda shown: [
                     f"LUN {lun}" for lun in earlier if any(is_at_lun(disk, lun) for disk in shown)
@@ -162,21 +155,10 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
         name, count = str(item["name"]), order.details.requested.count
         if is_kind(item, DISKS) and order.is_earlier(name, count):
             path = order.edge.path(order.group, DISKS, name)
-            unless_missing(partial(delete, order.edge, path), is_missing)
+            unless_missing(partial(provision.delete, order.edge, path), is_missing)
             order.watch.note(f"disk {name} is deleted")
-    made = disks_of_turn(order, zone)
-    return AzureProvisioned(running(order), made, zone)
-
-
-def _zone(order: AzureOrder, machine: Item) -> str | None:
-    machine_zone = next((str(zone) for zone in machine.get("zones") or []), None)
-    zones = order.details.zones
-    if zones and machine_zone not in zones:
-        raise RentalFailed(
-            f"machine {machine['name']} is in {machine_zone or 'no'} zone, which has no such disk",
-            advice="start a new run",
-        )
-    return machine_zone
+    made = provision.disks_of_turn(order, zone)
+    return provision.AzureProvisioned(provision.running(order), made, zone)
 
 
 def _detached(order: AzureOrder) -> list[int]:
@@ -185,8 +167,8 @@ def _detached(order: AzureOrder) -> list[int]:
     count = order.details.requested.count
 
     def ask() -> bool | Still:
-        machine = listed_machine(order)
-        if state_of(machine) == "Updating":
+        machine = provision.listed_machine(order)
+        if provision.state_of(machine) == "Updating":
             return Still("the machine is being changed")
         attached = data_disks(machine)
         going = [one for one in attached if order.is_earlier(_id(one).rpartition("/")[2], count)]
@@ -212,9 +194,7 @@ def find_lun(
     guest_disks: Iterable[GuestDisk], lun: int, size_bytes: int, before: Sequence[GuestDisk] | None
 ) -> GuestDisk | None:
     """The guest's disk attached as `lun`, verified by name, novelty and exact size in bytes: pure.
-
-    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
-    """
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead."""
     matches = [disk for disk in guest_disks if is_at_lun(disk, lun)]
     if len(matches) == 1 and before is None:
         raise RentalFailed(
@@ -222,7 +202,7 @@ def find_lun(
             advice="nothing was written; start a new run",
         )
     known = frozenset(key for disk in before or () for key in keys(disk))
-    return verified(matches, f"LUN {lun}", size_bytes, known, keys=keys)
+    return handover.verified(matches, f"LUN {lun}", size_bytes, known, keys=keys)
 
 
 def is_at_lun(disk: GuestDisk, lun: int) -> bool:
@@ -264,10 +244,3 @@ def find_local(guest_disks: Iterable[GuestDisk], count: int) -> tuple[GuestDisk,
             advice="choose another --instance-type or --count",
         )
     return tuple(local[:count])
-
-
-def mounted_at(host: Host, disk: GuestDisk) -> str | None:
-    """The mount point of the disk or its first partition: cloud-init mounts a temporary disk.
-    Raises ConnectionLost."""
-    commands = f"number={disk.number}\n" + script("mounted_at.sh")
-    return host.run(commands).text.strip() or None

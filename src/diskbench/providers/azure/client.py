@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from diskbench.errors import AccessDenied, Busy, InvalidValue, NotListedYet, Unanswered
@@ -53,13 +53,8 @@ class AzureTiming(CloudTiming):
 Item = dict[str, Any]
 """One resource in Azure's JSON."""
 Query = Mapping[str, str] | None
-SUBSCRIPTION_VARIABLE = "AZURE_SUBSCRIPTION_ID"
-LOCATION_VARIABLE = "AZURE_DEFAULTS_LOCATION"
-"""Azure CLI's own name for `az config set defaults.location=`."""
-CA_VARIABLE = "AZURE_CA_FILE"
-"""Certificates that verify Azure's endpoint and login; REQUESTS_CA_BUNDLE works as well."""
+T = TypeVar("T")
 PUBLIC = "https://management.azure.com"
-"""Azure's public endpoint."""
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
 SNAPSHOTS = "Microsoft.Compute/snapshots"
@@ -107,7 +102,6 @@ class Azure:
 
     @cached_property
     def client(self) -> Any:  # noqa: ANN401 - an ARMPipelineClient
-        """The client of Resource Manager."""
         from azure.mgmt.core import ARMPipelineClient
 
         url = (self.endpoint or PUBLIC).rstrip("/")
@@ -133,7 +127,6 @@ class Azure:
         return DefaultAzureCredential(disable_instance_discovery=private, **_trust())
 
     def close(self) -> None:
-        """Close the connections of the client and of the credential."""
         for name in {"client", "credential"} & self.__dict__.keys():
             getattr(self, name).close()
 
@@ -167,7 +160,6 @@ class AzureClient:
         return unless_missing(lambda: self.get(path, query), is_missing)
 
     def listed(self, path: str, query: Query = None) -> list[Item]:
-        """All items of a paginated listing."""
 
         def ask() -> list[Item]:
             page = self._send("GET", path, query=query).http_response.json()
@@ -179,27 +171,17 @@ class AzureClient:
                 items += page["value"]
             return items
 
-        items: list[Item] = self._repeated(f"{kind_of(path)}/read", ask)
-        return items
+        return self._repeated(f"{kind_of(path)}/read", ask)
 
     def sent(self, verb: str, path: str, body: Item | None = None, query: Query = None) -> Any:  # noqa: ANN401 - azure.core's HttpResponse
         """The answer to one request. Raises as `get` does."""
-        return self._repeated(
-            f"{kind_of(path)}/{_RIGHTS[verb]}",
-            lambda: self._send(verb, path, body, query).http_response,
-        )
+        action = f"{kind_of(path)}/{_RIGHTS[verb]}"
+        return self._repeated(action, lambda: self._send(verb, path, body, query).http_response)
 
     def finished(
-        self,
-        what: str,
-        limit_s: float,
-        verb: str,
-        path: str,
-        body: Item | None = None,
-        *,
-        insist: bool = True,
-        query: Query = None,
-    ) -> Item:
+        self, what: str, limit_s: float, verb: str, path: str, body: Item | None = None,
+        *, insist: bool = True, query: Query = None,
+    ) -> Item:  # fmt: skip
         """Send a request, and wait for the end of the long-running operation. Raises diskbench's
         errors, RentalFailed when it takes longer than `limit_s`, Interrupted when `watch` is
         stopping. Without `insist`, Busy is raised at once, so that the caller can check what is in
@@ -215,10 +197,9 @@ class AzureClient:
             again = partial(self._repeated, action)
             polling = WatchedPolling(what, limit_s, self.timing, self.watch, again)
             first = self._send(verb, path, body, query)
+            client = self.azure.client
             try:
-                polling.initialize(
-                    self.azure.client, first, lambda answer: answer.http_response.json()
-                )
+                polling.initialize(client, first, lambda answer: answer.http_response.json())
                 if not polling.finished():
                     polling.run()
                 return polling.resource() or {}
@@ -227,8 +208,7 @@ class AzureClient:
                     raise NotListedYet(f"{what} is made, and Azure does not list it yet") from error
                 raise
 
-        item: Item = self._repeated(action, run, insist=insist)
-        return item
+        return self._repeated(action, run, insist=insist)
 
     def _send(
         self, verb: str, path: str, body: Item | None = None, query: Query = None, url: str = ""
@@ -242,16 +222,15 @@ class AzureClient:
         if not url:
             asked = {"api-version": version_of(kind_of(path)), **(query or {})}
             url = client.format_url(f"{quote(path)}?{urlencode(asked, quote_via=quote)}")
-        answer = client.send_request(
-            HttpRequest(verb, url, json=body), _return_pipeline_response=True
-        )
+        request = HttpRequest(verb, url, json=body)
+        answer = client.send_request(request, _return_pipeline_response=True)
         if (status := answer.http_response.status_code) >= 400:
             kind = ClientAuthenticationError if status == 401 else HttpResponseError
             raise kind(response=answer.http_response, error_format=ARMErrorFormat)
         return answer
 
-    def _repeated(self, action: str, ask: Callable[[], Any], *, insist: bool = True) -> Any:  # noqa: ANN401
-        def once() -> Any:  # noqa: ANN401
+    def _repeated(self, action: str, ask: Callable[[], T], *, insist: bool = True) -> T:
+        def once() -> T:
             from azure.core.exceptions import AzureError
 
             nap(0, self.timing, self.watch)
@@ -273,17 +252,15 @@ class AzureSessions(Sessions[Azure]):
     """The sessions of one provider, by subscription and endpoint."""
 
     def at(self, subscription: str | None, endpoint: str | None) -> Azure:
-        """Credentials by the SDK's own chain, without any call.
-
-        Raises ExtraMissing without the SDK, InvalidValue when no subscription is known.
-        """
+        """Credentials by the SDK's own chain, without any call. Raises ExtraMissing without the
+        SDK, InvalidValue when no subscription is known."""
         try:
             import azure.identity  # noqa: F401 - whether it is there
         except ImportError as error:
             raise missing(
                 "azure", "--provider azure needs the Azure SDK for Python", field="provider"
             ) from error
-        known = (subscription or os.environ.get(SUBSCRIPTION_VARIABLE) or "").lower()
+        known = (subscription or os.environ.get("AZURE_SUBSCRIPTION_ID") or "").lower()
         if not known:
             raise InvalidValue(
                 "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID is set",
@@ -294,13 +271,13 @@ class AzureSessions(Sessions[Azure]):
         return self.of((known, endpoint), lambda: Azure(known, endpoint))
 
     def of_scope(self, scope: Scope) -> Azure:
-        """As `at`, of a scope."""
         return self.at(scope.account, scope.endpoint)
 
 
 def region_of(spec: RentSpec) -> str:
     """The given region, or the environment's. Raises InvalidValue."""
-    known = spec.region or os.environ.get(LOCATION_VARIABLE)
+    # Azure CLI's own name for `az config set defaults.location=`.
+    known = spec.region or os.environ.get("AZURE_DEFAULTS_LOCATION")
     if not known:
         raise InvalidValue(
             "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION is set",
@@ -332,7 +309,8 @@ def token_scope(endpoint: str) -> str:
 
 
 def _trust() -> dict[str, Any]:
-    file = os.environ.get(CA_VARIABLE)
+    # It verifies Azure's endpoint and login; REQUESTS_CA_BUNDLE works as well.
+    file = os.environ.get("AZURE_CA_FILE")
     return {"connection_verify": file} if file else {}
 
 

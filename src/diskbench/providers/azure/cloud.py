@@ -9,29 +9,18 @@ from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
-from diskbench.errors import DiskbenchError
+from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
-from diskbench.providers.asked import check_snapshot_kept, provisioned_types
-from diskbench.providers.azure import teardown
+from diskbench.providers import asked
+from diskbench.providers.azure import client, teardown
 from diskbench.providers.azure.attach import swapped
-from diskbench.providers.azure.client import (
-    AzureClient,
-    AzureSessions,
-    AzureTiming,
-    Item,
-    region_of,
-)
-from diskbench.providers.azure.disk_request import (
-    CACHES,
-    AzureResolved,
-    check_swappable,
-    disk_request,
-)
+from diskbench.providers.azure.client import AzureSessions, AzureTiming
+from diskbench.providers.azure.disk_request import CACHES, AzureResolved, disk_request
 from diskbench.providers.azure.doctor import examine, permissions_of, quotas, rehearse
 from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import AzureLookup
@@ -67,7 +56,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
-        check_snapshot_kept(cell)
+        asked.check_snapshot_kept(cell)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)
@@ -91,7 +80,14 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def check_swap(self, cell: Cell) -> None:
         spec, requested = requested_disk(cell, disk_request)
-        check_swappable(requested, spec)
+        is_apart = requested.kind == "disk"
+        if is_apart and requested.type == "UltraSSD_LRS":
+            raise InvalidValue(
+                f"--disk {requested.type} needs a machine that was made for it",
+                advice="leave it out of a matrix with reuse_host",
+                field="disk",
+            )
+        asked.check_shared_machine(spec, is_apart=is_apart, apart="managed disks")
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         order = self._order(claim, rental, watch)
@@ -128,7 +124,18 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
             lease_id = str(teardown.lease_of(group))
             here = scope.model_copy(update={"account": azure.subscription, "region": region})
             before = leases.get(lease_id) or Found(lease_id=lease_id, scope=here)
-            leases[lease_id] = before.model_copy(update=_added(edge, before, group, here))
+            name, told = teardown.group_kind_and_name(group), group.get("tags") or {}
+            added: dict[str, object] = {"not_ours": (*before.not_ours, name)}
+            if teardown.is_ours(group):
+                content = teardown.own_content(edge, lease_id, group)
+                expires = str(told.get(EXPIRES_TAG) or "")
+                added = {
+                    "scope": here,
+                    "expires_at": float(expires) if expires.isdecimal() else None,
+                    "owner": told.get(OWNER_TAG) or None,
+                    "resources": (name, *(teardown.kind_and_name(item) for item in content)),
+                }
+            leases[lease_id] = before.model_copy(update=added)
         return [leases[lease_id] for lease_id in sorted(leases)]
 
     @while_looking()
@@ -151,8 +158,8 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     def release(
         self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
+        which = Which(lease_id, made, copied)
         with giving_back(lease_id):
-            which = Which(lease_id, made, copied)
             # Another process's lease is known by its age alone.
             young = lease_id in self._sent or (age_s(lease_id) or math.inf) < self.timing.young_s
             until = time.time() + self.timing.delete_s
@@ -177,7 +184,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         edge = self.sessions.of_scope(scope).edge(self.reading)
-        region = region_of(RentSpec(region=scope.region))
+        region = client.region_of(RentSpec(region=scope.region))
         providers = ("Microsoft.Compute", "Microsoft.Network")
         paths = (edge.path(kind=f"{name}/locations/{region}/usages") for name in providers)
         return list(quotas([usage for path in paths for usage in edge.listed(path)], region))
@@ -193,25 +200,10 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         return "Azure deallocates the machine after the lease, by a shutdown schedule; disks stay"
 
     def provisioned(self) -> Sequence[str]:
-        return provisioned_types("azure")
+        return asked.provisioned_types("azure")
 
     def host_caches(self) -> Sequence[str]:
         return tuple(CACHES)
 
     def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()
-
-
-def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
-    """The lease's record, updated with one group that carries its tag."""
-    name, told = teardown.group_kind_and_name(group), group.get("tags") or {}
-    if not teardown.is_ours(group):
-        return {"not_ours": (*before.not_ours, name)}
-    content = teardown.own_content(edge, before.lease_id, group)
-    expires = str(told.get(EXPIRES_TAG) or "")
-    return {
-        "scope": here,
-        "expires_at": float(expires) if expires.isdecimal() else None,
-        "owner": told.get(OWNER_TAG) or None,
-        "resources": (name, *(teardown.kind_and_name(item) for item in content)),
-    }

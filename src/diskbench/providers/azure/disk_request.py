@@ -4,7 +4,7 @@ as JSON. Pure."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -15,17 +15,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
-from diskbench.providers.asked import (
-    check_count,
-    check_lab,
-    check_one_root,
-    check_shared_machine,
-    check_ssh,
-    size_asked,
-    snapshot_option,
-    whole_throughput,
-    with_disk,
-)
+from diskbench.providers import asked
 from diskbench.providers.azure.plugin import PLUGIN, AzureOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
@@ -42,11 +32,9 @@ MAX_CACHED_GIB = 4095
 """Disks of 4 TiB and more have no host cache (MicrosoftDocs, "Premium storage performance")."""
 ZONE_REDUNDANT = frozenset({"Premium_ZRS", "StandardSSD_ZRS"})
 """Types whose disks are in three zones, and named in none (disks-redundancy.md 2026-09-10)."""
-UNCACHED = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
-"""Types without host caching (disks-prem-v2-limitations.md 2026-06-05; disks-types.md 2026-08-11:
-"Ultra disks don't support disk caching")."""
 DATA_ONLY = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
-"""Types that cannot be OS disks (disks-types.md 2026-08-11)."""
+"""Types that cannot be OS disks, are sold in zones where a region has them, and have no host cache
+(disks-types.md 2026-08-11, disks-prem-v2-limitations.md 2026-06-05)."""
 
 _FORMS = read_forms("diskbench.providers.azure")
 Kind = Literal["disk", "root", "local"]
@@ -95,27 +83,26 @@ class AzureDiskRequest(Frozen):
         """The disk of that size as the plan shows it; the throughput is in the cloud's MB/s (10^6
         bytes per second)."""
         return DiskSpec(
-            type=self.type,
-            size_gib=size_gib,
-            iops=self.iops,
+            type=self.type, size_gib=size_gib, iops=self.iops, count=self.count,
             throughput_mib_per_s=self.mb_per_s,
-            count=self.count,
-        )
+        )  # fmt: skip
 
 
 def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
-    spec, disk = with_disk(spec, PLUGIN, example="--disk Premium_LRS --size 256")
+    spec, disk = asked.with_disk(spec, PLUGIN, example="--disk Premium_LRS --size 256")
     check_form(spec)
-    check_count(spec, MAX_COUNT)
+    asked.check_count(spec, MAX_COUNT)
     if disk in {TEMPORARY, LOCAL}:
-        return _local(spec)
+        _FORMS.refuse(spec, "local")
+        local: dict[str, Any] = {"kind": "local", "type": TEMPORARY, "caching": None}
+        return AzureDiskRequest(count=spec.count, encryption_set=spec.kms_key, **local)
     root, _, root_type = disk.partition(":")
     if root == ROOT:
         return _root(spec, root_type)
     if disk not in _sold():
         raise UnknownName("Azure disk type", disk, [*_sold(), ROOT, TEMPORARY], field="disk")
-    if disk == "UltraSSD_LRS" and (typed := snapshot_option(spec)):
+    if disk == "UltraSSD_LRS" and (typed := asked.snapshot_option(spec)):
         # "can only be created as empty disks" (disks-types.md 2026-08-11)
         raise InvalidValue(
             f"{typed} cannot be used with --disk {disk}: Azure makes them empty only",
@@ -129,27 +116,18 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
             advice="which limits hold then is not published: leave one of them out",
             field="performance_plus",
         )
-    size_gib = size_asked(spec)
-    return _checked(_of(spec, "disk", disk), size_gib)
+    size_gib = asked.size_asked(spec)
+    return checked(_of(spec, "disk", disk), size_gib)
 
 
-def check_swappable(requested: AzureDiskRequest, spec: RentSpec) -> None:
-    """Refuse a disk that cannot be attached to a running machine. Raises InvalidValue."""
-    if requested.kind == "disk" and requested.type == "UltraSSD_LRS":
-        raise InvalidValue(
-            f"--disk {requested.type} needs a machine that was made for it",
-            advice="leave it out of a matrix with reuse_host",
-            field="disk",
-        )
-    check_shared_machine(spec, is_apart=requested.kind == "disk", apart="managed disks")
-
-
-def check_cache(requested: AzureDiskRequest, size_gib: int) -> None:
-    """Refuse a host cache that the disk cannot have. Raises InvalidValue."""
+def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
+    """The request, once limits and a host cache are known to be sold at that size. Raises
+    InvalidValue."""
+    requested.limits(size_gib)
     if not requested.is_cached:
-        return
+        return requested
     flag = f"--cache {requested.caching}".lower()
-    if requested.type in UNCACHED:
+    if requested.type in DATA_ONLY:
         raise InvalidValue(
             f"{flag}: {requested.type} has no host cache",
             advice="leave it out, or use Premium_LRS",
@@ -161,16 +139,11 @@ def check_cache(requested: AzureDiskRequest, size_gib: int) -> None:
             advice=f"Azure caches disks up to {MAX_CACHED_GIB:,} GiB",
             field="cache",
         )
-
-
-def _checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
-    requested.limits(size_gib)
-    check_cache(requested, size_gib)
     return requested
 
 
 def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
-    check_one_root(spec)
+    asked.check_one_root(spec)
     startable = [name for name in _sold() if name not in DATA_ONLY]
     if root_type in DATA_ONLY:
         raise InvalidValue(
@@ -182,14 +155,7 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
         raise UnknownName("type of an OS disk", root_type, startable, field="disk")
     _FORMS.refuse(spec, "root")
     requested = _of(spec, "root", root_type or "Premium_LRS")
-    return requested if spec.size_gib is None else _checked(requested, spec.size_gib)
-
-
-def _local(spec: RentSpec) -> AzureDiskRequest:
-    _FORMS.refuse(spec, "local")
-    return AzureDiskRequest(
-        kind="local", type=TEMPORARY, count=spec.count, caching=None, encryption_set=spec.kms_key
-    )
+    return requested if spec.size_gib is None else checked(requested, spec.size_gib)
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
@@ -202,7 +168,7 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
         type=disk_type,
         size_gib=spec.size_gib,
         iops=spec.iops,
-        mb_per_s=whole_throughput(spec, "MB/s"),
+        mb_per_s=asked.whole_throughput(spec, "MB/s"),
         count=spec.count,
         caching=CACHES[(azure.cache or "none").lower()],
         tier=tier.upper() if tier else None,
@@ -294,7 +260,7 @@ _CLOUDS = ("management.azure.com", "management.chinacloudapi.cn", "management.us
 def check_form(spec: RentSpec) -> None:
     """Refuse values that cannot be Azure names. Raises InvalidValue."""
     _FORMS.check(spec, "Azure")
-    check_ssh(spec, "a group of yours is")
+    asked.check_ssh(spec, "a group of yours is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
         raise InvalidValue(
             "--no-public-ip without --subnet: the machine could not be reached, because the "
@@ -311,7 +277,7 @@ def check_form(spec: RentSpec) -> None:
             field="endpoint_url",
         )
     emulated = url is not None and is_loopback(url)
-    check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")
+    asked.check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")
 
 
 def is_azure(url: str) -> bool:

@@ -16,30 +16,14 @@ from typing import Any
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.azure import policy, requests
-from diskbench.providers.azure.client import (
-    API,
-    PUBLIC,
-    Azure,
-    AzureClient,
-    AzureSessions,
-    AzureTiming,
-    token_scope,
-    version_of,
-)
+from diskbench.providers.azure import client, policy, requests
+from diskbench.providers.azure.client import Azure, AzureClient, AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import AzureResolved
 from diskbench.providers.azure.errors import NO_ROLE_HELPS, error_code, translate
 from diskbench.providers.azure.policy import NEEDED, SWITCH, how_to_register, unregistered
 from diskbench.providers.azure.requests import AzureOrder, Request
-from diskbench.providers.skeleton.doctor import (
-    Bystander,
-    DryRun,
-    http_date,
-    nobody,
-    rehearsed,
-    skew,
-    unused_keys,
-)
+from diskbench.providers.skeleton import doctor
+from diskbench.providers.skeleton.doctor import DryRun
 
 _NAMES = ("upn", "unique_name", "appid", "oid")
 """Claims of a token that identify its owner, the most specific first."""
@@ -57,7 +41,7 @@ def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[
     account = f"{identity} in subscription {azure.subscription}"
     edge, before = azure.edge(timing), datetime.now(UTC)
     listed, told = permissions_of(edge)
-    clock = [] if told is None else [skew(where, told, before, datetime.now(UTC))]
+    clock = [] if told is None else [doctor.skew(where, told, before, datetime.now(UTC))]
     if isinstance(listed, DiskbenchError):
         return [refusal("permissions", where, listed), *clock]
     return [
@@ -77,8 +61,8 @@ def permissions_of(
         answer = edge.sent("GET", edge.path(kind="Microsoft.Authorization/permissions"))
     except DiskbenchError as error:
         refused = getattr(error.__cause__, "response", None)
-        return error, None if refused is None else http_date(refused.headers.get("Date"))
-    return answer.json()["value"], http_date(answer.headers.get("Date"))
+        return error, None if refused is None else doctor.http_date(refused.headers.get("Date"))
+    return answer.json()["value"], doctor.http_date(answer.headers.get("Date"))
 
 
 def allowed(permissions: list[dict[str, Any]], action: str) -> bool:
@@ -109,7 +93,6 @@ def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
 
 
 def _registrations(edge: AzureClient, where: str) -> list[Finding]:
-    """Whether the subscription is registered for the resource providers that a rental uses."""
     check, findings = "registrations", list[Finding]()
     for namespace in (*NEEDED, SWITCH):
         state: FindingState = "warning" if namespace == SWITCH else "problem"
@@ -130,7 +113,7 @@ def _who(azure: Azure) -> str:
     """The identity in our token. Raises diskbench's errors."""
     from azure.core.exceptions import AzureError
 
-    audience = token_scope(azure.endpoint or PUBLIC)
+    audience = client.token_scope(azure.endpoint or client.PUBLIC)
     try:
         token = azure.credential.get_token(audience).token
     except AzureError as error:
@@ -163,8 +146,8 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
     details = AzureResolved.model_validate(rental.details)
     azure = sessions.of_scope(rental.scope)
     order = AzureOrder(
-        edge=azure.edge(timing), claim=nobody(rental.spec.tags), spec=rental.spec,
-        details=details, keys=unused_keys(), watch=Bystander(), timing=timing,
+        edge=azure.edge(timing), claim=doctor.nobody(rental.spec.tags), spec=rental.spec,
+        details=details, keys=doctor.unused_keys(), watch=doctor.Bystander(), timing=timing,
     )  # fmt: skip
     path = order.edge.path(kind=f"Microsoft.Resources/deployments/{order.group}/validate")
 
@@ -172,21 +155,21 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
         size, disk = details.machine.size, f"{details.requested.type} of {details.size_gib} GiB"
         place = f"zone {zone} of {details.region}" if zone else details.region
         what, template = f"a deployment of {size} with {disk} in {place}", deployment(order, zone)
-        return DryRun(what, lambda: _validate(order.edge, path, template))
+
+        def send() -> None:
+            # Any answer that is no error is a yes: valid, or not refused by the first checks (202).
+            try:
+                order.edge.sent("POST", path, template)
+            except AccessDenied as error:
+                # What a policy or a disabled subscription refuses no role permits.
+                if error_code(error) in NO_ROLE_HELPS:
+                    raise InvalidValue(error.message, advice=error.advice) from error
+                raise
+
+        return DryRun(what, send)
 
     runs = [run(zone) for zone in details.zones or (None,)]
-    return rehearsed(f"azure {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
-
-
-def _validate(edge: AzureClient, path: str, template: Request) -> None:
-    """Any answer that is no error is a yes: valid, or not refused by the first checks (202). What
-    a policy or a disabled subscription refuses no role permits: it has advice of its own."""
-    try:
-        edge.sent("POST", path, template)
-    except AccessDenied as error:
-        if error_code(error) in NO_ROLE_HELPS:
-            raise InvalidValue(error.message, advice=error.advice) from error
-        raise
+    return doctor.rehearsed(f"azure {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
 
 
 def deployment(order: AzureOrder, zone: str | None) -> Request:
@@ -195,7 +178,7 @@ def deployment(order: AzureOrder, zone: str | None) -> Request:
     content = [
         {
             "type": part.kind,
-            "apiVersion": version_of(part.kind),
+            "apiVersion": client.version_of(part.kind),
             "name": part.path.rpartition("/")[2],
             **part.request,
             "dependsOn": [one.path for one in parts[:at] if one.path in json.dumps(part.request)],
@@ -204,13 +187,13 @@ def deployment(order: AzureOrder, zone: str | None) -> Request:
     ]
     made = {
         "type": "Microsoft.Resources/resourceGroups",
-        "apiVersion": version_of("Microsoft.Resources"),
+        "apiVersion": client.version_of("Microsoft.Resources"),
         "name": group,
         **requests.resource_group(order),
     }
     nested = {
         "type": "Microsoft.Resources/deployments",
-        "apiVersion": version_of("Microsoft.Resources"),
+        "apiVersion": client.version_of("Microsoft.Resources"),
         "name": f"{group}-content",
         "resourceGroup": group,
         "dependsOn": [order.edge.path(group)],
@@ -230,7 +213,7 @@ def _template(schema: str, resources: list[Request]) -> Request:
     return {**named, "resources": resources}
 
 
-_KINDS: dict[str, str] = API["quotas"]
+_KINDS: dict[str, str] = client.API["quotas"]
 _FAMILY = "Family"
 """The end of the names of counters of a size family (`standardDSv5Family`)."""
 

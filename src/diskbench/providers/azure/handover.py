@@ -17,10 +17,10 @@ from diskbench.model.rental import Acquired, Rental
 from diskbench.providers.azure import attach, teardown
 from diskbench.providers.azure.client import API, DISKS, AzureClient, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
-from diskbench.providers.azure.machines import seen_interface
 from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
+from diskbench.providers.scripts import script
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
@@ -31,8 +31,7 @@ from diskbench.units import GIB
 def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     name = order.machine_name
-    dead_man = teardown.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
-    order.watch.note(teardown.message(name, dead_man))
+    dead_man = teardown.arm(order, str(made.machine["id"]))
     reach = attach.machine_of(order)
     with reached(order, reach) as guest:
         seen, cache_changes = _find_disks(order, made, guest)
@@ -44,7 +43,11 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
         "root": [name_of(order.lease, "os")],
         "local": [],
     }[details.requested.kind]
-    measured = [_disk(order, name) for name in names]
+    listed = {name: order.edge.find(order.edge.path(order.group, DISKS, name)) for name in names}
+    if gone := [name for name, disk in listed.items() if disk is None]:
+        why = f"disk {gone[0]} is not listed any more"
+        raise RentalFailed(why, advice="another program deleted it")
+    measured = [disk for disk in listed.values() if disk is not None]
     check(details, made.zone, machine, measured)
     sizes = [disk.size_bytes for disk in seen.disks] or [
         int(disk["properties"]["diskSizeGB"]) * GIB for disk in measured
@@ -86,25 +89,16 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
     guest_disks = order.ask_guest(
         "its own disks", lambda: attach.find_local(disks(guest.host), requested.count)
     )
-    # A temporary disk that the first boot formatted is measured through a file on its file system.
-    return Seen(guest_disks, attach.mounted_at(guest.host, guest_disks[0])), []
-
-
-def _disk(order: AzureOrder, name: str) -> Item:
-    disk = order.edge.find(order.edge.path(order.group, DISKS, name))
-    if disk is None:
-        raise RentalFailed(
-            f"disk {name} is not listed any more", advice="another program deleted it"
-        )
-    return disk
+    # A temporary disk that the first boot formatted, and cloud-init mounts, itself or its first
+    # partition, is measured through a file on its file system.
+    commands = f"number={guest_disks[0].number}\n" + script("mounted_at.sh")
+    return Seen(guest_disks, guest.host.run(commands).text.strip() or None), []
 
 
 def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:
-    """Raise RentalFailed naming every value that differs, as requested and as reported.
-
-    `disks` are the measured disks: in order of LUN, or the OS disk. A value that Azure does not
-    report is no difference.
-    """
+    """Raise RentalFailed naming every value that differs, as requested and as reported. `disks` are
+    the measured disks: in order of LUN, or the OS disk. A value that Azure does not report is no
+    difference."""
     of_disks = (text for disk in disks for text in _of_disk(details, zone, disk))
     of_machine = _of_machine(details, zone, machine)
     refuse("Azure", (*of_machine, *of_disks, *_attached(details, machine, disks)))
@@ -186,6 +180,9 @@ def facts(
     """The facts recorded beside the result; JSON values only, nothing secret."""
     details, size = order.details, order.details.machine
     controller = at(machine, "properties.storageProfile.diskControllerType")
+    # As the guest shows its disks, else as Azure reports it for the machine, else as chosen.
+    nodes = [disk.node for disk in guest_disks]
+    seen = "nvme" if all("nvme" in node for node in nodes) else "scsi"
     return {
         **facts_of(machine, API["machine"]),
         "subscription": order.edge.azure.subscription,
@@ -193,7 +190,7 @@ def facts(
         "zone": made.zone,
         "image": details.image.name,
         "architecture": size.arch,
-        "disk_interface": seen_interface(guest_disks, controller, size.interface),
+        "disk_interface": seen if nodes else (controller or size.interface).lower(),
         "uncached": size.uncached.model_dump(mode="json"),
         "cached": size.cached.model_dump(mode="json"),
         "power": power_of(machine),

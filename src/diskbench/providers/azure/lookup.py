@@ -12,16 +12,13 @@ from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.providers.azure import machines
+from diskbench.providers.azure import disk_request, machines
 from diskbench.providers.azure.client import API, AzureClient, Item, region_of, resource_skus
 from diskbench.providers.azure.disk_request import (
-    DEFAULT_OS_GIB,
-    AzureDiskRequest,
     AzureImage,
     AzureMachine,
     AzureResolved,
     Interface,
-    check_cache,
 )
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.policy import check_registrations
@@ -30,9 +27,6 @@ from diskbench.providers.networks import ssh_cidr
 from diskbench.providers.skeleton.offer import needs
 from diskbench.providers.skeleton.shipped import at
 
-_ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
-"""Sold in zones, where a region has them (disks-types.md 2026-08-11)."""
-
 
 @dataclass(frozen=True)
 class AzureLookup:
@@ -40,7 +34,7 @@ class AzureLookup:
 
     edge: AzureClient
     spec: RentSpec
-    requested: AzureDiskRequest
+    requested: disk_request.AzureDiskRequest
     known: ProviderBook
     ask_caller: Callable[[], str]
 
@@ -50,7 +44,6 @@ class AzureLookup:
 
     @cached_property
     def sold(self) -> machines.Offer:
-        """What the region sells to the subscription."""
         sold = machines.offer(self.region, resource_skus(self.edge, self.region))
         if not sold.machines:
             raise InvalidValue(
@@ -145,7 +138,9 @@ class AzureLookup:
     def _smallest(self, image: AzureImage, left: Mapping[str, float] | None) -> AzureMachine:
         """The best size that sustains the disk, is sold in the region and can boot the image."""
         requested, sold = self.requested, self.sold
-        need = needs(requested.limits(requested.size_gib or DEFAULT_OS_GIB), requested.count)
+        need = needs(
+            requested.limits(requested.size_gib or disk_request.DEFAULT_OS_GIB), requested.count
+        )
         sizes = [sold.machine(name, self.known) for name in sold.machines]
         bootable = [one for one in sizes if not image.controllers or machines.shared(one, image)]
         for machine in machines.candidates(self.known, bootable, need, requested, left):
@@ -162,15 +157,14 @@ class AzureLookup:
         requested = self.requested
         if requested.kind == "local":
             return max(1, int(machine.local_gib))
-        image_gib = image.os_gib or DEFAULT_OS_GIB
+        image_gib = image.os_gib or disk_request.DEFAULT_OS_GIB
         size = requested.size_gib or image_gib
         if requested.kind == "root" and size < image_gib:
             raise InvalidValue(
                 f"an OS disk of {size} GiB is smaller than its image",
                 advice=f"{image.name} needs {image_gib} GiB or more",
             )
-        requested.limits(size)
-        check_cache(requested, size)
+        disk_request.checked(requested, size)
         return size
 
     def _other_promise(self, size_gib: int) -> str | None:
@@ -202,7 +196,9 @@ class AzureLookup:
         zones = self.sold.zones(machine.size, requested.type)
         if zone is not None:
             return (zone,) if zone in zones else None
-        is_zonal = requested.type in _ZONAL and bool(self.sold.zones(machine.size, None))
+        is_zonal = requested.type in disk_request.DATA_ONLY and bool(
+            self.sold.zones(machine.size, None)
+        )
         return None if is_zonal and not zones else zones
 
     def _zones_of(self, machine: AzureMachine) -> tuple[str, ...]:

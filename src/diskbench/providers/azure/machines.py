@@ -10,6 +10,7 @@ StorageProfile.disk_controller_type), and with it whether there is a host cache.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,6 @@ from diskbench.providers.azure.disk_request import (
     DiskPath,
     Interface,
 )
-from diskbench.providers.guest import GuestDisk
 from diskbench.providers.skeleton.offer import BOTTLENECK, MIN_VCPUS, Needs
 from diskbench.units import GIB
 
@@ -138,11 +138,8 @@ def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
 
 def _retires(date: object) -> str | None:
     """The day of a retirement; Resource SKUs write it as 11/15/2028."""
-    if not date:
-        return None
-    month, _, rest = str(date).partition("/")
-    day, _, year = rest.partition("/")
-    return f"{year[:4]}-{month:0>2}-{day:0>2}" if year else str(date)
+    month, *rest = str(date or "").split("/")
+    return f"{rest[1][:4]}-{month:0>2}-{rest[0]:0>2}" if len(rest) == 2 else month or None
 
 
 def controllers(listed: str) -> tuple[Interface, ...]:
@@ -154,27 +151,19 @@ def controllers(listed: str) -> tuple[Interface, ...]:
 
 def check_support(machine: AzureMachine, requested: AzureDiskRequest, sold: Sequence[str]) -> None:
     """Refuse a disk that the machine or the region does not support. Raises InvalidValue."""
-    if requested.kind == "local":
-        if not machine.local_gib:
-            raise InvalidValue(
-                f"{machine.size} has no disk of its own",
-                advice="choose one with a d in its name, such as Standard_D4ds_v5",
-            )
-        return
-    if sold and requested.type not in sold:
-        raise InvalidValue(
-            f"{requested.type} is not sold there", advice=f"this region sells {', '.join(sold)}"
-        )
-    if requested.needs_premium and not machine.premium:
-        raise InvalidValue(
-            f"{machine.size} takes no {requested.type}",
-            advice="choose a size with an s in its name, such as Standard_D4s_v5",
-        )
-    if requested.is_cached and not machine.cacheable:
-        raise InvalidValue(
-            f"{machine.size} has no host cache",
-            advice="leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5",
-        )
+    size, is_local = machine.size, requested.kind == "local"
+    for is_refused, why, advice in (
+        (is_local and not machine.local_gib, f"{size} has no disk of its own",
+         "choose one with a d in its name, such as Standard_D4ds_v5"),
+        (sold and not is_local and requested.type not in sold,
+         f"{requested.type} is not sold there", f"this region sells {', '.join(sold)}"),
+        (requested.needs_premium and not machine.premium, f"{size} takes no {requested.type}",
+         "choose a size with an s in its name, such as Standard_D4s_v5"),
+        (requested.is_cached and not machine.cacheable, f"{size} has no host cache",
+         "leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5"),
+    ):  # fmt: skip
+        if is_refused:
+            raise InvalidValue(why, advice=advice)
     if requested.kind == "disk" and requested.count > machine.max_disks:
         raise InvalidValue(
             f"--count {requested.count} on {machine.size}",
@@ -203,11 +192,7 @@ def _ultra_zones(sku: Sku) -> tuple[str, ...]:
         str(zone)
         for info in sku.get("locationInfo") or []
         for detail in info.get("zoneDetails") or []
-        if any(
-            capability.get("name") == "UltraSSDAvailable"
-            and str(capability.get("value")).lower() == "true"
-            for capability in detail.get("capabilities") or []
-        )
+        if _capabilities(detail).get("UltraSSDAvailable", "").lower() == "true"
         for zone in detail.get("name") or detail.get("Name") or []
     )
 
@@ -217,10 +202,9 @@ def _capabilities(sku: Sku) -> dict[str, str]:
 
 
 def _number(capabilities: dict[str, str], name: str) -> float | None:
-    try:
+    with contextlib.suppress(KeyError, ValueError):
         return float(capabilities[name])
-    except (KeyError, ValueError):
-        return None
+    return None
 
 
 _USUAL = re.compile(r"Standard_[DEFL]\d+[a-hj-z]*(_v\d+)?")
@@ -355,14 +339,6 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     return machine.model_copy(
         update={"interface": interface, "controller": NAMES[interface] if settable else None}
     )
-
-
-def seen_interface(guest_disks: Sequence[GuestDisk], reported: str | None, chosen: str) -> str:
-    """The controller of the measured disks: as the guest shows them, else as Azure reports it for
-    the machine, else as chosen."""
-    if guest_disks:
-        return "nvme" if all("nvme" in disk.node for disk in guest_disks) else "scsi"
-    return reported.lower() if reported else chosen
 
 
 def _named(interfaces: Sequence[Interface]) -> str:

@@ -17,14 +17,7 @@ from diskbench.providers.azure.disk_request import (
     AzureResolved,
 )
 from diskbench.providers.azure.machines import candidates, of_book, too_small
-from diskbench.providers.skeleton.offer import (
-    OF_FILL,
-    disk_words,
-    needs,
-    offered,
-    open_warnings,
-    place_words,
-)
+from diskbench.providers.skeleton import offer
 
 
 def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -> Rental:
@@ -45,17 +38,11 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
 
 
 def _offered(
-    books: Books,
-    spec: RentSpec,
-    requested: AzureDiskRequest,
-    scope: Scope,
-    size: str | None,
-    machine: AzureMachine | None,
-    size_gib: int,
-    os_disk: DiskSpec,
+    books: Books, spec: RentSpec, requested: AzureDiskRequest, scope: Scope, size: str | None,
+    machine: AzureMachine | None, size_gib: int, os_disk: DiskSpec,
     **known: Any,  # noqa: ANN401 - fields of Rental
-) -> Rental:
-    return offered(
+) -> Rental:  # fmt: skip
+    return offer.offered(
         books, spec, scope, requested, size_gib, size,
         region=scope.region, root=os_disk, own=requested.kind == "local",
         public=spec.subnet is None, root_words="OS disk", tier=requested.tier,
@@ -76,13 +63,13 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
         "local": f"its own disk of {size}",
     }[requested.kind]
     iops, mb_per_s = requested.iops, requested.mb_per_s
-    what = disk_words(what, requested.count, spec.stripe, iops, mb_per_s, "MB/s")
-    what += OF_FILL if spec.snapshot_of_fill else ""
+    what = offer.disk_words(what, requested.count, spec.stripe, iops, mb_per_s, "MB/s")
+    what += offer.OF_FILL if spec.snapshot_of_fill else ""
     what += f", tier {requested.tier}" if requested.tier else ""
     what += ", performance plus" if requested.plus else ""
     what += ", bursting on demand" if requested.bursting else ""
     what += f", host cache {requested.caching}" if requested.caching is not None else ""
-    where = f"{details.region} zone {place_words(zones)}" if zones else details.region
+    where = f"{details.region} zone {offer.place_words(zones)}" if zones else details.region
     spot = "spot " if spec.spot else ""
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
 
@@ -90,7 +77,7 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
 def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[str]:
     yield from details.warnings
     machine, requested = details.machine, details.requested
-    need = needs(requested.limits(details.size_gib), requested.count)
+    need = offer.needs(requested.limits(details.size_gib), requested.count)
     better = candidates(books.of("azure"), of_book(books.of("azure")), need, requested)
     small = too_small(machine, need, requested, better[0].size if better else None)
     if small:
@@ -104,7 +91,7 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
             f"host cache {requested.caching}: the first pass over the data is cold and slower; "
             "what follows measures the machine's cache"
         )
-    yield from open_warnings(spec, spot=", and costs at most the price shown")
+    yield from offer.open_warnings(spec, spot=", and costs at most the price shown")
     if requested.kind == "root" and requested.type == "Standard_LRS":
         yield "Azure ends Standard HDD as an OS disk on 2028-09-08"  # disks-types.md 2026-08-11
     if requested.encryption_set is not None and requested.kind == "local":
@@ -121,7 +108,7 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
     book = books.of("azure")
     size_gib = requested.size_gib or DEFAULT_OS_GIB
     known = {machine.size: machine for machine in of_book(book)}
-    need = needs(requested.limits(size_gib), requested.count)
+    need = offer.needs(requested.limits(size_gib), requested.count)
     fit = candidates(book, known.values(), need, requested)
     size = spec.instance_type or (fit[0].size if fit else None)
     machine = known.get(size or "")

@@ -18,13 +18,9 @@ class WatchedPolling(ARMPolling):
     and sends each poll through `repeated`, which repeats unanswered ones."""
 
     def __init__(
-        self,
-        what: str,
-        limit_s: float,
-        timing: CloudTiming,
-        watch: RentWatch | None,
+        self, what: str, limit_s: float, timing: CloudTiming, watch: RentWatch | None,
         repeated: Callable[[Callable[[], Any]], Any],
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(timeout=timing.first_poll_s)
         self.what, self.limit_s = what, limit_s
         self.timing, self.watch, self.repeated = timing, watch, repeated
@@ -33,7 +29,6 @@ class WatchedPolling(ARMPolling):
         """Whether Azure has reported the end of the operation as a success."""
 
     def request_status(self, status_link: str) -> Any:  # noqa: ANN401 - as the SDK has it
-        """One poll of the operation."""
 
         def status_now() -> Any:  # noqa: ANN401
             answer = ARMPolling.request_status(self, status_link)

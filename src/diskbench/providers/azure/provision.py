@@ -30,9 +30,6 @@ from diskbench.providers.waits import Still, nap, until
 
 log = logging.getLogger(__name__)
 
-STOPPED = frozenset({"stopping", "stopped", "deallocating", "deallocated"})
-"""Power states of a machine that has ended."""
-
 
 def read_machine(edge: AzureClient, lease_id: str) -> Item | None:
     """The lease's machine with its present state; None where there is none."""
@@ -56,13 +53,12 @@ def why_ended(machine: Item) -> str | None:
     """The machine's state with Azure's message about it; None while it is usable."""
     state = state_of(machine)
     if state not in {"Failed", "Deleting"}:
-        if power_of(machine) not in STOPPED:
-            return None
         state = str(power_of(machine))
+        if state not in {"stopping", "stopped", "deallocating", "deallocated"}:
+            return None
+    statuses = [status for status in _statuses(machine) if status.get("message")]
     messages = [
-        f"{status.get('displayStatus') or status.get('code')}: {status['message']}"
-        for status in _statuses(machine)
-        if status.get("message")
+        f"{one.get('displayStatus') or one.get('code')}: {one['message']}" for one in statuses
     ]
     reason = "; ".join(messages) or "Azure gives no reason"
     return f"{machine['name']} is {state.lower()}: {reason}"
@@ -82,11 +78,8 @@ class AzureProvisioned:
 
 
 def provision(order: AzureOrder) -> AzureProvisioned:
-    """The machine and disks of the lease, made or found; zones are tried in order.
-
-    Raises NoCapacity when every zone lacks capacity, RentalFailed with Azure's reason for what
-    failed.
-    """
+    """The machine and disks of the lease, made or found; zones are tried in order. Raises
+    NoCapacity when every zone lacks capacity, RentalFailed with Azure's reason for what failed."""
     _group(order)
     zones: tuple[str | None, ...] = order.details.zones or (None,)
     held_zone = next(iter((read_machine(order.edge, order.lease) or {}).get("zones") or []), None)
@@ -214,9 +207,6 @@ def _leaving_failures() -> Iterator[None]:
         log.warning("not deleted yet: %s", error.message)
 
 
-_UNDER_WAY = frozenset({"Creating", "Updating", "Deleting"})
-
-
 def put(order: AzureOrder, part: Part, limit_s: float, note: str = "") -> Item:
     """The existing resource, or the one made by the part's request; `note` is told before that is
     sent. Raises diskbench's errors, RentalFailed when it takes longer than `limit_s`."""
@@ -226,9 +216,10 @@ def put(order: AzureOrder, part: Part, limit_s: float, note: str = "") -> Item:
     def ask() -> Item | Still:
         nonlocal made
         existing = order.edge.find(part.path)
-        if existing is not None and state_of(existing) in _UNDER_WAY:
-            return Still(state_of(existing))
-        if existing is not None and state_of(existing) != "Failed":
+        state = state_of(existing or {})
+        if state in {"Creating", "Updating", "Deleting"}:
+            return Still(state)
+        if existing is not None and state != "Failed":
             return existing
         if existing is None and made:
             return Still("made, not listed yet")

@@ -37,10 +37,9 @@ def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = 
     """Today's figures of Azure for the region of `known`."""
     region = known.prices.region
     skus = resource_skus(edge, region)
-    machines = retail_prices(url, "Virtual Machines", region)
-    disks = retail_prices(url, "Storage", region)
-    addresses = retail_prices(url, "Virtual Network", region)
-    return overlay(known, skus, [*machines], [*disks], today, [*addresses])
+    services = ("Virtual Machines", "Storage", "Virtual Network")
+    machines, disks, addresses = ([*retail_prices(url, one, region)] for one in services)
+    return overlay(known, skus, machines, disks, today, addresses)
 
 
 def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
@@ -66,13 +65,9 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
 
 
 def overlay(
-    known: ProviderBook,
-    skus: Iterable[Item],
-    machines: Iterable[Item],
-    disks: Iterable[Item],
-    today: str,
-    addresses: Iterable[Item] = (),
-) -> Overlay:
+    known: ProviderBook, skus: Iterable[Item], machines: Iterable[Item], disks: Iterable[Item],
+    today: str, addresses: Iterable[Item] = (),
+) -> Overlay:  # fmt: skip
     """The overlay made from the answers, without sizes that have no disk figures."""
     region = known.prices.region
     prices = {str(item["armSkuName"]): usd for item in machines if (usd := _on_demand(item))}

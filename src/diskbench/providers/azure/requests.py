@@ -64,7 +64,6 @@ class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
 
     @property
     def group(self) -> str:
-        """The name of the lease's resource group."""
         return group_name(self.lease)
 
     def path(self, kind: str, role: str) -> str:

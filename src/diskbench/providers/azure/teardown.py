@@ -16,12 +16,11 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import DiskbenchError, Interrupted
-from diskbench.model.rental import Claim, LeaseEnd, Which
+from diskbench.model.rental import LeaseEnd, Which
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, SCHEDULES, TAGS, AzureClient, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.provision import delete
-from diskbench.providers.azure.requests import EXPIRES_TAG, LEASE_TAG, Request, group_name, tags
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
@@ -33,7 +32,7 @@ SHUTDOWN = "shutdown-computevm-"
 
 def is_ours(group: Item) -> bool:
     """Whether a group was made for the lease in its tag, by its name."""
-    return str(group["name"]).lower() == group_name(str(lease_of(group))).lower()
+    return str(group["name"]).lower() == requests.group_name(str(lease_of(group))).lower()
 
 
 def group_kind_and_name(group: Item) -> str:
@@ -74,7 +73,7 @@ def is_strange(lease_id: str, item: Item) -> bool:
 
 def lease_of(item: Item) -> str | None:
     """The lease in the resource's tags."""
-    return (item.get("tags") or {}).get(LEASE_TAG) or None
+    return (item.get("tags") or {}).get(requests.LEASE_TAG) or None
 
 
 def is_kind(item: Item, kind: str) -> bool:
@@ -84,11 +83,9 @@ def is_kind(item: Item, kind: str) -> bool:
 
 def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None:
     """Release the resources of a lease; see skeleton.leases.release. `just_made` says that a call
-    to make something may have been sent only just now, so that one empty listing proves nothing.
-
-    A group is deleted with its content, so a group with a resource of somebody else stays: its
-    machine and disks are deleted, and the failure names the foreign resource.
-    """
+    to make something may have been sent only just now, so that one empty listing proves nothing. A
+    group is deleted with its content, so a group with a resource of somebody else stays: its
+    machine and disks are deleted, and the failure names the foreign resource."""
 
     def list_lease(_: Collection[str]) -> Listed[Item]:
         groups = {group_kind_and_name(group): group for group in _groups(edge, which)}
@@ -121,7 +118,7 @@ def _groups(edge: AzureClient, which: Which) -> list[Item]:
     groups = tagged_groups(edge, which.lease_id)
     if any(is_ours(group) for group in groups):
         return groups
-    own = edge.find(edge.path(group_name(which.lease_id)))
+    own = edge.find(edge.path(requests.group_name(which.lease_id)))
     return [*groups, own] if own and lease_of(own) == which.lease_id else groups
 
 
@@ -154,27 +151,30 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
 
 
 def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:
-    """Move the end of a lease in the schedule and the tags of a group. Resources that somebody else
-    put into it keep their tags."""
-    content = own_content(edge, lease_id, group)
+    """Move the end of a lease in the schedule and the tags of a group; other tags, and resources
+    that somebody else put into it, stay. The schedule is disabled where `end` is more than a day
+    away: a daily one would fire too early. An existing one must be moved: raises diskbench's
+    errors. Where there is none, because the lease was too long or Azure refused it, it is made as
+    by `arm`."""
+    content, expiry = own_content(edge, lease_id, group), str(int(end.expires_at))
     machine_name = name_of(lease_id, "machine").lower()
     found = (item for item in content if is_kind(item, MACHINES))
     machine = next((item for item in found if str(item["name"]).lower() == machine_name), None)
     if machine is not None:
-        _move_schedule(edge, machine, any(is_kind(item, SCHEDULES) for item in content), end)
-    for item in content:
-        if lease_of(item) == lease_id and not is_kind(item, SCHEDULES):
-            _tag(edge, kind_and_name(item), item, end)
-    _tag(edge, group_kind_and_name(group), group, end)
-
-
-def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
-    """Write the expiry into one resource's tags; its other tags stay."""
-    edge.finished(
-        f"tags of {what}", edge.timing.network_s, "PATCH",
-        f"{item['id']}/providers/{TAGS}/default",
-        {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: str(int(end.expires_at))}}},
-    )  # fmt: skip
+        fits = end.left_s <= LONGEST_S
+        carried = {**(machine.get("tags") or {}), requests.EXPIRES_TAG: expiry}
+        where = (str(machine["location"]), str(machine["id"]))
+        request = schedule(carried, *where, end.expires_at, on=fits)
+        if any(is_kind(item, SCHEDULES) for item in content):
+            _put(edge, request)
+        elif fits:
+            _armed(edge, request)
+    ours = [item for item in content if lease_of(item) == lease_id and not is_kind(item, SCHEDULES)]
+    tagged = [(kind_and_name(item), item) for item in ours]
+    merge = {"operation": "Merge", "properties": {"tags": {requests.EXPIRES_TAG: expiry}}}
+    for what, item in [*tagged, (group_kind_and_name(group), group)]:
+        path, limit_s = f"{item['id']}/providers/{TAGS}/default", edge.timing.network_s
+        edge.finished(f"tags of {what}", limit_s, "PATCH", path, merge)
 
 
 LONGEST_S = 24 * 3600 - 3600
@@ -186,14 +186,14 @@ SCHEDULE_MADE = "schedule"
 
 
 def schedule(
-    tags: Mapping[str, str], region: str, machine_id: str, expires_at: float, *, on: bool = True
-) -> Request:
+    carried: Mapping[str, str], region: str, machine_id: str, expires_at: float, *, on: bool = True
+) -> requests.Request:
     """The schedule that deallocates the machine when the lease ends: pure. Without `on` it is
     disabled."""
     when = datetime.fromtimestamp(expires_at, UTC) + _GRACE
     return {
         "location": region,
-        "tags": dict(tags),
+        "tags": dict(carried),
         "properties": {
             "status": "Enabled" if on else "Disabled",
             "taskType": "ComputeVmShutdownTask",
@@ -205,43 +205,25 @@ def schedule(
     }
 
 
-def arm(edge: AzureClient, claim: Claim, region: str, machine_id: str) -> str:
-    """Make the schedule and return `schedule`, or the reason why there is none. A failure does
-    not fail the run: the guest has a timer, and the tags hold the expiry."""
-    if claim.expires_at - time.time() > LONGEST_S:
-        return "none: the lease is longer than a daily schedule can mean"
-    return _armed(edge, schedule(tags(claim), region, machine_id, claim.expires_at))
-
-
-def message(machine: str, armed: str) -> str:
-    """The note for a person about the result of `arm`."""
-    if armed == SCHEDULE_MADE:
-        return f"Azure deallocates {machine} after the lease: its shutdown schedule is set"
-    return (
-        f"WARNING: Azure will not deallocate {machine} after the lease ({armed}). If this computer "
-        "fails, the machine is billed until a diskbench command opens this database again, or "
-        "until diskbench gc runs"
+def arm(order: requests.AzureOrder, machine_id: str) -> str:
+    """Make the schedule and return `schedule`, or the reason why there is none, noted for a person.
+    A failure does not fail the run: the guest has a timer, and the tags hold the expiry."""
+    claim, machine = order.claim, order.machine_name
+    armed = "none: the lease is longer than a daily schedule can mean"
+    if claim.expires_at - time.time() <= LONGEST_S:
+        where = (order.details.region, machine_id)
+        armed = _armed(order.edge, schedule(requests.tags(claim), *where, claim.expires_at))
+    order.watch.note(
+        f"Azure deallocates {machine} after the lease: its shutdown schedule is set"
+        if armed == SCHEDULE_MADE
+        else f"WARNING: Azure will not deallocate {machine} after the lease ({armed}). If this "
+        "computer fails, the machine is billed until a diskbench command opens this database "
+        "again, or until diskbench gc runs"
     )
+    return armed
 
 
-def _move_schedule(edge: AzureClient, machine: Item, exists: bool, end: LeaseEnd) -> None:
-    """Move the shutdown schedule of the lease's machine to `end`, or disable it where `end` is more
-    than a day away: a daily schedule would fire too early.
-
-    An existing schedule must be moved: raises diskbench's errors. Where there is none, because
-    the lease was too long or Azure refused it, it is made as by `arm`.
-    """
-    fits = end.left_s <= LONGEST_S
-    carried = {**(machine.get("tags") or {}), EXPIRES_TAG: str(int(end.expires_at))}
-    place, machine_id = str(machine["location"]), str(machine["id"])
-    request = schedule(carried, place, machine_id, end.expires_at, on=fits)
-    if exists:
-        _put(edge, request)
-    elif fits:
-        _armed(edge, request)
-
-
-def _armed(edge: AzureClient, request: Request) -> str:
+def _armed(edge: AzureClient, request: requests.Request) -> str:
     try:
         _put(edge, request)
     except Interrupted:
@@ -251,7 +233,7 @@ def _armed(edge: AzureClient, request: Request) -> str:
     return SCHEDULE_MADE
 
 
-def _put(edge: AzureClient, request: Request) -> None:
+def _put(edge: AzureClient, request: requests.Request) -> None:
     """Make or replace the schedule of the machine that it is for."""
     machine_id = str(request["properties"]["targetResourceId"])
     group, *_, machine = machine_id.rsplit("/", 4)  # GROUP/providers/Microsoft.Compute/KIND/NAME

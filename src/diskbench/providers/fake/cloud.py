@@ -2,8 +2,7 @@
 
 Its machine is this one and its disk a directory, so its figures mean nothing and every result is
 marked emulated. Its resources are files below one directory, so that another process finds them;
-planned faults are stored there too: a test chooses the zone without capacity.
-"""
+planned faults are stored there too: a test chooses the zone without capacity."""
 
 from __future__ import annotations
 
@@ -20,28 +19,11 @@ from typing import Any
 
 from platformdirs import user_data_path
 
+from diskbench import errors
 from diskbench.catalog.books import Books
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    Interrupted,
-    InvalidValue,
-    NoCapacity,
-    QuotaExceeded,
-    RentalFailed,
-    UnknownName,
-)
-from diskbench.model.rental import (
-    Acquired,
-    Claim,
-    DiskSpec,
-    Found,
-    LeaseEnd,
-    Rental,
-    Scope,
-    Which,
-    is_named_for,
-)
+from diskbench.errors import DiskbenchError, Interrupted, InvalidValue, RentalFailed, UnknownName
+from diskbench.model import rental as rentals
+from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own
@@ -59,9 +41,9 @@ _KINDS = ("network", "machine", "disk")
 STUCK = "stuck"
 _STUCK_S, _LOOK_S = 120.0, 0.05
 _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
-    "capacity": (NoCapacity, "no machine is free", "try another zone"),
-    "quota": (QuotaExceeded, "the quota of 0 machines is used up", "request a higher quota"),
-    "access": (AccessDenied, "the credentials expired", "log in again"),
+    "capacity": (errors.NoCapacity, "no machine is free", "try another zone"),
+    "quota": (errors.QuotaExceeded, "the quota of 0 machines is used up", "request a higher quota"),
+    "access": (errors.AccessDenied, "the credentials expired", "log in again"),
     "broken": (RentalFailed, "the machine did not start", "start the run again"),
 }
 
@@ -98,7 +80,7 @@ class FakeProvider:
             spec=spec,
             offer=f"a directory on this machine, called a {spec.disk} disk",
             zones=(spec.zone,) if spec.zone else ZONES,
-            disk=DiskSpec(type=spec.disk, size_gib=spec.size_gib or 1),
+            disk=rentals.DiskSpec(type=spec.disk, size_gib=spec.size_gib or 1),
             cores=os.cpu_count(),
             hourly_usd=0.0,
         )
@@ -108,18 +90,13 @@ class FakeProvider:
         return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        return in_first_with_capacity(
-            rental.zones,
-            lambda zone: self._in_zone(claim, rental, zone, watch),
-            lambda: None,
-            watch,
-            region=str(rental.scope.region),
-        )
+        def in_zone(zone: str) -> Acquired:
+            for kind in _KINDS:
+                self._rent(claim, kind, zone, watch)
+            return self._handed_over(claim, rental, zone)
 
-    def _in_zone(self, claim: Claim, rental: Rental, zone: str, watch: RentWatch) -> Acquired:
-        for kind in _KINDS:
-            self._rent(claim, kind, zone, watch)
-        return self._handed_over(claim, rental, zone)
+        region = str(rental.scope.region)
+        return in_first_with_capacity(rental.zones, in_zone, lambda: None, watch, region=region)
 
     def check_swap(self, cell: Cell) -> None:
         """A fake machine takes any disk."""
@@ -183,26 +160,21 @@ class FakeProvider:
                 try:
                     _raise_fault("release", str(tags.get("zone")))
                     _cloud().delete(name)
-                except (OSError, RentalFailed, AccessDenied) as error:
+                except (OSError, RentalFailed, errors.AccessDenied) as error:
                     failures[name] = str(error)
 
         release(which, str(_cloud().place), list_lease, give_back)
 
     def found(self, scope: Scope) -> Sequence[Found]:
-        return by_lease(
-            scope,
-            (
-                Tagged(
-                    lease_id=str(tags["diskbench-lease"]),
-                    told=name,
-                    name=name,
-                    expires_at=tags.get("diskbench-expires"),
-                    owner=tags.get("diskbench-owner"),
-                )
-                for name, tags in _cloud().things()
-                if "diskbench-lease" in tags
-            ),
-        )
+        tagged = (
+            Tagged(
+                str(tags["diskbench-lease"]), name, name,
+                tags.get("diskbench-expires"), tags.get("diskbench-owner"),
+            )
+            for name, tags in _cloud().things()
+            if "diskbench-lease" in tags
+        )  # fmt: skip
+        return by_lease(scope, tagged)
 
     def extend(
         self,
@@ -224,9 +196,7 @@ class FakeProvider:
 
 def plan_fault(kind: str, zone: str, fault: str | None) -> None:
     """Plan a fault for making a `kind` of resource (or for `release`) in `zone`, or remove it.
-
-    `fault` is capacity, quota, access, broken, or stuck.
-    """
+    `fault` is capacity, quota, access, broken, or stuck."""
     _cloud().plan_fault(kind, zone, fault)
 
 
@@ -239,12 +209,10 @@ def _raise_fault(kind: str, zone: str) -> None:
 
 def _wait_while_stuck(kind: str, zone: str, watch: RentWatch) -> None:
     """A resource that stays in `creating` for as long as its fault is planned."""
-    noted = False
     deadline = time.monotonic() + _STUCK_S
+    if _cloud().fault(kind, zone) == STUCK:
+        watch.note(f"{kind}: creating")
     while _cloud().fault(kind, zone) == STUCK:
-        if not noted:
-            watch.note(f"{kind}: creating")
-            noted = True
         if watch.stopping():
             raise Interrupted("stopped while renting")
         if time.monotonic() > deadline:
@@ -263,15 +231,14 @@ def _name(lease_id: str, kind: str) -> str:
 
 def _of_lease(lease_id: str, *, named: bool = True) -> list[tuple[str, dict[str, Any]]]:
     """Name and tags of all resources of a lease; with `named`, only those with the lease's name."""
+    listed = _cloud().things()
+    tagged = [(name, tags) for name, tags in listed if tags.get("diskbench-lease") == lease_id]
     return [
-        (name, tags)
-        for name, tags in _cloud().things()
-        if tags.get("diskbench-lease") == lease_id and (not named or is_named_for(lease_id, name))
+        (name, tags) for name, tags in tagged if not named or rentals.is_named_for(lease_id, name)
     ]
 
 
 def _disk(turn: int) -> str:
-    """The disk of a turn on the machine."""
     return "disk" if turn == 1 else f"disk{turn}"
 
 
@@ -290,17 +257,14 @@ class FakeCloud:
     place: Path
 
     def directory(self, name: str) -> Path:
-        """A resource's directory for data."""
         made = self._resource(name) / "data"
         made.mkdir(exist_ok=True)
         return made
 
     def exists(self, name: str) -> bool:
-        """Whether the resource exists."""
         return self._resource(name).exists()
 
     def things(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """All resources' names and tags, by name."""
         place = self.place / "resources"
         for path in sorted(place.iterdir()) if place.is_dir() else []:
             try:
@@ -324,10 +288,9 @@ class FakeCloud:
         _write(self._resource(name), tags)
 
     def delete(self, name: str) -> None:
-        """Delete a resource with its data; a missing one is no error. Raises OSError.
-
-        It is gone at once: a process that is killed meanwhile leaves no resource whose tags are
-        deleted already, which nobody would find."""
+        """Delete a resource with its data; a missing one is no error. Raises OSError. It is gone at
+        once: a process that is killed meanwhile leaves no resource whose tags are deleted already,
+        which nobody would find."""
         trash = self.place / "deleted"
         trash.mkdir(parents=True, exist_ok=True)
         gone = Path(tempfile.mkdtemp(dir=trash))
@@ -340,7 +303,6 @@ class FakeCloud:
         return self._faults().get(f"{kind}/{zone}")
 
     def plan_fault(self, kind: str, zone: str, fault: str | None) -> None:
-        """Plan a fault, or remove it."""
         self.place.mkdir(parents=True, exist_ok=True)
         faults = self._faults()
         faults.pop(f"{kind}/{zone}", None)

@@ -1,10 +1,9 @@
 """Disks at a running machine: attach them, find and verify them in the guest, swap them.
 
-The guest shows a disk by the device name that diskbench chose. Sources: Compute Engine API,
-AttachedDisk.deviceName ("reflected into the /dev/disk/by-id/google-* tree"); Google's
-guest-configs, 65-gce-disk-naming.rules and google_nvme_id, for local SSDs
-(`google-local-nvme-ssd-N`, `google-local-ssd-N`). All persistent disks on NVMe are namespaces of
-one controller and share its serial; they differ in WWN.
+The guest shows a disk by the device name that diskbench chose (Compute Engine API,
+AttachedDisk.deviceName), local SSDs by `google-local-nvme-ssd-N` and `google-local-ssd-N` (Google's
+guest-configs, 65-gce-disk-naming.rules and google_nvme_id). All persistent disks on NVMe are
+namespaces of one controller and share its serial; they differ in WWN.
 """
 
 from __future__ import annotations
@@ -15,21 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.rental import Which
-from diskbench.providers.gcp import requests
+from diskbench.providers.gcp import leases, requests
 from diskbench.providers.gcp.client import Item, change, last
 from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, tunnel
 from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing
-from diskbench.providers.gcp.leases import (
-    LIVE,
-    GcpInventory,
-    attached,
-    describe,
-    give_back,
-    inventory,
-    lag_of,
-    place,
-    scope_of,
-)
 from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone, unless_there
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import Guest, GuestDisk, disks
@@ -48,13 +36,13 @@ from diskbench.units import GIB
 
 def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
     """The machine's present state. Raises RentalFailed when it no longer runs."""
-    instance = describe(order.compute, "instances", made.zone, order.machine_name)
+    instance = leases.describe(order.compute, "instances", made.zone, order.machine_name)
     if instance is None:
         raise RentalFailed(
-            f"instance {place(made.instance)} is not there any more",
+            f"instance {leases.place(made.instance)} is not there any more",
             advice="another program deleted it: start a new run",
         )
-    if instance.get("status") not in LIVE:
+    if instance.get("status") not in leases.LIVE:
         raise ended(instance)
     return instance
 
@@ -83,9 +71,7 @@ def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
 def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
     """Attach the disks and return them as the guest sees them, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
-    device_names = {
-        str(attached.get("deviceName")) for attached in alive(order, made).get("disks", [])
-    }
+    device_names = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
     before = disks_before_ours(order, guest, attached=bool(device_names.intersection(names)))
     for index in range(len(made.disks)):
         _attach_one(order, made, index)
@@ -114,7 +100,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
 
     def ask() -> bool | Still:
         nonlocal attempt
-        attachment = attached(alive(order, made), str(disk["name"]))
+        attachment = leases.attached(alive(order, made), str(disk["name"]))
         if attachment is not None:
             if attachment.get("deviceName") != name:
                 raise RentalFailed(
@@ -122,7 +108,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
                     advice="give the lease back and start a new run",
                 )
             if not attachment.get("autoDelete"):
-                request = requests.set_auto_delete(order.claim, made.zone, index)
+                request = requests.set_auto_delete(order, made.zone, index)
                 _change(order, "setDiskAutoDelete", request, f"disk {name}")
             return True
         request = requests.attach_disk(order, made.zone, index, attempt)
@@ -143,7 +129,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
 
 def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
     """Raise RentalFailed when another machine has the disk."""
-    disk = describe(order.compute, "disks", order.disk_scope(made.zone), name) or {}
+    disk = leases.describe(order.compute, "disks", order.disk_scope(made.zone), name) or {}
     others = [last(str(user)) for user in disk.get("users", [])]
     if others and order.machine_name not in others:
         raise RentalFailed(
@@ -183,7 +169,7 @@ def _appeared(
 
 def swapped(order: GcpOrder) -> GcpProvisioned:
     """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
-    listing = inventory(order.compute, Which(order.lease))
+    listing = leases.inventory(order.compute, Which(order.lease))
     zone = _zone(order, listing)
     count = order.disk.count if order.disk else 0
     disks = listing.of("disks")
@@ -191,14 +177,13 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     for disk in earlier:
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
-    give_back(order.compute, order.lease, "disks", earlier, failures)
+    leases.give_back(order.compute, order.lease, "disks", earlier, failures)
     if failures:
         reasons = "; ".join(f"{what}: {why}" for what, why in failures.items())
         raise RentalFailed(f"not deleted: {reasons}", advice="it goes with its machine")
-    deleted = [f"disk {place(disk)}" for disk in earlier]
-    listed_in_time(
-        lambda _: inventory(order.compute, Which(order.lease)), deleted, lag_of(order.compute)
-    )
+    deleted = [f"disk {leases.place(disk)}" for disk in earlier]
+    lag, which = leases.lag_of(order.compute), Which(order.lease)
+    listed_in_time(lambda _: leases.inventory(order.compute, which), deleted, lag)
     return in_zone(order, zone)
 
 
@@ -209,7 +194,7 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
     what = f"snapshot {name}"
     if order.compute.found("snapshots", {"snapshot": name}) is None:
         fill()
-        zone = _zone(order, inventory(order.compute, Which(order.lease)))
+        zone = _zone(order, leases.inventory(order.compute, Which(order.lease)))
         request = requests.insert_snapshot(order, zone)
         limit_s = order.timing.snapshot_s
         unless_there(lambda: change(order.compute, "snapshots", "insert", request, what, limit_s))
@@ -225,7 +210,7 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
     return f"projects/{project}/global/snapshots/{name}"
 
 
-def _zone(order: GcpOrder, listing: GcpInventory) -> str:
+def _zone(order: GcpOrder, listing: leases.GcpInventory) -> str:
     """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
     the disk."""
     if not listing.live:
@@ -235,7 +220,7 @@ def _zone(order: GcpOrder, listing: GcpInventory) -> str:
             f"instance {order.machine_name} is not listed any more",
             advice="another program deleted it: start a new run",
         )
-    zone = scope_of(listing.live[0])
+    zone = leases.scope_of(listing.live[0])
     if zone not in order.details.zones:
         raise RentalFailed(
             f"{order.machine_name} is in {zone}, where such a disk cannot be rented",
@@ -249,8 +234,8 @@ def _detach(order: GcpOrder, zone: str, name: str) -> None:
     what = f"disk {name}"
 
     def ask() -> bool | Still:
-        instance = describe(order.compute, "instances", zone, order.machine_name) or {}
-        attachment = attached(instance, name)
+        instance = leases.describe(order.compute, "instances", zone, order.machine_name) or {}
+        attachment = leases.attached(instance, name)
         if attachment is None:
             return True
         device = str(attachment["deviceName"])

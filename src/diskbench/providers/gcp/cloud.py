@@ -13,21 +13,12 @@ from diskbench.model.rental import Acquired, Claim, Found, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import RentWatch
 from diskbench.providers.asked import check_shared_machine, check_snapshot_kept, provisioned_types
+from diskbench.providers.gcp import leases
 from diskbench.providers.gcp.attach import snapshot, swapped
 from diskbench.providers.gcp.client import GceTiming, GcpSessions, Item
 from diskbench.providers.gcp.disk_request import GcpResolved, disk_request
 from diskbench.providers.gcp.doctor import examine, policy, quotas, rehearse, tested
 from diskbench.providers.gcp.handover import hand_over
-from diskbench.providers.gcp.leases import (
-    expiry_of,
-    inventory,
-    last_end,
-    lease_of,
-    owner_of,
-    place,
-    release,
-    scope_of,
-)
 from diskbench.providers.gcp.lookup import region_of, resolve_details
 from diskbench.providers.gcp.offer import foresee, rental
 from diskbench.providers.gcp.provision import provision
@@ -110,15 +101,21 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
         compute = self.sessions.of_scope(scope, self.reading)
         items: dict[str, list[Item]] = {}
         tagged = []
-        for name, item in inventory(compute).meant.items():
-            lease_id = lease_of(item)
+        for name, item in leases.inventory(compute).meant.items():
+            lease_id = leases.lease_of(item)
             assert lease_id is not None, "only what carries a lease is listed"
             items.setdefault(lease_id, []).append(item)
-            tagged.append(Tagged(lease_id, name, item["name"], expiry_of(item), owner_of(item)))
+            tagged.append(
+                Tagged(lease_id, name, item["name"], leases.expiry_of(item), leases.owner_of(item))
+            )
         here = scope.model_copy(update={"account": compute.project, "region": None})
-        return [
-            lease for lease in by_lease(here, tagged) if _is_in(scope.region, items[lease.lease_id])
-        ]
+
+        def is_here(found: Found) -> bool:
+            zones = {leases.scope_of(item) for item in items[found.lease_id]} - {""}
+            in_region = [zone for zone in zones if f"{zone}-".startswith(f"{scope.region}-")]
+            return scope.region is None or not zones or bool(in_region)
+
+        return list(filter(is_here, by_lease(here, tagged)))
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
@@ -127,15 +124,15 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
         compute = self.sessions.of_scope(scope, self.reading)
-        listing = inventory(compute, Which(lease_id))
+        listing = leases.inventory(compute, Which(lease_id))
         if listing.live:
             return None
-        why = last_end(lease_id, compute)
+        why = leases.last_end(lease_id, compute)
         stopped = next(iter(listing.of("instances")), None)  # none of them is live
         if stopped is not None:
             state = str(stopped.get("status")).lower()
             reason = str(stopped.get("statusMessage") or why or "Google gives no reason")
-            return f"{place(stopped)} is {state}: {reason}"
+            return f"{leases.place(stopped)} is {state}: {reason}"
         return f"Google lists no machine of lease {lease_id}{f': {why}' if why else ''}"
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
@@ -149,7 +146,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
     ) -> None:
         with giving_back(lease_id):
             compute = self.sessions.of_scope(scope, self.timing)
-            release(compute, Which(lease_id, made, copied))
+            leases.release(compute, Which(lease_id, made, copied))
 
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
@@ -167,8 +164,3 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
 
     def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()
-
-
-def _is_in(region: str | None, items: Sequence[Item]) -> bool:
-    scopes = {scope_of(item) for item in items} - {""}
-    return region is None or not scopes or any(f"{s}-".startswith(f"{region}-") for s in scopes)

@@ -17,15 +17,7 @@ from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import HostUnavailable, InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
-from diskbench.providers.asked import (
-    check_count,
-    check_endpoint,
-    check_one_root,
-    check_ssh,
-    size_asked,
-    whole_throughput,
-    with_disk,
-)
+from diskbench.providers import asked
 from diskbench.providers.gcp.plugin import PLUGIN, GcpOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
@@ -66,9 +58,9 @@ class GcpDiskRequest(SizedDisk):
 
 def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
-    spec, disk = with_disk(spec, PLUGIN, example="--disk pd-ssd --size 100")
+    spec, disk = asked.with_disk(spec, PLUGIN, example="--disk pd-ssd --size 100")
     check_form(spec)
-    check_count(spec, MAX_COUNT)
+    asked.check_count(spec, MAX_COUNT)
     name, _, variant = disk.partition(":")
     if name == LOCAL_SSD:
         requested = _local_ssd(spec, variant)
@@ -77,10 +69,9 @@ def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
     else:
         known = [one for one in disk_types("gcp") if one != LOCAL_SSD]
         if disk not in known:
-            raise UnknownName(
-                "Google Cloud disk type", disk, [*known, ROOT, LOCAL_SSD], field="disk"
-            )
-        size_gib = size_asked(spec)
+            known += [ROOT, LOCAL_SSD]
+            raise UnknownName("Google Cloud disk type", disk, known, field="disk")
+        size_gib = asked.size_asked(spec)
         limits("gcp", disk, size_gib, spec.iops, spec.throughput_mib_per_s)
         requested = _provisioned(spec, "disk", disk, size_gib)
     if spec.instance_type is not None:  # as far as its name shows
@@ -92,7 +83,7 @@ def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
 def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> GcpDiskRequest:
     """The disk with its IOPS and MiB/s; the type's default where none is given."""
     entry = catalogue("gcp").disks[disk_type]
-    iops, throughput = spec.iops, whole_throughput(spec, "MiB/s")
+    iops, throughput = spec.iops, asked.whole_throughput(spec, "MiB/s")
     if iops is None and entry.iops is not None and entry.iops.provisioned:
         iops = _whole(entry.iops.default_value(size_gib))
         ratio = entry.iops_ratio
@@ -117,7 +108,7 @@ def _whole(value: float | None) -> int | None:
 
 
 def _root(spec: RentSpec, root_type: str) -> GcpDiskRequest:
-    check_one_root(spec)
+    asked.check_one_root(spec)
     _FORMS.refuse(spec, "root")
     if root_type and root_type not in BOOT_TYPES:
         raise UnknownName("type of a root disk", root_type, BOOT_TYPES, field="disk")
@@ -195,9 +186,8 @@ def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskR
             field="instance_type",
         )
     if offered in {"always", "bundled"} and requested.interface == "scsi":
-        raise InvalidValue(
-            f"the local SSDs of {machine_type} are NVMe", advice="use --disk local-ssd"
-        )
+        words = f"the local SSDs of {machine_type} are NVMe"
+        raise InvalidValue(words, advice="use --disk local-ssd")
 
 
 def check_form(spec: RentSpec) -> None:
@@ -210,14 +200,14 @@ def check_form(spec: RentSpec) -> None:
             advice=f"use a zone of it, such as {spec.region}-a",
             field="zone",
         )
-    check_ssh(spec, "rules of yours are")
+    asked.check_ssh(spec, "rules of yours are")
     if spec.ssh_cidr is not None and GcpOptions.of(spec).iap:
         raise InvalidValue(
             f"--ssh-cidr {spec.ssh_cidr} cannot be used with --iap: SSH comes from Google's range",
             advice="leave one of them out",
             field="ssh_cidr",
         )
-    check_endpoint(spec, "keys")
+    asked.check_endpoint(spec, "keys")
     parts = urlsplit(spec.endpoint_url or "")
     if parts.path.strip("/") or parts.query:
         raise InvalidValue(

@@ -1,21 +1,15 @@
 """What `diskbench doctor` asks Google Cloud: whether it permits the rental, and the quotas of the
-project with the amount in use.
+project with the amount in use. Google's services beside Compute Engine are asked over plain HTTP:
+Resource Manager v3, projects.testIamPermissions (needs no permission, takes 100 to test), and
+Organization Policy v2, projects.policies.getEffectivePolicy.
 
-The caller's permissions and the constraints of the organisation are asked of Google's services
-beside Compute Engine over plain HTTP. Resource Manager v3, "projects.testIamPermissions": needs no
-permission itself and accepts at most 100 to test. Compute Engine has no such method for a project.
-Organization Policy API v2, projects.policies.getEffectivePolicy. Compute Engine answers a request
-that a constraint forbids with 412, reason conditionNotMet; errors.py names the constraint then.
+Compute Engine has no dry run: `validateOnly` exists for neither instances nor disks (API v1,
+compute_v1 1.57.0). What can be asked is `testIamPermissions` on the image and the subnetwork, which
+may be of other projects.
 
-Compute Engine has no dry run: `validateOnly` exists for security policies, interconnects and the
-like, and for neither instances nor disks (API v1, compute_v1 1.57.0). What can be asked is
-`testIamPermissions` on the image and the subnetwork that the rental would use, which may be of
-other projects; permissions of the project itself are tested by `examine`.
-
-Quotas: "Allocation quotas" of Compute Engine. A region tells those of families that were there when
-the metrics were named (compute_v1 1.57.0, Quota.Metric); CPUS counts the others of that time. Later
-families count against CPUS_PER_VM_FAMILY, which Cloud Quotas alone tells. The project tells
-CPUS_ALL_REGIONS, which counts all.
+A region tells the quotas of families that were there when the metrics were named (compute_v1
+1.57.0, Quota.Metric); CPUS counts the others of that time. Later families count against
+CPUS_PER_VM_FAMILY, which Cloud Quotas alone tells. The project tells CPUS_ALL_REGIONS, of all.
 """
 
 from __future__ import annotations
@@ -29,10 +23,9 @@ from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, Quota, finding, refusal
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.gcp.client import API, Compute, GceTiming, GcpSessions, record
+from diskbench.providers.gcp.client import API, Compute, GceTiming, GcpSessions, Login, record
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import translate
-from diskbench.providers.gcp.login import Login
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
 from diskbench.yaml_lines import packaged
 
@@ -54,7 +47,10 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
         message = f"Google does not accept the credentials: {message_of(answer)}"
         advice = "log in: gcloud auth application-default login"
         return [finding("credentials", where, "problem", message, advice), clock]
-    identity = finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
+    names = ("service_account_email", "signer_email", "account")
+    known = (str(who) for name in names if (who := getattr(login.credentials, name, None)))
+    who = next(known, "no particular user" if login.emulated else "logged in")
+    identity = finding("credentials", where, "ok", f"{who} in project {login.project}")
     if answer.status_code != 200:
         message = f"which permissions there are cannot be asked: {message_of(answer)}"
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
@@ -82,13 +78,6 @@ def tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response
     path = f"/v3/projects/{login.project}:testIamPermissions"
     body = {"permissions": list(permissions())}
     return ask_service(login, _SERVICE, path, timing, body)
-
-
-def _who(login: Login) -> str:
-    for name in ("service_account_email", "signer_email", "account"):
-        if identity := getattr(login.credentials, name, None):
-            return str(identity)
-    return "no particular user" if login.emulated else "logged in"
 
 
 _ORG_POLICY = "orgpolicy"
@@ -226,14 +215,10 @@ def quotas(
             kind, families = "vcpus", (metric.removesuffix(_FAMILY).lower(),)
         if kind:
             yield Quota(
-                kind=kind,
-                of=families,
-                name=metric,
-                region=region,
-                limit=float(quota.get("limit", 0)),
-                used=float(quota.get("usage", 0)),
+                kind=kind, of=families, name=metric, region=region,
+                limit=float(quota.get("limit", 0)), used=float(quota.get("usage", 0)),
                 common=metric == "CPUS",
-            )
+            )  # fmt: skip
     later = tuple(sorted(set(machine_book("gcp").series) - _METERED - own))
     yield Quota(kind="vcpus", of=later, name=_PER_FAMILY, region=region, limit=None)
 
@@ -253,8 +238,6 @@ def permissions() -> tuple[str, ...]:
 
 def policy() -> str:
     """The role in the form of `gcloud iam roles create --file`."""
-    lines = ["title: diskbench", "stage: GA", "includedPermissions:"]
-    for name in permissions():
-        why = f" # {OPTIONAL[name]}" if name in OPTIONAL else ""
-        lines.append(f"  - {name}{why}")
-    return "\n".join(lines)
+    why = {name: f" # {what}" for name, what in OPTIONAL.items()}
+    names = [f"  - {name}{why.get(name, '')}" for name in permissions()]
+    return "\n".join(["title: diskbench", "stage: GA", "includedPermissions:", *names])

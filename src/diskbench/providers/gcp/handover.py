@@ -44,14 +44,9 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
         volumes = [shown(order, "disks", made.zone, last(str(links[0])))]
     check(details, made.zone, instance, volumes, order.spec.kms_key)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["sizeGb"]) * GIB for v in volumes]
-    return acquired(
-        order,
-        machine,
-        seen,
-        size_bytes=sizes[0],
-        facts=facts(details, made.zone, instance, volumes, seen.disks),
-        made=_all_made(order, made, volumes),
-    )
+    found = facts(details, made.zone, instance, volumes, seen.disks)
+    all_made = _all_made(order, made, volumes)
+    return acquired(order, machine, seen, size_bytes=sizes[0], facts=found, made=all_made)
 
 
 def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tuple[str, ...]:

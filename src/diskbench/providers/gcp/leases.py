@@ -18,14 +18,6 @@ from diskbench.model.rental import Which
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import Compute, Item, finish, last
 from diskbench.providers.gcp.errors import is_busy, is_missing, of_operation
-from diskbench.providers.gcp.requests import (
-    EXPIRES_LABEL,
-    LEASE_LABEL,
-    OWNER_LABEL,
-    addressed,
-    lease_of_rule,
-    of_lease,
-)
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
 from diskbench.providers.skeleton.provision import name_of
@@ -61,7 +53,7 @@ def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
     """The resources of one lease, or all that carry the label of any lease, in all zones of the
     project. Raises diskbench's errors."""
     lease_id = which.lease_id if which else None
-    request = of_lease(lease_id)
+    request = requests.of_lease(lease_id)
     # Firewall rules have no labels to filter by, and a project has a few hundred at most.
     by_name = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
     listed = {
@@ -101,23 +93,23 @@ def kind_and_name(collection: str, item: Item) -> str:
 
 def lease_of(item: Item) -> str | None:
     """The lease that a resource names, by label or (a firewall rule) by description."""
-    rule = lease_of_rule(item)
-    label = item.get("labels", {}).get(LEASE_LABEL)
+    rule = requests.lease_of_rule(item)
+    label = item.get("labels", {}).get(requests.LEASE_LABEL)
     return rule[0] if rule else str(label) if label else None
 
 
 def owner_of(item: Item) -> str | None:
     """The owner in the resource's labels; a firewall rule has none."""
-    owner = item.get("labels", {}).get(OWNER_LABEL)
+    owner = item.get("labels", {}).get(requests.OWNER_LABEL)
     return str(owner) if owner else None
 
 
 def expiry_of(item: Item) -> float | None:
     """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
-    rule = lease_of_rule(item)
+    rule = requests.lease_of_rule(item)
     if rule is not None:
         return rule[1]
-    text = str(item.get("labels", {}).get(EXPIRES_LABEL, ""))
+    text = str(item.get("labels", {}).get(requests.EXPIRES_LABEL, ""))
     return float(text) if text.isdecimal() else None
 
 
@@ -129,7 +121,7 @@ def attached(instance: Item, disk_name: str) -> Item | None:
 
 def describe(compute: Compute, collection: str, scope: str, name: str) -> Item | None:
     """The present state of an instance or a disk; None when it does not exist."""
-    where, request = addressed(collection, scope, name)
+    where, request = requests.addressed(collection, scope, name)
     return compute.found(where, request)
 
 
@@ -154,7 +146,7 @@ class Sent:
     @property
     def item(self) -> Item:
         """The resource in the form of a listing, with name and place only."""
-        _, request = addressed(self.collection, self.scope, self.name)
+        _, request = requests.addressed(self.collection, self.scope, self.name)
         return {"name": self.name, **{k: v for k, v in request.items() if k in {"zone", "region"}}}
 
 
@@ -249,36 +241,30 @@ def _end(
     compute: Compute, lease_id: str, collection: str, item: Item, what: str, operation: Item | None
 ) -> None:
     """Complete one deletion, repeating it while the resource is in use; succeeds if it is gone."""
-    limit_s, timing = compute.timing.delete_s, compute.timing
-    action = f"compute.{collection}.delete"
+    limit_s, scope = compute.timing.delete_s, scope_of(item)
 
     def ask() -> bool | Still:
         nonlocal operation
         try:
             started = operation or _start(compute, lease_id, collection, item)
             operation = None
-            finish(compute, started, action, what, limit_s)
+            finish(compute, started, f"compute.{collection}.delete", what, limit_s)
         except DiskbenchError as error:
             if is_missing(error):
                 return True
-            if is_busy(error):
-                return _state(compute, collection, item) or Still(error.message)
-            raise
+            if not is_busy(error):
+                raise
+            if not scope:
+                return Still(error.message)
+            now = describe(compute, collection, scope, item["name"])
+            if now is None:
+                return True
+            users = ", ".join(last(str(user)) for user in now.get("users", []))
+            state = str(now.get("status", "there")).lower()
+            return Still(f"{state}, in use by {users}" if users else state)
         return True
 
-    until(ask, what, limit_s, timing, compute.watch)
-
-
-def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None:
-    """The state of a resource that cannot be deleted yet; True when it is gone."""
-    if not scope_of(item):
-        return None
-    now = describe(compute, collection, scope_of(item), item["name"])
-    if now is None:
-        return True
-    users = ", ".join(last(str(user)) for user in now.get("users", []))
-    state = str(now.get("status", "there")).lower()
-    return Still(f"{state}, in use by {users}" if users else state)
+    until(ask, what, limit_s, compute.timing, compute.watch)
 
 
 def last_end(lease_id: str, compute: Compute) -> str:

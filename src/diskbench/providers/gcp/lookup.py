@@ -26,7 +26,7 @@ from diskbench.providers.gcp.disk_request import (
     reach_of,
 )
 from diskbench.providers.gcp.errors import is_missing
-from diskbench.providers.gcp.machines import (
+from diskbench.providers.gcp.offer import (
     arch_of,
     boot_type,
     candidates,
@@ -93,10 +93,16 @@ def resolve_details(
     if reach == "iap":
         find_gcloud()
     private = login.endpoint if login.emulated else None
+    if requested.kind == "root" and not boot:
+        raise InvalidValue(
+            "what the root disk of that machine can be made of is not in the catalogue",
+            advice="name it: --disk root:TYPE",
+        )
+    named = requested.model_copy(update={"type": boot}) if requested.kind == "root" else requested
     return GcpResolved(
         project=compute.project,
         region=region,
-        requested=_named(requested, boot),
+        requested=named,
         size_gib=size_gib,
         boot_type=boot,
         machine=machine,
@@ -127,18 +133,6 @@ def _ssh_cidr(
             field="ssh_cidr",
         )
     return ssh_cidr(spec, private, ask_caller)
-
-
-def _named(requested: GcpDiskRequest, boot: str) -> GcpDiskRequest:
-    """The request with the chosen disk type, where the user gave none for a root disk."""
-    if requested.kind != "root" or requested.type:
-        return requested
-    if not boot:
-        raise InvalidValue(
-            "what the root disk of that machine can be made of is not in the catalogue",
-            advice="name it: --disk root:TYPE",
-        )
-    return requested.model_copy(update={"type": boot})
 
 
 def _project(compute: Compute) -> Item:
@@ -235,19 +229,14 @@ def _network(here: GcpLookup) -> GcpNetwork:
     if typed is None:
         default_network = compute.found("networks", {"network": "default"})
         if default_network is None:
-            raise InvalidValue(
-                f"project {compute.project} has no network `default`",
-                advice="add --subnet with one of yours",
-            )
+            words = f"project {compute.project} has no network `default`"
+            raise InvalidValue(words, advice="add --subnet with one of yours")
         return _default_subnet(here, default_network)
     parts = typed.split("/")
     owner = parts[1] if parts[0] == "projects" else compute.project
     if "regions" in parts and parts[parts.index("regions") + 1] != here.region:
-        raise InvalidValue(
-            f"--subnet {typed} is not in {here.region}",
-            advice="use one of that region",
-            field="subnet",
-        )
+        words = f"--subnet {typed} is not in {here.region}"
+        raise InvalidValue(words, advice="use one of that region", field="subnet")
     request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
     subnet = compute.found("subnetworks", request)
     if subnet is None:
@@ -348,9 +337,8 @@ def _image(described: Item | None, project: str, name: str) -> GcpImage:
         )
     state = str(described.get("status", "READY"))
     if state != "READY":
-        raise InvalidValue(
-            f"image {described.get('name')} is {state.lower()}", advice="use another --image"
-        )
+        words = f"image {described.get('name')} is {state.lower()}"
+        raise InvalidValue(words, advice="use another --image")
     features = {str(feature.get("type")) for feature in described.get("guestOsFeatures", [])}
     return GcpImage(
         link=f"projects/{project}/global/images/{last(str(described['name']))}",

@@ -1,31 +1,267 @@
-"""The rental as a priced offer for the user: resolved by Google Cloud, or expected by the catalogue
-alone, where Google may answer otherwise. Pure."""
+"""The machine to measure from, chosen among the types that Compute Engine offers, and the rental as
+a priced offer for the user: resolved by Google Cloud, or expected by the catalogue alone, where
+Google may answer otherwise.
+
+A machine has one cap for all its disks of a type. The default is the first type of the catalogue's
+list that supports the disk and whose cap is MARGIN times the disks' limits, or equals them where no
+type has more.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.machine_book import machine_book
+from diskbench.catalog.machine_book import Cap, machine_book
+from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
-from diskbench.providers.gcp.disk_request import GcpDiskRequest, GcpResolved, reach_of
-from diskbench.providers.gcp.machines import boot_type, candidates, shares_limit, too_small
-from diskbench.providers.skeleton.offer import (
-    OF_FILL,
-    disk_words,
-    offered,
-    open_warnings,
-    place_words,
+from diskbench.providers.gcp.client import Compute, Item, last
+from diskbench.providers.gcp.disk_request import (
+    BOOT_TYPES,
+    GcpDiskRequest,
+    GcpMachine,
+    GcpResolved,
+    check_series,
+    local_ssd_gib,
+    reach_of,
 )
-from diskbench.units import GIB
+from diskbench.providers.gcp.requests import google_type, is_regional
+from diskbench.providers.skeleton import offer as skeleton
+from diskbench.units import GIB, MIB
+
+_TERMINATE = "TERMINATE"
+_RATES = ("read_iops", "write_iops", "read_mib_per_s", "write_mib_per_s")
+_HOLDS = 16
+"""Disks of a type that does not report its number; the lowest of all (CSI driver's node.go,
+2026)."""
+
+
+def offered(compute: Compute, collection: str, name: str) -> dict[str, Item]:
+    """The machine type or disk type in each zone that offers it, and the disk type of disks in two
+    zones in each region that does."""
+    request = {"filter": f"name={name}"}
+    return {
+        last(str(item.get("zone") or item.get("region", ""))): item
+        for item in compute.listed_everywhere(collection, request)
+        if item.get("name") == name
+    }
+
+
+def typed_machine(
+    compute: Compute, name: str, zones: Sequence[str], where: str
+) -> tuple[GcpMachine, tuple[str, ...]]:
+    """Look up a machine type by name; returns it with those of the zones that offer it. Raises
+    UnknownName for an unknown type, InvalidValue naming the zones that offer it when none of
+    these does."""
+    everywhere = offered(compute, "machineTypes", name)
+    here = tuple(zone for zone in zones if zone in everywhere)
+    if here:
+        return machine(everywhere[here[0]]), here
+    if not everywhere:
+        known = machine_book("gcp").tried
+        hint = did_you_mean(name, known)
+        advice = f"{hint}gcloud compute machine-types list shows those of a zone"
+        raise UnknownName("machine type", name, known, advice=advice, field="instance_type")
+    raise InvalidValue(
+        f"{name} is not offered in {where}", advice=f"it is in {', '.join(sorted(everywhere))}"
+    )
+
+
+def disk_zones(
+    compute: Compute, disk_type: str, zones: Sequence[str], where: str
+) -> tuple[str, ...]:
+    """Those of the zones that offer a disk type. Raises InvalidValue naming the zones that offer
+    it."""
+    everywhere = offered(compute, "diskTypes", google_type(disk_type))
+    regional = is_regional(disk_type)
+    if regional:
+        everywhere = {name: item for name, item in everywhere.items() if "region" in item}
+    here = tuple(z for z in zones if (z.rpartition("-")[0] if regional else z) in everywhere)
+    if not here:
+        raise InvalidValue(
+            f"{disk_type} is not offered in {where} (where the machine is)",
+            advice=f"it is in {', '.join(sorted(everywhere)) or 'no zone'}",
+        )
+    return here
+
+
+def machine(described: Item) -> GcpMachine:
+    """The machine type in one item of the API."""
+    bundled = described.get("bundledLocalSsds", {})
+    return GcpMachine(
+        type=str(described["name"]),
+        arch=arch_of(described),
+        vcpus=int(described["guestCpus"]),
+        memory_bytes=int(described["memoryMb"]) * MIB,
+        max_disks=int(described.get("maximumPersistentDisks", _HOLDS)),
+        shared_core=bool(described.get("isSharedCpu", False)),
+        bundled_ssds=int(bundled.get("partitionCount", 0)),
+        local_ssd_gib=local_ssd_gib(str(described["name"])),
+        gpus=bool(described.get("accelerators")),
+    )
+
+
+def maintenance(machine: GcpMachine, *, spot: bool, placed: bool) -> str | None:
+    """What `onHostMaintenance` must be for a machine; None where Google may choose. Spot machines
+    are never migrated, and others under a placement policy where their series leaves a choice."""
+    if spot or machine.bare_metal or machine.gpus:
+        return _TERMINATE
+    series = machine_book("gcp").series_of(machine.type)
+    if series is not None and series.maintenance is not None:
+        most = series.maintenance.terminates_above_gib
+        local_gib = machine.bundled_ssds * machine.local_ssd_gib
+        return _TERMINATE if most is not None and local_gib > most else series.maintenance.only
+    return _TERMINATE if placed else None
+
+
+def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:
+    """Raise InvalidValue for disks that the machine does not support."""
+    check_series(machine.type, machine.vcpus, requested)
+    if requested.kind == "disk" and requested.count >= machine.max_disks:
+        raise InvalidValue(
+            f"--count {requested.count}: {machine.type} holds {machine.max_disks - 1} disks beside "
+            "its root disk",
+            advice="ask for fewer, or choose another --instance-type",
+            field="count",
+        )
+    if requested.kind == "local-ssd" and 0 < machine.bundled_ssds < requested.count:
+        raise InvalidValue(
+            f"--count {requested.count}: {machine.type} comes with {machine.bundled_ssds} local "
+            "SSDs",
+            advice="ask for fewer, or choose another --instance-type",
+            field="count",
+        )
+
+
+MARGIN = 1.05
+"""Headroom above the disks' limits, so that the disks and not the machine limit the measurement.
+A cap of Google's applies to one disk type only, unlike a total bandwidth elsewhere; our choice."""
+MIN_VCPUS = 2
+"""One CPU for fio and one for everything else; our choice."""
+MAX_PD_GIB = 65_536
+"""The largest disk size in the catalogue's formulas; larger totals have its limits."""
+UNKNOWN_VCPUS = 8
+"""The fewest vCPUs of a machine whose cap is not published; our choice."""
+
+
+def is_met(need: Cap, cap: Cap) -> bool:
+    """Whether a cap is no lower than the needs, of each direction."""
+    return all(getattr(cap, name) >= getattr(need, name) for name in _RATES)
+
+
+def needs(requested: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> Cap:
+    """The IOPS and MiB/s that the machine must sustain: `margin` times the limits of all disks
+    together; zero for disks without limits and for local disks, which have no cap."""
+    rates = dict.fromkeys(_RATES, 0.0)
+    if not _is_capped(requested):
+        return Cap(vcpus=0, **rates)
+    # Google limits persistent disks of one type together: the part independent of size counts once.
+    shared = shares_limit(requested)
+    size = min(size_gib * requested.count, MAX_PD_GIB) if shared else size_gib
+    limits, count = requested.limits(size), 1 if shared else requested.count
+    for pool in limits.pools if limits else ():
+        for direction in ("read", "write") if pool.covers == "both" else (pool.covers,):
+            if pool.iops:
+                rates[f"{direction}_iops"] = margin * count * pool.iops.ceiling
+            if pool.bytes_per_s:
+                rate = pool.bytes_per_s.ceiling / MIB
+                rates[f"{direction}_mib_per_s"] = margin * count * rate
+    return Cap(vcpus=0, **rates)
+
+
+def shares_limit(requested: GcpDiskRequest) -> bool:
+    """Whether several of these disks on one machine share one limit, by their total size (Google
+    Cloud, "About Persistent Disk performance")."""
+    return requested.count > 1 and requested.type.startswith("pd-") and requested.iops is None
+
+
+def candidates(requested: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
+    """The types that support the disk and do not limit it, in order: those with a margin, those
+    without, those of unknown cap."""
+    spare, need = needs(requested, size_gib, MARGIN), needs(requested, size_gib)
+    ranked: dict[str, int] = {}
+    for name in machine_book("gcp").tried:
+        vcpus = machine_book("gcp").vcpus_of(name) or 0
+        if vcpus < MIN_VCPUS or not _takes(name, vcpus, requested):
+            continue
+        cap = cap_of(name, vcpus, requested)
+        if not _is_capped(requested) or (cap is not None and is_met(spare, cap)):
+            ranked[name] = 0
+        elif cap is not None and is_met(need, cap):
+            ranked[name] = 1
+        elif cap is None and vcpus >= UNKNOWN_VCPUS:
+            ranked[name] = 2
+    return tuple(sorted(ranked, key=ranked.__getitem__))
+
+
+def cap_of(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> Cap | None:
+    """The machine's cap in the catalogue; None where it has none."""
+    series = machine_book("gcp").series_of(machine_type)
+    fit = series.disks.get(requested.type) if series else None
+    return fit.cap(vcpus) if fit else None
+
+
+def boot_type(machine_type: str, requested: GcpDiskRequest) -> str:
+    """The root disk's type: the first of BOOT_TYPES that the machine supports; "" without one.
+
+    It differs from the measured type where possible: persistent disks of one type share a limit,
+    to which the root disk's size would add.
+    """
+    series = machine_book("gcp").series_of(machine_type)
+    fits = [name for name in BOOT_TYPES if series and name in series.disks]
+    return next((name for name in fits if name != google_type(requested.type)), "".join(fits[:1]))
+
+
+def too_small(
+    machine_type: str, vcpus: int, requested: GcpDiskRequest, size_gib: int
+) -> str | None:
+    """Why a machine chosen by the user would limit the measurement; None when it does not."""
+    if not _is_capped(requested):
+        return None
+    need, cap = needs(requested, size_gib), cap_of(machine_type, vcpus, requested)
+    if cap is None:
+        return (
+            f"no limit of {machine_type} for {requested.type} is known here: it may measure "
+            "itself, and not the disk"
+        )
+    if is_met(need, cap):
+        return None
+    better = next((n for n in candidates(requested, size_gib) if n != machine_type), None)
+    instead = f"; {better} is large enough" if better else ""
+    return (
+        f"{machine_type} lets {cap.read_iops:,.0f} / {cap.write_iops:,.0f} IOPS and "
+        f"{cap.read_mib_per_s:,.0f} / {cap.write_mib_per_s:,.0f} MiB/s (read / write) through to "
+        f"{requested.type}, the disk needs {need.read_iops:,.0f} / {need.write_iops:,.0f} and "
+        f"{need.read_mib_per_s:,.0f} / {need.write_mib_per_s:,.0f} of its machine: "
+        f"{skeleton.BOTTLENECK}{instead}"
+    )
+
+
+def _takes(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> bool:
+    series = machine_book("gcp").series_of(machine_type)
+    if series is None or requested.kind == "local-ssd":
+        return series is not None and series.local_ssd == "optional"
+    if requested.kind == "root" and not requested.type:
+        return True
+    fit = series.disks.get(requested.type)
+    return fit is not None and vcpus >= fit.min_vcpus
+
+
+def _is_capped(requested: GcpDiskRequest) -> bool:
+    return requested.kind != "local-ssd" and bool(requested.type)
+
+
+def arch_of(described: Item) -> str:
+    """x86_64 or arm64, as an image or a machine type says."""
+    return "arm64" if str(described.get("architecture", "")).upper() == "ARM64" else "x86_64"
 
 
 def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | None) -> Rental:
     """The rental for the lookup's result; `endpoint` is one given by the user."""
     requested, machine = details.requested, details.machine
-    return offered(
+    return skeleton.offered(
         books, spec, Scope(provider="gcp", account=details.project, endpoint=endpoint),
         requested, details.size_gib, machine.type,
         region=details.region,
@@ -52,14 +288,14 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
         "root": f"its root disk, {requested.type} of {size}",
         "local-ssd": f"its own {(requested.interface or '').upper()} disk of {size}",
     }[requested.kind]
-    disk = disk_words(
+    disk = skeleton.disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
     )
     if spec.snapshot is not None:
         disk += f", made from the snapshot {spec.snapshot.rpartition('/')[2]}"
     if spec.snapshot_of_fill:
-        disk += OF_FILL
-    spot, where = "spot " if spec.spot else "", place_words(details.zones)
+        disk += skeleton.OF_FILL
+    spot, where = "spot " if spec.spot else "", skeleton.place_words(details.zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
 
@@ -88,7 +324,7 @@ def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
         )
     if spec.kms_key is not None and requested.kind == "local-ssd":
         yield "--kms-key encrypts the root disk; local SSDs are encrypted by Google alone"
-    yield from open_warnings(spec, spot="")
+    yield from skeleton.open_warnings(spec, spot="")
 
 
 IMAGE_GIB = 10
@@ -109,7 +345,7 @@ def foresee(books: Books, spec: RentSpec, requested: GcpDiskRequest) -> Rental:
     small = too_small(machine, vcpus, requested, size_gib) if machine and vcpus else None
     shape = re.match(r"([a-z0-9]+)-(highcpu|standard|highmem)-", machine or "")
     gib_per_vcpu = _OF_N1 if shape and shape[1] == "n1" else _GIB_PER_VCPU
-    return offered(
+    return skeleton.offered(
         books, spec, Scope(provider="gcp", account=spec.account, region=region),
         requested, size_gib, machine,
         region=region,

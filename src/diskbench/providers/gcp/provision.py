@@ -10,19 +10,10 @@ from functools import partial
 
 from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import Claim, DiskSpec, Which
-from diskbench.providers.gcp import requests
+from diskbench.providers.gcp import leases, requests
 from diskbench.providers.gcp.client import Item, change, finish
 from diskbench.providers.gcp.errors import exists_already, maintenance_needed
-from diskbench.providers.gcp.leases import (
-    STARTING,
-    describe,
-    give_back,
-    inventory,
-    place,
-    scope_of,
-    sent,
-)
-from diskbench.providers.gcp.machines import maintenance
+from diskbench.providers.gcp.offer import maintenance
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
@@ -49,15 +40,15 @@ def provision(order: GcpOrder) -> GcpProvisioned:
     machine that ended.
     """
     compute, limit_s = order.compute, order.timing.firewall_s
-    listing = inventory(compute, Which(order.lease))
+    listing = leases.inventory(compute, Which(order.lease))
     if order.spec.security_group is None and not listing.of("firewalls"):
         request = requests.insert_firewall(order)
         what = f"firewall {request['firewallResource']['name']}"
         unless_there(lambda: change(compute, "firewalls", "insert", request, what, limit_s))
     # From the zone on where the lease has a machine already, listed or not: in another one a
     # second machine would be made.
-    held = [scope_of(instance) for instance in listing.live[:1]] or [
-        one.scope for one in sent(compute, order.lease) if one.name == order.machine_name
+    held = [leases.scope_of(instance) for instance in listing.live[:1]] or [
+        one.scope for one in leases.sent(compute, order.lease) if one.name == order.machine_name
     ]
     return in_first_with_capacity(
         zones_from(order.details.zones, held[-1] if held else None),
@@ -76,9 +67,9 @@ def unless_there(make: Callable[[], Item]) -> Item | None:
 
 def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
     """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
-    listing = inventory(order.compute, Which(order.lease))
+    listing = leases.inventory(order.compute, Which(order.lease))
     machine, scope = f"instance {order.machine_name}", order.disk_scope(zone)
-    here = [instance for instance in listing.of("instances") if scope_of(instance) == zone]
+    here = [instance for instance in listing.of("instances") if leases.scope_of(instance) == zone]
     for instance in here:
         if instance not in listing.live:  # it was switched off, and is not started again
             raise ended(instance)
@@ -110,7 +101,7 @@ def shown(order: GcpOrder, collection: str, scope: str, name: str) -> Item:
     creation may not know it yet. Raises RentalFailed."""
 
     def ask() -> Item | Still:
-        resource = describe(order.compute, collection, scope, name)
+        resource = leases.describe(order.compute, collection, scope, name)
         return resource or Still("Google does not show it (yet)")
 
     kind = collection.removesuffix("s")
@@ -156,7 +147,7 @@ def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> Item | 
 
 
 def _running(order: GcpOrder, zone: str) -> Item | Still:
-    instance = describe(order.compute, "instances", zone, order.machine_name)
+    instance = leases.describe(order.compute, "instances", zone, order.machine_name)
     if instance is None:
         raise RentalFailed(
             f"instance {zone}/{order.machine_name} is not listed any more",
@@ -165,13 +156,13 @@ def _running(order: GcpOrder, zone: str) -> Item | Still:
     state = str(instance.get("status"))
     if state == "RUNNING":
         return instance
-    if state in STARTING:
+    if state in leases.STARTING:
         return Still(state.lower())
     raise ended(instance)
 
 
 def _ready(order: GcpOrder, scope: str, name: str) -> Item | Still:
-    disk = describe(order.compute, "disks", scope, name)
+    disk = leases.describe(order.compute, "disks", scope, name)
     state = str(disk.get("status")) if disk else "not listed any more"
     if disk is not None and state == "READY":
         return disk
@@ -186,7 +177,7 @@ def ended(instance: Item) -> DiskbenchError:
     """The error for a machine that no longer runs, by Google's reason."""
     why = str(instance.get("statusMessage") or "Google gives no reason")
     return RentalFailed(
-        f"instance {place(instance)} is {str(instance.get('status')).lower()}: {why}",
+        f"instance {leases.place(instance)} is {str(instance.get('status')).lower()}: {why}",
         advice="another program ended it: start a new run",
     )
 
@@ -196,7 +187,7 @@ def _undo(order: GcpOrder) -> None:
     compute, lease_id = order.compute, order.lease
     failures: dict[str, str] = {}
     for collection in ("instances", "disks"):
-        listing = inventory(compute, Which(lease_id)).also(sent(compute, lease_id))
-        give_back(compute, lease_id, collection, listing.of(collection), failures)
+        listing = leases.inventory(compute, Which(lease_id)).also(leases.sent(compute, lease_id))
+        leases.give_back(compute, lease_id, collection, listing.of(collection), failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

@@ -1,8 +1,5 @@
-"""Prices from Google's Cloud Billing Catalog, in the form of the catalogue's files.
-
-Compute Engine lists vCPUs and memory of its machine types (machineTypes.list); their disk limits
-are published in documents only, so those limits stay. Prices: Cloud Billing API v1,
-services.skus.list of Compute Engine; a machine on demand is
+"""Prices from Google's Cloud Billing Catalog (v1, services.skus.list of Compute Engine), in the
+form of the catalogue's files. Limits of disks are published in documents only, and stay. On demand,
 
     usd_per_hour = vCPUs × core of its series + GiB × RAM of its series
 

@@ -6,13 +6,12 @@ role and request: Google treats a repeated call as the first one.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from diskbench.model.rental import Claim, DiskSpec
@@ -21,7 +20,7 @@ from diskbench.providers.gcp.client import Compute, GceTiming
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import provision as skeleton
-from diskbench.providers.skeleton.provision import disk_kind, name_of
+from diskbench.providers.skeleton.provision import disk_kind, name_of, token_of
 
 Request = dict[str, Any]
 
@@ -30,7 +29,7 @@ EXPIRES_LABEL = "diskbench-expires"
 OWNER_LABEL = "diskbench-owner"
 LAB_KEY = "diskbench-lab"
 """The metadata key for an emulated cloud's configuration, which does not fit into a label."""
-_TOKENS = uuid.UUID("0f7d8a2e-54a3-5d0e-9a53-8f4bdc1c7a11")
+
 _LABEL_VALUE = re.compile(r"[^a-z0-9_-]")
 """Characters that Google refuses in the value of a label (Instance.labels: RFC 1035)."""
 _MAX_LABEL_VALUE = 63
@@ -76,16 +75,7 @@ def addressed(collection: str, scope: str, name: str) -> tuple[str, Request]:
     return collection, {"zone": scope, **named}
 
 
-def device_name(index: int, turn: int = 1) -> str:
-    """The device name of the disk number `index` of a turn: the guest shows it as
-    /dev/disk/by-id/google-NAME."""
-    return f"diskbench-{index}" if turn == 1 else f"diskbench-{turn}-{index}"
-
-
-def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
-    """The requestId of a request: UUIDv5 of lease, role and the request's digest."""
-    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-    return str(uuid.uuid5(_TOKENS, f"{lease_id}/{role}/{digest}"))
+token = partial(token_of, uuid.UUID("0f7d8a2e-54a3-5d0e-9a53-8f4bdc1c7a11"))
 
 
 def _once(lease_id: str, role: str, request: Request) -> Request:
@@ -130,8 +120,10 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
         return DiskSpec(type=self.details.boot_type or "any", size_gib=self.details.image.root_gib)
 
     def device_name(self, index: int) -> str:
-        """The device name of the disk."""
-        return device_name(index, self.claim.turn)
+        """The device name of the disk number `index` of this turn: the guest shows it as
+        /dev/disk/by-id/google-NAME."""
+        turn = self.claim.turn
+        return f"diskbench-{index}" if turn == 1 else f"diskbench-{turn}-{index}"
 
     def replicas(self, zone: str) -> tuple[str, ...]:
         """The two zones of the disks of a machine in `zone`; none where they are in one."""
@@ -205,6 +197,19 @@ def insert_instance(
         "interface": (requested.interface or "nvme").upper(),
         "initializeParams": {"diskType": f"zones/{zone}/diskTypes/local-ssd"},
     }
+    # Google accounts and the project's keys cannot log in: only the lease's key can.
+    metadata = {
+        "user-data": order.user_data,
+        "ssh-keys": f"{details.image.user}:{order.keys.user_public}",
+        "enable-oslogin": "FALSE",
+        "block-project-ssh-keys": "TRUE",
+    } | ({LAB_KEY: order.lab} if order.lab else {})
+    known = details.network
+    interface: Request = (
+        {"subnetwork": known.subnetwork} if known.subnetwork else {"network": known.network}
+    )
+    if details.reach == "public":
+        interface["accessConfigs"] = [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]
     chosen = requested.kind == "local-ssd" and not details.machine.bundled_ssds
     instance: Request = {
         "name": order.machine_name,
@@ -213,8 +218,8 @@ def insert_instance(
         "labels": carried,
         "tags": {"items": [details.tag or name_of(order.lease, "ssh")]},
         "disks": [boot, *[local] * (requested.count if chosen else 0)],
-        "networkInterfaces": [_interface(order)],
-        "metadata": {"items": _metadata(order)},
+        "networkInterfaces": [interface],
+        "metadata": {"items": [{"key": key, "value": one} for key, one in metadata.items()]},
         "scheduling": _scheduling(run_s, maintenance, spot=spec.spot),
     }
     if shielded(details):
@@ -227,43 +232,17 @@ def insert_instance(
     return _once(order.lease, "machine", {"zone": zone, "instanceResource": instance})
 
 
-def _interface(order: GcpOrder) -> Request:
-    """The machine's network interface, with a public address unless it is reached without."""
-    known = order.details.network
-    where = {"subnetwork": known.subnetwork} if known.subnetwork else {"network": known.network}
-    if order.details.reach != "public":
-        return where
-    return {**where, "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]}
-
-
-def _metadata(order: GcpOrder) -> list[dict[str, str]]:
-    """The guest's metadata. Google accounts and the project's keys cannot log in: only the
-    lease's key can."""
-    values = {
-        "user-data": order.user_data,
-        "ssh-keys": f"{order.details.image.user}:{order.keys.user_public}",
-        "enable-oslogin": "FALSE",
-        "block-project-ssh-keys": "TRUE",
-    }
-    if order.lab:
-        values[LAB_KEY] = order.lab
-    return [{"key": key, "value": value} for key, value in values.items()]
-
-
 def _scheduling(run_s: float, maintenance: str | None, *, spot: bool) -> Request:
     """When the machine ends: at its run time or (spot) when Google needs the capacity. It is
     never restarted, which would be another machine."""
     seconds = min(max(math.ceil(run_s), MIN_RUN_S), MAX_RUN_S)
-    scheduling: Request = {
+    return {
         "automaticRestart": False,
         "instanceTerminationAction": "DELETE",
         "maxRunDuration": {"seconds": str(seconds)},
+        **({"provisioningModel": "SPOT"} if spot else {}),
+        **({"onHostMaintenance": maintenance} if maintenance else {}),
     }
-    if spot:
-        scheduling["provisioningModel"] = "SPOT"
-    if maintenance is not None:
-        scheduling["onHostMaintenance"] = maintenance
-    return scheduling
 
 
 def shielded(details: GcpResolved) -> bool:
@@ -349,15 +328,15 @@ def detach_disk(order: GcpOrder, zone: str, device: str, attempt: str) -> Reques
     return _once(order.lease, f"detach-{attempt}", request)
 
 
-def set_auto_delete(claim: Claim, zone: str, index: int) -> Request:
+def set_auto_delete(order: GcpOrder, zone: str, index: int) -> Request:
     """Let the disk number `index` be deleted with its machine."""
     request = {
         "zone": zone,
-        "instance": name_of(claim.lease_id, "machine"),
-        "deviceName": device_name(index, claim.turn),
+        "instance": order.machine_name,
+        "deviceName": order.device_name(index),
         "autoDelete": True,
     }
-    return _once(claim.lease_id, f"auto-delete-{index}", request)
+    return _once(order.lease, f"auto-delete-{index}", request)
 
 
 def delete(lease_id: str, request: Request, attempt: str) -> Request:

@@ -1,9 +1,6 @@
 """Making one lab host, up to an sshd that answers and disks with limits, and removing it by its
-name, in whatever state it is.
-
-The host's own files (sshd's configuration, keys, users) and the access to it are under the lease's
-directory with mode 0600 or 0700 and are removed with it.
-"""
+name, in whatever state it is. Its own files (sshd's configuration, keys, users) and the access to
+it are under the lease's directory with mode 0600 or 0700 and are removed with it."""
 
 from __future__ import annotations
 
@@ -59,19 +56,14 @@ def read_record(here: LeaseFolder) -> LabRecord | None:
 
 
 def build(
-    here: LeaseFolder,
-    groups: Groups,
-    request: LabRequest,
-    keys: LabKeys | None,
-    owner: str | None = None,
+    here: LeaseFolder, groups: Groups, request: LabRequest, keys: LabKeys | None, owner: str | None
 ) -> Acquired:
     """Make a whole host."""
     record = LabRecord(lease_id=here.lease_id, owner=owner, request=request, made_at=time.time())
     write_record(here, record)
     address, port = claim_address(here)
-    who = {"user": request.user, "address": address}
-    write_guest(here, **who, port=port, keys=keys)
-    access = write_access(here, **who, port=port, keys=keys)
+    write_guest(here, request.user, address, port, keys)
+    access = write_access(here, request.user, address, port, keys)
     group = make_group(groups, here.lease_id)
     disks = attach_disks(here, group, request)
     write_orders(here, groups, request, disks)
@@ -104,12 +96,9 @@ def handed_over(
 
 def _facts(request: LabRequest, disks: tuple[LabDisk, ...]) -> dict[str, object]:
     """The facts for the record: read back from the kernel, or emulated."""
+    told = ("style", "time_scale", "seed", "latency_ms", "latency_jitter")
     return {
-        "style": request.style,
-        "time_scale": request.time_scale,
-        "seed": request.seed,
-        "latency_ms": request.latency_ms,
-        "latency_jitter": request.latency_jitter,
+        **{name: getattr(request, name) for name in told},
         "disks": [
             {
                 "volume": disk.volume,
@@ -155,11 +144,10 @@ def write_record(here: LeaseFolder, record: LabRecord) -> None:
 
 UID = 61000
 """The unprivileged user's number: above the range that distributions assign (60000)."""
-_ACCOUNTS = ("passwd", "group", "shadow")
 
 
 def write_guest(
-    place: LeaseFolder, *, user: str, address: str, port: int, keys: LabKeys | None
+    place: LeaseFolder, user: str, address: str, port: int, keys: LabKeys | None
 ) -> None:
     """Write the host's files; idempotent, existing keys are kept."""
     etc = place.guest / "etc"
@@ -177,10 +165,14 @@ def write_guest(
 
 
 def write_access(
-    place: LeaseFolder, *, user: str, address: str, port: int, keys: LabKeys | None
+    place: LeaseFolder, user: str, address: str, port: int, keys: LabKeys | None
 ) -> SshAccess:
     """Write the files that a client needs, and return their paths."""
-    public = _public_key(place.guest / "etc" / "host_key")
+    private = place.guest / "etc" / "host_key"
+    beside = private.with_suffix(".pub")
+    there = beside.exists()
+    text = beside.read_text("ascii") if there else _run("ssh-keygen", "-y", "-f", str(private))
+    public = " ".join(text.split()[:2])
     name = address if port == 22 else f"[{address}]:{port}"
     known_hosts, config = place.access / "known_hosts", place.access / "ssh_config"
     identity = keys.identity_file if keys else str(place.access / "user_key")
@@ -194,13 +186,9 @@ def write_access(
         "  StrictHostKeyChecking yes\n",
     )
     return SshAccess(
-        config=str(config),
-        known_hosts=str(known_hosts),
-        identity_file=identity,
-        host_key=public,
-        user=user,
-        port=port,
-    )
+        config=str(config), known_hosts=str(known_hosts), identity_file=identity,
+        host_key=public, user=user, port=port,
+    )  # fmt: skip
 
 
 def _write_keys(place: LeaseFolder, keys: LabKeys | None) -> None:
@@ -234,9 +222,8 @@ def _write_user(etc: Path, user: str) -> None:
         # No password, but not a locked account, which sshd would refuse.
         "shadow": f"{user}:*:19000:0:99999:7:::\n",
     }
-    for name in _ACCOUNTS:
-        source = Path("/etc") / name
-        _write(etc / name, source.read_text("utf-8") + lines[name], mode=0o644)
+    for name, line in lines.items():
+        _write(etc / name, Path("/etc", name).read_text("utf-8") + line, mode=0o644)
     (etc / "shadow").chmod(0o600)
     sudoers = (
         'Defaults env_reset\nDefaults secure_path="/usr/local/sbin:/usr/local/bin:/usr/sbin:'
@@ -253,16 +240,6 @@ def _keygen(path: Path) -> None:
         return
     path.unlink(missing_ok=True)
     _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "diskbench-lab", "-f", str(path))
-
-
-def _public_key(private: Path) -> str:
-    beside = private.with_suffix(".pub")
-    text = (
-        beside.read_text("ascii")
-        if beside.exists()
-        else _run("ssh-keygen", "-y", "-f", str(private))
-    )
-    return " ".join(text.split()[:2])
 
 
 def _run(*argv: str) -> str:
@@ -286,19 +263,16 @@ def _write(path: Path, text: str, *, mode: int = 0o600) -> None:
 
 def demolish(here: LeaseFolder, groups: Groups) -> None:
     """Remove everything but the directory and its record: processes, limits, devices, address,
-    files.
-
-    The processes first: the host's mounts end with them, nothing writes limits any more, and
-    requests waiting for a slow disk's server fail. The limits are removed before the processes'
-    end is awaited: their last writes are still flushed, at full speed.
-    """
+    files. The processes first: the host's mounts end with them, nothing writes limits any more, and
+    requests waiting for a slow disk's server fail. The limits are removed before the processes' end
+    is awaited: their last writes are still flushed, at full speed."""
     group, throttle = groups.of(here.lease_id), groups.throttle_of(here.lease_id)
     kill_group(group)
     for loop in devices.find(here.path):
         if throttle.exists():
             write_limits(groups.version, str(throttle), loop.number, NO_LIMITS)
     remove_group(group)
-    failures = []
+    failures: list[ReleaseFailed] = []
     for loop in devices.find(here.path):
         try:
             # A second time: the supervisor may have been writing limits when it was killed.
@@ -308,18 +282,15 @@ def demolish(here: LeaseFolder, groups: Groups) -> None:
         except ReleaseFailed as error:
             failures.append(error)
     if failures:
-        raise ReleaseFailed(
-            "; ".join(error.message for error in failures), advice=failures[0].advice
-        )
+        why = "; ".join(error.message for error in failures)
+        raise ReleaseFailed(why, advice=failures[0].advice)
     # Not earlier: after the unmount a loop device can no longer be found by its file.
     unmount(here.path)
     give_up_address(here)
     for entry in here.path.iterdir():
-        if entry == here.record:
-            continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
-        else:
+        elif entry != here.record:
             entry.unlink()
 
 

@@ -20,7 +20,7 @@ from diskbench.errors import (
     RentalFailed,
     UnknownName,
 )
-from diskbench.model.finding import Finding, refusal
+from diskbench.model.finding import Finding, finding, refusal
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import CUSTOM, Acquired, Claim, DiskSpec, Found, LeaseEnd, Rental, Scope
 from diskbench.model.spec import Cell
@@ -64,7 +64,7 @@ class LabProvider:
         request = request.model_copy(update={"machine": _machine(spec, request.style, books)})
         assert request.disk is not None
         disk = request.disk
-        words = _disk_words(request.style, disk) + _more_words(spec, request)
+        words = _words(spec, request, disk)
         return Rental(
             scope=_SCOPE,
             spec=spec,
@@ -98,9 +98,8 @@ class LabProvider:
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         if watch.stopping():
             raise Interrupted("stopped before the disk was changed")
-        request = LabRequest.model_validate(
-            {**rental.details, "expires_at": claim.expires_at, "turn": claim.turn}
-        )
+        of_claim = {"expires_at": claim.expires_at, "turn": claim.turn}
+        request = LabRequest.model_validate({**rental.details, **of_claim})
         try:
             acquired = hotplug.swap(claim.lease_id, request)
         except (HostUnavailable, ReleaseFailed) as error:
@@ -146,7 +145,7 @@ class LabProvider:
         except DiskbenchError as error:
             return [refusal("lab", "lab", error)]
         summary = "root, its programs and the kernel's throttles are there"
-        return [Finding(check="lab", where="lab", state="ok", told=summary)]
+        return [finding("lab", "lab", "ok", summary)]
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one lab
         return None if machines.is_up(lease_id) else f"lab host {lease_id} was switched off"
@@ -192,17 +191,14 @@ def _request(spec: RentSpec) -> LabRequest:
     return LabRequest(
         style=style,
         disk=DiskSpec(
-            type=spec.disk,
-            size_gib=size_gib,
-            iops=spec.iops,
-            throughput_mib_per_s=spec.throughput_mib_per_s,
-            count=spec.count,
+            type=spec.disk, size_gib=size_gib, iops=spec.iops,
+            throughput_mib_per_s=spec.throughput_mib_per_s, count=spec.count,
         ),
         vm_bytes_per_s=lab.vm_throughput_mib_per_s and lab.vm_throughput_mib_per_s * MIB,
         **lab.model_dump(exclude={"style", "vm_throughput_mib_per_s"}),
         cache=_cache(LabOptions.of(spec).cache, spec.disk, cloud_of(style)),
         **LabOptions.of(spec).model_dump(exclude={"cache"}),
-    )
+    )  # fmt: skip
 
 
 def _cache(typed: str | None, disk_type: str, cloud: str | None) -> Cache:
@@ -223,35 +219,22 @@ def _cache(typed: str | None, disk_type: str, cloud: str | None) -> Cache:
 def _style(typed: str | None, disk_type: str) -> Style:
     """The given style, else that of the cloud that sells the disk type."""
     if typed is not None:
-        for style in STYLES:
-            if style == typed:
-                return style
+        if named := [style for style in STYLES if style == typed]:
+            return named[0]
         raise UnknownName("lab style", typed, STYLES, field="lab_style")
-    if disk_type == CUSTOM:
-        return "aws-nvme"
-    sold = {cloud: disk_types(cloud) for cloud in _STYLE_OF_CLOUD}
-    for cloud, types in sold.items():
-        if disk_type in types:
-            return _STYLE_OF_CLOUD[cloud]
-    raise UnknownName(
-        "disk type",
-        disk_type,
-        [CUSTOM, *(t for types in sold.values() for t in types)],
-        field="disk",
-    )
+    sold = {name: cloud for cloud in _STYLE_OF_CLOUD for name in disk_types(cloud)}
+    if disk_type not in {CUSTOM, *sold}:
+        raise UnknownName("disk type", disk_type, [CUSTOM, *sold], field="disk")
+    return "aws-nvme" if disk_type == CUSTOM else _STYLE_OF_CLOUD[sold[disk_type]]
 
 
-def _disk_words(style: Style, disk: DiskSpec) -> str:
+def _words(spec: RentSpec, request: LabRequest, disk: DiskSpec) -> str:
     words = f"{disk.count} × " if disk.count > 1 else ""
     words += f"{disk.type} of {disk.size_gib} GiB"
     words += f", {disk.iops:,} IOPS" if disk.iops else ""
-    unit = throughput_unit(style, disk)
+    unit = throughput_unit(request.style, disk)
     words += f", {disk.throughput_mib_per_s:g} {unit}" if disk.throughput_mib_per_s else ""
-    return words
-
-
-def _more_words(spec: RentSpec, request: LabRequest) -> str:
-    words = f", {request.latency_ms:g} ms late" if request.latency_ms else ""
+    words += f", {request.latency_ms:g} ms late" if request.latency_ms else ""
     words += f", host cache {request.cache}" if request.cache != "none" else ""
     words += f", as slow as a {spec.instance_type}" if spec.instance_type else ""
     if request.hidden_burst:
@@ -271,11 +254,9 @@ def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[LabMachine, ..
     gates = limits.gates if LabOptions.of(spec).cache else without_cache(limits.gates)
     return tuple(
         LabMachine(
-            counts=gate.counts,
-            allowance=gate.allowance,
-            covers=gate.covers,
+            counts=gate.counts, allowance=gate.allowance, covers=gate.covers,
             stage="cache" if gate.limit.startswith("vm-cached") else "disk",
             refill_per_s=gate.refill_per_s,
         )
         for gate in gates
-    )
+    )  # fmt: skip

@@ -47,11 +47,8 @@ class LoopDevice:
 
 
 def attach(image: Path) -> LoopDevice:
-    """Attach a loop device with direct I/O to a file, or return the existing one.
-
-    Raises HostUnavailable when there are no loop devices, or the file's filesystem takes no direct
-    I/O.
-    """
+    """Attach a loop device with direct I/O to a file, or return the existing one. Raises
+    HostUnavailable when there are no loop devices, or the file's filesystem takes no direct I/O."""
     loop = next((loop for loop in find(image.parent) if loop.image == image), None)
     if loop is None:
         with image.open("r+b") as file:

@@ -16,19 +16,11 @@ from diskbench.catalog.lookup import DiskLimits
 from diskbench.errors import HostUnavailable
 from diskbench.files import write_private
 from diskbench.model.rental import DiskSpec
-from diskbench.providers.lab import devices
+from diskbench.providers.lab import devices, processes
 from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.fuse_file import mounted
 from diskbench.providers.lab.places import LeaseFolder
-from diskbench.providers.lab.processes import (
-    READY_WITHIN_S,
-    Groups,
-    detached_module,
-    last_words,
-    members,
-    reap,
-    words_of,
-)
+from diskbench.providers.lab.processes import Groups
 from diskbench.providers.lab.request import (
     DeviceNames,
     LabRequest,
@@ -37,13 +29,7 @@ from diskbench.providers.lab.request import (
     made_up_volume,
     real_limits,
 )
-from diskbench.providers.lab.supervisor.rates import (
-    LabPool,
-    MachineGate,
-    Orders,
-    ThrottledDisk,
-    parse_orders,
-)
+from diskbench.providers.lab.supervisor import rates
 from diskbench.units import GIB
 
 
@@ -83,7 +69,7 @@ def write_orders(
     scale = request.time_scale
     # The limits of the emulated machine: those of its type, and the requested caps.
     gates = [
-        MachineGate(
+        rates.MachineGate(
             gate.counts, scaled(gate.allowance, time_scale=scale), gate.covers, gate.stage,
             gate.refill_per_s,
         )
@@ -91,9 +77,9 @@ def write_orders(
     ]  # fmt: skip
     caps = {"ios": request.vm_iops, "bytes": request.vm_bytes_per_s}
     gates += [
-        MachineGate(counts, Allowance(cap)) for counts, cap in caps.items() if cap is not None
+        rates.MachineGate(counts, Allowance(cap)) for counts, cap in caps.items() if cap is not None
     ]
-    orders = Orders(
+    orders = rates.Orders(
         generation=1,
         version=groups.version,
         throttle=str(groups.throttle_of(place.lease_id)),
@@ -107,12 +93,12 @@ def write_orders(
     save_orders(place, orders)
 
 
-def read_orders(place: LeaseFolder) -> Orders:
+def read_orders(place: LeaseFolder) -> rates.Orders:
     """The supervisor's latest orders."""
-    return parse_orders(place.orders.read_text("utf-8"))
+    return rates.parse_orders(place.orders.read_text("utf-8"))
 
 
-def save_orders(place: LeaseFolder, orders: Orders) -> None:
+def save_orders(place: LeaseFolder, orders: rates.Orders) -> None:
     """Write the supervisor's orders; it checks for new ones ten times a second."""
     new = place.orders.with_suffix(".new")
     write_private(new, json.dumps(asdict(orders)).encode())
@@ -120,11 +106,9 @@ def save_orders(place: LeaseFolder, orders: Orders) -> None:
 
 
 def make_nodes(init: int, disk: LabDisk) -> None:
-    """Make the disk's nodes inside the host whose process 1 is `init`; idempotent.
-
-    Beside its cloud's names the disk has its kernel name: the host sees this machine's /sys, by
-    which tools map a device number to /dev/NAME.
-    """
+    """Make the disk's nodes inside the host whose process 1 is `init`; idempotent. Beside its
+    cloud's names the disk has its kernel name: the host sees this machine's /sys, by which tools
+    map a device number to /dev/NAME."""
     root = Path(f"/proc/{init}/root")
     for node in (disk.names.node, f"/dev/{disk.loop.kernel}"):
         with contextlib.suppress(FileExistsError):
@@ -190,7 +174,7 @@ def size_bytes(loop: LoopDevice) -> int:
     return int(sectors) * 512
 
 
-def ordered(disk: LabDisk, time_scale: float) -> tuple[ThrottledDisk, ...]:
+def ordered(disk: LabDisk, time_scale: float) -> tuple[rates.ThrottledDisk, ...]:
     """The supervisor's orders for one disk, and for the host cache before it."""
     limits, rule = disk.limits, disk.limits.accounting
     real = disk.behind or disk.loop
@@ -198,12 +182,14 @@ def ordered(disk: LabDisk, time_scale: float) -> tuple[ThrottledDisk, ...]:
     def at_scale(allowance: Allowance | None) -> Allowance | None:
         return None if allowance is None else scaled(allowance, time_scale=time_scale)
 
-    pools = (LabPool(p.covers, at_scale(p.iops), at_scale(p.bytes_per_s)) for p in limits.pools)
+    pools = (
+        rates.LabPool(p.covers, at_scale(p.iops), at_scale(p.bytes_per_s)) for p in limits.pools
+    )
     sizes = (rule.max_io_bytes, rule.min_charge_bytes, rule.parts_from_bytes)
-    own = ThrottledDisk(real.kernel, real.number, tuple(pools), *sizes)
+    own = rates.ThrottledDisk(real.kernel, real.number, tuple(pools), *sizes)
     if disk.behind is None:
         return (own,)
-    return own, ThrottledDisk(disk.loop.kernel, disk.loop.number, stage="cache")
+    return own, rates.ThrottledDisk(disk.loop.kernel, disk.loop.number, stage="cache")
 
 
 def _inside(root: Path, path: str) -> Path:
@@ -235,10 +221,8 @@ def slow_down(
     load_per_s: float = 0.0,
 ) -> None:
     """Add the request's latency to the image, and the loading of its parts, by a process in
-    `group`; returns when it is in force. Idempotent.
-
-    Raises HostUnavailable with the process's output.
-    """
+    `group`; returns when it is in force. Idempotent. Raises HostUnavailable with the process's
+    output."""
     arguments = (volume, request.seed, request.latency_ms, request.latency_jitter, load_per_s)
     _serve(place, group, image, (_LATENCY, str(image), *map(str, arguments)), "latency")
 
@@ -247,10 +231,8 @@ def cache_before(
     place: LeaseFolder, group: Path, request: LabRequest, image: Path, disk: Path
 ) -> Path:
     """Put the request's host cache before the disk `disk` on `image`, by a process in `group`;
-    returns the file that the guest's device is made of. Idempotent.
-
-    Raises HostUnavailable with the process's output.
-    """
+    returns the file that the guest's device is made of. Idempotent. Raises HostUnavailable with the
+    process's output."""
     front = image.with_suffix(FRONT)
     if not mounted(front):
         with front.open("ab") as file:
@@ -267,20 +249,20 @@ def _serve(
     HostUnavailable."""
     log = place.path / f"{purpose}.log"
     if not mounted(file):
-        process = detached_module(group, log, *argv)
-        deadline = time.monotonic() + READY_WITHIN_S
+        process = processes.detached_module(group, log, *argv)
+        deadline = time.monotonic() + processes.READY_WITHIN_S
         try:
             while not mounted(file) and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)  # a mount shows in /proc only
         finally:
-            reap(process)
+            processes.reap(process)
     try:
         is_answered = bool(mounted(file)) and file.stat().st_size >= 0
     except OSError:  # "transport endpoint is not connected"
         is_answered = False
     if not is_answered:
         raise HostUnavailable(
-            f"the lab cannot add {purpose} to {file.name}: {last_words(log)}",
+            f"the lab cannot add {purpose} to {file.name}: {processes.last_words(log)}",
             advice="it needs root, loop devices and FUSE; a container must be privileged",
         )
 
@@ -289,4 +271,7 @@ def is_served(group: Path, image: Path) -> bool:
     """Whether the process behind a slow or a cached disk exists. No request is sent: it might not
     be answered."""
     module = (_CACHE if image.suffix == FRONT else _LATENCY).encode()
-    return any({module, bytes(image)} <= words for words in map(words_of, members(group)))
+    return any(
+        {module, bytes(image)} <= words
+        for words in map(processes.words_of, processes.members(group))
+    )

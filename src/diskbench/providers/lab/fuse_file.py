@@ -2,8 +2,7 @@
 and the mounts, made by this process or found, whichever process served them. Standard library only.
 
 Sources: Linux include/uapi/linux/fuse.h, protocol 7.31 (Linux 5.4), newer kernels speak it too;
-mount(2), umount(2).
-"""
+mount(2), umount(2)."""
 
 from __future__ import annotations
 
@@ -193,9 +192,7 @@ def mounted(path: Path) -> tuple[Path, ...]:
 def unmount(path: Path) -> None:
     """Unmount every one at or below `path`; requests that wait for their server fail. Succeeds if
     there is none. Call it when no loop device is left on the file: the device would lose its name.
-
-    Raises ReleaseFailed.
-    """
+    Raises ReleaseFailed."""
     for image in mounted(path):
         if _LIBC.umount2(os.fsencode(image), _FORCE | _DETACH):
             error = _error(image)

@@ -60,7 +60,6 @@ class CacheServer:
         self._blocks = CacheBlocks(self.status.st_size)
 
     def serve(self) -> None:
-        """Serve until the file is unmounted."""
         for _ in range(WORKERS):
             threading.Thread(target=self._work, daemon=True).start()
         if self.keeps_writes:
@@ -106,7 +105,6 @@ class CacheServer:
             self._todo.put(request)
 
     def _is_busy(self, request: _Passed) -> bool:
-        """Whether any of the bytes is being written out."""
         return request.offset < self._busy[1] and self._busy[0] < request.offset + request.size
 
     def _keep(self, request: _Passed) -> None:
@@ -185,12 +183,10 @@ class CacheBlocks:
         self._held, self._dirty = bytearray(blocks), bytearray(blocks)
 
     def holds(self, offset: int, length: int) -> bool:
-        """Whether all of the bytes are in the cache."""
         first, last = _blocks(offset, length)
         return self._held.count(1, first, last) == last - first
 
     def add(self, offset: int, length: int) -> None:
-        """Note that the bytes are in the cache."""
         first, last = _blocks(offset, length)
         self._held[first:last] = b"\1" * (last - first)
 

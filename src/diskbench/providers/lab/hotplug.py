@@ -32,9 +32,7 @@ def plug_in(
 ) -> str:
     """Attach one disk (`count` is ignored) to a running host as number `index`, with its limits in
     force before it is visible; returns its path inside. Idempotent. `load_per_s` as `attach_disk`.
-
-    Raises HostUnavailable when there is no such host, and as `machines.check` for the disk.
-    """
+    Raises HostUnavailable when there is no such host, and as `machines.check` for the disk."""
     init = _init(lease_id)
     with locked(lease_id) as here:
         record = read_record(here)
@@ -45,22 +43,17 @@ def plug_in(
 
 
 def pull_out(lease_id: str, volume: str) -> None:
-    """Detach a disk and delete its data; succeeds if it is not attached.
-
-    Raises HostUnavailable when there is no such host, ReleaseFailed when something in it holds the
-    disk.
-    """
+    """Detach a disk and delete its data; succeeds if it is not attached. Raises HostUnavailable
+    when there is no such host, ReleaseFailed when something in it holds the disk."""
     init = _init(lease_id)
     with locked(lease_id) as here:
         _pulled(here, init, here.images / f"{volume}.img")
 
 
 def swap(lease_id: str, request: LabRequest) -> Acquired:
-    """Replace the running host's disks by those of `request`; idempotent.
-
-    Raises HostUnavailable when there is no such host, ReleaseFailed when something in it holds a
-    disk that is to go, and as `machines.check` for the disks.
-    """
+    """Replace the running host's disks by those of `request`; idempotent. Raises HostUnavailable
+    when there is no such host, ReleaseFailed when something in it holds a disk that is to go, and
+    as `machines.check` for the disks."""
     init = _init(lease_id)
     groups = find_groups()
     with locked(lease_id) as here:

@@ -86,7 +86,6 @@ class FuseServer:
         self._status = os.fstat(self.image)
 
     def serve(self) -> None:
-        """Serve until the file is unmounted."""
         with fuse_file.until_unmounted():
             while True:
                 # Alternately, so that neither new requests nor due answers wait for a burst of the

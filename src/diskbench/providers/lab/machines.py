@@ -1,7 +1,6 @@
 """Lab hosts by lease: make, find and release machines emulated on this one.
 
-Everything is found by the lease's name and never remembered.
-"""
+Everything is found by the lease's name and never remembered."""
 
 from __future__ import annotations
 
@@ -16,19 +15,10 @@ from pathlib import Path
 
 from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, ReleaseFailed
 from diskbench.model.rental import Acquired
-from diskbench.providers.lab import devices, processes
+from diskbench.providers.lab import devices, places, processes
 from diskbench.providers.lab.build import build, demolish, read_record, remove, revive, write_record
 from diskbench.providers.lab.disks import check_fuse, read_orders, save_orders
-from diskbench.providers.lab.places import (
-    OWN_ENTRIES,
-    LeaseFolder,
-    base_directory,
-    is_held,
-    lease_ids,
-    locked,
-    place,
-    remove_base,
-)
+from diskbench.providers.lab.places import LeaseFolder
 from diskbench.providers.lab.processes import Groups, find_groups, init_of
 from diskbench.providers.lab.request import (
     MAX_DISKS,
@@ -44,11 +34,9 @@ _PROGRAMS = ("unshare", "mount", "ssh-keygen", "ssh")
 
 
 def check(request: LabRequest) -> None:
-    """Refuse an impossible request before anything is made.
-
-    Raises HostUnavailable where this machine cannot run a lab, UnknownName or InvalidValue for a
-    disk that the catalogue does not have.
-    """
+    """Refuse an impossible request before anything is made. Raises HostUnavailable where this
+    machine cannot run a lab, UnknownName or InvalidValue for a disk that the catalogue does not
+    have."""
     check_machine(request.user)
     if request.cache != "none":
         check_fuse("cache")
@@ -83,15 +71,13 @@ def check(request: LabRequest) -> None:
 def acquire(
     lease_id: str, request: LabRequest, *, keys: LabKeys | None = None, owner: str | None = None
 ) -> Acquired:
-    """Make or find the host of `lease_id`; idempotent.
-
-    A host that is incomplete or off is made anew. Raises InvalidValue when the lease exists with
-    another request, HostUnavailable when the host cannot be made; nothing is left then.
-    """
+    """Make or find the host of `lease_id`; idempotent. A host that is incomplete or off is made
+    anew. Raises InvalidValue when the lease exists with another request, HostUnavailable when the
+    host cannot be made; nothing is left then."""
     check_lease_id(lease_id)
     check(request)
     groups = find_groups()
-    with locked(lease_id) as here:
+    with places.locked(lease_id) as here:
         record = read_record(here)
         # The expiry alone may differ.
         expiry = {"expires_at": request.expires_at}
@@ -109,21 +95,20 @@ def acquire(
             with contextlib.suppress(DiskbenchError):
                 demolish(here, groups)
                 remove(here)
-                remove_base()
+                places.remove_base()
             raise
 
 
 def release(lease_id: str) -> None:
-    """Remove everything of the lease; succeeds if there is nothing.
-
-    Waits for a concurrent `acquire` of the same lease. Raises ReleaseFailed naming what is left.
-    """
+    """Remove everything of the lease; succeeds if there is nothing. Waits for a concurrent
+    `acquire` of the same lease. Raises ReleaseFailed naming what is left."""
     check_lease_id(lease_id)
     groups = find_groups()
     if lease_id not in _known(groups):
-        remove_base()  # the process that removed the last host may have been killed before this
+        # The process that removed the last host may have been killed before this.
+        places.remove_base()
         return
-    with locked(lease_id) as here:
+    with places.locked(lease_id) as here:
         try:
             demolish(here, groups)
             remove(here)
@@ -132,20 +117,20 @@ def release(lease_id: str) -> None:
                 f"lab host {lease_id} was not given back: {error}",
                 advice=f"then try again: diskbench gc {lease_id}",
             ) from error
-    remove_base()
+    places.remove_base()
 
 
 def leases() -> dict[str, float | None]:
     """Every lease with anything left on this machine, and its expiry (Unix seconds); None where
     unknown."""
     groups = find_groups()
-    records = {lease_id: read_record(place(lease_id)) for lease_id in _known(groups)}
+    records = {lease_id: read_record(places.place(lease_id)) for lease_id in _known(groups)}
     return {name: record.request.expires_at if record else None for name, record in records.items()}
 
 
 def owner(lease_id: str) -> str | None:
     """The owner of a lab host; None where unknown."""
-    record = read_record(place(lease_id))
+    record = read_record(places.place(lease_id))
     return record.owner if record else None
 
 
@@ -168,7 +153,7 @@ def extend(lease_id: str, expires_at: float) -> None:
     check_lease_id(lease_id)
     if lease_id not in _known(find_groups()):
         return
-    with locked(lease_id) as here:
+    with places.locked(lease_id) as here:
         record = read_record(here)
         if record is None:  # incomplete: the next `acquire` makes it anew
             return
@@ -178,14 +163,12 @@ def extend(lease_id: str, expires_at: float) -> None:
 
 def set_credit(lease_id: str, *, on: bool) -> None:
     """Let the burst buckets of the lease's disks change, or hold them: while held, I/O spends no
-    credit and disks run as with a full bucket. In force on return; idempotent.
-
-    Raises HostUnavailable when there is no such host, or its supervisor does not answer.
-    """
-    with locked(lease_id) as here:
+    credit and disks run as with a full bucket. In force on return; idempotent. Raises
+    HostUnavailable when there is no such host, or its supervisor does not answer."""
+    with places.locked(lease_id) as here:
         if not here.orders.exists():
             remove(here)
-            remove_base()
+            places.remove_base()
             raise HostUnavailable(
                 f"there is no lab host {lease_id}", advice="run: diskbench gc --dry-run"
             )
@@ -227,10 +210,10 @@ def check_machine(user: str = "root") -> None:
 def _known(groups: Groups) -> tuple[str, ...]:
     """Every lease with a directory, a group or a loop device. Other files in the lab's directory
     are ignored."""
-    base = base_directory()
+    base = places.base_directory()
     on_loops = {loop.image.relative_to(base).parts[0] for loop in devices.find(base)}
-    names = sorted({*lease_ids(), *groups.lease_ids(), *on_loops})
-    return tuple(name for name in names if is_lease_id(name) and _is_ours(place(name)))
+    names = sorted({*places.lease_ids(), *groups.lease_ids(), *on_loops})
+    return tuple(name for name in names if is_lease_id(name) and _is_ours(places.place(name)))
 
 
 def _is_ours(here: LeaseFolder) -> bool:
@@ -240,7 +223,7 @@ def _is_ours(here: LeaseFolder) -> bool:
     if record is not None:
         return record.lease_id in {None, here.lease_id}
     try:
-        return {entry.name for entry in here.path.iterdir()} <= OWN_ENTRIES
+        return {entry.name for entry in here.path.iterdir()} <= places.OWN_ENTRIES
     except FileNotFoundError:
         return True
     except NotADirectoryError:
@@ -250,8 +233,8 @@ def _is_ours(here: LeaseFolder) -> bool:
 def copies() -> dict[str, str]:
     """The directories that hold a copy of another lease's record: directory name to that lease."""
     by_directory = {}
-    for name in lease_ids():
-        record = read_record(place(name))
+    for name in places.lease_ids():
+        record = read_record(places.place(name))
         if record is not None and record.lease_id not in {None, name}:
             assert record.lease_id is not None
             by_directory[name] = record.lease_id
@@ -263,14 +246,14 @@ def delete_copy(name: str) -> None:
     if name not in copies():
         return
     try:
-        shutil.rmtree(place(name).path)
+        shutil.rmtree(places.place(name).path)
     except OSError as error:
-        raise ReleaseFailed(f"not deleted: {place(name).path}: {error}") from error
+        raise ReleaseFailed(f"not deleted: {places.place(name).path}: {error}") from error
 
 
 def _is_stale(lease_id: str, groups: Groups, now: float) -> bool:
-    here = place(lease_id)
-    if is_held(here):
+    here = places.place(lease_id)
+    if places.is_held(here):
         return False
     record = read_record(here)
     if record is None or record.acquired is None:

@@ -55,7 +55,6 @@ class LeaseFolder:
 
     @property
     def images(self) -> Path:
-        """The files behind the disks."""
         return self.path / "disks"
 
     @property
@@ -88,11 +87,9 @@ def lease_ids() -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def locked(lease_id: str) -> Iterator[LeaseFolder]:
-    """Make the lease's directory if missing, and lock it until the block ends.
-
-    Waits for another holder; the lock ends with its process, however that ends. Raises
-    HostUnavailable when the base directory belongs to somebody else.
-    """
+    """Make the lease's directory if missing, and lock it until the block ends. Waits for another
+    holder; the lock ends with its process, however that ends. Raises HostUnavailable when the base
+    directory belongs to somebody else."""
     here = place(lease_id)
     while True:
         _make_base(here.path.parent)
@@ -173,10 +170,8 @@ _LISTENING = "0A"
 
 def candidates(place: LeaseFolder) -> Iterator[str]:
     """Addresses in 127.0.0.0/8 for a lease, always the same, in order of preference. They depend on
-    the directory too: leases of one name in different directories are different hosts.
-
-    127.0.0.0/16 is excluded: common local services use it.
-    """
+    the directory too: leases of one name in different directories are different hosts. 127.0.0.0/16
+    is excluded: common local services use it."""
     for attempt in itertools.count():
         digest = hashlib.sha256(f"{place.path}/{attempt}".encode()).digest()
         second = 1 + digest[0] % 254
@@ -184,10 +179,8 @@ def candidates(place: LeaseFolder) -> Iterator[str]:
 
 
 def claim_address(place: LeaseFolder) -> tuple[str, int]:
-    """Claim the first free address for this lease, with a free port on it.
-
-    Idempotent. Raises HostUnavailable when no candidate is free.
-    """
+    """Claim the first free address for this lease, with a free port on it. Idempotent. Raises
+    HostUnavailable when no candidate is free."""
     for address in itertools.islice(candidates(place), _TRIES):
         link = place.path.parent / ADDRESSES / address
         if not _mark(link, place.lease_id):

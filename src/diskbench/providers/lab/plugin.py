@@ -14,29 +14,19 @@ class LabOptions(Options):
     panel: ClassVar[str] = "Lab"
 
     cache: str | None = option(
-        None,
-        "Host cache of the machine before the disk (default: none); of Azure's disks.",
-        values=("none", "readonly", "readwrite"),
-        in_key="value",
-        of_disk=True,
-    )
+        None, "Host cache of the machine before the disk (default: none); of Azure's disks.",
+        values=("none", "readonly", "readwrite"), in_key="value", of_disk=True,
+    )  # fmt: skip
     hidden_burst: float = option(
         0.0,
         "How many times its limits the disk reaches at first, undocumented (0: no such burst).",
-        ge=0,
-        of_disk=True,
-    )
+        ge=0, of_disk=True,
+    )  # fmt: skip
     hidden_burst_for_s: float = option(
-        0.0,
-        "Seconds that an undocumented burst lasts from a full bucket.",
-        flag="--hidden-burst-for",
-        metavar="SECONDS",
-        ge=0,
-        of_disk=True,
-    )
+        0.0, "Seconds that an undocumented burst lasts from a full bucket.",
+        flag="--hidden-burst-for", metavar="SECONDS", ge=0, of_disk=True,
+    )  # fmt: skip
 
-
-_NO_CLOUD = "leave it out: the lab is this machine"
 
 PLUGIN = Plugin(
     name="lab",
@@ -51,10 +41,9 @@ PLUGIN = Plugin(
     refuses=dict.fromkeys(
         (
             "region", "zone", "image", "subnet", "security_group", "placement",
-            "ssh_cidr", "tag", "kms_key", "from_snapshot", "snapshot_of_fill",
-            "account",
+            "ssh_cidr", "tag", "kms_key", "from_snapshot", "snapshot_of_fill", "account",
             "endpoint_url", "spot",
         ),
-        _NO_CLOUD,
+        "leave it out: the lab is this machine",
     ),
 )  # fmt: skip

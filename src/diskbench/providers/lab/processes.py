@@ -36,10 +36,8 @@ def sshd_path() -> str | None:
 
 def start_host(place: LeaseFolder, group: Path, address: str, port: int) -> int:
     """Start host and supervisor, and wait until the host's sshd listens and the orders are in
-    force; returns the host's process 1 by its number outside.
-
-    Raises HostUnavailable with their output.
-    """
+    force; returns the host's process 1 by its number outside. Raises HostUnavailable with their
+    output."""
     script = Path(__file__).with_name("host.sh")
     argv = [
         "unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -160,7 +158,6 @@ class Groups:
         return self.throttle if self.version == 1 else self.of(lease_id)
 
     def lease_ids(self) -> tuple[str, ...]:
-        """Every lease that has a group, sorted."""
         directories = self.tree.glob(f"{self.prefix}*/")
         return tuple(sorted(group.name.removeprefix(self.prefix) for group in directories))
 
@@ -203,10 +200,8 @@ def make_group(groups: Groups, lease_id: str) -> Path:
 
 
 def members(group: Path) -> tuple[int, ...]:
-    """The processes in a group and the groups below it; empty when it is gone.
-
-    A process outside our PID namespace reads as 0, which kill(2) takes for our own process
-    group. It is left out."""
+    """The processes in a group and the groups below it; empty when it is gone. A process outside
+    our PID namespace reads as 0, which kill(2) takes for our own process group. It is left out."""
     pids: list[int] = []
     for file in (group / "cgroup.procs", *group.glob("**/cgroup.procs")):
         with contextlib.suppress(OSError):
@@ -225,11 +220,8 @@ def init_of(group: Path) -> int | None:
 
 
 def remove_group(group: Path) -> None:
-    """Kill the processes in the group and remove it; succeeds if it is gone.
-
-    Processes about to enter find it missing and end. Raises ReleaseFailed naming the processes
-    that did not die.
-    """
+    """Kill the processes in the group and remove it; succeeds if it is gone. Processes about to
+    enter find it missing and end. Raises ReleaseFailed naming the processes that did not die."""
     deadline = time.monotonic() + EMPTY_WITHIN_S
     while group.exists():
         kill_group(group)

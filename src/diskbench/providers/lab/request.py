@@ -1,9 +1,7 @@
 """The request for a lab host, and the device names that its disks have in a cloud's guest. Pure.
-
-Source of the names: awsdocs/amazon-ec2-user-guide nvme-ebs-volumes.md and device_naming.md (2023),
-the WALinuxAgent and azure-vm-utils udev rules, Google's guest environment, and udev's own rules for
-SCSI; see docs/lab.md.
-"""
+The names: awsdocs/amazon-ec2-user-guide nvme-ebs-volumes.md and device_naming.md (2023), the udev
+rules of WALinuxAgent and azure-vm-utils, Google's guest environment, udev's own for SCSI
+(docs/lab.md)."""
 
 from __future__ import annotations
 
@@ -23,12 +21,8 @@ from diskbench.model.base import Frozen
 from diskbench.model.rental import CUSTOM, DiskSpec
 
 _CLOUDS: dict[Style, str] = {
-    "aws-nvme": "aws",
-    "aws-xen": "aws",
-    "azure": "azure",
-    "azure-nvme": "azure",
-    "google": "gcp",
-}
+    "aws-nvme": "aws", "aws-xen": "aws", "azure": "azure", "azure-nvme": "azure", "google": "gcp",
+}  # fmt: skip
 _LEASE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -47,21 +41,18 @@ class LabMachine(Frozen):
 
 
 class LabRequest(Frozen):
-    """One lab host and its disks.
-
-    `style` sets the disks' device names; `volumes` are the cloud's own ids for them in order
-    (volume ids, device names, backing UUIDs), generated where missing. `disk` None is a host
-    without disks, which are attached later. `time_scale` divides the capacity of burst buckets
-    and nothing else. `vm_…` cap the sum of all disks, `machine` are the limits of the machine type
-    that is emulated. `cache` is a host cache before each disk. `hidden_burst` is how many times
-    their limits the disks reach beyond what the catalogue says, for `hidden_burst_for_s` from a
-    full bucket (0: no such burst). `noise` is the standard deviation of the
-    limits from second to second (0.05 is 5 %); every `stall_every_s` on average, no request is
+    """One lab host and its disks. `style` sets the disks' device names; `volumes` are the cloud's
+    own ids for them in order (volume ids, device names, backing UUIDs), generated where missing.
+    `disk` None is a host without disks, which are attached later. `time_scale` divides the capacity
+    of burst buckets and nothing else. `vm_…` cap the sum of all disks, `machine` are the limits of
+    the machine type that is emulated. `cache` is a host cache before each disk. `hidden_burst` is
+    how many times their limits the disks reach beyond what the catalogue says, for
+    `hidden_burst_for_s` from a full bucket (0: no such burst). `noise` is the standard deviation of
+    the limits from second to second (0.05 is 5 %); every `stall_every_s` on average, no request is
     served for `stall_for_s`. `latency_ms` is the median of the minimum latency of a request,
-    `latency_jitter` the sigma of its lognormal distribution (0: always the same). All repeat
-    with `seed`. `expires_at` is in Unix seconds. `turn` counts the sets of disks that the host
-    has had.
-    """
+    `latency_jitter` the sigma of its lognormal distribution (0: always the same). All repeat with
+    `seed`. `expires_at` is in Unix seconds. `turn` counts the sets of disks that the host has
+    had."""
 
     style: Style = "aws-nvme"
     disk: DiskSpec | None = None
@@ -151,28 +142,18 @@ def real_limits(request: LabRequest, disk: DiskSpec) -> DiskLimits:
     known = disk_limits(request.style, disk)
     if not request.hidden_burst:
         return known
-    return replace(
-        known,
-        pools=tuple(
-            replace(
-                pool,
-                iops=_with_burst(pool.iops, request),
-                bytes_per_s=_with_burst(pool.bytes_per_s, request),
-            )
-            for pool in known.pools
-        ),
-    )
-
-
-def _with_burst(allowance: Allowance | None, request: LabRequest) -> Allowance | None:
-    if allowance is None:
-        return None
-    burst = request.hidden_burst * allowance.baseline
-    if burst <= allowance.ceiling:
-        return allowance
     # The given time is that of this machine: the time scale divides capacities later.
     seconds = request.hidden_burst_for_s * request.time_scale
-    return of_duration(allowance.baseline, burst, seconds)
+
+    def with_burst(allowance: Allowance | None) -> Allowance | None:
+        burst = request.hidden_burst * allowance.baseline if allowance else 0.0
+        if allowance is None or burst <= allowance.ceiling:
+            return allowance
+        return of_duration(allowance.baseline, burst, seconds)
+
+    pools = [(pool, with_burst(pool.iops), with_burst(pool.bytes_per_s)) for pool in known.pools]
+    bursting = (replace(pool, iops=iops, bytes_per_s=size) for pool, iops, size in pools)
+    return replace(known, pools=tuple(bursting))
 
 
 Style = Literal["aws-nvme", "aws-xen", "azure", "azure-nvme", "google", "vsphere"]
@@ -205,9 +186,8 @@ def disk_names(style: Style, index: int, volume: str) -> DeviceNames:
             return DeviceNames(f"/dev/xvd{_LETTERS[index + 5]}", ())  # f to p are for data disks
         case "azure":
             # sda is the system's disk, sdb the temporary one.
-            return DeviceNames(
-                f"/dev/sd{_LETTERS[index + 2]}", (f"/dev/disk/azure/scsi1/lun{index}",)
-            )
+            link = f"/dev/disk/azure/scsi1/lun{index}"
+            return DeviceNames(f"/dev/sd{_LETTERS[index + 2]}", (link,))
         case "azure-nvme":
             # Namespace 1 is the system's disk (azure-vm-utils, azure-nvme-id).
             return DeviceNames(f"/dev/nvme0n{index + 2}", (f"/dev/disk/azure/data/by-lun/{index}",))
@@ -216,9 +196,8 @@ def disk_names(style: Style, index: int, volume: str) -> DeviceNames:
             return DeviceNames(f"/dev/sd{_LETTERS[index + 1]}", links)
         case "vsphere":
             uuid = volume.replace("-", "").lower()
-            return DeviceNames(
-                f"/dev/sd{_LETTERS[index + 1]}", (f"{by_id}/wwn-0x{uuid}", f"{by_id}/scsi-3{uuid}")
-            )
+            links = (f"{by_id}/wwn-0x{uuid}", f"{by_id}/scsi-3{uuid}")
+            return DeviceNames(f"/dev/sd{_LETTERS[index + 1]}", links)
 
 
 def made_up_volume(style: Style, lease_id: str, index: int, turn: int = 1) -> str:
@@ -237,12 +216,7 @@ def made_up_volume(style: Style, lease_id: str, index: int, turn: int = 1) -> st
 
 
 MAX_DISKS = {
-    "aws-nvme": 27,
-    "aws-xen": 11,
-    "azure": 24,
-    "azure-nvme": 24,
-    "google": 25,
-    "vsphere": 25,
-}
+    "aws-nvme": 27, "aws-xen": 11, "azure": 24, "azure-nvme": 24, "google": 25, "vsphere": 25,
+}  # fmt: skip
 """How many disks a style has names for here: Nitro's default number of EBS volumes, Xen's f to p,
 and one letter each for the others."""

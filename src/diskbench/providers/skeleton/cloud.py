@@ -1,10 +1,8 @@
 """The class of a cloud: the methods of `ports.Renter` that are the same for all, and the sessions
-that its calls share.
+(credentials, clients, connections) that the threads of a command or a worker share.
 
-A provider object holds its sessions (credentials, clients, connections) for as long as a command or
-a worker lives (providers/registry.Providers), and its threads share them. A session whose
-credentials the cloud refused is not given out again: the next call reads the credentials anew,
-because somebody may have logged in meanwhile. Credentials that their SDK refreshes itself are
+A session whose credentials the cloud refused is not given out again: the next call reads the
+credentials anew, because somebody may have logged in meanwhile. What their SDK refreshes itself is
 refreshed within the session.
 """
 
@@ -88,16 +86,12 @@ def today() -> str:
 
 
 class Shared(Protocol):
-    """A session that several threads may use at the same time."""
+    """A session that several threads may use at the same time; `refused` is set when the cloud
+    refused its credentials."""
 
     @property
-    def refused(self) -> threading.Event:
-        """Set when the cloud refused its credentials."""
-        ...
-
-    def close(self) -> None:
-        """Close its connections."""
-        ...
+    def refused(self) -> threading.Event: ...
+    def close(self) -> None: ...
 
 
 S = TypeVar("S", bound=Shared)

@@ -15,7 +15,7 @@ from pydantic import SecretBytes
 
 from diskbench import __version__
 from diskbench.errors import AccessDenied, CloudSilent, DiskbenchError, Unanswered
-from diskbench.model.finding import Finding, finding
+from diskbench.model.finding import Finding, FindingState, finding
 from diskbench.model.rental import Claim, SshAccess
 from diskbench.ports import Host
 from diskbench.providers.keys import LeaseKeys, lease_keys
@@ -37,15 +37,13 @@ def skew(where: str, cloud_time: datetime | None, before: datetime, after: datet
     late = (cloud_time - after).total_seconds()
     off = max(early, late, 0.0)
     if off <= WARN_S:
-        return finding(
-            "clock", where, "ok", "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
-        )
+        words = "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
+        return finding("clock", where, "ok", words)
     offset = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
     if off < REFUSED_S:
         return finding("clock", where, "warning", offset, _ADVICE)
-    return finding(
-        "clock", where, "problem", f"{offset}: calls are refused as out of time", _ADVICE
-    )
+    refused = f"{offset}: calls are refused as out of time"
+    return finding("clock", where, "problem", refused, _ADVICE)
 
 
 def http_date(text: str | None) -> datetime | None:
@@ -118,19 +116,19 @@ def rehearsed(
 ) -> list[Finding]:
     """One finding for each request, in order. `advice` is for a request that is not permitted;
     `untried` says which requests the cloud cannot check, and why."""
-    findings = [_finding(where, run, advice) for run in runs]
+    findings = []
+    for run in runs:
+        state: FindingState = "ok"
+        words, to_do = "would be accepted", ""
+        try:
+            run.send()
+        except DiskbenchError as error:
+            state, words, to_do = "problem", error.message, error.advice
+            if isinstance(error, AccessDenied):
+                to_do = advice
+            elif isinstance(error, Unanswered):
+                state, to_do = "warning", "try again"
+        findings.append(finding(CHECK, where, state, f"{run.what}: {words}", to_do))
     if untried:
         findings.append(finding(CHECK, where, "ok", f"not tried: {untried}"))
     return findings
-
-
-def _finding(where: str, run: DryRun, advice: str) -> Finding:
-    try:
-        run.send()
-    except AccessDenied as error:
-        return finding(CHECK, where, "problem", f"{run.what}: {error.message}", advice)
-    except Unanswered as error:
-        return finding(CHECK, where, "warning", f"{run.what}: {error.message}", "try again")
-    except DiskbenchError as error:
-        return finding(CHECK, where, "problem", f"{run.what}: {error.message}", error.advice)
-    return finding(CHECK, where, "ok", f"{run.what}: would be accepted")

@@ -122,10 +122,8 @@ def verified(
 def check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:
     """Raise RentalFailed unless the disk has exactly the size of `name`."""
     if disk.size_bytes != size_bytes:
-        raise RentalFailed(
-            f"{disk.node} has {disk.size_bytes:,} bytes, {name} has {size_bytes:,}",
-            advice="nothing was written",
-        )
+        words = f"{disk.node} has {disk.size_bytes:,} bytes, {name} has {size_bytes:,}"
+        raise RentalFailed(words, advice="nothing was written")
 
 
 def await_gone(

@@ -33,11 +33,6 @@ class Tagged:
     expires_at: float | None = None
     owner: str | None = None
 
-    @property
-    def is_named_so(self) -> bool:
-        """Whether its name is one that diskbench gives to resources of its lease."""
-        return is_named_for(self.lease_id, self.name)
-
 
 def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:
     """The leases with any resource, sorted. Expiry and owner come from resources made for the
@@ -47,16 +42,16 @@ def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:
         leases.setdefault(resource.lease_id, []).append(resource)
     listed = []
     for lease_id, resources in sorted(leases.items()):
-        ours = [resource for resource in resources if resource.is_named_so]
-        ends = [resource.expires_at for resource in ours if resource.expires_at is not None]
+        ours = [one for one in resources if is_named_for(lease_id, one.name)]
+        ends = [one.expires_at for one in ours if one.expires_at is not None]
         listed.append(
             Found(
                 lease_id=lease_id,
                 scope=scope,
                 expires_at=max(ends, default=None),
-                owner=next((resource.owner for resource in ours if resource.owner), None),
-                resources=tuple(resource.told for resource in ours),
-                not_ours=tuple(resource.told for resource in resources if not resource.is_named_so),
+                owner=next((one.owner for one in ours if one.owner), None),
+                resources=tuple(one.told for one in ours),
+                not_ours=tuple(one.told for one in resources if one not in ours),
             )
         )
     return listed
@@ -101,12 +96,10 @@ def release(
         with _listing(lease_id, where):
             listing = listed_in_time(list_lease, deleted, lag, first)
     which.warn(listing.others)
-    if remaining := listing.names():
-        reasons = "; ".join(
-            f"{tell(what)} ({failures.get(what, 'still listed')})" for what in remaining
-        )
+    reasons = [f"{tell(one)} ({failures.get(one, 'still listed')})" for one in listing.names()]
+    if reasons:
         raise ReleaseFailed(
-            f"not given back in {where}: {reasons}",
+            f"not given back in {where}: {'; '.join(reasons)}",
             advice=f"diskbench gc {lease_id}; what is left costs money or space until then",
         )
     if not which.copied:
@@ -158,17 +151,12 @@ def _then_gc(error: DiskbenchError, lease_id: str) -> str:
 
 
 class Listing(Protocol):
-    """A cloud's listing of a lease."""
+    """A cloud's listing of a lease: kinds and ids of the resources to release, the keys of
+    `Failures`, and of `others` that carry the lease's tag but do not belong to it; these stay."""
 
     @property
-    def others(self) -> Sequence[str]:
-        """Kinds and ids of resources that carry the lease's tag but do not belong to it; they
-        are kept."""
-        ...
-
-    def names(self) -> Sequence[str]:
-        """Kinds and ids of the resources to release, the keys of `Failures`."""
-        ...
+    def others(self) -> Sequence[str]: ...
+    def names(self) -> Sequence[str]: ...
 
 
 T = TypeVar("T")

@@ -48,37 +48,6 @@ def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
         yield f"SSH is open to all addresses ({spec.ssh_cidr}); only the lease's key gets in"
 
 
-def price_parts(
-    books: Books,
-    cloud: str,
-    machine: str,
-    region: str,
-    *,
-    root: DiskSpec | PricePart | None,
-    disk: DiskSpec | None,
-    public: bool,
-    root_words: str = "root disk",
-    tier: str | None = None,
-    snapshot: bool = False,
-    more: Iterable[PricePart] = (),
-) -> tuple[PricePart, ...]:
-    """The prices of the machine, its root disk, the measured disk, `more`, and a public address.
-    `root` is None where it is the measured disk, `disk` where that comes with the machine;
-    `snapshot`: the lease keeps one of the disk."""
-    parts = [machine_part(books, cloud, machine, region)]
-    if isinstance(root, PricePart):
-        parts.append(root)
-    elif root is not None:
-        parts.append(disk_part(books, cloud, root, region, what=root_words))
-    if disk is not None:
-        what = root_words if root is None else "disk"
-        parts.append(disk_part(books, cloud, disk, region, what=what, tier=tier))
-        if snapshot:
-            parts.append(snapshot_part(cloud, disk.size_gib, region))
-    parts += more
-    return (*parts, address_part(books, cloud, region)) if public else tuple(parts)
-
-
 class Requested(Protocol):
     """A cloud's disk request."""
 
@@ -110,22 +79,31 @@ def offered(
 ) -> Rental:
     """The priced rental of disks of that size at a machine of that name, with what is `known` of
     it. `root` is the machine's root disk; `own`: the measured disk comes with the machine, which
-    includes its price."""
-    limits = requested.limits(size_gib)
-    prices = price_parts(
-        books, scope.provider, machine or "", region or "",
-        root=None if requested.kind == "root" else root,
-        disk=None if own else requested.spec(size_gib),
-        public=public, root_words=root_words, tier=tier, snapshot=spec.snapshot_of_fill, more=more,
-    )  # fmt: skip
+    includes its price. After machine, root disk and measured disk, its snapshot and `more` are
+    priced, and a public address."""
+    limits, disk = requested.limits(size_gib), requested.spec(size_gib)
+    cloud, where, is_root = scope.provider, region or "", requested.kind == "root"
+    prices = [machine_part(books, cloud, machine or "", where)]
+    if not is_root:
+        if isinstance(root, DiskSpec):
+            root = disk_part(books, cloud, root, where, what=root_words)
+        prices.append(root)
+    if not own:
+        what = root_words if is_root else "disk"
+        prices.append(disk_part(books, cloud, disk, where, what=what, tier=tier))
+        if spec.snapshot_of_fill:
+            prices.append(snapshot_part(cloud, disk.size_gib, where))
+    prices += more
+    if public:
+        prices.append(address_part(books, cloud, where))
     return Rental(
         scope=scope,
         spec=spec,
         promise=promise(limits, spec.time_scale) if limits else "",
         instance_type=machine,
-        disk=requested.spec(size_gib),
+        disk=disk,
         hourly_usd=sum_usd(prices),
-        prices=prices,
+        prices=tuple(prices),
         **known,
     )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -18,17 +21,13 @@ from diskbench.providers.waits import CloudTiming, Still, until
 
 
 class Resolved(Protocol):
-    """The result of `resolve`."""
+    """The result of `resolve`: whether the cloud is an emulator, and the network from which SSH is
+    admitted; None where the user's own rules decide."""
 
     @property
-    def emulated(self) -> bool:
-        """Whether the cloud is an emulator."""
-        ...
-
+    def emulated(self) -> bool: ...
     @property
-    def ssh_cidr(self) -> str | None:
-        """The network from which SSH is admitted; None where the user's own rules decide."""
-        ...
+    def ssh_cidr(self) -> str | None: ...
 
 
 DetailsT = TypeVar("DetailsT", bound=Resolved)
@@ -47,6 +46,13 @@ def name_of(lease_id: str, kind: str) -> str:
 def disk_kind(index: int, turn: int = 1) -> str:
     """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
     return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
+
+
+def token_of(cloud: uuid.UUID, lease_id: str, role: str, request: Mapping[str, Any]) -> str:
+    """The token by which a cloud knows a repeated request: UUIDv5 of lease, role and the request's
+    digest, because clouds refuse a different request with the same token."""
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    return str(uuid.uuid5(cloud, f"{lease_id}/{role}/{digest}"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,9 +136,8 @@ Z = TypeVar("Z")
 
 def zones_from(zones: Sequence[Z], held_zone: Z | None) -> Sequence[Z]:
     """The zones to try: from `held_zone` on, the zone where the lease has a machine already."""
-    return (
-        zones[zones.index(held_zone) :] if held_zone is not None and held_zone in zones else zones
-    )
+    is_one = held_zone is not None and held_zone in zones
+    return zones[zones.index(held_zone) :] if is_one else zones
 
 
 def in_first_with_capacity(
@@ -145,10 +150,8 @@ def in_first_with_capacity(
     name: Callable[[Z], str] = str,
 ) -> T:
     """The result of `rent` in the first zone with capacity. `undo` deletes what was made in a zone
-    that then lacked capacity; `name` is a zone's name in messages.
-
-    Raises NoCapacity with the answer of each zone when all lack capacity.
-    """
+    that then lacked capacity; `name` is a zone's name in messages. Raises NoCapacity with the
+    answer of each zone when all lack capacity."""
     refused: list[str] = []
     for position, zone in enumerate(zones):
         try:

@@ -14,42 +14,29 @@ from typing import Any
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.base import Frozen
 from diskbench.providers.guest import Guest, GuestDisk, disks
-from diskbench.providers.skeleton.handover import (
-    Machine,
-    await_gone,
-    check_size,
-    disks_before_ours,
-    keys_of,
-    reached,
-    verified,
-)
-from diskbench.providers.vsphere import requests
+from diskbench.providers.skeleton import handover
+from diskbench.providers.vsphere import provision, requests
 from diskbench.providers.vsphere.client import Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import Controller
 from diskbench.providers.vsphere.errors import vim
 from diskbench.providers.vsphere.inventory import option, size_of
-from diskbench.providers.vsphere.provision import (
-    GUEST_USER,
-    VsphereOrder,
-    alive,
-    device_list,
-    existing,
-    read,
-)
+from diskbench.providers.vsphere.provision import VsphereOrder
 from diskbench.providers.waits import Still
 
 
-def machine_of(order: VsphereOrder, vm: Ref) -> Machine:
+def machine_of(order: VsphereOrder, vm: Ref) -> handover.Machine:
     """The machine, and how to connect to it: VMware Tools report its address. Raises
     RentalFailed."""
     ask = partial(_address, order, vm)
     address = order.until(ask, f"address of {moid(vm)}", order.timing.address_s)
-    access = order.access(address, GUEST_USER)
-    return Machine(f"machine {moid(vm)}", address, access, lambda: alive(order, vm))
+    access = order.access(address, provision.GUEST_USER)
+    return handover.Machine(
+        f"machine {moid(vm)}", address, access, lambda: provision.alive(order, vm)
+    )
 
 
 def _address(order: VsphereOrder, vm: Ref) -> str | Still:
-    away = alive(order, vm)
+    away = provision.alive(order, vm)
     if away is not None:
         return away
     paths = ("guest.toolsRunningStatus", "guest.net", "guest.ipAddress")
@@ -82,7 +69,7 @@ def attach(
     """Add the disks and return them in order, as vSphere lists them and as the guest sees them.
     Raises RentalFailed."""
     ours = virtual_disks(order, vm)
-    before = disks_before_ours(order, guest, attached=bool(ours))
+    before = handover.disks_before_ours(order, guest, attached=bool(ours))
     if not ours:
         _add(order, vm)
         ours = virtual_disks(order, vm)
@@ -107,7 +94,7 @@ def virtual_disks(order: VsphereOrder, vm: Ref) -> tuple[VirtualDisk, ...]:
 
 def our_devices(order: VsphereOrder, vm: Ref) -> list[Any]:
     """The same disks as pyVmomi's objects."""
-    devices = device_list(order, vm)
+    devices = provision.device_list(order, vm)
     controller = _our_controller(order, vm, devices)
     return sorted(
         (disk for disk in _disks(devices) if disk.controllerKey == controller.key),
@@ -118,7 +105,7 @@ def our_devices(order: VsphereOrder, vm: Ref) -> list[Any]:
 def _add(order: VsphereOrder, vm: Ref) -> None:
     """Hot-add the disks, which then appear in the guest."""
     details, requested = order.details, order.details.requested
-    devices = device_list(order, vm)
+    devices = provision.device_list(order, vm)
     controller = _our_controller(order, vm, devices)
     datastore = reference(order.vsphere, "Datastore", details.datastore.id)
     others, turn = _disks(devices), order.claim.turn
@@ -155,18 +142,18 @@ def _disks(devices: Sequence[Any]) -> list[Any]:
 def swapped(order: VsphereOrder) -> Ref:
     """The lease's machine without disks of earlier turns, in the guest too; idempotent. Raises
     RentalFailed."""
-    vm = existing(order)
+    vm = provision.existing(order)
     if vm is None:
         raise RentalFailed(
             f"vSphere lists no machine of lease {order.lease}",
             advice="another program removed it: start a new run",
         )
-    alive(order, vm)
-    machine = read(order, vm, "config.extraConfig")
+    provision.alive(order, vm)
+    machine = provision.read(order, vm, "config.extraConfig")
     earlier = virtual_disks(order, vm)
     if not earlier or option(machine, requests.TURN_OPTION) == str(order.claim.turn):
         return vm
-    with reached(order, machine_of(order, vm)) as guest:
+    with handover.reached(order, machine_of(order, vm)) as guest:
         what, spec = (
             f"the disk before from {moid(vm)}",
             requests.remove_disks(our_devices(order, vm)),
@@ -174,9 +161,9 @@ def swapped(order: VsphereOrder) -> Ref:
         action = "VirtualMachine.Config.RemoveDisk"
         order.vsphere.reconfigure(vm, action, f"removal of {what}", spec)
         order.watch.note(f"the disk before is gone from {moid(vm)}")
-        before = disks_before_ours(order, guest, attached=True)
+        before = handover.disks_before_ours(order, guest, attached=True)
         controller = order.details.requested.controller
-        await_gone(
+        handover.await_gone(
             order, guest, "the disk before",
             lambda shown: still_shown(shown, earlier, before, controller),
         )  # fmt: skip
@@ -213,9 +200,9 @@ def find_disks(
         return _by_appearance(guest_disks, ours, before)
     if not all(matches):
         return None
-    known = keys_of(before)
+    known = handover.keys_of(before)
     chosen = [
-        verified(shown, virtual.uuid, virtual.size_bytes, known, origin="template")
+        handover.verified(shown, virtual.uuid, virtual.size_bytes, known, origin="template")
         for virtual, shown in zip(ours, matches, strict=True)
     ]
     return tuple(disk for disk in chosen if disk is not None)
@@ -257,7 +244,7 @@ def _by_appearance(
         )
     new.sort(key=lambda disk: (len(disk.node), disk.node))
     for disk, virtual_disk in zip(new, ours, strict=True):
-        check_size(disk, virtual_disk.uuid, virtual_disk.size_bytes)
+        handover.check_size(disk, virtual_disk.uuid, virtual_disk.size_bytes)
     return tuple(new)
 
 

@@ -16,16 +16,8 @@ from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
-from diskbench.providers.vsphere.errors import (
-    NO_ANSWER,
-    fault_name,
-    is_missing,
-    of_fault,
-    sdk,
-    translate,
-    vim,
-    vmodl,
-)
+from diskbench.providers.vsphere import errors
+from diskbench.providers.vsphere.errors import is_missing, sdk, vim, vmodl
 from diskbench.providers.vsphere.login import (
     VsphereServer,
     connect,
@@ -72,7 +64,6 @@ class Item:
 
     @property
     def name(self) -> str:
-        """Its name in the user interface."""
         return unquote(str(self.values.get("name", "")))  # %2f stands for a slash
 
 
@@ -88,7 +79,6 @@ class VsphereSession:
     logging_in: threading.Lock = field(default_factory=threading.Lock)
 
     def close(self) -> None:
-        """Log out and close the connections."""
         sdk("Disconnect", "pyVim.connect")(self.instance)
 
 
@@ -107,7 +97,6 @@ class Vsphere:
 
     @property
     def stub(self) -> Any:  # noqa: ANN401 - as Ref
-        """The SOAP stub, which holds the connections."""
         return self.instance._stub  # noqa: SLF001 - a session has no other handle in pyVmomi
 
     @property
@@ -118,12 +107,9 @@ class Vsphere:
         return self.session.content
 
     def call(self, action: str, send: Callable[[], T]) -> T:
-        """The answer of `send`; unanswered calls are repeated, with backoff and jitter.
-
-        `action` names it for people (`VirtualMachine.Clone`). Raises diskbench's errors. Only
-        for calls that may be repeated: vSphere refuses a second clone of one name, a second
-        power-on.
-        """
+        """The answer of `send`; unanswered calls are repeated, with backoff and jitter. `action`
+        names it for people (`VirtualMachine.Clone`). Raises diskbench's errors. Only for calls that
+        may be repeated: vSphere refuses a second clone of one name, a second power-on."""
         return repeated(lambda: self._once(action, send), self.timing, self.watch)
 
     def listed(self, kind: str, paths: Sequence[str], root: Ref | None = None) -> tuple[Item, ...]:
@@ -144,11 +130,8 @@ class Vsphere:
 
     def run(self, action: str, what: str, start: Callable[[], Ref], limit_s: float) -> Any:  # noqa: ANN401 - what the task gives
         """Start a task, wait for its end and return its result. `what` names the resource in
-        messages.
-
-        Raises the diskbench error for the task's. On a stop request a running task is cancelled,
-        so that it makes nothing after its lease was released.
-        """
+        messages. Raises the diskbench error for the task's. On a stop request a running task is
+        cancelled, so that it makes nothing after its lease was released."""
         task = self.call(action, start)
         ask = partial(self._task, task, action)
         try:
@@ -173,7 +156,7 @@ class Vsphere:
         try:
             self.run(action, what, start, self.timing.power_s)
         except DiskbenchError as error:
-            if fault_name(error) != "InvalidPowerState":
+            if errors.fault_name(error) != "InvalidPowerState":
                 raise
 
     def _task(self, task: Ref, action: str) -> Item | Still:
@@ -184,7 +167,7 @@ class Vsphere:
             return task_info or Item(task, {})
         if state == "error":
             fault = task_info.values["info.error"]
-            raise of_fault(fault, action) from fault
+            raise errors.of_fault(fault, action) from fault
         queued = state == "queued"
         return Still("waiting in vCenter's queue" if queued else "vCenter is working on it")
 
@@ -200,7 +183,7 @@ class Vsphere:
         try:
             return send()
         except Exception as error:
-            raise translate(error, action) from error
+            raise errors.translate(error, action) from error
 
     def _log_in(self) -> None:
         user, password = credentials()
@@ -225,7 +208,7 @@ class Vsphere:
             )
             return self._pages(spec)
         finally:
-            with contextlib.suppress(vmodl.MethodFault, *NO_ANSWER):
+            with contextlib.suppress(vmodl.MethodFault, *errors.NO_ANSWER):
                 view.Destroy()
 
     def _pages(self, spec: Any) -> tuple[Item, ...]:  # noqa: ANN401 - as Ref
@@ -259,23 +242,17 @@ class VsphereSessions(Sessions[VsphereSession]):
     def at(
         self, server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None = None
     ) -> Vsphere:
-        """A session at the server, logged in.
-
-        Raises ExtraMissing without the SDK, HostUnavailable for a certificate that cannot be
-        trusted, AccessDenied for credentials, Unanswered when the server does not answer in
-        `timing.retry_s`.
-        """
+        """A session at the server, logged in. Raises ExtraMissing without the SDK, HostUnavailable
+        for a certificate that cannot be trusted, AccessDenied for credentials, Unanswered when the
+        server does not answer in `timing.retry_s`."""
         session = self.of(server, lambda: _open(server, timing, watch))
         return Vsphere(session, timing, watch)
 
     def of_scope(
         self, scope: Scope, timing: VsphereTiming, watch: RentWatch | None = None
     ) -> Vsphere:
-        """A session at the server of a scope, verified to be the same installation.
-
-        Raises AccessDenied otherwise: the empty listing of another one would look like a clean
-        one.
-        """
+        """A session at the server of a scope, verified to be the same installation. Raises
+        AccessDenied otherwise: the empty listing of another one would look like a clean one."""
         server = server_in(scope)
         vsphere = self.at(server, timing, watch)
         installation = vsphere.call("About", lambda: str(vsphere.content.about.instanceUuid))

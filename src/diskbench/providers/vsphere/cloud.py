@@ -16,15 +16,9 @@ from diskbench.providers.skeleton import leases
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk
 from diskbench.providers.skeleton.doctor import reported_time
 from diskbench.providers.skeleton.leases import Failures, Listed, Tagged, by_lease, giving_back
-from diskbench.providers.vsphere import requests
+from diskbench.providers.vsphere import client, requests
 from diskbench.providers.vsphere.attach import swapped
-from diskbench.providers.vsphere.client import (
-    Vsphere,
-    VsphereSessions,
-    VsphereTiming,
-    moid,
-    reference,
-)
+from diskbench.providers.vsphere.client import Vsphere, VsphereSessions, VsphereTiming
 from diskbench.providers.vsphere.disk_request import VsphereResolved, disk_request
 from diskbench.providers.vsphere.doctor import examine, policy, rehearse
 from diskbench.providers.vsphere.errors import is_missing
@@ -134,7 +128,7 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
             written = str(machine.item.values.get("config.annotation") or "")
             vm, spec = machine.item.ref, requests.new_expiry(written, end.expires_at)
             action = "VirtualMachine.Config.Annotation"
-            vsphere.reconfigure(vm, action, f"new notes of {moid(vm)}", spec)
+            vsphere.reconfigure(vm, action, f"new notes of {client.moid(vm)}", spec)
 
     def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()
@@ -168,7 +162,7 @@ def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[Vs
     by their ids: a listing may not show them yet."""
     parts = (resource.partition(" ") for resource in sorted(resources))
     ids = [moref for kind, _, moref in parts if kind == "machine"]
-    refs = [reference(vsphere, "VirtualMachine", moref) for moref in ids]
+    refs = [client.reference(vsphere, "VirtualMachine", moref) for moref in ids]
     items = [item for ref in refs if (item := vsphere.properties(ref, PATHS))]
     marked = [(item, requests.mark(item.values.get("config.annotation"))) for item in items]
     return [VsphereMachine(item, one) for item, one in marked if one and one.lease_id == lease_id]
@@ -177,7 +171,7 @@ def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[Vs
 def _remove(vsphere: Vsphere, machine: VsphereMachine) -> None:
     """Switch the machine off and destroy it with all its disks."""
     vm = machine.item.ref
-    name = moid(vm)
+    name = client.moid(vm)
     if machine.is_on:
         vsphere.switch("VirtualMachine.PowerOff", f"end of {name}", vm.PowerOffVM_Task)
     what, limit_s = f"removal of {name}", vsphere.timing.delete_s

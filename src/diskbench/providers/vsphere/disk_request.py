@@ -98,10 +98,8 @@ def disk_request(spec: RentSpec | None) -> VsphereDiskRequest:
 
 
 def server_url(text: str) -> str:
-    """`https://HOST:PORT` of a server given as a name, or as a URL with or without its path.
-
-    Raises InvalidValue; also for http, which would send the password in clear text.
-    """
+    """`https://HOST:PORT` of a server given as a name, or as a URL with or without its path. Raises
+    InvalidValue; also for http, which would send the password in clear text."""
     check_endpoint(text, "the vSphere server")
     url = text if "://" in text else f"https://{text}"
     try:

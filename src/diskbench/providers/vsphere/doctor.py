@@ -14,13 +14,8 @@ from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
 from diskbench.model.finding import Finding, FindingState, finding, refusal
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.skeleton.doctor import DryRun, rehearsed, skew
-from diskbench.providers.vsphere.client import (
-    Ref,
-    Vsphere,
-    VsphereSessions,
-    VsphereTiming,
-    reference,
-)
+from diskbench.providers.vsphere import client
+from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereSessions, VsphereTiming
 from diskbench.providers.vsphere.disk_request import Template, VspherePlace, VsphereResolved
 from diskbench.providers.vsphere.errors import vim
 from diskbench.yaml_lines import packaged
@@ -135,11 +130,11 @@ def _used(vsphere: Vsphere, details: VsphereResolved) -> dict[str, tuple[str, Re
         "resource pool": ("ResourcePool", details.pool),
     }
     used: dict[str, tuple[str, Ref]] = {
-        kind: (place.name, reference(vsphere, type_, place.id))
+        kind: (place.name, client.reference(vsphere, type_, place.id))
         for kind, (type_, place) in places.items()
     }
     if details.network is not None:
-        ref = reference(vsphere, details.network.kind, details.network.id)
+        ref = client.reference(vsphere, details.network.kind, details.network.id)
         used["network"] = (details.network.name, ref)
     return used
 
@@ -158,12 +153,12 @@ def _permitted(
 def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
     def send() -> None:
         place: dict[str, Any] = {
-            "datastore": reference(vsphere, "Datastore", details.datastore.id),
-            "pool": reference(vsphere, "ResourcePool", details.pool.id),
+            "datastore": client.reference(vsphere, "Datastore", details.datastore.id),
+            "pool": client.reference(vsphere, "ResourcePool", details.pool.id),
         }
         if details.host is not None:
-            place["host"] = reference(vsphere, "HostSystem", details.host.id)
-        template = reference(vsphere, "VirtualMachine", details.template.id)
+            place["host"] = client.reference(vsphere, "HostSystem", details.host.id)
+        template = client.reference(vsphere, "VirtualMachine", details.template.id)
         checker = vsphere.content.vmProvisioningChecker
         results = vsphere.run(
             "VirtualMachineProvisioningChecker.CheckRelocate",

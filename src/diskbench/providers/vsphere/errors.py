@@ -36,9 +36,7 @@ def is_missing(error: BaseException) -> bool:
 
 def translate(error: Exception, action: str) -> DiskbenchError:
     """The diskbench error for an exception of pyVmomi at `action` (`VirtualMachine.Clone`).
-
-    Programming errors and diskbench's own errors are raised unchanged.
-    """
+    Programming errors and diskbench's own errors are raised unchanged."""
     if isinstance(error, vmodl.MethodFault):
         return of_fault(error, action)
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -77,7 +75,6 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
 
 
 def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above
-    """The fault's message in one line."""
     more = [message.message for message in getattr(fault, "faultMessage", None) or ()]
     texts = [getattr(fault, "msg", None), *more]
     words = [" ".join(str(text).split()) for text in texts if text]

@@ -10,17 +10,9 @@ from diskbench.errors import RentalFailed
 from diskbench.model.rental import Acquired, Which
 from diskbench.providers.guest import await_prepared
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
-from diskbench.providers.vsphere import attach
+from diskbench.providers.vsphere import attach, inventory
 from diskbench.providers.vsphere.client import Item, Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
-from diskbench.providers.vsphere.inventory import (
-    DATASTORE,
-    datastore_facts,
-    host_facts,
-    machines,
-    option,
-    size_of,
-)
 from diskbench.providers.vsphere.provision import VsphereOrder, alive, read
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
@@ -31,7 +23,9 @@ def _await_listed(order: VsphereOrder, vm: Ref) -> None:
     processes do. A listing without it after that time is noted."""
 
     def ask() -> bool | Still:
-        listed = {machine.item.id for machine in machines(order.vsphere, Which(order.lease))}
+        listed = {
+            machine.item.id for machine in inventory.machines(order.vsphere, Which(order.lease))
+        }
         return moid(vm) in listed or Still("not listed (yet)")
 
     try:
@@ -53,11 +47,13 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     devices = {device.key: device for device in machine.values.get("config.hardware.device") or ()}
     disks = [devices[key] for key in keys if key in devices]
     check(details, machine, disks)
-    datastore = vsphere.properties(reference(vsphere, "Datastore", details.datastore.id), DATASTORE)
-    store = datastore_facts(vsphere, datastore, moid(vm)) if datastore else details.facts
+    datastore = vsphere.properties(
+        reference(vsphere, "Datastore", details.datastore.id), inventory.DATASTORE
+    )
+    store = inventory.datastore_facts(vsphere, datastore, moid(vm)) if datastore else details.facts
     more = {
         "datastore": store,
-        **host_facts(vsphere, machine.values["runtime.host"]),
+        **inventory.host_facts(vsphere, machine.values["runtime.host"]),
         "disks": [disk.model_dump(mode="json") for disk in guest_disks],
     }
     _await_listed(order, vm)
@@ -75,10 +71,8 @@ PATHS = (
 
 
 def check(details: VsphereResolved, machine: Item, disks: Sequence[Any]) -> None:
-    """Raise RentalFailed naming every value that differs, as requested and as reported.
-
-    A value that vSphere does not report is no difference.
-    """
+    """Raise RentalFailed naming every value that differs, as requested and as reported. A value
+    that vSphere does not report is no difference."""
     refuse(
         "vSphere",
         (*_of_machine(details, machine), *(t for disk in disks for t in _of_disk(details, disk))),
@@ -91,7 +85,7 @@ def _of_machine(details: VsphereResolved, machine: Item) -> Iterator[str]:
     yield from differs(
         machine.id, "memory in MiB", requested.memory_mib, values.get("config.hardware.memoryMB")
     )
-    enabled = option(machine, "disk.EnableUUID")
+    enabled = inventory.option(machine, "disk.EnableUUID")
     yield from differs(machine.id, "disk.EnableUUID", "TRUE", enabled.upper() if enabled else None)
     if details.host is not None and values.get("runtime.host") is not None:
         yield from differs(machine.id, "host", details.host.id, moid(values["runtime.host"]))
@@ -100,7 +94,7 @@ def _of_machine(details: VsphereResolved, machine: Item) -> Iterator[str]:
 def _of_disk(details: VsphereResolved, disk: Any) -> Iterator[str]:  # noqa: ANN401 - pyVmomi's
     requested, backing = details.requested, disk.backing
     what = f"disk {backing.uuid}"
-    size = size_of(disk)
+    size = inventory.size_of(disk)
     yield from differs(what, "size in bytes", requested.size_gib * GIB, size)
     if backing.datastore is not None:
         yield from differs(what, "datastore", details.datastore.id, moid(backing.datastore))
@@ -150,7 +144,7 @@ def _disk_facts(details: VsphereResolved, disk: Any) -> dict[str, Any]:  # noqa:
     return {
         "uuid": backing.uuid,
         "file": backing.fileName,
-        "size_bytes": size_of(disk),
+        "size_bytes": inventory.size_of(disk),
         "thin": backing.thinProvisioned,
         "eager_zeroed": backing.eagerlyScrub,
         "mode": backing.diskMode,

@@ -29,12 +29,10 @@ class VsphereMachine:
 
     @property
     def kind_and_id(self) -> str:
-        """Kind and id: `machine vm-53`."""
         return f"machine {self.item.id}"
 
     @property
     def is_on(self) -> bool:
-        """Whether it is switched on."""
         return str(self.item.values.get("runtime.powerState")) == "poweredOn"
 
 

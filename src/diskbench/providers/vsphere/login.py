@@ -139,7 +139,6 @@ class _Recorded:
         return getattr(self._connection, name)
 
     def request(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> None:
-        """As http.client.HTTPConnection.request."""
         self._asked = method, path, body, headers
         self._connection.request(method, path, body, headers)
 
@@ -165,7 +164,6 @@ class _Answer(io.BytesIO):
         self.status, self.reason = response.status, response.reason
 
     def getheader(self, name: str, default: str | None = None) -> str | None:
-        """As http.client.HTTPResponse.getheader."""
         value: str | None = self._response.getheader(name, default)
         return value
 

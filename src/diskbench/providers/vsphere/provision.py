@@ -129,7 +129,6 @@ def _named(order: VsphereOrder, name: str) -> Ref | Still:
 
 
 def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
-    """The managed objects that a clone needs."""
     details, vsphere = order.details, order.vsphere
     references = {
         "pool": reference(vsphere, "ResourcePool", details.pool.id),

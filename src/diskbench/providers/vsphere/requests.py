@@ -44,11 +44,9 @@ def clone(
 ) -> Spec:
     """Clone a lease's machine: switched off, with our controller and no disk on it yet. `refs` are
     the managed objects of pool, host and datastore. The storage policy is that of the disks to
-    measure alone: vSphere applies none that has data services to a clone.
-
-    cloud-init reads its user data from guestinfo (cloud-init, "VMware" data source: base64, with
-    the encoding in a second key).
-    """
+    measure alone: vSphere applies none that has data services to a clone. cloud-init reads its user
+    data from guestinfo (cloud-init, "VMware" data source: base64, with the encoding in a second
+    key)."""
     place = {name: refs.get(name) for name in ("pool", "host", "datastore")}
     location = vim.vm.RelocateSpec(**place)
     changes = [_controller(details)]

@@ -14,7 +14,7 @@ from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.errors import DiskbenchError
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
-from diskbench.model.verdict import Verdict, trust_words
+from diskbench.model.verdict import trust_words
 from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.course import Band, StepCourse, band, by_step, courses
 from diskbench.report.assemble.latencies import Distribution, LatencyMap, distributions, latency_map
@@ -69,15 +69,11 @@ class ChartData:
 
     def meets(self, need: str) -> bool:
         """Whether a chart's need is met, as far as that is known without evidence."""
-        match need:
-            case "one trial":
-                return self.single is not None
-            case "several trials":
-                return self.single is None
-            case "the evidence of three runs or more":
-                return len(self.runs) >= LEAST_RUNS
-            case _:
-                return self.evidence.store(self.run) is not None
+        if need in ("one trial", "several trials"):
+            return (self.single is not None) == (need == "one trial")
+        if need == "the evidence of three runs or more":
+            return len(self.runs) >= LEAST_RUNS
+        return self.evidence.store(self.run) is not None
 
     @cached_property
     def courses(self) -> tuple[StepCourse, ...]:
@@ -99,24 +95,20 @@ class ChartData:
         """Latencies over time of the detailed step; None without latency logs."""
         if (detailed := self.detailed) is None:
             return None
-        return self._known(
-            "latencies",
-            self.run,
-            lambda store, run_id: latency_map(latency_seconds(store, run_id, step=detailed.step)),
-        )
+
+        def read(store: EvidenceStore, run_id: str) -> LatencyMap | None:
+            return latency_map(latency_seconds(store, run_id, step=detailed.step))
+
+        return self._known("latencies", self.run, read)
 
     @cached_property
     def distributions(self) -> tuple[Distribution, ...]:
         """The latency distribution of each measured step of the run."""
-        spreads: tuple[Distribution, ...] = (
-            self._known(
-                "histogram",
-                self.run,
-                lambda store, run_id: distributions(histogram_frame(store, run_id)),
-            )
-            or ()
-        )
-        filled = self._filled(self.run)
+
+        def read(store: EvidenceStore, run_id: str) -> tuple[Distribution, ...]:
+            return distributions(histogram_frame(store, run_id))
+
+        spreads, filled = self._known("histogram", self.run, read) or (), self._filled(self.run)
         return tuple(spread for spread in spreads if spread.step not in filled)
 
     @cached_property
@@ -129,9 +121,8 @@ class ChartData:
     def bands(self) -> tuple[Sequence[Band], ...]:
         """The seconds of all runs step by step, of the steps that most runs have."""
         bands = [band(course) for row in self.runs for course in self.courses_of(row)]
-        return tuple(of_step for of_step in by_step(bands) if len(of_step) >= LEAST_RUNS)[
-            :MOST_STEPS
-        ]
+        enough = [of_step for of_step in by_step(bands) if len(of_step) >= LEAST_RUNS]
+        return tuple(enough[:MOST_STEPS])
 
     def courses_of(self, row: Run) -> tuple[StepCourse, ...]:
         """The steps of a run of ten seconds or more, in the order of the plan."""
@@ -139,31 +130,26 @@ class ChartData:
 
     @cached_property
     def _courses(self) -> list[StepCourse]:
-        courses = self._read(self.run)
         # A short step is left out beside others; alone it is all there is.
-        long = [
-            course for course in courses if course.seconds >= LEAST_COURSE_S or len(courses) == 1
-        ]
+        every = self._read(self.run)
+        long = [one for one in every if one.seconds >= LEAST_COURSE_S or len(every) == 1]
         return sorted(long, key=lambda course: not (course.phases and course.phases.cliffs))
 
     def _read(self, row: Run) -> tuple[StepCourse, ...]:
         trial, filled = self.stored[row.trial_id], self._filled(row)
-        foreseen = {
-            at: expected for (whose, at), expected in trial.foreseen.items() if whose == row.run_id
-        }
-        found: tuple[StepCourse, ...] | None = self._known(
-            "series",
-            row,
-            lambda store, run_id: courses(
+
+        def read(store: EvidenceStore, run_id: str) -> tuple[StepCourse, ...]:
+            known = trial.foreseen.items()
+            return courses(
                 series_frame(store, run_id),
-                tuple(phase for phase in trial.phases if phase.run_id == run_id),
+                [phase for phase in trial.phases if phase.run_id == run_id],
                 trial.plan,
                 run=row.number,
-                expectations=foreseen,
+                expectations={at: of for (whose, at), of in known if whose == run_id},
                 is_selected=lambda step: step not in filled,
-            ),
-        )
-        return found or ()
+            )
+
+        return self._known("series", row, read) or ()
 
     def _filled(self, row: Run) -> frozenset[str]:
         """The steps of a run that only prepare the disk."""
@@ -201,59 +187,47 @@ def step_points(view: View) -> list[ChartPoint]:
     for step, verdicts in verdicts_by_step(view.verdicts).items():
         main = shown([of for of in verdicts if of.stands_for.iops] or verdicts).stands_for
         metric = rate_metric(main.iops, main.bytes_per_s)
-        rates = {
-            verdict.run_id: rate
-            for verdict in verdicts
-            if (rate := getattr(verdict.stands_for, metric))
-        }
+        found = ((verdict.run_id, getattr(verdict.stands_for, metric)) for verdict in verdicts)
+        rates = {run_id: rate for run_id, rate in found if rate}
         if rates:
             point = _point(view, step, "total", metric, rates, getattr(main, metric))
             step_words = " ".join(filter(None, (step, main.kind)))
-            points.append(replace(point, step=step_words, doubt=_doubt(verdicts)))
+            # One run that is trusted is enough.
+            none = all(verdict.trust == "no" for verdict in verdicts)
+            why = trust_words("no", verdicts[0].reasons).partition(": ")[2] if none else ""
+            points.append(replace(point, step=step_words, doubt=why))
     return points
 
 
 def _point(
     view: View, step: str, direction: str, metric: str, by_run: Mapping[str, float], value: float
 ) -> ChartPoint:
-    region, _, _ = view.place.partition(",")
     values = tuple(by_run.values())
-    several = len(values) > 1
+    low, high = (min(values), max(values)) if len(values) > 1 else (None, None)
     return ChartPoint(
-        label=step,
-        metric=metric,
-        value=value,
-        direction=direction,
-        key=view.trial_id,
-        region=region,
-        step=step,
-        values=values,
-        run_ids=tuple(by_run),
-        low=min(values) if several else None,
-        high=max(values) if several else None,
-        n=len(values),
-        statistic="median",
-        when=view.runs[0].at,
-        href=row_href(view.trial_id),
-        marks=view.subject.marks,
+        label=step, metric=metric, value=value, direction=direction, key=view.trial_id,
+        region=view.place.partition(",")[0], step=step, values=values, run_ids=tuple(by_run),
+        low=low, high=high, n=len(values), statistic="median", when=view.runs[0].at,
+        href=row_href(view.trial_id), marks=view.subject.marks,
         machine=view.machine or view.trial_id,
-    )
+    )  # fmt: skip
 
 
-def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[ChartPoint]]:
-    """Steps of `least` trials or more, by step and direction, a point per trial; labels leave out
-    the words that all of them share."""
+def points_by_step(groups: Sequence[Group]) -> dict[str, list[ChartPoint]]:
+    """Steps of two trials or more, by step and direction, a point per trial; labels leave out the
+    words that all of them share."""
     steps: dict[tuple[str, str, str], list[ChartPoint]] = {}
     for group in groups:
-        for view in group.trials:
-            for point in step_points(view):
-                key = point.label, point.direction, point.metric
-                steps.setdefault(key, []).append(replace(point, label=group.name))
-    return {
-        _heading(step, direction, metric, steps): _distinct_labels(of)
-        for (step, direction, metric), of in steps.items()
-        if len(of) >= least
-    }
+        for point in (point for view in group.trials for point in step_points(view)):
+            key = point.label, point.direction, point.metric
+            steps.setdefault(key, []).append(replace(point, label=group.name))
+    drawn = {}
+    for (step, direction, metric), of in steps.items():
+        if len(of) > 1:
+            names = short_names(dict.fromkeys(point.label for point in of))
+            points = [replace(point, label=names[point.label]) for point in of]
+            drawn[_heading(step, direction, metric, steps)] = points
+    return drawn
 
 
 def _heading(step: str, direction: str, metric: str, known: Collection[tuple[str, ...]]) -> str:
@@ -262,15 +236,3 @@ def _heading(step: str, direction: str, metric: str, known: Collection[tuple[str
     name = step if direction == "total" or direction in step else f"{step} {direction}"
     units = {unit for of, way, unit in known if (of, way) == (step, direction)}
     return name if len(units) == 1 else f"{name}, {title(metric)}"
-
-
-def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
-    names = short_names(dict.fromkeys(point.label for point in points))
-    return [replace(point, label=names[point.label]) for point in points]
-
-
-def _doubt(of_step: Sequence[Verdict]) -> str:
-    """Why none of the runs behind a figure is trusted; empty if any is trusted."""
-    if any(verdict.trust != "no" for verdict in of_step):
-        return ""
-    return trust_words("no", of_step[0].reasons).partition(": ")[2]

@@ -14,9 +14,10 @@ stall, and the band of noise is as wide as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -115,20 +116,12 @@ def courses(
         of_round = first["round"][0]
         expected = plan.expected_of(index, of_round=of_round, run=run) if plan else None
         expected = expected or (expectations or {}).get(index)
+        predicted = _predicted(plan, expected, index, run, seconds)
+        begins, of = rounds if of_round is not None else (), by_index.get(index)
         steps.append(
-            StepCourse(
-                run_id=str(first["run_id"][0]),
-                run=run,
-                step=name,
-                step_index=index,
-                seconds=seconds,
-                tracks=tracks,
-                rounds=rounds if of_round is not None else (),
-                phases=by_index.get(index),
-                expected=expected,
-                predicted=_predicted(plan, expected, index, run, seconds),
-            )
-        )
+            StepCourse(str(first["run_id"][0]), run, name, index, seconds, tracks, begins, of,
+                       expected, predicted)
+        )  # fmt: skip
     return tuple(steps)
 
 
@@ -174,13 +167,9 @@ def _tracks(
 
 
 _COLUMNS = {
-    "iops": "iops",
-    "bytes_per_s": "bytes_per_s",
-    "mean_ns": "lat_mean_ns",
-    "p50_ns": "p50_ns",
-    "p99_ns": "p99_ns",
-    "max_ns": "lat_max_ns",
-}
+    "iops": "iops", "bytes_per_s": "bytes_per_s", "mean_ns": "lat_mean_ns", "p50_ns": "p50_ns",
+    "p99_ns": "p99_ns", "max_ns": "lat_max_ns",
+}  # fmt: skip
 """Field of DirectionSeries → column of the series."""
 
 
@@ -194,26 +183,19 @@ def _predicted(
     foreseen = plan.expectation if plan else None
     step = foreseen.step(plan.place_of(index), run) if plan and foreseen else None
     gone = [
-        credit
-        for credit in (foreseen.credits if foreseen else ())
-        if credit.gone_s is not None
-        and (credit.run or 1) == run
-        and step
-        and credit.step == step.name
-    ]
+        (at, at if credit.earliest_s is None else credit.earliest_s,
+         at if credit.latest_s is None else credit.latest_s)
+        for credit in (foreseen.credits if step and foreseen else ())
+        if (at := credit.gone_s) is not None and (credit.run or 1) == run
+        and step and credit.step == step.name
+    ]  # fmt: skip
     if step is not None and gone:
-        first = min(gone, key=lambda credit: credit.gone_s or 0.0)
-        at = (first.gone_s or 0.0) - step.start_s
-        early = at if first.earliest_s is None else first.earliest_s - step.start_s
-        late = at if first.latest_s is None else first.latest_s - step.start_s
+        at, early, late = (when - step.start_s for when in min(gone, key=itemgetter(0)))
     elif expected.lasts_s is not None:
         at = early = late = expected.lasts_s
     else:
         return None
     return Predicted(at, max(early, 0.0), late) if 0 < at <= seconds else None
-
-
-Places = NDArray[np.int64]
 
 
 MOST_POINTS = 600
@@ -222,7 +204,7 @@ STALLED = 0.01
 """Share of the median of the active seconds: a second below it counts as stalled."""
 
 
-def kept(values: Floats, n_out: int = MOST_POINTS) -> Places:
+def kept(values: Floats, n_out: int = MOST_POINTS) -> NDArray[np.int64]:
     """The indices of at most `n_out` values (four or more) that represent the series, ascending,
     with the first and the last.
 
@@ -236,22 +218,19 @@ def kept(values: Floats, n_out: int = MOST_POINTS) -> Places:
     sampler = MinMaxDownsampler()  # type: ignore[no-untyped-call]
     room = (n_out - 2) // 2 * 2  # a lowest and a highest of each part
     inside = sampler.downsample(np.ascontiguousarray(values[known]), n_out=room)
-    ends = np.array([0, known.size - 1])
-    return np.asarray(known[np.union1d(inside.astype(np.int64), ends)], dtype=np.int64)
+    return np.asarray(known[np.union1d(inside.astype(np.int64), [0, known.size - 1])])
 
 
 def stalled(values: Floats) -> NDArray[np.bool_]:
     """Whether each second did almost nothing, relative to the median of the active seconds."""
     moving = values[values > 0]
-    if not moving.size:
-        return np.zeros(values.size, dtype=np.bool_)
-    return np.asarray(values <= STALLED * float(np.median(moving)), dtype=np.bool_)
+    least = STALLED * float(np.median(moving)) if moving.size else -np.inf
+    return np.asarray(values <= least, dtype=np.bool_)
 
 
 MOST_STRETCHES = 100
 MOST_CELLS = 12_000
 """The most cells of one chart: more enlarge the file without showing more. Our choice."""
-MOST_TELLING = 6
 
 
 @dataclass(frozen=True)
@@ -281,17 +260,11 @@ def band(course: StepCourse) -> Band:
     """The band of a course."""
     figure: Literal["iops", "bytes_per_s"]
     figure = "iops" if course.total("iops").any() else "bytes_per_s"
-    values = course.total(figure)
-    phases = course.phases
-    return Band(
-        run_id=course.run_id,
-        step=course.step,
-        figure=figure,
-        values=values.astype(np.float32),
-        median=float(np.median(values)),
-        fell_s=phases.cliffs[0].at_s if phases and phases.cliffs else None,
-        stalls=tuple((stall.start_s, stall.seconds) for stall in phases.stalls) if phases else (),
-    )
+    values, phases = course.total(figure), course.phases
+    fell_s = phases.cliffs[0].at_s if phases and phases.cliffs else None
+    stalls = tuple((stall.start_s, stall.seconds) for stall in phases.stalls) if phases else ()
+    drawn, median = values.astype(np.float32), float(np.median(values))
+    return Band(course.run_id, course.step, figure, drawn, median, fell_s, stalls)
 
 
 def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
@@ -301,9 +274,7 @@ def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
     return tuple(sorted(several, key=len, reverse=True))
 
 
-def spans(
-    bands: Sequence[Band], bounds: Sequence[float], *, most: int = MOST_STRETCHES
-) -> list[tuple[int, int, int, int]]:
+def spans(bands: Sequence[Band], bounds: Sequence[float]) -> list[tuple[int, int, int, int]]:
     """Each run in stretches of equal length: its row (from 0), start and end in seconds, and step
     of heat; adjacent stretches of one step are merged.
 
@@ -311,14 +282,15 @@ def spans(
     within the limit.
     """
     joined: list[tuple[int, int, int, int]] = []
-    count = most
-    while count >= 1:
-        width = stretch_s(bands, count)
-        joined = [
-            (row, *span) for row, band in enumerate(bands) for span in _spans(band, width, bounds)
-        ]
-        if len(joined) <= MOST_CELLS:
-            break
+    count = MOST_STRETCHES
+    while count and (not joined or len(joined) > MOST_CELLS):
+        joined, width = [], stretch_s(bands, count)
+        for row, band in enumerate(bands):
+            heats = np.searchsorted(np.asarray(bounds), means(band, width), side="right").tolist()
+            at = 0
+            for heat, same in groupby(heats):
+                start, at = at, at + len(list(same))
+                joined.append((row, start * width, min(at * width, band.seconds), heat))
         count //= 2
     return joined
 
@@ -336,36 +308,23 @@ def means(band: Band, width: int) -> NDArray[np.float64]:
     return np.asarray(sums / lengths)
 
 
-def _spans(band: Band, width: int, bounds: Sequence[float]) -> Iterator[tuple[int, int, int]]:
-    heats = np.searchsorted(np.asarray(bounds), means(band, width), side="right").tolist()
-    at = 0
-    for heat, same in groupby(heats):
-        count = len(list(same))
-        yield at * width, min((at + count) * width, band.seconds), heat
-        at += count
-
-
-def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> dict[str, str]:
-    """At most `most` representative runs by their ids, each with why it is one: the median, the
-    lowest, the highest, the first and the last to fall, and the one that stalled longest."""
+def telling(bands: Sequence[Band]) -> dict[str, str]:
+    """Representative runs by their ids, each with why it is one: the median, the lowest, the
+    highest, the first and the last to fall, and the one that stalled longest."""
     if not bands:
         return {}
     ordered = sorted(bands, key=lambda band: band.median)
-    fell = sorted(
-        (band for band in bands if band.fell_s is not None), key=lambda band: band.fell_s or 0.0
-    )
-    longest = max(bands, key=lambda band: band.stalled_s)
     asked = [
         (ordered[len(ordered) // 2], "the middle"),
         (ordered[0], "the lowest"),
         (ordered[-1], "the highest"),
-        *(
-            (band, f"the {which} to fall")
-            for band, which in zip((fell[:1] + fell[-1:]), ("first", "last"), strict=False)
-        ),
-        *([(longest, "the longest stall")] if longest.stalled_s else []),
     ]
+    if fell := [band for band in bands if band.fell_s is not None]:
+        fell.sort(key=lambda band: band.fell_s or 0.0)
+        asked += [(fell[0], "the first to fall"), (fell[-1], "the last to fall")]
+    longest = max(bands, key=lambda band: band.stalled_s)
+    asked += [(longest, "the longest stall")] if longest.stalled_s else []
     chosen: dict[str, str] = {}
     for band, why in asked:
         chosen.setdefault(band.run_id, f"{why} of {len(bands):,} runs")
-    return dict(islice(chosen.items(), most))
+    return chosen

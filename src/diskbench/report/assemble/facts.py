@@ -12,6 +12,7 @@ from diskbench.model.result import Measurement, StepAudit, Warning  # noqa: A004
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict
+from diskbench.parallel import grouped
 from diskbench.report.assemble.subject import Subject
 from diskbench.report.assemble.words import row_id, utc_moment
 from diskbench.units import format_duration_s, format_usd
@@ -84,40 +85,24 @@ class Facts:
 
 def run_facts(row: Run, audits: Sequence[StepAudit]) -> RunFacts:
     """The facts of a run for a report; `audits` are those of its steps."""
-    url = row.evidence_url
-    return RunFacts(
-        run_id=row.run_id,
-        state=row.state,
-        at=row.when or "",
-        error=row.error or "",
-        advice=row.advice or "",
-        evidence=f"{url}/runs/{row.run_id}/" if url else "",
-        audit=audit_line([audit for audit in audits if audit.run_id == row.run_id]),
-    )
+    evidence = f"{row.evidence_url}/runs/{row.run_id}/" if row.evidence_url else ""
+    audit = audit_line([audit for audit in audits if audit.run_id == row.run_id])
+    at, error, advice = (text or "" for text in (row.when, row.error, row.advice))
+    return RunFacts(row.run_id, row.state, at, error, advice, evidence, audit)
 
 
 def versions_of(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
     """What measured, and on what software."""
+    digest = f" ({row.profile_digest[:12]})" if row.profile_digest else ""
     versions = {
         "diskbench": row.diskbench_version,
         "fio": (row.fio_version or "").removeprefix("fio-"),
         "kernel": row.kernel,
         "distribution": row.distribution,
-        "profile": f"{row.profile} ({row.profile_digest[:12]})"
-        if row.profile_digest
-        else row.profile,
+        "profile": f"{row.profile}{digest}",
         "catalogue": plan.catalogue[:12] if plan and plan.catalogue else "",
     }
     return tuple((name, str(value)) for name, value in versions.items() if value)
-
-
-def job_text(plan: Plan | None) -> str:
-    """The job files of all steps, each below the name of its step."""
-    if plan is None:
-        return ""
-    return "\n".join(
-        f"# step {step.index + 1}: {step.name}\n{step.job.strip()}\n" for step in plan.steps
-    )
 
 
 def cost_line(cost: TrialCost) -> str:
@@ -144,19 +129,18 @@ AUDIT_FAILED = "audit failed:"
 def audit_line(audits: Sequence[StepAudit]) -> str:
     """The checks that hold in all steps, those that fail and where, and those that could not be
     made; empty without a step."""
-    names = dict.fromkeys(check.name for audit in audits for check in audit.checks)
-    good, unknown, wrong = [], [], []
-    for name in names:
-        pairs = [(a, check) for a in audits for check in a.checks if check.name == name]
-        bad = [(a, check) for a, check in pairs if check.holds is False]
+    pairs = [(check, audit.step) for audit in audits for check in audit.checks]
+    good: list[str] = []
+    unknown: list[str] = []
+    wrong: list[str] = []
+    for name, of in grouped(pairs, lambda pair: pair[0].name).items():
+        bad = [(check, step) for check, step in of if check.holds is False]
         if bad:
-            first, check = bad[0]
+            check, step = bad[0]
             more = f" (and {len(bad) - 1} more steps)" if len(bad) > 1 else ""
-            wrong.append(f"{name} in step {first.step}: {check.message}{more}")
-        elif all(check.holds is None for _, check in pairs):
-            unknown.append(name)
+            wrong.append(f"{name} in step {step}: {check.message}{more}")
         else:
-            good.append(name)
+            (unknown if all(check.holds is None for check, _ in of) else good).append(name)
     parts = [f"{AUDIT_FAILED} {'; '.join(wrong)}"] if wrong else []
     if good:
         parts.append(f"{'' if wrong else 'audit '}passed: {', '.join(good)}")

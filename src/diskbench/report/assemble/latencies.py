@@ -14,7 +14,6 @@ mean I/Os per second, so that a shorter last stretch is not paler.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,14 +75,17 @@ def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
     """
     if not histogram.height:
         return ()
-    by_key: dict[tuple[str, str, str], Distribution] = {}
+    by_key: dict[tuple[str, str], Distribution] = {}
     keys = ["step", "direction", "kind", "step_index"]
     for (step, direction, kind, index), rows in histogram.group_by(keys, maintain_order=True):
-        key = (str(step), str(direction), str(kind))
-        if kind not in _KINDS or (key in by_key and by_key[key].step_index > index):
+        before = by_key.get((str(step), str(direction)))
+        is_clat = kind == "clat"
+        if kind not in _KINDS or (
+            before and (is_clat, -index) > (before.completion_only, -before.step_index)
+        ):
             continue
         ordered = rows.sort("latency_ns")
-        by_key[key] = Distribution(
+        by_key[str(step), str(direction)] = Distribution(
             run_id=str(ordered["run_id"][0]),
             step=str(step),
             step_index=int(index),
@@ -91,21 +93,10 @@ def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
             latency_ns=ordered["latency_ns"].cast(float).to_numpy(),
             counts=ordered["count"].to_numpy(),
             round=ordered["round"][0],
-            completion_only=kind == "clat",
+            completion_only=is_clat,
         )
-    return _chosen(list(by_key.values()))
-
-
-def _chosen(spreads: Sequence[Distribution]) -> tuple[Distribution, ...]:
-    total = {(spread.step, spread.direction) for spread in spreads if not spread.completion_only}
-    drawable = [
-        spread
-        for spread in spreads
-        if not spread.completion_only or (spread.step, spread.direction) not in total
-    ]
-    return tuple(
-        sorted(drawable, key=lambda spread: (spread.step_index, _ORDER.index(spread.direction)))
-    )
+    found = by_key.values()
+    return tuple(sorted(found, key=lambda one: (one.step_index, _ORDER.index(one.direction))))
 
 
 MOST_STRETCHES = 90
@@ -142,16 +133,17 @@ def latency_map(counted: pl.DataFrame, *, most: int = MOST_STRETCHES) -> Latency
 
     if not counted.height:
         return None
-    rows = _after_each_other(counted)
-    seconds = int(rows["second"].max()) + 1  # type: ignore[arg-type]
+    seconds, parts = 0, []
+    for of_round in counted.sort("step_index", maintain_order=True).partition_by("step_index"):
+        parts.append(of_round.with_columns(second=pl.col("second") + seconds))
+        seconds += int(of_round["second"].max()) + 1  # type: ignore[arg-type]
     if seconds < 2:
         return None
-    rows = rows.filter(pl.col("direction") == pl.col("direction").min())
+    rows = pl.concat(parts).filter(pl.col("direction") == pl.col("direction").min())
     width = math.ceil(seconds / most)
     start = pl.col("second") // width * width
-    rows = rows.with_columns(
-        start=start, end=pl.min_horizontal(start + width, seconds), bucket=_bucket(rows)
-    )
+    end = pl.min_horizontal(start + width, seconds)
+    rows = rows.with_columns(start=start, end=end, bucket=_bucket(rows))
     # All buckets have equal width, even if a part of one is empty.
     edges = rows.group_by("bucket").agg(low=pl.col("from_ns").min(), high=pl.col("to_ns").max())
     cells = (
@@ -160,26 +152,8 @@ def latency_map(counted: pl.DataFrame, *, most: int = MOST_STRETCHES) -> Latency
         .join(edges, on="bucket")
         .sort("low", "start")
     )
-    first = rows.row(0, named=True)
-    return LatencyMap(
-        run_id=first["run_id"],
-        step=first["step"],
-        step_index=first["step_index"],
-        direction=first["direction"],
-        seconds=seconds,
-        cells=cells,
-        stretches=_stretches(rows),
-    )
-
-
-def _after_each_other(counted: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    start, parts = 0, []
-    for of_round in counted.sort("step_index", maintain_order=True).partition_by("step_index"):
-        parts.append(of_round.with_columns(second=pl.col("second") + start))
-        start += int(of_round["second"].max()) + 1  # type: ignore[arg-type]
-    return pl.concat(parts)
+    first = rows.select("run_id", "step", "step_index", "direction").row(0, named=True)
+    return LatencyMap(**first, seconds=seconds, cells=cells, stretches=_stretches(rows))
 
 
 def _bucket(rows: pl.DataFrame) -> pl.Series:
@@ -188,10 +162,7 @@ def _bucket(rows: pl.DataFrame) -> pl.Series:
 
     low = float(rows["from_ns"].filter(rows["from_ns"] > 0).min() or 64.0)  # type: ignore[arg-type]
     doublings = math.log2(float(rows["to_ns"].max()) / low)  # type: ignore[arg-type]
-    fitting = [
-        per_doubling for per_doubling in _DOUBLINGS if doublings * per_doubling <= _MOST_BUCKETS
-    ]
-    parts = max(fitting, default=1)
+    parts = max((finest for finest in _DOUBLINGS if doublings * finest <= _MOST_BUCKETS), default=1)
     octave = pl.col("from_ns").clip(1).log(2).floor()
     part = ((pl.col("from_ns") / 2**octave - 1) * parts).floor()
     return rows.select((octave * parts + part).cast(pl.Int64).alias("bucket"))["bucket"]

@@ -1,13 +1,8 @@
 """The figures of a result: one line per step and direction, over the runs of one trial.
 
-    value of a run        the figure of its step in that direction (analysis/figure.py)
-    Spread                of the runs at one level: the median, the lowest, the highest
-
 Runs are a series on one machine and disk: their median and range are shown, no interval is computed
 from them (MR-5), and distributions are never merged over runs, because a run at 3,000 IOPS would
 outweigh one at 100. Latencies of a step with a cliff mix both levels, and are not shown.
-
-Footnotes below a table of lines say its units, loads and levels, and what a dash means.
 """
 
 from __future__ import annotations
@@ -33,8 +28,8 @@ DIRECTION_ORDER = ("read", "write", "trim", "mixed", "sync")
 
 @dataclass(frozen=True)
 class Spread:
-    """The values of one figure, one per run in the order of the runs. `worst_is_high`: high values
-    are bad, as for a latency."""
+    """The values of one figure, one per run at one level, in the order of the runs
+    (analysis/figure.py). `worst_is_high`: high values are bad, as for a latency."""
 
     values: tuple[float, ...]
     worst_is_high: bool = False
@@ -52,11 +47,6 @@ class Spread:
     @property
     def high(self) -> float:
         return max(self.values)
-
-    @property
-    def n(self) -> int:
-        """How many runs there are."""
-        return len(self.values)
 
 
 MEDIAN, LOW, HIGH = map(attrgetter, ("median", "low", "high"))
@@ -159,14 +149,10 @@ def lines(
     kinds = {(verdict.run_id, verdict.step): verdict.stands_for.kind for verdict in verdicts}
     steps = grouped((row for row in rows if row.did_io), lambda row: row.step)
     by_key: dict[tuple[str, str], StepLine] = {}
-    order: dict[tuple[str, str], tuple[int, int]] = {}
-    for name, of in steps.items():
-        first = min(row.step_index for row in of)
-        for direction in dict.fromkeys(row.direction for row in of):
+    for name, of in sorted(steps.items(), key=lambda step: min(row.step_index for row in step[1])):
+        for direction in sorted({row.direction for row in of}, key=DIRECTION_ORDER.index):
             by_key[name, direction] = _line(of, direction, courses, kinds)
-            order[name, direction] = (first, DIRECTION_ORDER.index(direction))
-    in_order = [by_key[key] for key in sorted(by_key, key=order.__getitem__)]
-    return tuple(_with_sync(line, by_key.get((line.step, "sync"))) for line in in_order)
+    return tuple(_with_sync(line, by_key.get((line.step, "sync"))) for line in by_key.values())
 
 
 class FigureCell(NamedTuple):
@@ -199,26 +185,17 @@ def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
     If one step has several (runs, rounds or jobs), the first is shown and the rest are counted.
     """
     by_code = grouped(warnings, lambda warning: (warning.code, warning.advice))
-    return tuple(
-        WarningGroup(
-            code,
-            advice,
-            tuple(
-                (step, _first_and_count(of_step))
-                for step, of_step in grouped(alike, lambda warning: warning.step).items()
-            ),
-        )
-        for (code, advice), alike in by_code.items()
-    )
+    groups = []
+    for (code, advice), alike in by_code.items():
+        cases = []
+        for step, (first, *more) in grouped(alike, lambda warning: warning.step).items():
+            further = f" (and {len(more)} more like it)" if more else ""
+            cases.append((step, f"{first.message}{further}"))
+        groups.append(WarningGroup(code, advice, tuple(cases)))
+    return tuple(groups)
 
 
-def _first_and_count(warnings: Sequence[Warning]) -> str:
-    more = len(warnings) - 1
-    return f"{warnings[0].message} (and {more} more like it)" if more else warnings[0].message
-
-
-@dataclass(frozen=True)
-class _Run:
+class _Run(NamedTuple):
     """One run of a step in one direction: the rows behind its figure."""
 
     window: tuple[Measurement, ...]
@@ -248,13 +225,15 @@ def _line(
     def spread(figure: Callable[[Measurement], float | None]) -> Spread | None:
         figures = [[figure(row) for row in window] for window in windows]
         known = [[value for value in window if value is not None] for window in figures]
-        if known != figures:
-            return None
-        values = tuple(of_rounds(window, worst_is_high=True) for window in known)
-        return Spread(values, worst_is_high=True)
+        values = tuple(of_rounds(window, worst_is_high=True) for window in known if window)
+        return Spread(values, worst_is_high=True) if known == figures else None
 
-    def latency(figure: Callable[[Measurement], float | None]) -> Spread | None:
-        return None if crosses else spread(figure)
+    def latency(*names: str) -> Spread | None:
+        if crosses:
+            return None
+        return spread(
+            lambda row: next((f for n in names if (f := getattr(row, n)) is not None), None)
+        )
 
     is_level = len(of_level) < len(runs) or any(run.figure.level is not None for run in of_level)
     return StepLine(
@@ -263,11 +242,11 @@ def _line(
         role=first.role,
         iops=_rates([run.figure.iops for run in of_level]),
         bytes_per_s=_rates([run.figure.bytes_per_s for run in of_level]),
-        mean_ns=latency(lambda row: _first(row.lat_mean_ns, row.clat_mean_ns)),
-        p50_ns=latency(lambda row: row.p50_ns),
-        p99_ns=latency(lambda row: row.p99_ns),
-        p99_9_ns=latency(lambda row: row.p99_9_ns),
-        max_ns=latency(lambda row: _first(row.lat_max_ns, row.clat_max_ns)),
+        mean_ns=latency("lat_mean_ns", "clat_mean_ns"),
+        p50_ns=latency("p50_ns"),
+        p99_ns=latency("p99_ns"),
+        p99_9_ns=latency("p99_9_ns"),
+        max_ns=latency("lat_max_ns", "clat_max_ns"),
         cpu=spread(_cpu),
         rounds=(min(rounds), max(rounds)) if rounds else None,
         completion_only=first.lat_mean_ns is None and first.clat_mean_ns is not None,
@@ -299,15 +278,9 @@ def _with_sync(line: StepLine, sync: StepLine | None) -> StepLine:
     if line.iops and sync.iops and sync.iops.median < line.iops.median / 2:
         return line
     return replace(
-        line,
-        mean_ns=sync.mean_ns,
-        p50_ns=sync.p50_ns,
-        p99_ns=sync.p99_ns,
-        p99_9_ns=sync.p99_9_ns,
-        max_ns=sync.max_ns,
-        completion_only=sync.completion_only,
-        latency_of_sync=True,
-    )
+        line, mean_ns=sync.mean_ns, p50_ns=sync.p50_ns, p99_ns=sync.p99_ns, max_ns=sync.max_ns,
+        p99_9_ns=sync.p99_9_ns, completion_only=sync.completion_only, latency_of_sync=True,
+    )  # fmt: skip
 
 
 def _rates(values: Sequence[float | None]) -> Spread | None:
@@ -322,50 +295,29 @@ def _cpu(row: Measurement) -> float | None:
     return row.cpu_user + row.cpu_system
 
 
-def _first(*values: float | None) -> float | None:
-    return next((value for value in values if value is not None), None)
-
-
 def footnotes(lines: Sequence[StepLine]) -> tuple[str, ...]:
     """The footnotes that these lines need, for every output format; empty without lines."""
-    return tuple(text for text, applies in _notes(lines) if applies) if lines else ()
-
-
-def _notes(lines: Sequence[StepLine]) -> Sequence[tuple[str, bool]]:
     roles = {line.role for line in lines}
     levels = ", ".join(
         f"({level})" for level in dict.fromkeys(line.level for line in lines) if level
     )
-    return (
-        ("MB/s = 10^6 bytes/s; CPU = share of one core that all of fio's jobs used", True),
+    notes = (
+        ("MB/s = 10^6 bytes/s; CPU = share of one core that all of fio's jobs used", bool(lines)),
         (f"{levels} = figures of this level only: the step had several levels", bool(levels)),
-        (
-            "– = not shown: the latencies mix the levels before and after a fall",
-            any(line.crosses for line in lines),
-        ),
-        (
-            "latency of offered steps is at a fixed arrival rate, of other steps at full load",
-            "offered" in roles,
-        ),
-        (
-            "latency is at full load; for latency at a chosen load: --profile offered-load",
-            "measure" in roles and "offered" not in roles,
-        ),
-        (
-            "median of an even number of values = the worse of the two in the middle",
-            any(line.n and line.n % 2 == 0 for line in lines),
-        ),
+        ("– = not shown: the latencies mix the levels before and after a fall",
+         any(line.crosses for line in lines)),
+        ("latency of offered steps is at a fixed arrival rate, of other steps at full load",
+         "offered" in roles),
+        ("latency is at full load; for latency at a chosen load: --profile offered-load",
+         "measure" in roles and "offered" not in roles),
+        ("median of an even number of values = the worse of the two in the middle",
+         any(line.n and line.n % 2 == 0 for line in lines)),
         ("(3–7) = median of these rounds", any(line.rounds for line in lines)),
-        (
-            "– = too few I/Os for this percentile (p99 needs 299, p99.9 2,995)",
-            any(line.p50_ns and not line.p99_9_ns for line in lines),
-        ),
-        (
-            "latency of synced writes is that of fsync or fdatasync, not of write()",
-            any(line.latency_of_sync for line in lines),
-        ),
-        (
-            "latency is completion latency (clat): fio recorded no other",
-            any(line.completion_only for line in lines),
-        ),
-    )
+        ("– = too few I/Os for this percentile (p99 needs 299, p99.9 2,995)",
+         any(line.p50_ns and not line.p99_9_ns for line in lines)),
+        ("latency of synced writes is that of fsync or fdatasync, not of write()",
+         any(line.latency_of_sync for line in lines)),
+        ("latency is completion latency (clat): fio recorded no other",
+         any(line.completion_only for line in lines)),
+    )  # fmt: skip
+    return tuple(text for text, applies in notes if applies)

@@ -71,58 +71,36 @@ def load_curves(
         for row in _whole_steps(measurements)
         if row.direction in _DIRECTIONS and row.iops and row.role in ("measure", "offered")
     ]
-    groups = grouped(
-        drawn, lambda row: (row.role == "offered", row.direction, row.rw, row.block_bytes)
-    )
+    groups = grouped(drawn, lambda row: (row.role, row.direction, row.rw, row.block_bytes))
     curves = []
-    for (offered, direction, *_), of_pattern in groups.items():
+    for (role, direction, *_), of_pattern in groups.items():
+        offered = role == "offered"
         steps = grouped(of_pattern, lambda row: row.step)
-        points = [
-            _point(step, rows, shares.get(step) if offered else None, saturated=step in doubted)
-            for step, rows in steps.items()
-        ]
+        points = []
+        for step, rows in steps.items():
+            iops = middle([row.iops or 0.0 for row in rows])
+            depth, share = (rows[0].iodepth or 1) * rows[0].jobs, shares.get(step)
+            words, load = f"QD {depth}", float(depth)
+            if offered:
+                words, load = (f"{share:.0%}", share) if share else (step, iops)
+            tails = (_known([row.p50_ns for row in rows]), _known([row.p99_ns for row in rows]))
+            points.append(LoadPoint(step, words, load, iops, *tails, saturated=step in doubted))
         points = sorted((point for point in points if point.load), key=lambda point: point.load)
         loads = {point.load for point in points}
         # A share that several steps offer varies with something else (`mix_cells`).
         if len(loads) < LEAST_POINTS or (offered and len(loads) < len(points)):
             continue
-        first = next(iter(steps.values()))[0]
-        curves.append(
-            LoadCurve(
-                name=_name(first),
-                direction=str(direction),
-                offered=bool(offered),
-                points=tuple(points if offered else _with_knee(points)),
-                runs=len({row.run_id for rows in steps.values() for row in rows}),
-            )
-        )
+        if not offered:
+            # Where no later point brings more, from the last that does on.
+            flat = [
+                max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * point.iops
+                for at, point in enumerate(points)
+            ]
+            knee = next((at for at in range(len(flat)) if all(flat[at:])), len(points))
+            points = [replace(point, saturated=at > knee) for at, point in enumerate(points)]
+        runs = len({row.run_id for row in of_pattern})
+        curves.append(LoadCurve(_name(of_pattern[0]), direction, offered, tuple(points), runs))
     return tuple(curves)
-
-
-def _point(
-    step: str, rows: Sequence[Measurement], share: float | None, *, saturated: bool
-) -> LoadPoint:
-    depth = (rows[0].iodepth or 1) * rows[0].jobs
-    offered = rows[0].role == "offered"
-    iops = middle([row.iops or 0.0 for row in rows])
-    return LoadPoint(
-        step=step,
-        words=(f"{share:.0%}" if share else step) if offered else f"QD {depth}",
-        load=(share or iops) if offered else float(depth),
-        iops=iops,
-        p50_ns=_known([row.p50_ns for row in rows]),
-        p99_ns=_known([row.p99_ns for row in rows]),
-        saturated=saturated,
-    )
-
-
-def _with_knee(points: Sequence[LoadPoint]) -> list[LoadPoint]:
-    flat = [
-        max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * point.iops
-        for at, point in enumerate(points)
-    ]
-    knee = next((at for at, still in enumerate(flat) if all(flat[at:])), len(points))
-    return [replace(point, saturated=at > knee) for at, point in enumerate(points)]
 
 
 def _name(row: Measurement) -> str:
@@ -177,31 +155,25 @@ def block_curves(measurements: Iterable[Measurement]) -> tuple[BlockCurve, ...]:
         if row.role == "measure" and row.iops and row.bytes_per_s and row.block_bytes and row.rw:
             key = (row.rw, row.direction, (row.iodepth or 1) * row.jobs)
             groups.setdefault(key, {}).setdefault(row.block_bytes, []).append(row)
-    curves = [
-        BlockCurve(
-            *key,
-            points=tuple(_block_point(size, rows) for size, rows in sorted(sizes.items())),
-            runs=len({row.run_id for rows in sizes.values() for row in rows}),
-        )
-        for key, sizes in groups.items()
+    curves = []
+    for of, sizes in groups.items():
         # A size that several steps measure is another variation.
-        if len(sizes) >= LEAST_SIZES
-        and all(len({row.step for row in rows}) == 1 for rows in sizes.values())
-    ]
+        is_one = all(len({row.step for row in rows}) == 1 for rows in sizes.values())
+        if is_one and len(sizes) >= LEAST_SIZES:
+            runs = len({row.run_id for rows in sizes.values() for row in rows})
+            points = [
+                BlockPoint(
+                    rows[0].step, size, middle([row.iops or 0.0 for row in rows]),
+                    middle([row.bytes_per_s or 0.0 for row in rows]),
+                )
+                for size, rows in sorted(sizes.items())
+            ]  # fmt: skip
+            curves.append(BlockCurve(*of, tuple(points), runs))
     return tuple(sorted(curves, key=lambda curve: -len(curve.points)))
 
 
 def _whole_steps(measurements: Iterable[Measurement]) -> Iterator[Measurement]:
     return (row for row in measurements if row.scope == "step" and row.round is None)
-
-
-def _block_point(size: int, rows: Sequence[Measurement]) -> BlockPoint:
-    return BlockPoint(
-        step=rows[0].step,
-        block_bytes=size,
-        iops=middle([row.iops or 0.0 for row in rows]),
-        bytes_per_s=middle([row.bytes_per_s or 0.0 for row in rows]),
-    )
 
 
 def mix_cells(measurements: Iterable[Measurement], plan: Plan | None) -> tuple[MixCell, ...]:
@@ -214,19 +186,14 @@ def mix_cells(measurements: Iterable[Measurement], plan: Plan | None) -> tuple[M
     shares = {name: of for name, of in shares.items() if of}
     whole = [row for row in _whole_steps(measurements) if row.direction == "read" and row.iops]
     reads = grouped(whole, lambda row: row.step)
-    cells = tuple(
-        MixCell(
-            step=step,
-            read_share=of.get("read", 0.0),
-            write_share=of.get("write", 0.0),
-            read_iops=middle([row.iops or 0.0 for row in rows]) if rows else None,
-            read_p99_ns=_known([row.p99_ns for row in rows]),
-        )
-        for step, of in shares.items()
-        for rows in [reads.get(step, [])]
-    )
+    cells = []
+    for step, of in shares.items():
+        rows = reads.get(step, [])
+        iops = middle([row.iops or 0.0 for row in rows]) if rows else None
+        p99_ns = _known([row.p99_ns for row in rows])
+        cells.append(MixCell(step, of.get("read", 0.0), of.get("write", 0.0), iops, p99_ns))
     axes = ({cell.read_share for cell in cells}, {cell.write_share for cell in cells})
-    return cells if all(len(axis) >= LEAST_SHARES for axis in axes) else ()
+    return tuple(cells) if all(len(axis) >= LEAST_SHARES for axis in axes) else ()
 
 
 def _known(values: Sequence[float | None]) -> float | None:

@@ -13,21 +13,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diskbench.model.doubts import (
-    BELOW_PROMISE,
-    CPU_STOLEN,
-    DISK_SHARED,
-    DOUBTS,
-    MACHINE_BUSY,
-    NOT_A_DISK,
-    OTHER_DISK,
-    OTHER_IO,
-    PAGE_CACHE,
-    RUNS_DISAGREE,
-    SERVED_FROM_CACHE,
-    STALLED,
-    UNWRITTEN,
-)
+from diskbench.model import doubts
+from diskbench.model.expectation import BeyondCredit
 from diskbench.model.ids import short
 from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.lines import StepLine, WarningGroup
@@ -42,8 +29,14 @@ REPLICATES = 6
 """The fewest that have an interval (MR-6)."""
 GO_ON = "the run is suspended; resume it"
 _EMPTY = "a new disk is empty; use a profile that fills it before it reads"
-_DISTURBED = (MACHINE_BUSY, CPU_STOLEN, DISK_SHARED, OTHER_IO, STALLED)
-_CACHED = (PAGE_CACHE, SERVED_FROM_CACHE)
+_DISTURBED = (
+    doubts.MACHINE_BUSY,
+    doubts.CPU_STOLEN,
+    doubts.DISK_SHARED,
+    doubts.OTHER_IO,
+    doubts.STALLED,
+)
+_CACHED = (doubts.PAGE_CACHE, doubts.SERVED_FROM_CACHE)
 _HOST = "--host"
 _BEFORE_HOSTS = 2
 """Words of a command before its options: `diskbench run`."""
@@ -65,12 +58,11 @@ def for_hosts(named: Sequence[tuple[str, NextStep]], chosen: str) -> NextStep:
     """
     first = dict(named)[chosen]
     command, _ = _without_hosts(first.command)
-    alike = [(name, step) for name, step in named if _without_hosts(step.command)[0] == command]
-    hosts = [host for _, step in alike for host in _without_hosts(step.command)[1]]
-    reason = first.reason
-    if len(alike) < len(named):
-        reason = f"{', '.join(name for name, _ in alike)}: {reason}"
-    flags = [word for host in dict.fromkeys(hosts) for word in (_HOST, host)]
+    split = [(name, *_without_hosts(step.command)) for name, step in named]
+    alike = {name: hosts for name, words, hosts in split if words == command}
+    reason = first.reason if len(alike) == len(named) else f"{', '.join(alike)}: {first.reason}"
+    hosts = dict.fromkeys(host for of in alike.values() for host in of)
+    flags = [word for host in hosts for word in (_HOST, host)]
     words = [*command[:_BEFORE_HOSTS], *flags, *command[_BEFORE_HOSTS:]]
     return NextStep(reason, shlex.join(words) if flags else first.command)
 
@@ -98,13 +90,18 @@ def next_step(
         return NextStep(GO_ON, go_on(subject.trial_id))
     if subject.ended_early:
         return NextStep("the run ended early; repeat it", run_again(subject, subject.runs_planned))
-    if not lines:
-        return _without_rows(subject, last, on_page=on_page)
+    if not lines and "imported" not in subject.marks:
+        return NextStep("look at what went wrong", f"diskbench results show {last}")
+    if not lines:  # an imported fio log has a series and no summary
+        code = f'import diskbench; print(diskbench.load_series("{last}"))'
+        if on_page:
+            return NextStep("read the per-second series", f"python -c {shlex.quote(code)}")
+        return NextStep("draw it second by second", f"diskbench report {last}")
     if subject.state in ("planned", "running"):
         return NextStep("the run has not ended; look again later", f"diskbench results show {last}")
     if "imported" in subject.marks:
         # This machine is not the one that an imported file was measured on.
-        if not subject.disk_is_named or _has(verdicts, OTHER_DISK.code):
+        if not subject.disk_is_named or _has(verdicts, doubts.OTHER_DISK.code):
             return NextStep("find the disks that behave like it", f"diskbench identify {last}")
     elif step := _of_run(subject, {group.code for group in warnings}, verdicts, last):
         return step
@@ -116,53 +113,48 @@ def next_step(
 def _of_run(
     subject: Subject, warned: set[str], verdicts: Sequence[Verdict], last: str
 ) -> NextStep | None:
-    if (step := _other_profile(subject, warned)) is not None:
-        return step
-    if (past := _past_memory(subject, verdicts)) is not None:
-        return past
-    fell = has_fallen(verdicts)
-    if any(_has(verdicts, doubt.code) for doubt in _DISTURBED):
-        reason = "something disturbed the run; repeat it when the machine and its disk are idle"
-        return NextStep(reason, run_again(subject, len(subject.run_ids)))
-    if RUNS_DISAGREE.code in warned and not fell:
-        reason = "the runs differ without a downward trend; repeat when the machine is idle"
-        return NextStep(reason, run_again(subject, max(RUNS, len(subject.run_ids))))
-    if fell:
-        return _replicates(subject, "burst credit ran out")
-    if subject.beyond is not None and _is_within_credit(verdicts):
-        return _beyond(subject)
-    if _has(verdicts, OTHER_DISK.code) or any(
-        verdict.stands_for.limiter.name == "fixed-limit" for verdict in verdicts
-    ):
-        return NextStep("find out whose limit this is", f"diskbench identify {last}")
-    if _has(verdicts, BELOW_PROMISE.code):
-        return _replicates(subject, "the disk was slower than promised")
-    if subject.profile in SHORT:
-        reason = "this run was short; measure longer"
-        return NextStep(reason, _run_other(subject, DIRECT))
-    if len(subject.run_ids) == 1:
-        reason = "one run shows no variation; repeat it on the same disk"
-        return NextStep(reason, run_again(subject, RUNS))
-    return None
-
-
-def _other_profile(subject: Subject, warned: set[str]) -> NextStep | None:
-    """The profile that answers a doubt; a rented disk is a new one each time, and empty."""
-    for doubt in DOUBTS.values():
+    for doubt in doubts.DOUBTS.values():
         if doubt.profile and doubt.code in warned and subject.profile != doubt.profile:
-            if doubt is UNWRITTEN and subject.rented:
+            if doubt is doubts.UNWRITTEN and subject.rented:  # a rented disk is a new one each time
                 return NextStep(_EMPTY, _run_other(subject, DIRECT))
             return NextStep(doubt.because, _run_other(subject, doubt.profile))
-    return None
-
-
-def _past_memory(subject: Subject, verdicts: Sequence[Verdict]) -> NextStep | None:
-    """The next step where memory was measured: a disk, or past the cache before it."""
-    if _has(verdicts, NOT_A_DISK.code, "no"):
+    if _has(verdicts, doubts.NOT_A_DISK.code, "no"):
         return NextStep("this measured memory; find a disk to measure", "diskbench devices")
     if any(_has(verdicts, doubt.code, "no") for doubt in _CACHED) and subject.profile != DIRECT:
         reason = "a cache served this; measure past the page cache"
         return NextStep(reason, _run_other(subject, DIRECT))
+    return _of_disk(subject, warned, verdicts, last)
+
+
+def _of_disk(
+    subject: Subject, warned: set[str], verdicts: Sequence[Verdict], last: str
+) -> NextStep | None:
+    """The next step where it was the disk that was measured."""
+    fell = has_fallen(verdicts)
+    if any(_has(verdicts, doubt.code) for doubt in _DISTURBED):
+        reason = "something disturbed the run; repeat it when the machine and its disk are idle"
+        return NextStep(reason, run_again(subject, len(subject.run_ids)))
+    if doubts.RUNS_DISAGREE.code in warned and not fell:
+        reason = "the runs differ without a downward trend; repeat when the machine is idle"
+        return NextStep(reason, run_again(subject, max(RUNS, len(subject.run_ids))))
+    if fell:
+        return _replicates(subject, "burst credit ran out")
+    if subject.beyond is not None and not any(
+        stretch.kind == "baseline" or stretch.limiter.name == "credit"
+        for verdict in verdicts
+        for stretch in verdict.stretches
+    ):  # no step reached what lasts
+        return _beyond(subject, subject.beyond)
+    limits = {verdict.stands_for.limiter.name for verdict in verdicts}
+    if _has(verdicts, doubts.OTHER_DISK.code) or "fixed-limit" in limits:
+        return NextStep("find out whose limit this is", f"diskbench identify {last}")
+    if _has(verdicts, doubts.BELOW_PROMISE.code):
+        return _replicates(subject, "the disk was slower than promised")
+    if subject.profile in SHORT:
+        return NextStep("this run was short; measure longer", _run_other(subject, DIRECT))
+    if len(subject.run_ids) == 1:
+        reason = "one run shows no variation; repeat it on the same disk"
+        return NextStep(reason, run_again(subject, RUNS))
     return None
 
 
@@ -176,26 +168,12 @@ def has_fallen(verdicts: Sequence[Verdict]) -> bool:
     return in_a_step or any({"burst", "baseline"} <= of_step for of_step in main.values())
 
 
-def _is_within_credit(verdicts: Sequence[Verdict]) -> bool:
-    """Whether no step reached what lasts."""
-    return not any(
-        stretch.kind == "baseline" or stretch.limiter.name == "credit"
-        for verdict in verdicts
-        for stretch in verdict.stretches
-    )
-
-
-def _beyond(subject: Subject) -> NextStep:
+def _beyond(subject: Subject, beyond: BeyondCredit) -> NextStep:
     """The load that outlasts the credit of the disk: this profile for longer, or another."""
-    beyond = subject.beyond
-    assert beyond is not None
     reason = "the run ended before the burst credit did; to measure the sustained rate"
-    if "--profile" in beyond.flags:
-        return NextStep(reason, _joined("diskbench run", subject.target_flags, beyond.flags))
     profile = shlex.quote(subject.profile_typed or subject.profile)
-    return NextStep(
-        reason, _joined("diskbench run", subject.target_flags, "--profile", profile, beyond.flags)
-    )
+    same = "" if "--profile" in beyond.flags else f"--profile {profile}"
+    return NextStep(reason, _joined("diskbench run", subject.target_flags, same, beyond.flags))
 
 
 def _replicates(subject: Subject, reason: str) -> NextStep | None:
@@ -218,16 +196,6 @@ def _has(verdicts: Sequence[Verdict], code: str, weight: str | None = None) -> b
 def go_on(trial_id: str) -> str:
     """The command that continues an interrupted run."""
     return f"diskbench resume {short(trial_id)}"
-
-
-def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:
-    """The next step without rows: an imported fio log has a series and no summary."""
-    if "imported" not in subject.marks:
-        return NextStep("look at what went wrong", f"diskbench results show {last}")
-    if on_page:
-        code = f'import diskbench; print(diskbench.load_series("{last}"))'
-        return NextStep("read the per-second series", f"python -c {shlex.quote(code)}")
-    return NextStep("draw it second by second", f"diskbench report {last}")
 
 
 def _run_other(subject: Subject, profile: str) -> str:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from diskbench.model.phase import Phase, StepPhases
+from diskbench.model.phase import StepPhases
 from diskbench.report.assemble.words import NONE, rate_words
-from diskbench.units import counted, format_iops, format_mb_per_s
+from diskbench.units import format_iops, format_mb_per_s
 
 MOST_LINES = 24
 _MOST_STALLS = 3
@@ -21,9 +21,9 @@ def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
     for steps of one level that were too short to be called steady.
     """
     runs = list(dict.fromkeys(step.run_id for step in steps))
-    shown = [step for step in steps if is_eventful(step) or step.steady.state != "too short"]
+    shown = [step for step in steps if _is_eventful(step) or step.steady.state != "too short"]
     if len(runs) > 1 or sum(len(step.phases) + 1 for step in shown) > MOST_LINES:
-        shown = [step for step in shown if is_eventful(step)]
+        shown = [step for step in shown if _is_eventful(step)]
     lines: list[str] = []
     for number, step in enumerate(shown):
         if len(lines) + len(step.phases) + 1 > MOST_LINES and lines:
@@ -38,8 +38,7 @@ def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
     return lines
 
 
-def is_eventful(step: StepPhases) -> bool:
-    """Whether a step has several phases or stalls."""
+def _is_eventful(step: StepPhases) -> bool:
     return len(step.phases) > 1 or bool(step.stalls)
 
 
@@ -47,11 +46,9 @@ def cliff_words(steps: Sequence[StepPhases]) -> str:
     """`burst of 3,000 IOPS for 31:02 in randread, then a baseline of 100 IOPS`, for the first step
     in which credit was used up; empty if there is none."""
     for step in steps:
-        kinds = [phase.kind for phase in step.phases]
-        if "burst" not in kinds or "baseline" not in kinds:
-            continue
-        burst, baseline = step.phases[kinds.index("burst")], step.phases[kinds.index("baseline")]
-        if step.cliffs and burst.start_s < baseline.start_s:
+        first = {phase.kind: phase for phase in reversed(step.phases)}
+        burst, baseline = first.get("burst"), first.get("baseline")
+        if step.cliffs and burst and baseline and burst.start_s < baseline.start_s:
             lasted = clock(baseline.start_s - burst.start_s)
             rates = [rate_words(level.iops, level.bytes_per_s) for level in (burst, baseline)]
             return f"burst of {rates[0]} for {lasted} in {step.step}, then a baseline of {rates[1]}"
@@ -67,14 +64,12 @@ def clock(seconds: float) -> str:
 
 def _columns(step: StepPhases) -> list[str]:
     rows = [
-        (row.kind, row.when, _in_unit(row.iops, "IOPS"), _in_unit(row.mb_per_s, "MB/s"))
-        for row in _rows(step, ())
+        (row.when, _in_unit(row.iops, "IOPS"), _in_unit(row.mb_per_s, "MB/s"))
+        for row in phase_rows(step, ())
     ]
-    wide = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
-    return [
-        f"  {kind:<8} {when:>{wide[1]}}  {iops:>{wide[2]}}  {speed:>{wide[3]}}".rstrip()
-        for kind, when, iops, speed in rows
-    ]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = ("  ".join(map(str.rjust, row, wide)) for row in rows)
+    return [f"  {of.kind:<8} {row}".rstrip() for of, row in zip(step.phases, cells, strict=True)]
 
 
 def _in_unit(figure: str, unit: str) -> str:
@@ -85,12 +80,10 @@ def _stalls(step: StepPhases) -> str:
     longest = sorted(step.stalls, key=lambda stall: -stall.seconds)[:_MOST_STALLS]
     first = sorted(longest, key=lambda stall: stall.start_s)
     words = ", ".join(f"{stall.seconds:.0f} s at {clock(stall.start_s)}" for stall in first)
-    count = len(step.stalls)
-    if count == 1:
-        return f"1 stall: {words}"
-    total = sum(stall.seconds for stall in step.stalls)
+    count, total = len(step.stalls), sum(stall.seconds for stall in step.stalls)
     longest_of = "" if count <= _MOST_STALLS else ", the longest"
-    return f"{count} stalls, {total:.0f} s in all{longest_of}: {words}"
+    lead = "1 stall" if count == 1 else f"{count} stalls, {total:.0f} s in all{longest_of}"
+    return f"{lead}: {words}"
 
 
 @dataclass(frozen=True)
@@ -105,37 +98,15 @@ class PhaseRow:
     mb_per_s: str
 
 
-def phase_rows(steps: Sequence[StepPhases], run_ids: Sequence[str]) -> tuple[PhaseRow, ...]:
-    """A row per phase, in order; with several runs the step's name includes the run's number."""
-    return tuple(row for step in steps for row in _rows(step, run_ids))
-
-
-def stall_notes(steps: Sequence[StepPhases]) -> tuple[str, ...]:
-    """One sentence for each step that stalled: number of stalls, total time, first stall."""
-    return tuple(
-        f"{step.step}: {counted(len(step.stalls), 'stall')}, "
-        f"{sum(stall.seconds for stall in step.stalls):.0f} s in all, "
-        f"the first at {clock(step.stalls[0].start_s)}."
-        for step in steps
-        if step.stalls
-    )
-
-
-def _rows(step: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:
+def phase_rows(step: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:
+    """A row per phase of a step, in order; with several runs its name includes the run's number."""
     several = len(run_ids) > 1 and step.run_id in run_ids
     run = f", run {run_ids.index(step.run_id) + 1}" if several else ""
     for number, phase in enumerate(step.phases):
-        yield PhaseRow(
-            step=f"{step.step}{run}",
-            steady=step.steady.words() if number == 0 else "",
-            kind=phase.kind,
-            when=f"{clock(phase.start_s)}–{clock(phase.end_s)}",
-            iops=_row_level(phase),
-            mb_per_s=NONE if phase.bytes_per_s is None else format_mb_per_s(phase.bytes_per_s),
-        )
-
-
-def _row_level(phase: Phase) -> str:
-    if phase.from_iops is not None and phase.to_iops is not None:
-        return f"{format_iops(phase.from_iops)} → {format_iops(phase.to_iops)}"
-    return NONE if phase.iops is None else format_iops(phase.iops)
+        steady = "" if number else step.steady.words()
+        iops = NONE if phase.iops is None else format_iops(phase.iops)
+        if phase.from_iops is not None and phase.to_iops is not None:
+            iops = f"{format_iops(phase.from_iops)} → {format_iops(phase.to_iops)}"
+        speed = NONE if phase.bytes_per_s is None else format_mb_per_s(phase.bytes_per_s)
+        when = f"{clock(phase.start_s)}–{clock(phase.end_s)}"
+        yield PhaseRow(f"{step.step}{run}", steady, phase.kind, when, iops, speed)

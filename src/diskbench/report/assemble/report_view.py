@@ -41,17 +41,11 @@ class BesideRow:
 
 def rows_of_views(named: Iterable[tuple[str, View]]) -> tuple[BesideRow, ...]:
     """A row for each step and direction of each trial, the same steps together."""
-    rows = []
+    rows: list[BesideRow] = []
     for name, view in named:
         judged = verdicts_by_step(view.verdicts)
-        steps: set[str] = set()
-        for line in view.lines:
-            if line.direction == "sync":
-                continue
-            rows.append(
-                _of_line(name, line, judged.get(line.step, []), first=line.step not in steps)
-            )
-            steps.add(line.step)
+        lines = (line for line in view.lines if line.direction != "sync")
+        rows += [_of_line(name, line, judged.pop(line.step, [])) for line in lines]
     return _by_step(rows)
 
 
@@ -65,50 +59,35 @@ def rows_of_replicates(lines: Sequence[ReplicateLine]) -> tuple[BesideRow, ...]:
 def short_names(blocks: Iterable[str]) -> dict[str, str]:
     """Each block → its first part, and those of its other parts that not all blocks have."""
     parts = {block: block.split(", ") for block in blocks}
-    shared = set.intersection(*(set(of) for of in parts.values())) if len(parts) > 1 else set()
+    shared = set.intersection(*map(set, parts.values())) if len(parts) > 1 else set()
     return {
         block: ", ".join([first, *(part for part in further if part not in shared)])
         for block, (first, *further) in parts.items()
     }
 
 
-def _of_line(name: str, line: StepLine, verdicts: Sequence[Verdict], *, first: bool) -> BesideRow:
+def _of_line(name: str, line: StepLine, verdicts: Sequence[Verdict]) -> BesideRow:
     iops = line.iops.median if line.iops else None
-    rate = line.bytes_per_s.median if line.bytes_per_s else None
-    row = BesideRow(
-        step=line.step,
-        direction=line.direction,
-        name=name,
-        measured=figure(iops, rate),
-        p99=format_latency_ns(line.p99_ns.median) if line.p99_ns else "",
-    )
-    if not verdicts or not first:
+    measured = figure(iops, line.bytes_per_s.median if line.bytes_per_s else None)
+    p99 = format_latency_ns(line.p99_ns.median) if line.p99_ns else ""
+    row = BesideRow(line.step, line.direction, name, measured, p99=p99)
+    if not verdicts:
         return row
     shown = shown_stretch([verdict.stands_for for verdict in at_one_level(verdicts)])
-    return replace(
-        row,
-        ratio=shown.ratio,
-        limit=short_limit(shown.limiter.name),
-        trust=trust_of(verdicts),
-        on_credit=shown.kind == "burst",
-    )
+    limit, on_credit = short_limit(shown.limiter.name), shown.kind == "burst"
+    trust = trust_of(verdicts)
+    return replace(row, ratio=shown.ratio, limit=limit, trust=trust, on_credit=on_credit)
 
 
 def _of_replicates(name: str, line: ReplicateLine) -> BesideRow:
-    facts = ", ".join(f"{fact} {value}" for fact, value in line.facts)
+    facts = ", ".join([name, *(f"{fact} {value}" for fact, value in line.facts)])
     shown = figure_text(line.metric)(line.replicated.median).removesuffix(" IOPS")
-    verdict = line.verdict
-    return BesideRow(
-        step=f"{line.step} ({line.level})" if line.level else line.step,
-        direction=line.direction,
-        name=f"{name}, {facts}" if facts else name,
-        measured=shown,
-        n=line.replicated.machines,
-        ratio=verdict.ratio if verdict else None,
-        limit=short_limit(verdict.limiter.name) if verdict else "",
-        trust=verdict.trust if verdict else "",
-        on_credit=verdict is not None and verdict.kind == "burst",
-    )
+    step = f"{line.step} ({line.level})" if line.level else line.step
+    row = BesideRow(step, line.direction, facts, shown, line.replicated.machines)
+    if (verdict := line.verdict) is None:
+        return row
+    limit, on_credit = short_limit(verdict.limiter.name), verdict.kind == "burst"
+    return replace(row, ratio=verdict.ratio, limit=limit, trust=verdict.trust, on_credit=on_credit)
 
 
 def _by_step(rows: Sequence[BesideRow]) -> tuple[BesideRow, ...]:
@@ -122,16 +101,9 @@ _ALIKE = 1.2
 
 def many_sentences(report: Report) -> tuple[str, str]:
     """How much was measured; then the slowest and the fastest group in the most common step."""
-    return _counted(report), _apart(report)
-
-
-def _counted(report: Report) -> str:
-    trials = report.trials
     configurations = counted(len(report.groups), "configuration")
-    trials_run = counted(len(trials), "trial")
-    if report.runs != len(trials):
-        trials_run += f" with {counted(report.runs, 'run')}"
-    return f"{configurations} measured in {trials_run} on {counted(_machines(trials), 'machine')}."
+    machines = counted(_machines(report.trials), "machine")
+    return f"{configurations} measured in {report.counted} on {machines}.", _apart(report)
 
 
 def _apart(report: Report) -> str:
@@ -148,30 +120,29 @@ def _apart(report: Report) -> str:
     step, lasting = max(known.items(), key=lambda item: _decides(item[1]), default=("", []))
     if not lasting:
         return ""
-    least, most = (pick(lasting, key=lambda one: one[1].rate) for pick in (min, max))
     if len(lasting) == 1 < len(report.groups):
         return "They have no step in common."
+    least, most = (pick(lasting, key=lambda one: one[1].rate) for pick in (min, max))
     (low, low_row), (high, high_row) = least, most
+    slow, fast = _rate(low_row), _rate(high_row)
     if least is most:
         ratio = high_row.ratio
         beside = f", {ratio.text} of what was promised" if ratio.text[0].isdigit() else ""
-        return f"{high.name} gave {_rate(high_row)} in {step}{beside} ({_sure(high_row)})."
+        small = high_row.iops.small
+        sure = f"interval {small}" if "%" in small else ratio.small
+        sure = sure or (f"{small} over all" if small else NO_INTERVAL.format(n=1))
+        return f"{high.name} gave {fast} in {step}{beside} ({sure})."
     if high_row.rate < _ALIKE * low_row.rate:
-        return (
-            f"In {step} {'both' if len(lasting) == 2 else f'all {len(lasting)}'} gave about the "
-            f"same: from {_rate(low_row)} ({low.name}) to {_rate(high_row)} ({high.name})."
-        )
+        every = "both" if len(lasting) == 2 else f"all {len(lasting)}"
+        same = f"from {slow} ({low.name}) to {fast} ({high.name})"
+        return f"In {step} {every} gave about the same: {same}."
     times = f"{high_row.rate / low_row.rate:.1f}".removesuffix(".0")
     falls = (trial.fell for trial in low.trials if trial.fell)
     if fell := next((fell for fell in falls if fell.step == step), None):
-        return (
-            f"After {fell.lasted}, {low.name} keeps {_rate(low_row)} in {step}; the fastest, "
-            f"{high.name}, gives {_rate(high_row)}: {times} times as much."
-        )
-    return (
-        f"In {step} the fastest, {high.name}, gave {_rate(high_row)}: {times} times the "
-        f"slowest, {low.name}, with {_rate(low_row)}."
-    )
+        fastest = f"the fastest, {high.name}, gives {fast}: {times} times as much."
+        return f"After {fell.lasted}, {low.name} keeps {slow} in {step}; {fastest}"
+    slowest = f"{times} times the slowest, {low.name}, with {slow}."
+    return f"In {step} the fastest, {high.name}, gave {fast}: {slowest}"
 
 
 def _decides(rows: Sequence[tuple[Group, ResultRow]]) -> tuple[int, bool, bool]:
@@ -186,13 +157,6 @@ def _rate(row: ResultRow) -> str:
     large = in_large_blocks(row.rate, row.bytes_per_s)
     rate = f"{row.mb_per_s.text} MB/s" if large else f"{row.iops.text} IOPS"
     return f"{rate} in a burst" if row.burst else rate
-
-
-def _sure(row: ResultRow) -> str:
-    small = row.iops.small
-    if "%" in small:
-        return f"interval {small}"
-    return row.ratio.small or (f"{small} over all" if small else NO_INTERVAL.format(n=1))
 
 
 @dataclass(frozen=True)
@@ -273,11 +237,14 @@ class Report:
         """The title of its trial; that of the matrix; or `7 trials with 12 runs: disk=gp2`."""
         if self.single is not None:
             return self.single.subject.title
-        if self.matrix:
-            return self.matrix
-        runs = f" with {counted(self.runs, 'run')}" if self.runs != len(self.trials) else ""
         asked = f": {self.asked}" if self.asked else ""
-        return f"{counted(len(self.trials), 'trial')}{runs}{asked}"
+        return self.matrix or f"{self.counted}{asked}"
+
+    @property
+    def counted(self) -> str:
+        """`7 trials with 12 runs`."""
+        runs = f" with {counted(self.runs, 'run')}" if self.runs != len(self.trials) else ""
+        return f"{counted(len(self.trials), 'trial')}{runs}"
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -298,9 +265,7 @@ class Report:
     def directions(self) -> tuple[str, ...]:
         """The directions that the charts of one trial distinguish by colour; empty if only one."""
         measured = {line.direction for line in self.single.lines} if self.single else set()
-        return (
-            tuple(name for name in DIRECTION_ORDER if name in measured) if len(measured) > 1 else ()
-        )
+        return tuple(sorted(measured, key=DIRECTION_ORDER.index)) if len(measured) > 1 else ()
 
     @property
     def next(self) -> NextStep | None:

@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from diskbench.analysis.repeats import Sample, replicated
 from diskbench.analysis.shown import limit_of, reasons_over, shown_stretch
 from diskbench.analysis.trust import over_runs
-from diskbench.model.comparison import Interval
-from diskbench.model.verdict import Judged, Promised, Verdict, trust_words
+from diskbench.model.verdict import Judged, Verdict, trust_words
+from diskbench.parallel import grouped
 from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.lines import EMPTY, FigureCell, lines, span_words
 from diskbench.report.assemble.phases import clock
@@ -53,18 +54,12 @@ class ResultRow:
     doubt: str = ""
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(NamedTuple):
     """One level of one step of one run, with its verdict and trial."""
 
     trial: Facts
     verdict: Verdict
     level: Judged
-
-    @property
-    def lasts(self) -> bool:
-        """Whether it is the level that stands for the step, and not a burst."""
-        return self.verdict.stands_for is self.level and self.level.kind != "burst"
 
 
 def result_rows(trials: Sequence[Facts], *, of: str = "") -> tuple[ResultRow, ...]:
@@ -83,58 +78,47 @@ def result_rows(trials: Sequence[Facts], *, of: str = "") -> tuple[ResultRow, ..
                 levels.setdefault(key, []).append(_Found(trial, verdict, level))
     if not levels:
         return _unjudged(trials, name)
-    steps = dict.fromkeys(step for step, _, _ in levels)
     runs = Counter(verdict.step for trial in trials for verdict in trial.verdicts)
-    numbers: Counter[str] = Counter()
     rows = []
-    for step, kind, _ in sorted(levels, key=lambda key: list(steps).index(key[0])):
-        of_level = levels[step, kind, _]
-        number = numbers[step]
-        numbers[step] += 1
-        when = _when(kind, of_level, runs[step])
-        rows.append(_row(row_id(name, step, str(number or "")), step, when, of_level))
+    for step, of_step in grouped(levels.items(), lambda item: item[0][0]).items():
+        for number, ((_, kind, _), of_level) in enumerate(of_step):
+            when = _when(kind, of_level, runs[step])
+            rows.append(_row(row_id(name, step, str(number or "")), step, when, of_level))
     return tuple(rows)
 
 
 def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
     """The optional columns (`promised`, `price`) that are not empty in all rows."""
-    columns = {"promised": [row.promised for row in rows], "price": [row.price for row in rows]}
-    return frozenset(
-        name for name, cells in columns.items() if any(cell.text != NONE for cell in cells)
-    )
+    names = ("promised", "price")
+    return frozenset(of for of in names if any(getattr(row, of).text != NONE for row in rows))
 
 
 def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow:
-    verdicts = [of_run.verdict for of_run in of_runs]
-    levels = [of_run.level for of_run in of_runs]
+    trial, verdicts = of_runs[0].trial, [of.verdict for of in of_runs]
+    levels = [of.level for of in of_runs]
     trust = over_runs([verdict.trust for verdict in verdicts])
     most = limit_of(levels)
-    common = shown_stretch([level for level in levels if level.limiter.name == most])
+    common = shown_stretch([level for level in levels if level.limiter.name == most]).limiter
     promise = next((level.promised for level in levels if level.promised is not None), None)
-    lasts = any(of_run.lasts for of_run in of_runs)
-    trial = of_runs[0].trial
+    promised = EMPTY
+    if promise is not None:
+        span = span_words(format_iops(promise.low_iops), format_iops(promise.high_iops))
+        promised = FigureCell(format_iops(promise.iops), span)
+    stand = [of.level.kind for of in of_runs if of.verdict.stands_for is of.level]
     block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
-    iops, rate = _figure(of_runs, lambda level: level.iops, format_iops)
-    mb_per_s, bytes_per_s = _figure(of_runs, lambda level: level.bytes_per_s, format_mb_per_s)
+    iops, rate = _figure(of_runs, "iops", format_iops)
+    mb_per_s, bytes_per_s = _figure(of_runs, "bytes_per_s", format_mb_per_s)
+    # What is bought by the month is what lasts, not a burst.
+    lasts = any(kind != "burst" for kind in stand)
     price = price_words(trial.price, rate, block) if lasts else ""
+    ratio, _ = _figure(of_runs, "ratio", "{:.0%}".format)
     return ResultRow(
-        id=id_,
-        step=step,
-        rate=rate,
-        bytes_per_s=bytes_per_s,
-        stands=sum(of_run.verdict.stands_for is of_run.level for of_run in of_runs),
-        burst=all(level.kind == "burst" for level in levels),
-        when=when,
-        iops=iops,
-        mb_per_s=mb_per_s,
-        promised=_promised(promise) if promise else EMPTY,
-        ratio=_ratio(of_runs),
-        price=FigureCell(price or NONE),
-        limiter=common.limiter.words(),
-        evidence=common.limiter.evidence,
-        trust=trust,
-        doubt=trust_words(trust, reasons_over(verdicts)).partition(": ")[2],
-    )
+        id=id_, step=step, rate=rate, bytes_per_s=bytes_per_s, stands=len(stand),
+        burst=all(level.kind == "burst" for level in levels), when=when, iops=iops,
+        mb_per_s=mb_per_s, promised=promised, ratio=ratio,
+        price=FigureCell(price or NONE), limiter=common.words(), evidence=common.evidence,
+        trust=trust, doubt=trust_words(trust, reasons_over(verdicts)).partition(": ")[2],
+    )  # fmt: skip
 
 
 def _unjudged(trials: Sequence[Facts], name: str) -> tuple[ResultRow, ...]:
@@ -142,18 +126,15 @@ def _unjudged(trials: Sequence[Facts], name: str) -> tuple[ResultRow, ...]:
     rows = []
     for line in lines([row for trial in trials for row in trial.measurements], phases):
         speed = None if line.direction == "sync" else line.bytes_per_s
-        cells = line.cells
+        id_, cells = row_id(name, line.step, line.direction), line.cells
+        step = line.step if line.direction in line.step else f"{line.step} {line.direction}"
+        rate, bytes_per_s = (of.median if of else 0.0 for of in (line.iops, speed))
         rows.append(
             ResultRow(
-                id=row_id(name, line.step, line.direction),
-                step=line.step if line.direction in line.step else f"{line.step} {line.direction}",
-                rate=line.iops.median if line.iops else 0.0,
-                bytes_per_s=speed.median if speed else 0.0,
-                when=line.level or "",
-                iops=cells["IOPS"],
+                id_, step, rate, bytes_per_s, when=line.level or "", iops=cells["IOPS"],
                 mb_per_s=cells["MB/s"],
             )
-        )
+        )  # fmt: skip
     return tuple(rows)
 
 
@@ -167,53 +148,25 @@ def _when(kind: str, of_runs: Sequence[_Found], runs: int) -> str:
     return f"{kind} {clock(level.start_s)}–{clock(level.end_s)}".strip()
 
 
-def _samples(of_runs: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
-    """One sample per trial: the value that `pick` takes from the level of its median run."""
-    levels: dict[str, list[Judged]] = {}
-    machines: dict[str, str] = {}
-    for of_run in of_runs:
-        levels.setdefault(of_run.trial.trial_id, []).append(of_run.level)
-        machines[of_run.trial.trial_id] = of_run.trial.machine or of_run.trial.trial_id
-    picked = {name: pick(shown_stretch(of)) for name, of in levels.items()}
-    return [
-        Sample(name, value, machines[name]) for name, value in picked.items() if value is not None
-    ]
-
-
 def _figure(
-    of_runs: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
+    of_runs: Sequence[_Found], name: str, show: Callable[[float], str]
 ) -> tuple[FigureCell, float]:
-    """The cell of a figure, and the figure; 0 if it is unknown."""
-    samples = _samples(of_runs, pick)
+    """The cell of a figure of a level, over a sample per trial, which is that of its median run;
+    and the figure, 0 if it is unknown."""
+    by_trial = grouped(of_runs, lambda of_run: of_run.trial.trial_id)
+    samples = [
+        Sample(trial_id, value, of[0].trial.machine or trial_id)
+        for trial_id, of in by_trial.items()
+        if (value := getattr(shown_stretch([one.level for one in of]), name)) is not None
+    ]
     if not samples:
         return EMPTY, 0.0
     together = replicated(samples)
-    if together.interval is not None:
-        words = _interval(together.interval, show)
+    if (interval := together.interval) is not None:
+        words = f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
+    elif name == "ratio":
+        words = NO_INTERVAL.format(n=together.machines)
     else:
-        values = [value for of_run in of_runs if (value := pick(of_run.level)) is not None]
+        values = [value for of in of_runs if (value := getattr(of.level, name)) is not None]
         words = span_words(show(min(values)), show(max(values)))
     return FigureCell(show(together.median), words), together.median
-
-
-def _ratio(of_runs: Sequence[_Found]) -> FigureCell:
-    samples = _samples(of_runs, lambda level: level.ratio)
-    if not samples:
-        return EMPTY
-    together = replicated(samples)
-    none = NO_INTERVAL.format(n=together.machines)
-    words = _interval(together.interval, _percent) if together.interval else none
-    return FigureCell(_percent(together.median), words)
-
-
-def _interval(interval: Interval, show: Callable[[float], str]) -> str:
-    return f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
-
-
-def _promised(promise: Promised) -> FigureCell:
-    span = span_words(format_iops(promise.low_iops), format_iops(promise.high_iops))
-    return FigureCell(format_iops(promise.iops), span)
-
-
-def _percent(fraction: float) -> str:
-    return f"{fraction:.0%}"

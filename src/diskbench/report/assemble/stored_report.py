@@ -70,16 +70,11 @@ class ReportReader:
         named = [subject for subject, file in groups if not file]
         common = common_fields(named) if len(named) > 1 else ()
         without = {name for name, _ in common}
-        views = tuple(
-            Group(
-                file or words(subject) or "all",
-                tuple(trials),
-                file or words(subject, without=without),
-                number,
-            )
-            for number, ((subject, file), trials) in enumerate(groups.items(), 1)
-        )
-        return views, stored, words(common)
+        views = []
+        for number, ((subject, file), trials) in enumerate(groups.items(), 1):
+            short = file or words(subject, without=without)
+            views.append(Group(file or words(subject) or "all", tuple(trials), short, number))
+        return tuple(views), stored, words(common)
 
     def prepare(self, rows_of: Mapping[str, Sequence[Run]]) -> None:
         """Read trials of which `read` is asked one by one afterwards. A caller names few runs at a
@@ -122,13 +117,10 @@ def stored_report(
     data = ChartData(groups, stored, reader.evidence, runs, run)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = Report(
-        asked=asked.words,
-        groups=groups,
-        inside_of=run.run_id,
-        common=common,
+        asked.words, groups, inside_of=run.run_id, common=common,
         made=f"made {now} by diskbench {__version__}",
         matrix=_matrix(reader.database, runs) if len(trials) > 1 else "",
-    )
+    )  # fmt: skip
     if chart is not None:
         return replace(report, over=drawn_alone(chart, data), chart=chart)
     inside = drawn_inside(data)
@@ -141,21 +133,17 @@ def _matrix(database: Engine, runs: Sequence[Run]) -> str:
     """`nightly: gp2 beside gp3` when all runs are of one matrix; empty for others."""
     ids = {run.campaign_id for run in runs}
     known = find_matrix(database, ids.pop()) if len(ids) == 1 else None
-    if known is None:
-        return ""
-    title = known.spec.get("title")
-    return f"{known.name}: {title}" if title else known.name
+    title = known.spec.get("title") if known else ""
+    return "" if known is None else f"{known.name}: {title}" if title else known.name
 
 
 def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
     """The default file name of a report: the requested run, or the number of runs."""
-    ids = [row.run_id for row in runs]
-    typed = _named(runs, asked)
-    named = next((run_id for run_id in ids if run_id in typed), ids[-1])
     if len({run.trial_id for run in runs}) == 1:
-        return str(named)
+        ids, typed = [row.run_id for row in runs], _named(runs, asked)
+        return next((run_id for run_id in ids if run_id in typed), ids[-1])
     since = next((run.measured_at[:10] for run in runs if run.measured_at), "no-date")
-    return f"{len(ids)}-runs-from-{since}"
+    return f"{len(runs)}-runs-from-{since}"
 
 
 def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from diskbench.catalog.lookup import DiskLimits, limits
@@ -13,12 +14,11 @@ from diskbench.model.expectation import BeyondCredit
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
 from diskbench.model.rental import Rental
-from diskbench.model.result import Measurement
 from diskbench.model.run import Mark, Run
 from diskbench.model.spec import Plan, Search
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import words as rent_words
-from diskbench.units import GIB, counted, format_bytes
+from diskbench.units import GIB, format_bytes
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
@@ -27,7 +27,7 @@ SHARED = "cells of its matrix share the machine: they are not independent sample
 SUSPENDED = "suspended"
 """State of interrupted runs that `diskbench resume` can continue."""
 _MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
-_UNFINISHED = {
+UNFINISHED = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
     "failed": "failed",
@@ -99,7 +99,11 @@ def marks_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def subject_of_plan(plan: Plan) -> Subject:
     """The subject of a planned, running or just finished trial."""
-    facts = plan.facts
+    facts, promise = plan.facts, None
+    if plan.rental is not None:
+        promise = replace(promised(plan.rental), shared=plan.machine is not None)
+    elif plan.cell.promise:
+        promise = HeadlinePromise("", plan.cell.promise.words())
     return Subject(
         profile=plan.profile.name,
         title=plan.profile.title,
@@ -111,10 +115,10 @@ def subject_of_plan(plan: Plan) -> Subject:
         run_ids=plan.run_ids,
         trial_id=plan.trial_id,
         marks=("emulated",) if plan.emulated else (),
-        target_flags=_target_flags(plan),
+        target_flags=shlex.join(_target_words(plan)),
         trial_flags=_trial_flags(plan),
         runs_planned=plan.cell.runs,
-        promised=_promised(plan),
+        promised=promise,
         steps_planned=None if plan.loop or plan.search else len(plan.steps),
         profile_typed=plan.cell.profile,
         fail_if=plan.cell.fail_if,
@@ -141,12 +145,6 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
     )
 
 
-def _promised(plan: Plan) -> HeadlinePromise | None:
-    if plan.rental is not None:
-        return replace(promised(plan.rental), shared=plan.machine is not None)
-    return HeadlinePromise("", plan.cell.promise.words()) if plan.cell.promise else None
-
-
 def _subject_of_row(row: Run) -> Subject:
     size = row.disk_size_bytes
     disk = (row.disk_model, format_bytes(size) if size else None, row.disk_driver)
@@ -154,16 +152,11 @@ def _subject_of_row(row: Run) -> Subject:
     kind = f" ({row.filesystem})" if row.filesystem else ""
     machine_words = (row.place or row.provider, row.instance_type)
     return Subject(
-        profile=row.profile,
-        title=row.profile,
-        question="",
-        machine=", ".join(str(word) for word in machine_words if word),
-        disk=", ".join(str(word) for word in disk if word),
-        target=f"{place}{kind}" if place else "",
-        fio=f"fio {_version(row.fio_version)}",
-        run_ids=(),
-        trial_id=row.trial_id,
-    )
+        profile=row.profile, title=row.profile, question="",
+        machine=", ".join(filter(None, machine_words)), disk=", ".join(filter(None, disk)),
+        target=f"{place}{kind}" if place else "", fio=f"fio {_version(row.fio_version)}",
+        run_ids=(), trial_id=row.trial_id,
+    )  # fmt: skip
 
 
 def machine(facts: HostFacts, address: str | None) -> str:
@@ -193,12 +186,10 @@ def disk_words(disk: DiskFacts | None, *, known_path: str = "") -> str:
 
 def disks_words(facts: HostFacts, known_path: str) -> str:
     """The words of each disk of the target, as `disk_words`; equal ones once, with their number."""
-    words = [disk_words(disk, known_path=disk.path) for disk in facts.other_disks]
-    if not words:
+    if not facts.other_disks:
         return disk_words(facts.disk, known_path=known_path)
-    first = facts.disk
-    words = [disk_words(first, known_path=first.path if first else ""), *words]
-    counts = Counter(words)
+    disks = [disk for disk in (facts.disk, *facts.other_disks) if disk]
+    counts = Counter(disk_words(disk, known_path=disk.path) for disk in disks)
     return "; ".join(f"{n} × {text}" if n > 1 else text for text, n in counts.items() if text)
 
 
@@ -215,51 +206,26 @@ def target(plan: Plan) -> str:
     return plan.target.path + (f" ({' on '.join(through)})" if through else "")
 
 
-def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> str:
-    """`interrupted: 1 of 8 steps measured`; empty for a finished result, or if unknown."""
-    word = _UNFINISHED.get(subject.state or "")
-    if word is None:
-        return ""
-    known = {(row.run_id, row.step_index) for row in measurements if row.scope == "step"}
-    count = len(known)
-    if subject.steps_planned is None:
-        return f"{word}: {counted(count, 'step')} measured"
-    planned = subject.steps_planned * max(1, len(subject.run_ids))
-    return f"{word}: {count} of {planned} steps measured"
-
-
-def _target_flags(plan: Plan) -> str:
+def _target_words(plan: Plan) -> list[str]:
     """The flags for the machine, the target, its filesystem and size, and for the figures that its
     owner expects, independent of the profile."""
-    words = _target_words(plan)
+    spec, provider = plan.cell.target, plan.cell.provider
+    words: list[str] = []
+    if plan.rental is not None:
+        words = ["--provider", provider, *rent_words(plan.rental.spec, provider)]
+    elif plan.cell.address:
+        words = ["--provider", provider, "--host", plan.cell.address]
+    if plan.rental is None and spec.kind == "device":
+        for disk in spec.disks:
+            words += ["--device", disk.path, "--destroy-data", disk.destroy_data or ""]
+    elif plan.rental is None:
+        words += ["--path", spec.path]
+    words += ["--filesystem", spec.filesystem] if spec.filesystem is not None else []
+    if plan.rental is None and spec.size_bytes is not None:
+        words += ["--size", f"{spec.size_bytes / GIB:g}"]
     if plan.cell.promise:
         figures = plan.cell.promise.model_dump(exclude_none=True).items()
         words += ["--promise", ",".join(f"{key}={value:.15g}" for key, value in figures)]
-    return shlex.join(words)
-
-
-def _target_words(plan: Plan) -> list[str]:
-    spec = plan.cell.target
-    words: list[str] = []
-    if plan.rental is not None:
-        words = [
-            "--provider",
-            plan.cell.provider,
-            *rent_words(plan.rental.spec, plan.cell.provider),
-        ]
-        words += ["--filesystem", spec.filesystem] if spec.filesystem is not None else []
-        return words
-    if plan.cell.address:
-        words += ["--provider", plan.cell.provider, "--host", plan.cell.address]
-    if spec.kind == "device":
-        for disk in spec.disks:
-            words += ["--device", disk.path, "--destroy-data", disk.destroy_data or ""]
-    else:
-        words += ["--path", spec.path]
-    if spec.filesystem is not None:
-        words += ["--filesystem", spec.filesystem]
-    if spec.size_bytes is not None:
-        words += ["--size", f"{spec.size_bytes / GIB:g}"]
     return words
 
 
@@ -295,21 +261,14 @@ def promised(rental: Rental) -> HeadlinePromise:
     disk, cloud = rental.disk, rental.catalogue
     promises = None
     if disk is not None and disk.count == 1:
-        try:
+        with suppress(UserError):
             promises = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
-        except UserError:
-            promises = None
     return HeadlinePromise(rental.offer, rental.promise_words, promises, rental.spec.time_scale)
 
 
-def names_of(plans: Sequence[Plan]) -> list[str]:
+def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
     """The shortest label that distinguishes each of the trials of a command: none, the host, the
     replicate, or host and replicate."""
-    return [*map(namer(plans), plans)]
-
-
-def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
-    """The label of each of `plans`, as `names_of` says."""
     replicates = len({plan.cell.replicate for plan in plans}) > 1
 
     def name(plan: Plan) -> str:

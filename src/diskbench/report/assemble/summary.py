@@ -4,9 +4,7 @@ A burstable disk serves its burst until its credit is used up, so a figure above
 nothing about the baseline. The seconds of a step show the cliff itself (analysis/phases.py); else
 the verdicts say which steps were on credit and in which it ran out (analysis/stretches.py).
 
-The sentences, and why it slowed down, are for readers who do not know the tool: the first says what
-was bought, the second what it delivered and what limited it. They describe the most informative
-step: one that fell off a cliff, else one that delivered less than was promised, else the first.
+The sentences, and why it slowed down, are for readers who do not know the tool.
 """
 
 from __future__ import annotations
@@ -217,8 +215,8 @@ class Told(Facts):
         fastest that kept it, else the first."""
         reasons = (reason for verdict in self.verdicts for reason in verdict.reasons)
         other = next((reason for reason in reasons if reason.code == OTHER_DISK.code), None)
-        which = other.message.partition(": ")[0] if other else ""
-        lead = f"{which[:1].upper()}{which[1:]}. " if other else ""
+        behaves = other.message.partition(": ")[0] if other else ""
+        lead = f"{behaves[:1].upper()}{behaves[1:]}. " if other else ""
         if fall := self.fell:
             after = f"{_figure(fall.after)}{_beside(fall.after)}"
             first = f"It delivered {_figure(fall.before)} for {fall.lasted}"
@@ -227,7 +225,8 @@ class Told(Facts):
         if not every:
             return lead
         steps = [step for step in every if step.stands_for.ratio is not None]
-        short = sorted(filter(_is_short, steps), key=_ratio)
+        asked = [step for step in steps if step.stands_for.limiter.name not in _NOT_ASKED]
+        short = sorted((step for step in asked if _ratio(step) < KEPT), key=_ratio)
         above = sorted(filter(_is_above, steps), key=_ratio, reverse=True)
         held = [step for step in steps if _ratio(step) >= KEPT]
         held.sort(key=lambda step: -rate_of(step.stands_for))
@@ -242,8 +241,8 @@ class Told(Facts):
             where = f" in all {all_} steps, for example" if all_ > 1 else ":"
             told = f"what is promised{where} {told}"
         elif held:
-            asked = f"in every step that requested it ({len(held)} of {all_} steps), for example"
-            told = f"what is promised {asked} {told}"
+            which = f"in every step that requested it ({len(held)} of {all_} steps), for example"
+            told = f"what is promised {which} {told}"
         return f"{lead}It delivered {told}."
 
 
@@ -259,11 +258,6 @@ def shares_of_time(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
 
 def _ratio(step: Verdict) -> float:
     return step.stands_for.ratio or 0.0
-
-
-def _is_short(verdict: Verdict) -> bool:
-    """Whether the step delivered less than was promised, although the load requested it."""
-    return verdict.stands_for.limiter.name not in _NOT_ASKED and _ratio(verdict) < KEPT
 
 
 def _is_above(verdict: Verdict) -> bool:

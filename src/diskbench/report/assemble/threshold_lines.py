@@ -44,67 +44,55 @@ def threshold_lines(
 
     A threshold without a line, or on a figure that too few I/Os support, is `not measured`.
     """
-    return tuple(
-        line for threshold in thresholds for line in _judged(threshold, lines, verdicts, slas)
-    )
+    found: list[ThresholdLine] = []
+    for threshold in thresholds:
+        figures = [*_figures(threshold, lines, verdicts, slas)]
+        if not figures:
+            finding = f"{threshold.metric}: {threshold.step or 'any step'} has no such figure"
+            found.append(ThresholdLine("not measured", finding, threshold))
+        for step, name, values, unknown in figures:
+            outcome: Outcome = "not measured"
+            finding = f"{name}: {unknown}"
+            if values:
+                worst = max(values) if threshold.is_ceiling else min(values)
+                outcome = "passed" if threshold.holds(worst) else "not passed"
+                of_runs = f", the worst of {len(values)} runs" if len(values) > 1 else ""
+                finding = f"{name} is {_shown(threshold, worst)}{of_runs}"
+            found.append(ThresholdLine(outcome, finding, threshold, step))
+    return tuple(found)
 
 
-def _judged(
+def _figures(
     threshold: Threshold,
     lines: Sequence[StepLine],
     verdicts: Sequence[Verdict],
     slas: Sequence[Sla],
-) -> Iterator[ThresholdLine]:
-    """The line of each figure that a threshold is on: of its step, the worst of its runs."""
+) -> Iterator[tuple[str, str, Sequence[float], str]]:
+    """Step and name of each figure that a threshold is on, the values of its runs, and why there is
+    none."""
     if threshold.metric == "sla":
-        found = [sla.iops for sla in slas]
-        figures: list[_Figure] = [("", "sla", found, "no probe of the search ended")]
+        yield "", "sla", [sla.iops for sla in slas], "no probe of the search ended"
     elif threshold.metric == "ratio":
-        figures = [*_ratios(threshold, verdicts)]
+        for step, of_step in verdicts_by_step(verdicts).items():
+            if threshold.step in (None, step):
+                ratios = [verdict.stands_for.ratio for verdict in of_step]
+                yield step, f"{step} ratio", [of for of in ratios if of is not None], _NO_LIMIT
     else:
-        figures = [*_figures(threshold, lines)]
-    if not figures:
-        finding = f"{threshold.metric}: {threshold.step or 'any step'} has no such figure"
-        yield ThresholdLine("not measured", finding, threshold)
-    for step, name, values, unknown in figures:
-        if not values:
-            yield ThresholdLine("not measured", f"{name}: {unknown}", threshold, step)
-            continue
-        worst = max(values) if threshold.is_ceiling else min(values)
-        outcome: Outcome = "passed" if threshold.holds(worst) else "not passed"
-        of_runs = f", the worst of {len(values)} runs" if len(values) > 1 else ""
-        finding = f"{name} is {_shown(threshold, worst)}{of_runs}"
-        yield ThresholdLine(outcome, finding, threshold, step)
-
-
-_Figure = tuple[str, str, Sequence[float], str]
-"""Step, name, the values of its runs, and why there is none."""
-
-
-def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> Iterator[_Figure]:
-    for step, of_step in verdicts_by_step(verdicts).items():
-        if threshold.step in (None, step):
-            ratios = [verdict.stands_for.ratio for verdict in of_step]
-            known = [ratio for ratio in ratios if ratio is not None]
-            yield step, f"{step} ratio", known, _NO_LIMIT
-
-
-def _figures(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[_Figure]:
-    for line in lines:
-        if threshold.step in (None, line.step) and threshold.direction in (None, line.direction):
-            spread: Spread | None = getattr(line, _FIELDS[threshold.metric])
-            name = f"{line.step} {line.direction} {threshold.metric}"
-            yield line.step, name, spread.values if spread else (), "too few I/Os for this figure"
+        for line in lines:
+            at = threshold.step or line.step, threshold.direction or line.direction
+            if at == (line.step, line.direction):
+                spread: Spread | None = getattr(line, _FIELDS[threshold.metric])
+                name = f"{line.step} {line.direction} {threshold.metric}"
+                values = spread.values if spread else ()
+                yield line.step, name, values, "too few I/Os for this figure"
 
 
 def sla_words(sla: Sla, search: Search) -> str:
     """`sla: 2,740 IOPS at p99 below 2.00 ms (missed at 2,810; 6 probes)`."""
-    metric = search.target.metric
-    of = f"{search.target.direction} " if search.target.direction else ""
-    at = f"{of}{metric} {_asked(search.target)}"
-    probes = (
-        f"{len(sla.probes)} probes of at least {needed_ios(search.target, search.beyond):,} I/Os"
-    )
+    target, least = search.target, needed_ios(search.target, search.beyond)
+    of = f"{target.direction} " if target.direction else ""
+    at = f"{of}{target.metric} {_asked(target)}"
+    probes = f"{len(sla.probes)} probes of at least {least:,} I/Os"
     if not sla.iops:
         return f"sla: none: {at} was missed at {format_iops(sla.missed_iops or 0)} IOPS ({probes})"
     above = "the capacity limits it"
@@ -115,14 +103,9 @@ def sla_words(sla: Sla, search: Search) -> str:
 
 _NO_LIMIT = "this disk has no documented limit (give --promise)"
 _FIELDS = {
-    "iops": "iops",
-    "mb_per_s": "bytes_per_s",
-    "mean": "mean_ns",
-    "p50": "p50_ns",
-    "p99": "p99_ns",
-    "p99.9": "p99_9_ns",
-    "max": "max_ns",
-}
+    "iops": "iops", "mb_per_s": "bytes_per_s", "mean": "mean_ns", "p50": "p50_ns", "p99": "p99_ns",
+    "p99.9": "p99_9_ns", "max": "max_ns",
+}  # fmt: skip
 """Metric of a threshold → field of a line."""
 
 

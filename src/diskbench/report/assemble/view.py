@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import starmap
 
 from diskbench.analysis.shown import verdict_warnings
 from diskbench.analysis.sla import Sla, sla_of
 from diskbench.model.doubts import SATURATED
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
-from diskbench.report.assemble.facts import cost_line, job_text, run_facts, versions_of
+from diskbench.report.assemble.facts import cost_line, run_facts, versions_of
 from diskbench.report.assemble.lines import (
     MEDIAN,
     FigureCell,
@@ -26,9 +27,9 @@ from diskbench.report.assemble.lines import (
     lines,
 )
 from diskbench.report.assemble.next_step import NextStep, next_step, run_again
-from diskbench.report.assemble.phases import PhaseRow, phase_lines, phase_rows, stall_notes
+from diskbench.report.assemble.phases import PhaseRow, clock, phase_lines, phase_rows
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
-from diskbench.report.assemble.subject import SHARED, SUSPENDED, subject_of_runs, unfinished_words
+from diskbench.report.assemble.subject import SHARED, SUSPENDED, UNFINISHED, subject_of_runs
 from diskbench.report.assemble.summary import Told
 from diskbench.report.assemble.threshold_lines import ThresholdLine, sla_words, threshold_lines
 from diskbench.report.assemble.words import NONE, price_lines, row_id
@@ -97,17 +98,23 @@ class View(Told):
 
     @property
     def unfinished(self) -> str:
-        """How much of it was measured, where it is not whole."""
-        return unfinished_words(self.subject, self.measurements)
+        """`interrupted: 1 of 8 steps measured`; empty for a finished result, or if unknown."""
+        subject = self.subject
+        word = UNFINISHED.get(subject.state or "")
+        if word is None:
+            return ""
+        steps = {(row.run_id, row.step_index) for row in self.measurements if row.scope == "step"}
+        if subject.steps_planned is None:
+            return f"{word}: {counted(len(steps), 'step')} measured"
+        planned = subject.steps_planned * max(1, len(subject.run_ids))
+        return f"{word}: {len(steps)} of {planned} steps measured"
 
     @property
     def missing(self) -> str:
         """Why there is no figure."""
-        if self.lines:
-            return ""
-        if "imported" in self.subject.marks:
-            return "the import has no summary, only a log of each second"
-        return "no measured step finished"
+        imported = "the import has no summary, only a log of each second"
+        why = imported if "imported" in self.subject.marks else "no measured step finished"
+        return "" if self.lines else why
 
     @cached_property
     def lines(self) -> tuple[StepLine, ...]:
@@ -125,7 +132,6 @@ class View(Told):
 
     @property
     def runs_n(self) -> int:
-        """The most runs of any step."""
         return max((line.runs for line in self.lines), default=0)
 
     def lines_of_runs(self) -> Mapping[str, tuple[StepLine, ...]]:
@@ -142,16 +148,13 @@ class View(Told):
     def run_figures(self) -> Mapping[str, tuple[FigureCell, ...]]:
         """IOPS, and MB/s below them, of each run in each line of the trial, by its id; nothing of
         the only run."""
-        if len(self.runs) < 2:
-            return {}
-        return {run_id: self._of_run(own) for run_id, own in self.lines_of_runs().items()}
-
-    def _of_run(self, own: tuple[StepLine, ...]) -> tuple[FigureCell, ...]:
-        of = {(line.step, line.direction): line.words(MEDIAN) for line in own}
-        rates = (of.get((line.step, line.direction), (NONE, NONE)) for line in self.lines)
-        return tuple(
-            FigureCell(iops, "" if speed == NONE else f"{speed} MB/s") for iops, speed, *_ in rates
-        )
+        figures = {}
+        for run_id, own in self.lines_of_runs().items() if len(self.runs) > 1 else ():
+            of = {(line.step, line.direction): line.words(MEDIAN) for line in own}
+            rates = [of.get((line.step, line.direction), (NONE, NONE)) for line in self.lines]
+            cells = [(iops, "" if mb == NONE else f"{mb} MB/s") for iops, mb, *_ in rates]
+            figures[run_id] = tuple(starmap(FigureCell, cells))
+        return figures
 
     @cached_property
     def rows(self) -> tuple[ResultRow, ...]:
@@ -174,9 +177,8 @@ class View(Told):
         if search is None:
             return ()
         saturated = {w.step for w in self.warnings if w.code == SATURATED.code and w.step}
-        of_run = grouped(self.measurements, lambda row: row.run_id)
-        found = (sla_of(search, rows, saturated) for rows in of_run.values())
-        return tuple(sla for sla in found if sla is not None)
+        of_run = grouped(self.measurements, lambda row: row.run_id).values()
+        return tuple(sla for rows in of_run if (sla := sla_of(search, rows, saturated)) is not None)
 
     @property
     def sla_lines(self) -> tuple[str, ...]:
@@ -192,17 +194,22 @@ class View(Told):
 
     @property
     def phase_rows(self) -> tuple[PhaseRow, ...]:
-        """Its phases for a page."""
-        return phase_rows(self.phases, [run.run_id for run in self.runs])
+        ids = [run.run_id for run in self.runs]
+        return tuple(row for step in self.phases for row in phase_rows(step, ids))
 
     @property
     def phase_notes(self) -> tuple[str, ...]:
-        """Its stalls in sentences."""
-        return stall_notes(self.phases)
+        """A sentence for each step that stalled: how often, for how long, when first."""
+        return tuple(
+            f"{of.step}: {counted(len(of.stalls), 'stall')}, "
+            f"{sum(stall.seconds for stall in of.stalls):.0f} s in all, "
+            f"the first at {clock(of.stalls[0].start_s)}."
+            for of in self.phases
+            if of.stalls
+        )
 
     @property
     def phase_lines(self) -> list[str]:
-        """Its phases for a terminal."""
         return phase_lines(self.phases)
 
     @cached_property
@@ -247,6 +254,9 @@ def view_of(trial: Trial) -> View:
         machine=first.machine(rented=bool(plan and plan.cell.rent)),
         price=plan.expectation.price if plan and plan.expectation else None,
         cost=cost_line(trial.cost) if trial.cost is not None else "",
-        job=job_text(plan),
+        job="\n".join(
+            f"# step {step.index + 1}: {step.name}\n{step.job.strip()}\n"
+            for step in (plan.steps if plan else ())
+        ),
         again="" if first.imported else run_again(subject, subject.runs_planned),
     )

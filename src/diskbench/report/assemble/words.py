@@ -58,33 +58,26 @@ def nothing_text(history: History) -> str:
 
 def noise_text(history: History) -> str:
     """`a change of 5 % or more would have been detected, noise 1.2 %`."""
-    noise = f"noise {history.noise * 100:.1f} %"
-    if history.visible is None:
-        return noise
-    return f"a change of {history.visible * 100:.0f} % or more would have been detected, {noise}"
+    found = ""
+    if history.visible is not None:
+        found = f"a change of {history.visible * 100:.0f} % or more would have been detected, "
+    return f"{found}noise {history.noise * 100:.1f} %"
 
 
 def difference_text(difference: Difference) -> str:
     """`kernel 6.1 → 6.5`."""
-    return f"{difference.fact} {_some(difference.a)} → {_some(difference.b)}"
-
-
-def _some(values: tuple[str, ...]) -> str:
-    more = len(values) - _MOST_SHOWN
-    return ", ".join(values[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    sides = []
+    for values in (difference.a, difference.b):
+        more = len(values) - _MOST_SHOWN
+        sides.append(", ".join(values[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else ""))
+    return f"{difference.fact} {' → '.join(sides)}"
 
 
 _SHORT: dict[LimiterName, str] = {
-    "client": "load generator CPU",
-    "other-process": "another process",
-    "interrupts": "interrupts",
-    "steal": "stolen CPU time",
-    "queue-depth": "latency",
-    "host-cache": "host cache",
-    "fixed-limit": "a fixed limit",
-    "page-cache": "page cache",
-    "credit": "credit used up",
-}
+    "client": "load generator CPU", "other-process": "another process", "interrupts": "interrupts",
+    "steal": "stolen CPU time", "queue-depth": "latency", "host-cache": "host cache",
+    "fixed-limit": "a fixed limit", "page-cache": "page cache", "credit": "credit used up",
+}  # fmt: skip
 
 
 def figure(iops: float | None, bytes_per_s: float | None) -> str:
@@ -126,16 +119,12 @@ NO_DATE = "no date"
 
 def local_time(utc: str | None) -> str:
     """A time of a row in the local timezone."""
-    if not utc:
-        return NO_DATE
-    return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M")
+    return f"{datetime.fromisoformat(utc).astimezone():%Y-%m-%d %H:%M}" if utc else NO_DATE
 
 
 def utc_moment(utc: str | None) -> str:
     """A time of a row in UTC with its zone, for output that is read elsewhere and later."""
-    if not utc:
-        return NO_DATE
-    return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{datetime.fromisoformat(utc).astimezone(UTC):%Y-%m-%d %H:%M UTC}" if utc else NO_DATE
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
@@ -165,9 +154,9 @@ def price_lines(price: DiskPrice) -> Iterator[str]:
     if price.total_usd is None:
         yield "monthly price unknown"
         return
-    month = f"{_usd(price.total_usd)} a month"
+    month = f"{dollars(price.total_usd)} a month"
     if price.transactions_usd:
-        month += f", {_usd(price.transactions_usd)} of it transactions at the baseline"
+        month += f", {dollars(price.transactions_usd)} of it transactions at the baseline"
     yield month
     pairs = (
         ("1,000 IOPS", price.per_1000_iops_usd, price.per_1000_burst_iops_usd),
@@ -175,8 +164,8 @@ def price_lines(price: DiskPrice) -> Iterator[str]:
     )
     for unit, lasting, burst in pairs:
         if lasting is not None:
-            apart = f"; {_usd(burst)} of the burst" if burst is not None else ""
-            yield f"{_usd(lasting)} per {unit} of the baseline{apart}"
+            apart = f"; {dollars(burst)} of the burst" if burst is not None else ""
+            yield f"{dollars(lasting)} per {unit} of the baseline{apart}"
 
 
 def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:
@@ -189,5 +178,6 @@ def price_words(price: DiskPrice | None, rate: float | None, block: int | None) 
     return f"{format_usd(price.total_usd / (rate * block) * 1e8)} per 100 MB/s"
 
 
-def _usd(usd: float) -> str:
-    return f"${usd:,.2f}"
+def dollars(usd: float | None) -> str:
+    """An amount to the cent."""
+    return NONE if usd is None else f"${usd:,.2f}"

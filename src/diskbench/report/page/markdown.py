@@ -69,9 +69,7 @@ def _single(view: View) -> Iterable[str]:
     if view.slowed:
         yield "## Why it slowed down\n\n" + "\n\n".join(map(escaped, view.slowed))
     if view.lines:
-        rows = [
-            (line.title, line.direction, *map(_both, line.cells.values())) for line in view.lines
-        ]
+        rows = ((of.title, of.direction, *map(_both, of.cells.values())) for of in view.lines)
         figures = table(("step", "I/O", *FIGURES), rows, left=2)
         yield f"## Latency, and all figures by direction\n\n{figures}"
         yield f"{escaped('; '.join(view.footnotes))}."
@@ -96,21 +94,12 @@ def _several(report: Report) -> Iterable[str]:
 
 def results_table(rows: Sequence[ResultRow]) -> str:
     """Measured and promised figures, one row per step and level."""
-    return table(
-        _RESULTS,
-        [
-            (
-                row.step,
-                row.when,
-                *(_both(cell) for cell in (row.iops, row.mb_per_s, row.promised, row.ratio)),
-                row.limiter,
-                f"{row.trust}: {row.doubt}" if row.doubt else row.trust,
-                _both(row.price),
-            )
-            for row in rows
-        ],
-        left=2,
-    )
+    cells = [
+        (row.step, row.when, *map(_both, (row.iops, row.mb_per_s, row.promised, row.ratio)),
+         row.limiter, f"{row.trust}: {row.doubt}" if row.doubt else row.trust, _both(row.price))
+        for row in rows
+    ]  # fmt: skip
+    return table(_RESULTS, cells, left=2)
 
 
 def _runs(view: View) -> str:

@@ -74,22 +74,18 @@ def page(
     """The report as HTML; for `paper` with fixed colours and without a script. A site has its links
     above, and below the files of `evidence` that it copied."""
     single = report.single
-    return (
-        environment()
-        .get_template("page.html.j2")
-        .render(
-            report=report,
-            single=single,
-            trials=report.trials if single or report.folded else (),
-            over=drawn(report.over, first=len(report.inside) + 1, paper=paper),
-            inside=drawn(report.inside, paper=paper),
-            inside_of=report.inside_of if report.runs > 1 else "",
-            inside_first=bool(single and single.fell and single.fell.run_id),
-            nav=nav,
-            evidence=evidence,
-            **styled("page.css", *([] if paper else [asset("page.js")])),
-        )
-    )
+    return environment().get_template("page.html.j2").render(
+        report=report,
+        single=single,
+        trials=report.trials if single or report.folded else (),
+        over=drawn(report.over, first=len(report.inside) + 1, paper=paper),
+        inside=drawn(report.inside, paper=paper),
+        inside_of=report.inside_of if report.runs > 1 else "",
+        inside_first=bool(single and single.fell and single.fell.run_id),
+        nav=nav,
+        evidence=evidence,
+        **styled("page.css", *([] if paper else [asset("page.js")])),
+    )  # fmt: skip
 
 
 MOST_TRIALS = 40
@@ -114,14 +110,12 @@ def pdf(report: Report) -> bytes:
     except ImportError as error:
         raise missing("pdf", "PDF needs WeasyPrint") from error
     except OSError as error:
-        raise InvalidValue(
-            f"PDF needs Pango: {error}",
-            advice="apt-get install libpango-1.0-0 libpangoft2-1.0-0; or write .html and print it "
-            "from a browser",
-        ) from error
+        packages = "apt-get install libpango-1.0-0 libpangoft2-1.0-0"
+        advice = f"{packages}; or write .html and print it from a browser"
+        raise InvalidValue(f"PDF needs Pango: {error}", advice=advice) from error
     # WeasyPrint warns about each CSS property of the page that it does not support.
-    logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
-    logging.getLogger("fontTools").setLevel(logging.CRITICAL)
+    for chatty in ("weasyprint", "fontTools"):
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
     if len(report.trials) > MOST_TRIALS:
         report = replace(report, folded=False)
     html = weasyprint.HTML(string=page(report, paper=True), url_fetcher=_refused)

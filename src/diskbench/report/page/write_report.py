@@ -9,7 +9,6 @@ from typing import Literal, get_args
 from diskbench.errors import InvalidValue
 from diskbench.files import file_format, unknown_suffix, write_whole
 from diskbench.report.assemble.report_view import Report
-from diskbench.report.assemble.view import View
 from diskbench.report.charts.figure import ChartFigure, drawn_as, picture
 from diskbench.report.charts.measure import bare, title, with_unit
 from diskbench.report.charts.point import ChartPoint
@@ -59,25 +58,17 @@ def rendered(report: Report, format_: Format, *, log: bool | None = None) -> byt
     if format_ == "pdf":
         return pdf(report)
     if report.single is not None and not report.chart:
-        return _summary(report.single, format_)
+        subject = report.single.subject
+        offer = subject.promised.offer if subject.promised else ""
+        words = filter(None, (offer, subject.machine, subject.target, subject.fio))
+        marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
+        title_ = f"{subject.title}{marks}"
+        return drawn_as(summary_picture(title_, " · ".join(words), report.single.lines), format_)
     if not report.over:
-        raise InvalidValue(
-            f"{len(report.trials)} trials have no chart in common",
-            advice="name one of them, or write a page: -o report.html",
-        )
+        advice = "name one of them, or write a page: -o report.html"
+        none = f"{len(report.trials)} trials have no chart in common"
+        raise InvalidValue(none, advice=advice)
     return picture(report.over[0], format_, log=log)
-
-
-def _summary(view: View, format_: Literal["svg", "png"]) -> bytes:
-    """IOPS and latency of one trial as one picture."""
-    subject = view.subject
-    offer = subject.promised.offer if subject.promised else ""
-    about = " · ".join(
-        word for word in (offer, subject.machine, subject.target, subject.fio) if word
-    )
-    marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
-    spec = summary_picture(f"{subject.title}{marks}", about, view.lines)
-    return drawn_as(spec, format_)
 
 
 _HEAD = ("disk", "value", "lowest – highest", "n", "where", "source")
@@ -113,28 +104,19 @@ def chart_markdown(
     """Title, the picture of that name with its description, unit and n, and the figures as a
     table."""
     shown = f"![{escaped(figure.alt)}]({drawing})" if drawing else escaped(figure.alt)
+    doubts = "\n".join(f"- {escaped(doubt)}" for doubt in _doubts(points))
     parts = [f"# {escaped(figure.title)}", shown, escaped(figure.subtitle)]
-    parts.append(table(_HEAD, map(_row, points)))
-    parts.append("\n".join(f"- {escaped(doubt)}" for doubt in _doubts(points)))
-    parts.append(f"*{escaped(made)}*" if made else "")
+    parts += [table(_HEAD, map(_row, points)), doubts, f"*{escaped(made)}*" if made else ""]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def chart_page(figure: ChartFigure, points: Sequence[ChartPoint], *, made: str = "") -> str:
     """The chart and its figures as HTML."""
     (chart,) = drawn([figure])
-    return (
-        environment()
-        .get_template("chart.html.j2")
-        .render(
-            chart=chart,
-            head=_HEAD,
-            rows=[_row(point) for point in points],
-            doubts=_doubts(points),
-            made=made,
-            **styled("page.css", asset("page.js")),
-        )
-    )
+    return environment().get_template("chart.html.j2").render(
+        chart=chart, head=_HEAD, rows=[_row(point) for point in points], doubts=_doubts(points),
+        made=made, **styled("page.css", asset("page.js")),
+    )  # fmt: skip
 
 
 def _row(point: ChartPoint) -> tuple[str, ...]:
@@ -154,8 +136,6 @@ def _row(point: ChartPoint) -> tuple[str, ...]:
 
 def _doubts(points: Sequence[ChartPoint]) -> tuple[str, ...]:
     """The doubts about the figures, without duplicates."""
-    doubts = [
-        f"{point.label}, {title(point.metric)}: {point.doubt}" for point in points if point.doubt
-    ]
+    doubts = [f"{of.label}, {title(of.metric)}: {of.doubt}" for of in points if of.doubt]
     marks = {mark for point in points for mark in point.marks}
     return tuple(dict.fromkeys([*doubts, *(f"yours: {mark}" for mark in sorted(marks))]))

@@ -10,20 +10,16 @@ figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from diskbench.model.result import AuditName, StepAudit
+from diskbench.model.result import AuditName
 from diskbench.store.imports import ReadImport
 from diskbench.units import counted
 
-_SHOWN: Final[tuple[tuple[AuditName, str], ...]] = (
-    ("bytes", "bytes = I/Os × block"),
-    ("logs", "logs sum to JSON"),
-)
-_IF_FAILED: Final[tuple[tuple[AuditName, str], ...]] = (
-    ("rate", "rates × time = totals"),
-    ("percentiles", "percentiles rise"),
-)
+_WORDS: dict[AuditName, str] = {
+    "bytes": "bytes = I/Os × block", "logs": "logs sum to JSON", "rate": "rates × time = totals",
+    "percentiles": "percentiles rise",
+}  # fmt: skip
+_IF_FAILED = frozenset({"rate", "percentiles"})
 
 
 def import_line(runs: Sequence[ReadImport]) -> str:
@@ -32,33 +28,22 @@ def import_line(runs: Sequence[ReadImport]) -> str:
     least, most = min(run.steps for run in runs), max(run.steps for run in runs)
     steps = counted(most, "step") if least == most else f"{least} to {counted(most, 'step')}"
     parts = [f"{counted(len(runs), 'run')} of {steps} in {counted(trials, 'trial')}"]
-    audits = [audit for run in runs for audit in run.audits]
+    pairs = [(c, audit.step) for run in runs for audit in run.audits for c in audit.checks]
     of_steps = sum(run.steps for run in runs)
-    for name, words in _SHOWN:
+    for name, words in _WORDS.items():
+        failed = [(c, step) for c, step in pairs if c.name == name and c.holds is False]
+        held = sum(check.name == name and check.holds is True for check, _ in pairs)
         if name == "logs" and not any(run.source.logs for run in runs):
             parts.append("no logs")
-            continue
-        parts.append(_failed(audits, name, words) or _held(audits, name, words, of_steps))
-    parts += [text for name, words in _IF_FAILED if (text := _failed(audits, name, words))]
+        elif failed:
+            check, step = failed[0]
+            more = f" (and in {len(failed) - 1} more steps)" if len(failed) > 1 else ""
+            parts.append(f"{words} ✗ in step {step}: {check.message}{more}")
+        elif name not in _IF_FAILED:
+            some = f" in {held:,} of {of_steps:,} steps" if held < of_steps else ""
+            parts.append(f"{words} ✓{some}" if held else f"{words} not checked")
     reports = dict.fromkeys(f"{run.source.name}: {run.reports}" for run in runs if run.reports)
     return " · ".join([*parts, _date(runs), *reports])
-
-
-def _failed(audits: Sequence[StepAudit], name: AuditName, words: str) -> str:
-    """A check that failed, with its first step; empty for one that did not."""
-    bad = [(a, c) for a in audits for c in a.checks if c.name == name and c.holds is False]
-    if not bad:
-        return ""
-    first, check = bad[0]
-    more = f" (and in {len(bad) - 1} more steps)" if len(bad) > 1 else ""
-    return f"{words} ✗ in step {first.step}: {check.message}{more}"
-
-
-def _held(audits: Sequence[StepAudit], name: AuditName, words: str, of_steps: int) -> str:
-    held = sum(check.holds is True for a in audits for check in a.checks if check.name == name)
-    if not held:
-        return f"{words} not checked"
-    return f"{words} ✓" + (f" in {held:,} of {of_steps:,} steps" if held < of_steps else "")
 
 
 def _date(runs: Sequence[ReadImport]) -> str:

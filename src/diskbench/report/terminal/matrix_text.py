@@ -13,7 +13,7 @@ from diskbench.catalog.cost import no_price_words
 from diskbench.model.expectation import LIMIT_WORDS, Expectation, ExpectedLevel
 from diskbench.parallel import grouped
 from diskbench.plan.outlook import Bill, BlockOutlook, MatrixOutlook
-from diskbench.report.assemble.words import cut
+from diskbench.report.assemble.words import cut, dollars
 from diskbench.report.terminal.plan_text import beyond_words, labelled, named
 from diskbench.units import (
     counted,
@@ -159,10 +159,8 @@ _UNITS = {"machines": "machine", "disks": "disk", "vcpus": "vCPU", "spot-vcpus":
 
 
 def _problems(block: BlockOutlook) -> Sequence[str]:
-    if block.problem is None:
-        return ()
-    advice = f"; {block.problem.advice}" if block.problem.advice else ""
-    return (f"{block.problem.message}{advice}",)
+    problem = block.problem
+    return ("; ".join(filter(None, (problem.message, problem.advice))),) if problem else ()
 
 
 def _grouped(
@@ -206,7 +204,7 @@ def price_table(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
     """The monthly price of each block's disk, transactions included, and the price per unit at the
     baseline and at the burst. Nothing if no price is known."""
     rows = [
-        (str(block.number), *map(_dollars, (
+        (str(block.number), *map(dollars, (
             price.total_usd, price.per_1000_iops_usd, price.per_1000_burst_iops_usd,
             price.per_100_mb_per_s_usd, price.per_100_burst_mb_per_s_usd,
         )))
@@ -218,10 +216,6 @@ def price_table(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
         yield ""
         for number, month, *per_unit in (head, *rows):
             yield f"{number:>4}  {month:>9}" + "".join(f"{cell:>14}" for cell in per_unit)
-
-
-def _dollars(usd: float | None) -> str:
-    return "–" if usd is None else f"${usd:,.2f}"
 
 
 def _best(block: BlockOutlook) -> list[tuple[str, str, Expectation]]:

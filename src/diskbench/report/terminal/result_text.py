@@ -1,10 +1,5 @@
-"""The result for a terminal: whole, brief, and several side by side.
-
-whole           a table of 80 columns with all doubts and the next step
-brief           about ten lines for one step, one screen for six: the figures, a line of verdict
-                per step, the heaviest warning and the next step
-side by side    a line for each host or disk, the same steps together
-"""
+"""The result for a terminal: whole in 80 columns; brief, in about ten lines for one step and one
+screen for six; several hosts or disks side by side, the same steps together."""
 
 from __future__ import annotations
 
@@ -220,7 +215,12 @@ def brief_result(view: View) -> RenderableType:
         parts.append(Text(view.unfinished, "bold yellow"))
     if view.headline:
         parts.append(Text(view.headline, "bold"))
-    parts.append(Text(view.missing, "yellow") if view.missing else _brief_table(view))
+    table = _of_steps("I/O", *map(_number, _BRIEF))
+    for line in view.lines:
+        name = f"{line.step} ({line.level})" if line.level else line.step
+        figures = (line.cells[head].text for head in _BRIEF)
+        table.add_row(Text(name, "bold"), line.direction, *figures)
+    parts.append(Text(view.missing, "yellow") if view.missing else table)
     parts += _thresholds(view)
     if judged := verdict_lines(view.verdicts):
         rows = [line for line in judged if line.kind in ("head", "row")]
@@ -261,15 +261,6 @@ def heaviest(groups: Sequence[WarningGroup]) -> WarningGroup:
 def _weight(group: WarningGroup) -> int:
     """Where the weight of its doubt stands: 0 weighs most."""
     return WEIGHTS.index(DOUBTS[group.code].weight)
-
-
-def _brief_table(view: View) -> Table:
-    table = _of_steps("I/O", *map(_number, _BRIEF))
-    for line in view.lines:
-        name = f"{line.step} ({line.level})" if line.level else line.step
-        figures = (line.cells[head].text for head in _BRIEF)
-        table.add_row(Text(name, "bold"), line.direction, *figures)
-    return table
 
 
 def _brief_warning(group: WarningGroup, most: int | None, host: str = "") -> list[Text]:

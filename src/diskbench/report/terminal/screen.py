@@ -32,10 +32,8 @@ WIDE = 100_000
 class _Screen(Console):
     def render(self, renderable: RenderableType, options: Any = None) -> Iterable[Segment]:  # noqa: ANN401
         for segment in super().render(renderable, options):
-            if segment.control or not UNSEEN.search(segment.text):
-                yield segment
-            else:
-                yield Segment(visible(segment.text), segment.style)
+            is_ours = segment.control or not UNSEEN.search(segment.text)
+            yield segment if is_ours else Segment(visible(segment.text), segment.style)
 
 
 def screen(*, error: bool = False, stream: TextIO | None = None) -> Console:

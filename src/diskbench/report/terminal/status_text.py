@@ -1,10 +1,5 @@
-"""What runs, what is due and what is wrong here, for a terminal.
-
-matrix      its totals, then a line for each cell that is given
-status      workers, queues, running cells and leases as tables of 80 columns
-schedule    due times in its own and the local timezone, and what became of past ones
-doctor      findings with their advice
-"""
+"""What runs, what is due and what is wrong here, for a terminal of 80 columns: workers, matrices,
+schedules, and what the doctor found."""
 
 from __future__ import annotations
 

@@ -48,7 +48,10 @@ class Shown:
 
 def guard_streams() -> None:
     """Wrap standard output and standard error in `Shown`; repeated calls have no effect."""
-    sys.stdout, sys.stderr = _shown(sys.stdout), _shown(sys.stderr)
+    sys.stdout, sys.stderr = (
+        stream if isinstance(stream, Shown) else cast("TextIO", Shown(stream))
+        for stream in (sys.stdout, sys.stderr)
+    )
 
 
 @contextmanager
@@ -65,7 +68,3 @@ def guarded_streams() -> Iterator[None]:
 def unguarded(stream: TextIO) -> TextIO:
     """The stream inside `Shown`: for bytes (Parquet) and for text that was made visible before."""
     return stream.unguarded if isinstance(stream, Shown) else stream
-
-
-def _shown(stream: TextIO) -> TextIO:
-    return stream if isinstance(stream, Shown) else cast("TextIO", Shown(stream))

@@ -1,7 +1,5 @@
 """What `diskbench gc` takes away, what it leaves, and what it says of the money."""
 
-from __future__ import annotations
-
 import json
 import time
 from datetime import UTC, datetime, timedelta
@@ -14,10 +12,11 @@ from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 from diskbench.engine.cleanup.gc import cost_of_lease, sweep
 from diskbench.engine.cleanup.orphans import sweep_provider
 from diskbench.engine.session import Session
-from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.errors import CloudSilent, InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Scope
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import leases, rows
+from diskbench.store.clock import iso
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 
 FAKE = Scope(provider="fake")
@@ -41,13 +40,11 @@ def leave(lease_id: str, *kinds: str, expires: float | None = 1.0) -> list[Path]
 def lease_row(session: Session, lease_id: str, **more: object) -> Lease:
     row = Lease(lease_id=lease_id, provider="fake", region="fake-1", **more)
     create_lease(session.database, row)
-    found = load_lease(session.database, lease_id)
-    assert found is not None
-    return found
+    return load_lease(session.database, lease_id)
 
 
 def in_an_hour() -> str:
-    return (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="microseconds")
+    return iso(datetime.now(UTC) + timedelta(hours=1))
 
 
 class TestByDatabase:
@@ -57,9 +54,7 @@ class TestByDatabase:
         (swept,) = sweep(session, [], dry_run=False)
         assert (swept.outcome, swept.reason) == ("gave-back", "its trial is finished")
         assert not left.exists()
-        lease = load_lease(session.database, "early")
-        assert lease is not None
-        assert lease.state == "released"
+        assert load_lease(session.database, "early").state == "released"
 
     def test_a_dry_run_says_what_would_go_and_touches_nothing(self, session):
         (left,) = leave("early")
@@ -67,9 +62,7 @@ class TestByDatabase:
         (swept,) = sweep(session, [], dry_run=True)
         assert swept.outcome == "would-give-back"
         assert left.exists()
-        lease = load_lease(session.database, "early")
-        assert lease is not None
-        assert lease.state == "open"
+        assert load_lease(session.database, "early").state == "open"
 
     def test_one_that_cannot_be_given_back_stops_none_of_the_others(self, session):
         leave("stuck")
@@ -80,16 +73,13 @@ class TestByDatabase:
         assert by_id["unknown-provider"].outcome == "gave-back"
         stuck = by_id["stuck"]
         assert stuck.outcome == "could-not-give-back"
-        assert stuck.problem is not None
         assert "the credentials expired" in stuck.problem.message
         lease = load_lease(session.database, "stuck")
-        assert lease is not None
         assert (lease.state, "credentials expired" in (lease.error or "")) == ("open", True)
 
     def test_a_provider_that_is_not_installed_any_more_is_said_and_stops_nothing(self, session):
         create_lease(session.database, Lease(lease_id="gone", provider="somebodys"))
         (swept,) = sweep(session, [], dry_run=False)
-        assert swept.problem is not None
         assert "somebodys" in swept.problem.message
 
     def test_of_two_at_once_one_gave_it_back(self, session, monkeypatch):
@@ -150,15 +140,13 @@ class TestCost:
     BEGAN = "2026-11-21T10:00:00.000000+00:00"
     NOW = datetime(2026, 11, 21, 16, 30, tzinfo=UTC)
 
-    def test_it_is_the_hours_since_the_lease_began_at_the_price_of_its_row(self):
-        lease = Lease(lease_id="one", provider="aws", created_at=self.BEGAN, hourly_usd=0.12)
+    @pytest.mark.parametrize(("price", "usd"), [(0.12, pytest.approx(0.78)), (None, None)])
+    def test_it_is_the_hours_since_the_lease_began_at_the_price_of_its_row_or_unknown(
+        self, price, usd
+    ):
+        lease = Lease(lease_id="one", provider="aws", created_at=self.BEGAN, hourly_usd=price)
         cost = cost_of_lease(lease, self.NOW)
-        assert (cost.hours, cost.usd) == (6.5, pytest.approx(0.78))
-
-    def test_an_unknown_price_is_unknown_and_not_nothing(self):
-        lease = Lease(lease_id="one", provider="gcp", created_at=self.BEGAN)
-        cost = cost_of_lease(lease, self.NOW)
-        assert (cost.hours, cost.usd, cost.hourly_usd) == (6.5, None, None)
+        assert (cost.hours, cost.usd, cost.hourly_usd) == (6.5, usd, price)
 
     def test_files_on_a_machine_of_ones_own_cost_nothing(self):
         lease = Lease(lease_id="one", provider="ssh", created_at=self.BEGAN)
@@ -167,12 +155,8 @@ class TestCost:
 
 class TestByProvider:
     def test_the_expired_go_and_the_others_are_told_with_why_they_stay(self, session):
-        old, young, undated = (
-            leave(name, expires=until)[0]
-            for name, until in (("old", 1.0), ("young", time.time() + 3600), ("undated", None))
-        )
-        undated_tags = json.loads((undated / "tags.json").read_text())
-        assert "diskbench-expires" not in undated_tags
+        ends = {"old": 1.0, "young": time.time() + 3600, "undated": None}
+        old, young, undated = (leave(name, expires=until)[0] for name, until in ends.items())
         swept, unlisted = sweep_provider(session, FAKE, dry_run=False)
         told = {one.lease_id: (one.outcome, one.reason) for one in swept}
         assert told["old"] == ("gave-back", "it expired")
@@ -184,21 +168,11 @@ class TestByProvider:
 
     def test_a_lease_of_our_own_database_goes_with_its_cost(self, session):
         leave("old", "machine", "disk")
-        began = (datetime.now(UTC) - timedelta(hours=2)).isoformat(timespec="microseconds")
+        began = iso(datetime.now(UTC) - timedelta(hours=2))
         lease_row(session, "old", created_at=began, hourly_usd=0.5)
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=True)
-        assert swept.cost is not None
         assert swept.cost.usd == pytest.approx(1.0, abs=0.01)
         assert set(swept.resources) == {"diskbench-old-machine", "diskbench-old-disk"}
-
-    def test_what_is_there_after_it_was_given_back_goes_before_it_expires(self, session):
-        (left,) = leave("again", expires=time.time() + 3600)
-        lease_row(session, "again")
-        release_lease(session.database, "again")
-        ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
-        assert swept.outcome == "gave-back"
-        assert "but exists again" in swept.reason
-        assert not left.exists()
 
     def test_a_run_that_was_gone_on_with_outlives_its_tags(self, session):
         leave("longer", expires=1.0)
@@ -232,6 +206,17 @@ class InRegions(FakeProvider):
         return [one for one in listed if one.lease_id == f"in-{scope.region}"]
 
 
+class Copied(InRegions):
+    """All is in two of them: in one it is there, in the other only copies of its tags are."""
+
+    def found(self, scope: Scope):
+        moved = {"scope": scope}
+        if scope.region != "here":
+            moved |= {"resources": (), "not_ours": ("prod-database",)}
+        found = FakeProvider.found(self, scope) if scope.region != "nowhere" else []
+        return [one.model_copy(update=moved) for one in found]
+
+
 class TestRegions:
     def test_one_that_cannot_be_listed_hides_none_of_the_others(self, session, monkeypatch):
         monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: InRegions())
@@ -253,21 +238,120 @@ class TestRegions:
     def test_a_region_with_nothing_but_copies_of_a_lease_is_not_given_back(
         self, session, monkeypatch
     ):
-        class Copied(InRegions):
-            def found(self, scope: Scope):
-                if scope.region == "nowhere":
-                    return []
-                listed = [
-                    one.model_copy(update={"scope": scope})
-                    for one in FakeProvider.found(self, scope)
-                ]
-                copies = {"resources": (), "not_ours": ("prod-database",)}
-                return [
-                    one if scope.region == "here" else one.model_copy(update=copies)
-                    for one in listed
-                ]
-
         monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: Copied())
         leave("theirs")
         swept, _ = sweep_provider(session, FAKE, ["theirs"], dry_run=True)
         assert [(one.where, one.outcome) for one in swept] == [("fake here", "would-give-back")]
+
+
+# What `diskbench gc` does where a cloud does not say what time it is.
+
+
+LONG_AGO = "2026-01-01T00:00:00.000000+00:00"
+
+
+class WithClock(FakeProvider):
+    """The fake cloud with a clock of its own, which may be silent."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self.silent, self.asked = silent, 0
+
+    def present(self, _scope: Scope) -> datetime:
+        self.asked += 1
+        if self.silent:
+            raise CloudSilent("fake answered without its time", advice="look for a proxy")
+        return datetime.now(UTC)
+
+
+@pytest.fixture(params=[True])
+def silent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> WithClock:
+    made = WithClock(silent=request.param)
+    monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: made)
+    return made
+
+
+TELLING = pytest.mark.parametrize("silent", [False], indirect=True)
+"""The cloud tells its time."""
+
+
+class TestNamed:
+    @pytest.mark.parametrize("ours", [True, False])
+    def test_one_goes_that_is_ours_or_may_go_whatever_the_time(self, session, silent, ours):
+        (left,) = leave("named", expires=time.time() + 3600)
+        if ours:
+            lease_row(session, "named", expires_at=in_an_hour())
+        ((swept,), _) = sweep_provider(session, FAKE, ["named"], dry_run=False, not_mine=not ours)
+        assert (swept.outcome, swept.problem) == ("gave-back", None)
+        assert ours or swept.reason == "you named it"
+        assert (left.exists(), silent.asked) == (False, 0)
+
+    def test_what_only_copied_the_tags_goes_by_its_full_id(self, session, silent):
+        (left,) = leave("theirs", expires=time.time() + 3600)
+        copy = left.rename(left.with_name("prod-database"))
+        ((swept,), _) = sweep_provider(session, FAKE, ["prod-database"], dry_run=False)
+        assert (swept.outcome, swept.copied, swept.in_database) == ("gave-back", True, False)
+        assert (copy.exists(), silent.asked) == (False, 0)
+
+    def test_a_lease_of_others_stays_that_may_go_only_when_it_expired(self, session, silent):
+        (left,) = leave("theirs", expires=1.0)
+        with pytest.raises(CloudSilent, match="without its time"):
+            sweep_provider(session, FAKE, ["theirs"], dry_run=False)
+        assert (left.exists(), silent.asked) == (True, 1)
+
+
+class TestUnnamed:
+    def test_what_expired_stays_with_the_reason_as_a_problem(self, session, silent):
+        left = [leave(name, expires=1.0)[0] for name in ("one", "two")]
+        for dry_run in (True, False):
+            swept, _ = sweep_provider(session, FAKE, dry_run=dry_run)
+            assert [(one.lease_id, one.outcome) for one in swept] == [
+                ("one", "kept"), ("two", "kept"),
+            ]  # fmt: skip
+            assert all(one.problem and "without its time" in one.problem.message for one in swept)
+            assert all("expired" in one.reason for one in swept)
+        assert all(one.exists() for one in left)
+        assert silent.asked == 2, "once each time, for both leases"
+
+    @pytest.mark.usefixtures("silent")
+    @pytest.mark.parametrize("silent", [True, False], indirect=True)
+    def test_what_our_database_gave_back_and_is_there_again_goes_before_it_expires(self, session):
+        (left,) = leave("again", expires=time.time() + 3600)
+        lease_row(session, "again")
+        release_lease(session.database, "again")
+        ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
+        assert (swept.outcome, swept.problem) == ("gave-back", None)
+        assert "but exists again" in swept.reason
+        assert not left.exists()
+
+    @TELLING
+    def test_it_is_not_asked_where_nothing_expires(self, session, silent):
+        leave("undated", expires=None)
+        copy = leave("copied", expires=1.0)[0]
+        copy.rename(copy.with_name("prod-database"))
+        swept, _ = sweep_provider(session, FAKE, dry_run=False)
+        assert [one.outcome for one in swept] == ["kept", "kept"]
+        assert silent.asked == 0
+
+    @TELLING
+    def test_it_is_asked_once_for_all_leases(self, session, silent):
+        for name in ("one", "two", "three"):
+            leave(name, expires=1.0)
+        swept, _ = sweep_provider(session, FAKE, dry_run=False)
+        assert [one.outcome for one in swept] == ["gave-back"] * 3
+        assert silent.asked == 1
+
+
+class TestByDatabaseWhileTheCloudIsSilent:
+    @pytest.mark.usefixtures("silent")
+    @pytest.mark.parametrize("dry_run", [True, False])
+    def test_an_expired_lease_stays_with_the_reason_as_a_problem(self, session, dry_run):
+        (left,) = leave(TRIAL_ID, expires=1.0)
+        save_plan(session.database, make_plan(), session.evidence.url, owner="dead")
+        lease_row(session, TRIAL_ID, expires_at=LONG_AGO)
+        (swept,) = sweep(session, [], dry_run=dry_run)
+        assert swept.outcome == "kept"
+        assert "without its time" in swept.problem.message
+        assert left.exists()
+        lease = load_lease(session.database, TRIAL_ID)
+        assert lease.state == "open"
+        assert (lease.error is None) == dry_run, "a dry run writes nothing"

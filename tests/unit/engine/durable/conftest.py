@@ -1,7 +1,5 @@
 """Cells that DBOS runs, without machines."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

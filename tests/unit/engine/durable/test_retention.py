@@ -1,7 +1,5 @@
 """Which workflows are removed: those that are over, and whose cells are settled."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -9,21 +7,18 @@ import pytest
 from diskbench.engine.durable import cells
 from diskbench.engine.durable.cells import none_at_work
 from diskbench.engine.durable.schedules import forget_ended
-from diskbench.store.database import open_database
 
 AT_ONCE = timedelta(0)
 AFTER_A_DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def database(tmp_path, stations):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+def database(database, stations):
     cells.bind(stations)
-    cells.launch(engine, "me")
-    yield engine
+    cells.launch(database, "me")
+    yield database
     stations.go_on.set()
     cells.stop()
-    engine.dispose()
 
 
 def test_a_settled_cell_leaves_no_workflow(database):

@@ -37,26 +37,14 @@ def again(database, **changes):
     return feed(database, find_campaign(database, CAMPAIGN), **changes)
 
 
-def test_cells_that_may_begin_are_queued_under_a_trial_of_their_own(database, begun):
+def test_cells_that_may_begin_are_queued_once_under_a_trial_of_their_own(database, begun):
     begun([cell_row(n) for n in range(3)], max_parallel=2)
     cells = load_cells(database, CAMPAIGN)
     assert [cell.state for cell in cells] == ["queued", "queued", "waiting"]
     assert [cell.attempt for cell in cells] == [1, 1, 0]
     assert len({cell.trial_id for cell in cells[:2]}) == 2
-
-
-def test_fed_twice_is_as_once(database, begun):
-    begun([cell_row(n) for n in range(3)], max_parallel=2)
-    before = load_cells(database, CAMPAIGN)
     again(database)
-    assert load_cells(database, CAMPAIGN) == before
-
-
-def test_a_process_that_is_about_to_end_begins_none(database):
-    campaign = campaign_row()
-    save_campaign(database, campaign, [cell_row(0)])
-    feed(database, load_campaign(database, CAMPAIGN), admits=False)
-    assert states(database) == ["waiting"]
+    assert load_cells(database, CAMPAIGN) == cells
 
 
 def test_a_matrix_is_done_when_all_its_cells_are(database, begun):
@@ -109,9 +97,8 @@ def test_the_place_of_a_cell_that_ended_is_given_to_the_next(database, begun):
 
 
 def test_a_process_begins_the_cells_that_it_has_room_for(database):
-    save_campaign(
-        database, campaign_row(limits=Limits(max_parallel=6)), [cell_row(n) for n in range(9)]
-    )
+    campaign = campaign_row(limits=Limits(max_parallel=6))
+    save_campaign(database, campaign, [cell_row(n) for n in range(9)])
     assert [again(database, room=room)[1] for room in (2, 0, 8)] == [2, 0, 4]
     assert states(database) == ["queued"] * 6 + ["waiting"] * 3
 
@@ -123,16 +110,13 @@ def test_a_process_without_room_still_refuses_what_may_never_begin(database):
     assert set(states(database)) == {"cancelled"}
 
 
-def test_only_one_process_wins_a_matrix(database, begun):
-    begun([cell_row(0)])
-    assert claim_campaign(database, CAMPAIGN, owner="me", previous=None)
-    assert not claim_campaign(database, CAMPAIGN, owner="you", previous=None)
-
-
-def test_cells_that_this_process_does_not_reach_are_left_to_others(database):
+@pytest.mark.parametrize("changes", [{"reaches": lambda _: False}, {"admits": False}])
+def test_a_process_that_does_not_reach_a_cell_or_is_about_to_end_leaves_it(database, changes):
     save_campaign(database, campaign_row(), [cell_row(0)])
-    assert again(database, reaches=lambda _: False)[1] == 0
+    assert again(database, **changes)[1] == 0
     assert states(database) == ["waiting"]
+    assert claim_campaign(database, CAMPAIGN, owner="me", previous=None)
+    assert not claim_campaign(database, CAMPAIGN, owner="you", previous=None), "only one wins"
 
 
 def test_an_idle_shared_machine_takes_a_cell_though_every_place_is_taken_by_machines(database):

@@ -1,7 +1,5 @@
 """Machines that cells of a matrix use in turn: given, kept, and given back."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime, timedelta
@@ -63,7 +61,6 @@ def fed(session: Session) -> list[str]:
 def place(session: Session, trial_id: str):
     """The draft of a cell on its machine, as a worker opens it."""
     row = cell_of_trial(session.database, trial_id)
-    assert row is not None
     zones: list[str | None] = []
     renter, profile = FakeProvider(), find_profile("quick")
 
@@ -77,6 +74,18 @@ def place(session: Session, trial_id: str):
 
 def end(session: Session, trial_id: str, state="done") -> None:
     update_cell(session.database, trial_id, state=state, finished_at=now(), owner=None)
+
+
+def after(session: Session, trial_id: str, state="done") -> str:
+    """The cell that has its turn when another one ends."""
+    end(session, trial_id, state)
+    (following,) = fed(session)
+    return following
+
+
+def ends_soon(session: Session, lease_id: str) -> None:
+    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
+    extend_lease(session.database, lease_id, soon)
 
 
 def rent(lease_id: str) -> None:
@@ -94,15 +103,11 @@ def left() -> int:
 def test_the_second_cell_has_its_turn_on_the_machine_of_the_first(session):
     (first,) = begin(session, 2)
     one, _ = place(session, first)
-    assert one.machine is not None
     assert one.machine.turn == 1
     assert one.lease_id != one.trial_id, "the machine outlives the trial"
     rent(one.lease_id)
     keep_machine(session.database, one.lease_id, "fake-1b")
-    end(session, first)
-    (second,) = fed(session)
-    two, zones = place(session, second)
-    assert two.machine is not None
+    two, zones = place(session, after(session, first))
     assert (two.machine.lease_id, two.machine.turn) == (one.machine.lease_id, 2)
     assert zones == ["fake-1b"], "its disk is looked for where the machine is"
     assert any("independent samples" in note for note in two.notes)
@@ -114,37 +119,27 @@ def test_placed_twice_is_placed_once(session):
     assert len(list_machines(session.database)) == 1
 
 
-def test_a_machine_is_given_to_one_cell_at_a_time(session):
+def test_a_machine_is_given_to_one_cell_at_a_time_and_one_that_ends_to_nobody(session):
     (first,) = begin(session, 3)
     place(session, first)
     (machine,) = list_machines(session.database)
-    assert give_machine(session.database, machine, "second") is not None
+    given = give_machine(session.database, machine, "second")
+    assert given is not None
     assert give_machine(session.database, machine, "third") is None
     assert not end_machine(session.database, machine), "nor taken away from whoever has it"
-
-
-def test_a_machine_that_ends_is_given_to_nobody(session):
-    (first,) = begin(session, 2)
-    place(session, first)
-    (machine,) = list_machines(session.database)
-    assert end_machine(session.database, machine)
-    assert give_machine(session.database, machine, "second") is None
+    assert end_machine(session.database, given)
+    assert give_machine(session.database, given, "third") is None
 
 
 def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(session):
     (first,) = begin(session, 2)
     one, _ = place(session, first)
     rent(one.lease_id)
-    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
-    extend_lease(session.database, one.lease_id, soon)
-    end(session, first)
-    (second,) = fed(session)
-    two, _ = place(session, second)
+    ends_soon(session, one.lease_id)
+    two, _ = place(session, after(session, first))
     assert two.lease_id != one.lease_id
     assert left() == 0
-    lease = load_lease(session.database, one.lease_id)
-    assert lease is not None
-    assert lease.state == "released"
+    assert load_lease(session.database, one.lease_id).state == "released"
 
 
 def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_moved(session):
@@ -153,19 +148,11 @@ def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_m
     rent(one.lease_id)
     acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
     save(session, [one.model_copy(update={"acquired": acquired})], owner=session.executor_id)
-    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
-    extend_lease(session.database, one.lease_id, soon)
-    end(session, first)
-    (second,) = fed(session)
-    two, _ = place(session, second)
-    assert two.machine is not None
+    ends_soon(session, one.lease_id)
+    two, _ = place(session, after(session, first))
     assert (two.lease_id, two.machine.turn) == (one.lease_id, 2)
-    lease = load_lease(session.database, one.lease_id)
-    assert lease is not None
-    assert lease.expires_at is not None
-    until = datetime.fromisoformat(lease.expires_at)
+    until = load_lease(session.database, one.lease_id).ends
     assert until > datetime.now(UTC) + timedelta(hours=1)
-    assert one.rental is not None
     (found,) = FakeProvider().found(one.rental.scope)
     assert found.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
 
@@ -173,21 +160,15 @@ def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_m
 def test_a_machine_that_went_away_between_two_cells_costs_the_next_one_no_attempt(session):
     (first,) = begin(session, 2)
     one, _ = place(session, first)
-    end(session, first)
-    (second,) = fed(session)
-    two, _ = place(session, second)
-    assert two.machine is not None
+    two, _ = place(session, after(session, first))
     assert (two.lease_id != one.lease_id, two.machine.turn) == (True, 1)
 
 
 def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):
     (first,) = begin(session, 5)
     plan, _ = place(session, first)
-    lease = load_lease(session.database, plan.lease_id)
-    assert lease is not None
-    assert lease.expires_at is not None
-    ends = datetime.fromisoformat(lease.expires_at) - datetime.now(UTC)
-    assert ends > timedelta(seconds=2 * 5 * 600)
+    left_s = load_lease(session.database, plan.lease_id).ends - datetime.now(UTC)
+    assert left_s > timedelta(seconds=2 * 5 * 600)
 
 
 def test_what_a_machine_costs_between_its_cells_is_spent_too(session):
@@ -223,18 +204,14 @@ class TestGivenBack:
         assert left() == 1
 
     def test_when_its_last_cell_is_over(self, session, plan):
-        end(session, plan.trial_id)
-        (second,) = fed(session)
-        end(session, second, "refused")
+        end(session, after(session, plan.trial_id), "refused")
         (swept,) = sweep(session, [], dry_run=False)
         assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
         assert swept.reason == "no cell of its matrix needs it"
         assert left() == 0
 
     def test_as_soon_as_no_cell_needs_it(self, session, plan):
-        end(session, plan.trial_id)
-        (second,) = fed(session)
-        end(session, second, "cancelled")
+        end(session, after(session, plan.trial_id), "cancelled")
         let_idle_go(session, CAMPAIGN)
         assert left() == 0
         assert list_machines(session.database) == []
@@ -265,7 +242,6 @@ class TestGivenBack:
     @pytest.mark.slow
     def test_by_a_worker_that_reaches_it(self, session, plan):
         lease = load_lease(session.database, plan.lease_id)
-        assert lease is not None
         assert is_reached(session.database, lease, ["fake"])
         assert not is_reached(session.database, lease, ["aws"])
         end(session, plan.trial_id)

@@ -30,12 +30,16 @@ axes:
 """
 
 
+def load(folder: Path, text: str):
+    (folder / "mine.yaml").write_text(text)
+    return load_matrix(str(folder / "mine.yaml")).matrix
+
+
 def mistakes(folder: Path, text: str) -> list[str]:
     """What is told of a file: `LINE: …`."""
-    file = folder / "mine.yaml"
-    file.write_text(text)
     with pytest.raises(MatrixError) as refused:
-        load_matrix(str(file))
+        load(folder, text)
+    file = folder / "mine.yaml"
     first, *told = refused.value.message.split("\n  ")
     counted = "1 mistake" if len(told) == 1 else f"{len(told)} mistakes"
     assert first == f"{file} has {counted}"
@@ -90,8 +94,7 @@ FORM = {
 
 @pytest.mark.parametrize(("line", "mistake"), FORM.items(), ids=FORM)
 def test_the_form_of_a_file_is_told(tmp_path, line, mistake):
-    text = f"{HEAD}{line}\n"
-    assert any(one.startswith(mistake) for one in mistakes(tmp_path, text))
+    assert any(one.startswith(mistake) for one in mistakes(tmp_path, f"{HEAD}{line}\n"))
 
 
 def test_a_name_is_needed_and_has_a_form(tmp_path):
@@ -107,94 +110,50 @@ def test_what_is_no_mapping_is_no_matrix(tmp_path, text):
 AWS = {"provider": "aws", "disk": "gp2", "size": 20}
 CELLS = {
     "no provider": ({}, "runs", "no provider is named; add `provider: NAME`"),
-    "disk": (
-        {**AWS, "disk": "gp9"},
-        "disk",
-        "unknown AWS disk type 'gp9'; did you mean gp3 or gp2?",
-    ),
+    "disk": ({**AWS, "disk": "gp9"}, "disk",
+        "unknown AWS disk type 'gp9'; did you mean gp3 or gp2?"),
     "root": ({**AWS, "disk": "root:gp9"}, "disk", "'gp9' is not a valid type of a root disk"),
-    "size": (
-        {**AWS, "size": 99999},
-        "size",
-        "gp2: size 99,999 GiB is too large; gp2 is available from 1 to 16,384",
-    ),
+    "size": ({**AWS, "size": 99999}, "size",
+        "gp2: size 99,999 GiB is too large; gp2 is available from 1 to 16,384"),
     "whole": ({**AWS, "size": 0.5}, "size", "size 0.5: a disk is rented in whole GiB"),
     "no size": ({"provider": "aws", "disk": "gp2"}, "disk", "disk gp2 needs a size; add size GIB"),
-    "iops": (
-        {**AWS, "iops": 5},
-        "iops",
-        "gp2 takes no iops: its performance follows from type and size",
-    ),
-    "machine": (
-        {**AWS, "instance_type": "m5large"},
-        "instance_type",
-        "instance_type 'm5large' is not a valid name in AWS",
-    ),
-    "zone": (
-        {**AWS, "region": "us-east-1", "zone": "eu-west-1a"},
-        "zone",
-        "zone eu-west-1a is not in reg",
-    ),
-    "count": (
-        {**AWS, "count": 2},
-        "count",
-        "count 2 without stripe: only one disk would be measured",
-    ),
-    "account": (
-        {**AWS, "project": "p"},
-        "project",
-        "project p cannot be used with provider aws; it is an option of gcp",
-    ),
-    "cache": (
-        {"provider": "azure", "disk": "Premium_LRS", "size": 8, "cache": "readrite"},
-        "cache",
-        "unknown host cache 'readrite'; did you mean readwrite?",
-    ),
-    "parameter": (
-        {**AWS, "parameters": {"runtme": 1}},
-        "parameters",
-        "'runtme' is not a valid parameter of profile",
-    ),
-    "value": (
-        {**AWS, "parameters": {"size": "big"}},
-        "parameters",
-        "parameter size='big' is not a valid size",
-    ),
-    "label": (
-        {**AWS, "labels": {"a b": 1}},
-        "labels",
-        "label key 'a b' holds something other than",
-    ),
-    "replicates": (
-        {"provider": "ssh", "host": "a", "path": "/x", "replicates": 2},
-        "replicates",
-        "replicates rents a new machine and disk each time",
-    ),
+    "iops": ({**AWS, "iops": 5}, "iops",
+        "gp2 takes no iops: its performance follows from type and size"),
+    "machine": ({**AWS, "instance_type": "m5large"}, "instance_type",
+        "instance_type 'm5large' is not a valid name in AWS"),
+    "zone": ({**AWS, "region": "us-east-1", "zone": "eu-west-1a"}, "zone",
+        "zone eu-west-1a is not in reg"),
+    "count": ({**AWS, "count": 2}, "count",
+        "count 2 without stripe: only one disk would be measured"),
+    "account": ({**AWS, "project": "p"}, "project",
+        "project p cannot be used with provider aws; it is an option of gcp"),
+    "cache": ({"provider": "azure", "disk": "Premium_LRS", "size": 8, "cache": "readrite"}, "cache",
+        "unknown host cache 'readrite'; did you mean readwrite?"),
+    "parameter": ({**AWS, "parameters": {"runtme": 1}}, "parameters",
+        "'runtme' is not a valid parameter of profile"),
+    "value": ({**AWS, "parameters": {"size": "big"}}, "parameters",
+        "parameter size='big' is not a valid size"),
+    "label": ({**AWS, "labels": {"a b": 1}}, "labels",
+        "label key 'a b' holds something other than"),
+    "replicates": ({"provider": "ssh", "host": "a", "path": "/x", "replicates": 2}, "replicates",
+        "replicates rents a new machine and disk each time"),
     "path": ({"provider": "ssh", "host": "a", "path": "x"}, "path", "path 'x' is relative"),
     "filesystem": ({**AWS, "filesystem": "btrfs"}, "filesystem", "unknown filesystem 'btrfs'"),
     "zones": ({**AWS, "zones": ["a", "a"]}, "zones", "zones a, a name one twice"),
-}
+}  # fmt: skip
 
 
 SHARED = {
     "root": ({**AWS, "disk": "root"}, "disk", "disk root comes with its machine"),
-    "local": (
-        {"provider": "gcp", "disk": "local-ssd", "instance_type": "n2-standard-8"},
-        "disk",
-        "disk local-ssd comes with its machine",
-    ),
+    "local": ({"provider": "gcp", "disk": "local-ssd", "instance_type": "n2-standard-8"}, "disk",
+        "disk local-ssd comes with its machine"),
     "ultra": (
         {"provider": "azure", "disk": "UltraSSD_LRS", "size": 8, "iops": 300, "throughput": 8},
-        "disk",
-        "disk UltraSSD_LRS needs a machine that was made for it",
-    ),
+        "disk", "disk UltraSSD_LRS needs a machine that was made for it"),
     "no machine": (AWS, "disk", "disk gp2 is given without a machine, which reuse_host needs"),
-    "stripe": (
-        {**AWS, "instance_type": "m5.large", "count": 2, "stripe": True},
-        "stripe",
-        "stripe cannot be used with reuse_host",
-    ),
-}
+    "stripe": ({**AWS, "instance_type": "m5.large", "count": 2, "stripe": True}, "stripe",
+        "stripe cannot be used with reuse_host"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -283,32 +242,25 @@ limits:
     ]
 
 
-def test_what_is_wrong_for_another_reason_is_not_told_as_well(tmp_path):
+def test_what_is_wrong_for_another_reason_is_not_told_as_well_but_a_name_that_is_none_is(tmp_path):
     """Without its size gp2 could not be had: but the size is there, and was told."""
     text = f"{HEAD}defaults: {{provider: aws, disk: gp2}}\naxes: {{size: [big, 20]}}\n"
     assert mistakes(tmp_path, text) == ["3: axes.size[0]: 'big' is not a number"]
-
-
-def test_a_name_that_does_not_exist_is_told_beside_what_is_wrong_already(tmp_path):
     text = f"{HEAD}defaults: {{provider: aws, size: big}}\naxes: {{disk: [gp2, gp9]}}\n"
     assert [one[:2] for one in mistakes(tmp_path, text)] == ["2:", "3:"]
 
 
 def test_a_profile_is_looked_for_beside_the_matrix(tmp_path):
     (tmp_path / "mine.fio").write_text("[a]\nrw=read\nsize=1m\n")
-    file = tmp_path / "mine.yaml"
-    file.write_text(
-        f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\naxes: {{profile: [./mine.fio]}}\n"
-    )
-    (cell,) = expand(load_matrix(str(file)).matrix, seed=1)
+    text = f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\naxes: {{profile: [./mine.fio]}}"
+    (cell,) = expand(load(tmp_path, text), seed=1)
     assert cell.cell.profile == str(tmp_path / "mine.fio")
 
 
 def test_what_this_machine_cannot_do_is_no_mistake_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    file = tmp_path / "mine.yaml"
-    file.write_text(f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n")
-    assert load_matrix(str(file)).matrix.name == "mine"
+    text = f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n"
+    assert load(tmp_path, text).name == "mine"
 
 
 def test_a_profile_that_is_not_there_is_told(tmp_path):
@@ -336,9 +288,8 @@ PAGE = (Path(__file__).parents[4] / "docs/matrix.md").read_text()
 
 
 def test_the_example_of_the_page_is_a_matrix(tmp_path):
-    file = tmp_path / "example.yaml"
-    file.write_text(PAGE.split("```yaml\n")[1].split("```")[0])
-    blocks = {one.block for one in expand(load_matrix(str(file)).matrix, seed=1)}
+    matrix = load(tmp_path, PAGE.split("```yaml\n")[1].split("```")[0])
+    blocks = {one.block for one in expand(matrix, seed=1)}
     assert blocks == {
         "aws/eu-central-1/m5.large/gp2-20GiB/burst",
         "aws/eu-central-1/m5.large/gp3-20GiB/default",
@@ -369,47 +320,32 @@ def test_what_is_wrong_below_a_key_that_is_wrong_is_told_once(tmp_path):
     assert told.startswith("3: the axis 'dsk' is named after no field")
 
 
+WORDS = st.sampled_from(
+    [*["aws", "lab", "ssh", "gp2", "quick", "x", "1", "us-east-1", "20g", "a/b"], ""]
+)
+KEYS = st.sampled_from([*cell_model().model_fields, "x", "profil", "1"])
 ANYTHING = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 99)
-    | st.floats(-2, 99)
-    | st.sampled_from(
-        ["aws", "lab", "ssh", "gp2", "quick", "x", "1", "us-east-1", "20g", "", "a/b"]
-    ),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*cell_model().model_fields, "x", "profil", "1"]), inner)
-    ),
+    st.none() | st.booleans() | st.integers(-3, 99) | st.floats(-2, 99) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner),
     max_leaves=8,
 )
-FIELDS = st.dictionaries(
-    st.sampled_from(["provider", "disk", "size", "profile", "parameters", "host", "path", "zones"]),
-    ANYTHING,
-    max_size=5,
-)
+
+
+def mapping(keys: str, values: st.SearchStrategy, most: int | None = None) -> st.SearchStrategy:
+    return st.dictionaries(st.sampled_from(keys.split()), values, max_size=most) | ANYTHING
+
+
+FIELDS = mapping("provider disk size profile parameters host path zones", ANYTHING, 5)
+LIST = st.lists(FIELDS, max_size=3) | ANYTHING
 FILES = st.fixed_dictionaries(
     {"name": st.just("mine")},
     optional={
-        "defaults": FIELDS | ANYTHING,
-        "axes": st.dictionaries(
-            st.sampled_from(["disk", "size", "v", "parameters", "labels"]),
-            st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
-            max_size=3,
-        )
-        | ANYTHING,
-        "include": st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
-        "exclude": st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
-        "labels": ANYTHING,
-        "limits": st.dictionaries(
-            st.sampled_from(["max_parallel", "per", "budget", "deadline", "attempts", "x"]),
-            ANYTHING,
-        )
-        | ANYTHING,
-        "order": ANYTHING,
-        "seed": ANYTHING,
-        "route": ANYTHING,
-        "titel": ANYTHING,
+        "defaults": FIELDS,
+        "axes": mapping("disk size v parameters labels", LIST, 3),
+        "include": LIST,
+        "exclude": LIST,
+        "limits": mapping("max_parallel per budget deadline attempts x", ANYTHING),
+        **dict.fromkeys(("labels", "order", "seed", "route", "titel"), ANYTHING),
     },
 )
 

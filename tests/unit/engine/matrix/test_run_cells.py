@@ -3,35 +3,37 @@
 One thread of a process learns what somebody asked to stop, whatever it is.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+import os
+import signal
+import threading
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.engine.durable import cells
 from diskbench.engine.matrix import run_cells
+from diskbench.engine.matrix import worker as worker_module
+from diskbench.engine.matrix.campaign import changed_cells
 from diskbench.engine.matrix.run_cells import follow_wishes, take
-from diskbench.engine.session import Session, open_session
+from diskbench.engine.matrix.worker import serve
+from diskbench.engine.processes import BEAT_S
+from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.work import cancel
+from diskbench.errors import Suspended
+from diskbench.store import schema
 from diskbench.store.campaigns import request_cancel, save_campaign
 from diskbench.store.cells import cell_of_trial
 
-AT_WORK = "PENDING"
-
 
 @pytest.fixture
-def session(tmp_path, monkeypatch) -> Iterator[Session]:
-    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
+def session(session, monkeypatch):
     monkeypatch.setattr(cells, "go_on", lambda *_: None)
     monkeypatch.setattr(run_cells, "WISHES_EVERY_S", 0.01)
-    yield made
-    made.close()
+    return session
 
 
 def owner_after(session: Session, *, alive: set[str]) -> tuple[bool, str | None]:
@@ -39,20 +41,13 @@ def owner_after(session: Session, *, alive: set[str]) -> tuple[bool, str | None]
     plan = make_plan()
     save_plan(session.database, plan, session.evidence.url, owner="other")
     cell = cell_of_trial(session.database, plan.trial_id)
-    assert cell is not None
-    stations: Any = SimpleNamespace(session=session)
-    took = take(session, stations, cell, AT_WORK, alive)
-    after = cell_of_trial(session.database, plan.trial_id)
-    assert after is not None
-    return took, after.owner
+    took = take(SimpleNamespace(session=session), cell, "PENDING", alive)
+    return took, cell_of_trial(session.database, plan.trial_id).owner
 
 
-def test_the_cell_of_a_living_process_is_left_to_it(session):
-    assert owner_after(session, alive={"other", session.executor_id}) == (False, "other")
-
-
-def test_the_cell_of_a_dead_process_is_taken(session):
+def test_the_cell_of_a_living_process_is_left_to_it_and_that_of_a_dead_one_is_taken(session):
     me = session.executor_id
+    assert owner_after(session, alive={"other", me}) == (False, "other")
     assert owner_after(session, alive={me}) == (True, me)
 
 
@@ -88,3 +83,79 @@ def test_a_wish_of_another_process_is_not_followed(session):
     request_cancel(session.database, OF_CELL)
     assert stop.of(OF_CELL).wait(LONGEST_S)
     assert not stop.asked(ALONE)
+
+
+# Which cells changed between two looks, whatever the looks missed.
+
+
+@pytest.fixture
+def database(database):
+    save_campaign(database, campaign_row(), [cell_row(n) for n in range(20)])
+    return database
+
+
+@pytest.fixture
+def look(database):
+    """Set cells to their states, look, and return the position and state of those that changed."""
+    known = {}
+
+    def looked(**states):
+        cell = schema.cell
+        with database.begin() as connection:
+            for state, positions in states.items():
+                connection.execute(
+                    sa.update(cell).where(cell.c.position.in_(positions)).values(state=state)
+                )
+        return [(one.position, one.state) for one in changed_cells(database, CAMPAIGN, known)]
+
+    return looked
+
+
+def test_a_cell_is_told_when_it_begins_and_when_it_ends(look):
+    assert look() == []
+    assert look(queued=[1, 0]) == [(0, "queued"), (1, "queued")]
+    assert look(measuring=[0], done=[1]) == [(0, "measuring"), (1, "done")]
+    assert look() == []
+    assert look(waiting=[0]) == [(0, "waiting")]
+
+
+def test_a_cell_that_is_tried_again_is_told_again(look):
+    look(failed=[2, 4])
+    assert look(waiting=[2]) == [(2, "waiting")]
+    assert look(failed=[2]) == [(2, "failed")]
+
+
+# The main loop of a worker.
+
+
+class Masked:
+    """A worker whose database driver loses what the signal raised, once."""
+
+    admits = True
+
+    def __init__(self):
+        self.stop, self.wake, self.ticks = Stop(), threading.Event(), 0
+
+    def wait(self):
+        assert self.wake.wait(60)
+        self.wake.clear()
+
+    def tick(self):
+        self.ticks += 1
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            threading.Event().wait(60)
+        except Suspended:
+            return
+        raise AssertionError("no signal came")
+
+
+def test_a_worker_whose_signal_was_lost_in_a_driver_ends_all_the_same():
+    worker = Masked()
+    with pytest.raises(Suspended):
+        serve(worker, drains=False)
+    assert worker.ticks == 1
+
+
+def test_looks_are_no_gap_that_looks_like_a_database_that_was_away():
+    assert worker_module.TICK_S < BEAT_S / 2

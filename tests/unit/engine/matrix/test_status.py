@@ -1,7 +1,5 @@
 """What `diskbench status` shows, and when a matrix should end."""
 
-from __future__ import annotations
-
 import io
 from datetime import UTC, datetime, timedelta
 
@@ -15,9 +13,9 @@ from diskbench.engine.processes import enrol
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.status_text import fleet_table, matrix_line
 from diskbench.store.campaigns import find_campaign, load_campaign, save_campaign
+from diskbench.store.clock import iso
 from diskbench.store.executors import describe_executor, register_executor
 from diskbench.store.leases import Lease, create_lease
-from diskbench.store.moments import iso
 from diskbench.store.rows import save_progress
 
 
@@ -32,34 +30,25 @@ def busy(database):
     site = {"provider": "vsphere", "partition": "vsphere/dc", "route": "vsphere/site-a"}
     cells = [
         cell_row(
-            0,
-            key="aws/us-east-1/m5.large/gp2-20GiB/default#0",
-            state="measuring",
-            trial_id=TRIAL_ID,
-            owner="e1",
-            started_at=iso(now - timedelta(minutes=3)),
+            0, key="aws/us-east-1/m5.large/gp2-20GiB/default#0", state="measuring",
+            trial_id=TRIAL_ID, owner="e1", started_at=iso(now - timedelta(minutes=3)),
         ),
         cell_row(1, state="queued", trial_id="t2"),
         cell_row(2),
         cell_row(3, **site),
         cell_row(4, **site),
         cell_row(5, state="done", finished_at=iso(now)),
-    ]
+    ]  # fmt: skip
     save_campaign(database, campaign_row(), cells)
     plan = make_plan()
     save_plan(database, plan, "file:///evidence", owner="e1")
     tick = {"elapsed_s": 12.0, "read_iops": 0.0, "write_iops": 3000.0}
     save_progress(database, plan.run_ids[0], step_index=0, step="write", tick=tick)
-    create_lease(
-        database,
-        Lease(
-            lease_id="01kq8z6rj0aaaaaaaaaaaaaaa9",
-            provider="aws",
-            region="us-east-1",
-            created_at=iso(now - timedelta(hours=2)),
-            hourly_usd=0.25,
-        ),
-    )
+    lease = Lease(
+        lease_id="01kq8z6rj0aaaaaaaaaaaaaaa9", provider="aws", region="us-east-1",
+        created_at=iso(now - timedelta(hours=2)), hourly_usd=0.25,
+    )  # fmt: skip
+    create_lease(database, lease)
     return database
 
 
@@ -67,10 +56,7 @@ def test_workers_queues_cells_and_leases_are_seen(busy):
     seen = fleet(busy)
     (worker,) = seen.workers
     assert (worker.alive, worker.running, worker.queues) == (True, 1, ("aws/*",))
-    counts = {
-        queue.route: (queue.waiting, queue.queued, queue.running, queue.workers)
-        for queue in seen.queues
-    }
+    counts = {one.route: (one.waiting, one.queued, one.running, one.workers) for one in seen.queues}
     assert counts == {"aws": (1, 1, 1, 1), "vsphere/site-a": (2, 0, 0, 0)}
     (cell,) = seen.cells
     assert cell.doing == "write at 12 s: 3,000 IOPS"

@@ -1,7 +1,5 @@
 """The end of a lease whose work is resumed: moved everywhere, or nowhere."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -24,9 +22,9 @@ from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store import cells
+from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, create_lease, load_lease
-from diskbench.store.moments import iso
 from diskbench.testing.rig import RigOnlooker
 
 SHORT_STEPS = tuple(
@@ -88,10 +86,7 @@ def rented_plan(session: Session, renter: object, monkeypatch, *, left: timedelt
 
 
 def row_end(session: Session, lease_id: str) -> datetime:
-    lease = load_lease(session.database, lease_id)
-    assert lease is not None
-    assert lease.expires_at is not None
-    return datetime.fromisoformat(lease.expires_at)
+    return load_lease(session.database, lease_id).ends
 
 
 def made(cloud: FakeProvider, lease_id: str, ends: datetime) -> None:
@@ -176,24 +171,20 @@ def test_work_that_would_outlast_the_switch_is_refused_with_words(session, monke
         assert refused.value.exit_code == 2
 
 
-def test_where_the_provider_does_not_let_it_be_moved_work_that_fits_goes_on(
-    session, monkeypatch, caplog
-):
-    plan, ends = rented_plan(session, Away(), monkeypatch, left=timedelta(hours=1))
-    assert claim(session, plan)
-    assert row_end(session, plan.trial_id) == ends
-    assert "keeps its end: no answer" in caplog.text
-
-
-def test_where_the_provider_does_not_let_it_be_moved_work_that_would_outlast_it_is_refused(
-    session, monkeypatch
+@pytest.mark.parametrize(("minutes", "fits"), [(60, True), (10, False)])
+def test_where_the_provider_does_not_let_it_be_moved_only_work_that_fits_goes_on(
+    session, monkeypatch, caplog, minutes, fits
 ):
     """Else our own switch would kill our own run."""
-    plan, ends = rented_plan(session, Away(), monkeypatch, left=timedelta(minutes=10))
+    plan, ends = rented_plan(session, Away(), monkeypatch, left=timedelta(minutes=minutes))
     check_lasts(session, plan)
-    with pytest.raises(InvalidValue, match="could not be moved: no answer") as refused:
-        claim(session, plan)
-    assert refused.value.advice.startswith("look at the network; then: diskbench resume")
+    if fits:
+        assert claim(session, plan)
+        assert "keeps its end: no answer" in caplog.text
+    else:
+        with pytest.raises(InvalidValue, match="could not be moved: no answer") as refused:
+            claim(session, plan)
+        assert refused.value.advice.startswith("look at the network; then: diskbench resume")
     assert row_end(session, plan.trial_id) == ends
 
 
@@ -215,13 +206,7 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
     replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
     replace_everywhere(monkeypatch, run_cells, "silent_s", lambda *_: 1.0)
     monkeypatch.setattr(durable_cells, "go_on", lambda *_: None)
-    run_cells.take(
-        session,
-        stations,
-        cell,
-        "PENDING",
-        (),  # type: ignore[arg-type]
-    )
+    run_cells.take(stations, cell, "PENDING", ())  # type: ignore[arg-type]
     ((trial_id, end, problem),) = settled
     assert (trial_id, end, problem.kind) == (plan.trial_id, None, "RentalFailed")
     assert "ends itself at" in problem.message
@@ -230,27 +215,24 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
 class TestDraft:
     """A machine that is still to be rented, or half made: its guest was told its end at boot."""
 
-    def test_one_whose_lease_lasts_is_left_alone(self, session, monkeypatch):
-        cloud = FakeProvider()
-        plan, ends = rented_plan(
-            session, cloud, monkeypatch, left=timedelta(hours=1), acquired=None
-        )
+    def begun(self, session, monkeypatch, minutes):
+        cloud, left = FakeProvider(), timedelta(minutes=minutes)
+        plan, ends = rented_plan(session, cloud, monkeypatch, left=left, acquired=None)
         made(cloud, plan.trial_id, ends)
         check_lasts(session, plan)
         assert claim(session, plan)
+        return cloud, plan, ends
+
+    def test_one_whose_lease_lasts_is_left_alone(self, session, monkeypatch):
+        cloud, plan, ends = self.begun(session, monkeypatch, 60)
         renew(session, plan, RigOnlooker())
         assert row_end(session, plan.trial_id) == ends
         (found,) = cloud.found(SCOPE)
         assert found.expires_at == pytest.approx(ends.timestamp(), abs=1e-3)
 
     def test_one_whose_lease_is_too_short_is_begun_anew(self, session, monkeypatch):
-        cloud, watch = FakeProvider(), RigOnlooker()
-        plan, ends = rented_plan(
-            session, cloud, monkeypatch, left=timedelta(minutes=10), acquired=None
-        )
-        made(cloud, plan.trial_id, ends)
-        check_lasts(session, plan)
-        assert claim(session, plan)
+        cloud, plan, ends = self.begun(session, monkeypatch, 10)
+        watch = RigOnlooker()
         assert row_end(session, plan.trial_id) == ends, "not before what was made is gone"
         renew(session, plan, watch)
         assert cloud.found(SCOPE) == []

@@ -1,7 +1,5 @@
 """What a cloud counted of a trial is kept, and nothing waits for it longer than the bound."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -20,7 +18,7 @@ from diskbench.model.rental import Acquired, Rental, Scope
 from diskbench.model.result import StepResult
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store.archive import read_metrics
-from diskbench.store.moments import iso
+from diskbench.store.clock import iso
 from diskbench.store.step_rows import save_step
 
 NOW = datetime(2026, 11, 28, 10, 3, 12, tzinfo=UTC)

@@ -3,8 +3,6 @@
 What `plan` tells without a region, and of a region that there is not.
 """
 
-from __future__ import annotations
-
 import pytest
 from tests.books import SHIPPED
 
@@ -71,11 +69,9 @@ def cell(provider: str, **more: object) -> Cell:
                 profile="quick")  # fmt: skip
 
 
-def looked_up(wanted: Cell) -> tuple[Rental, bool, tuple[str, ...]]:
+def looked_up(wanted: Cell, *, offline: bool = True) -> tuple[Rental, bool, tuple[str, ...]]:
     with Providers() as providers:
-        renter = providers.renter(wanted.provider)
-        assert renter is not None
-        return resolve_rental(renter, wanted, SHIPPED, offline=True)
+        return resolve_rental(providers.renter(wanted.provider), wanted, SHIPPED, offline=offline)
 
 
 def test_every_cloud_with_prices_is_tried() -> None:
@@ -87,8 +83,8 @@ def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> Non
     rental, asked, notes = looked_up(cell(provider))
     assert not asked
     assert rental.hourly_usd
-    assert rental.scope.region == priced_region(provider)
     priced = priced_region(provider)
+    assert rental.scope.region == priced
     assert notes == (f"no region is named: prices are those of {priced} (--region names another)",)
 
 
@@ -96,26 +92,21 @@ def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> Non
 def test_a_region_that_is_named_is_not_replaced(provider: str) -> None:
     named = {"aws": "eu-central-1", "azure": "westeurope", "gcp": "europe-west1"}[provider]
     rental, _, notes = looked_up(cell(provider, region=named))
-    assert rental.scope.region == named
-    assert notes == ()
+    assert (rental.scope.region, notes) == (named, ())
 
 
 @pytest.mark.parametrize("provider", DISKS)
 def test_an_unknown_region_is_refused_offline(provider: str) -> None:
     known = priced_region(provider)
-    assert known is not None
     with pytest.raises(UnknownName) as refused:
         looked_up(cell(provider, region=known[:-1] + "x9"))
     assert refused.value.field == "region"
     assert known in refused.value.advice
 
 
-def test_the_region_of_an_unknown_zone_is_refused_too() -> None:
+def test_the_region_of_an_unknown_zone_is_refused_too_but_a_private_cloud_has_its_own() -> None:
     with pytest.raises(UnknownName, match="europe-wst1"):
         looked_up(cell("gcp", zone="europe-wst1-b"))
-
-
-def test_a_private_cloud_has_regions_of_its_own() -> None:
     private = cell("aws", region="xx-here-1", endpoint_url="http://127.0.0.1:1")
     assert looked_up(private)[0].scope.region == "xx-here-1"
 
@@ -128,10 +119,7 @@ def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, mo
     if provider == "vsphere":
         rent = rent_spec(provider, {"datastore": "nvme", "size": 64})
         wanted = wanted.model_copy(update={"provider": provider, "rent": rent})
-    with Providers() as providers:
-        renter = providers.renter(provider)
-        assert renter is not None
-        _, asked, notes = resolve_rental(renter, wanted, SHIPPED, offline=False)
+    _, asked, notes = looked_up(wanted, offline=False)
     assert not asked
     assert notes[0].startswith("the cloud was not queried; figures are from the catalogue (no ")
 

@@ -3,8 +3,6 @@
 Two addresses of one machine: by its kernel and its disk, never by a name.
 """
 
-from __future__ import annotations
-
 import pytest
 from tests.rigs.fake_host import FakeHost
 from tests.rigs.plans import make_plan
@@ -38,22 +36,30 @@ def test_a_directory_that_cannot_be_used_is_refused(path):
 def plan_of(address, trial, *, boot="b1", machine="m1", disks=("8:0",), if_busy="wait"):
     plan = make_plan()
     extra = {"boot_id": boot, "machine_id": machine, "disks": list(disks)}
-    return plan.model_copy(
-        update={
-            "trial_id": trial,
-            "cell": plan.cell.model_copy(
-                update={"provider": "ssh", "address": address, "if_busy": if_busy}
-            ),
-            "facts": plan.facts.model_copy(update={"extra": extra}),
-        }
-    )
+    facts = plan.facts.model_copy(update={"extra": extra})
+    there = {"provider": "ssh", "address": address, "if_busy": if_busy}
+    cell = plan.cell.model_copy(update=there)
+    return plan.model_copy(update={"trial_id": trial, "cell": cell, "facts": facts})
 
 
-def test_the_second_address_of_a_machine_waits_and_both_are_named():
-    found = queued_behind(plan_of("b", "t2"), [plan_of("a", "t1")])
-    (note,) = found.notes
-    assert "a and b reach the same machine (machine id and boot id agree)" in note
-    assert "8:0" in note
+SHARED = {
+    "the second address of a machine waits and both are named": (
+        {}, {}, ("a and b reach the same machine (machine id and boot id agree)", "8:0")),
+    "containers of one kernel are one machine with two ids": (
+        {"machine": "m2"}, {}, ("the same kernel (boot id agrees)",)),
+    "one of several disks in common is enough": (
+        {"disks": ("8:0", "8:16")}, {"disks": ("8:16", "8:32")}, ("a and b",)),
+    "another disk of the same machine shares the limits of that": (
+        {"disks": ("8:16",)}, {}, ("a and b", "divided")),
+    "the same disk at once is said to be halved": (
+        {"if_busy": "share"}, {"if_busy": "share"}, ("half",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("mine", "theirs", "told"), SHARED.values(), ids=SHARED)
+def test_what_two_addresses_share_is_told(mine, theirs, told):
+    (note,) = queued_behind(plan_of("b", "t2", **mine), [plan_of("a", "t1", **theirs)]).notes
+    assert all(words in note for words in told)
 
 
 def test_it_is_refused_where_it_is_not_to_wait():
@@ -61,40 +67,11 @@ def test_it_is_refused_where_it_is_not_to_wait():
         queued_behind(plan_of("b", "t2", if_busy="fail"), [plan_of("a", "t1")])
 
 
-def test_containers_of_one_kernel_are_one_machine_with_two_ids():
-    found = queued_behind(plan_of("b", "t2", machine="m2"), [plan_of("a", "t1")])
-    assert "the same kernel (boot id agrees)" in found.notes[0]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"boot": "b2"},  # images copied with their machine id
-        {"boot": ""},  # a machine that says nothing
-        {"disks": ()},
-    ],
-)
+@pytest.mark.parametrize("other", [{"boot": "b2"}, {"boot": ""}, {"disks": ()}])
 def test_other_machines_and_other_disks_are_left_alone(other):
+    """Also images copied with their machine id, and a machine that says nothing."""
     plan = plan_of("b", "t2", if_busy="fail", **other)
     assert queued_behind(plan, [plan_of("a", "t1")]) == plan
-
-
-def test_one_of_several_disks_in_common_is_enough():
-    plan = plan_of("b", "t2", disks=("8:0", "8:16"))
-    assert queued_behind(plan, [plan_of("a", "t1", disks=("8:16", "8:32"))]).notes
-
-
-def test_another_disk_of_the_same_machine_shares_the_limits_of_that():
-    found = queued_behind(plan_of("b", "t2", disks=("8:16",)), [plan_of("a", "t1")])
-    (note,) = found.notes
-    assert note.startswith("a and b")
-    assert "divided" in note
-
-
-def test_the_same_disk_at_once_is_said_to_be_halved():
-    plan = plan_of("b", "t2", if_busy="share")
-    (note,) = queued_behind(plan, [plan_of("a", "t1", if_busy="share")]).notes
-    assert "half" in note
 
 
 def elsewhere(address, trial, *, disk=None, mount=None, **facts):
@@ -116,15 +93,12 @@ def test_a_disk_that_two_machines_reach_is_known_by_its_name(named):
     assert "half" in note
 
 
+QEMU = {"vendor": "QEMU"}
+
+
 @pytest.mark.parametrize(
-    "named",
-    [
-        {},
-        {"serial": "1"},
-        {"wwn": "0x5", "vendor": "QEMU"},
-        {"serial": "drive-scsi0", "vendor": "QEMU"},
-    ],
-)  # fmt: skip
+    "named", [{}, {"serial": "1"}, {"wwn": "0x5", **QEMU}, {"serial": "drive-scsi0", **QEMU}]
+)
 def test_names_that_many_disks_have_mean_nothing(named):
     one, two = (elsewhere(at, at, disk=disk(**named)) for at in ("a", "b"))
     assert queued_behind(two, [one]) == two

@@ -1,7 +1,5 @@
 """When a lease counts as given back: only when its provider gave everything back."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -13,9 +11,9 @@ from diskbench.errors import DiskbenchError, ReleaseFailed, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental, Scope
 from diskbench.providers.fake.cloud import FakeProvider
+from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, load_lease
-from diskbench.store.moments import iso
 
 SCOPE = Scope(provider="fake", region="fake-1")
 
@@ -58,13 +56,11 @@ def handed_back(session: Session, cloud: FakeProvider, monkeypatch) -> tuple[str
 def test_a_lease_stays_open_with_the_reason_where_anything_failed(error, session, monkeypatch):
     said, lease = handed_back(session, Failing(error), monkeypatch)
     assert str(error) in said
-    assert lease is not None
     assert (lease.state, lease.released_at, lease.error) == ("open", None, said)
 
 
 def test_a_lease_is_released_when_everything_is_back(session, monkeypatch):
     said, lease = handed_back(session, FakeProvider(), monkeypatch)
     assert said == ""
-    assert lease is not None
     assert (lease.state, lease.error) == ("released", None)
     assert lease.released_at is not None

@@ -61,45 +61,37 @@ def test_a_volume_is_rented_attached_found_and_read_back(cloud: Cloud) -> None:
     assert acquired.device == acquired.devices[0]
     assert acquired.directory is None
     assert acquired.emulated
-    assert acquired.facts["instance_id"] == instance["InstanceId"]
-    assert acquired.facts["zone_id"].startswith("use1-az")
-    assert acquired.facts["hypervisor"] == "nitro"
-    assert acquired.facts["image"] == instance["ImageId"]
-    assert acquired.facts["ebs"]["baseline_mb_per_s"] == 195.3125
-    (volume,) = acquired.facts["volumes"]
+    facts = acquired.facts
+    assert (facts["instance_id"], facts["image"]) == (instance["InstanceId"], instance["ImageId"])
+    assert facts["zone_id"].startswith("use1-az")
+    assert (facts["hypervisor"], facts["ebs"]["baseline_mb_per_s"]) == ("nitro", 195.3125)
+    (volume,) = facts["volumes"]
     assert (volume["type"], volume["size_gib"], volume["attached_as"]) == ("gp2", 20, "/dev/sdf")
     assert cloud.guest.closed == 1
 
 
-def test_the_machine_takes_its_disks_along_when_it_ends(cloud: Cloud) -> None:
-    cloud.acquire()
-    (instance,) = cloud.live()
-    cloud.client().terminate_instances(InstanceIds=[instance["InstanceId"]])
-    assert cloud.volumes() == []
-
-
-def test_only_the_callers_network_gets_in(cloud: Cloud) -> None:
+def test_only_the_callers_network_gets_in_and_the_machine_takes_its_disks_along(
+    cloud: Cloud,
+) -> None:
     cloud.acquire()
     groups = cloud.client().describe_security_groups()["SecurityGroups"]
     (ours,) = [g for g in groups if g["GroupName"] == f"diskbench-{CLAIM.lease_id}-group"]
     (rule,) = ours["IpPermissions"]
     assert [r["CidrIp"] for r in rule["IpRanges"]] == ["127.0.0.0/8"]
     assert (rule["FromPort"], rule["ToPort"]) == (22, 22)
+    (instance,) = cloud.live()
+    cloud.client().terminate_instances(InstanceIds=[instance["InstanceId"]])
+    assert cloud.volumes() == []
 
 
-def test_no_key_is_told_to_anybody(cloud: Cloud) -> None:
+def test_what_happens_is_told_as_it_happens_and_no_key_is(cloud: Cloud) -> None:
     acquired = cloud.acquire()
     told = acquired.model_dump_json() + "".join(cloud.watch.notes)
-    assert "PRIVATE" not in told
-    assert "cloud-config" not in told
-
-
-def test_what_happens_is_told_as_it_happens(cloud: Cloud) -> None:
-    cloud.acquire()
-    told = "\n".join(cloud.watch.notes)
     for text in ("is starting: c6in.large in us-east-1a", "is being made: gp2", "answers at",
                  "is attached as /dev/sdf"):  # fmt: skip
         assert text in told
+    assert "PRIVATE" not in told
+    assert "cloud-config" not in told
 
 
 @pytest.mark.parametrize(
@@ -258,12 +250,10 @@ def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud: Clo
     fails(cloud, RentalFailed, "is shutting-down: by hand")
 
 
-def test_a_connection_that_breaks_is_made_again(cloud: Cloud) -> None:
+def test_a_connection_that_breaks_is_made_again_and_a_late_attachment_waited_for(
+    cloud: Cloud,
+) -> None:
     cloud.guest.broken = 2
-    cloud.acquire()
-
-
-def test_an_attachment_that_answers_late_is_waited_for(cloud: Cloud) -> None:
     through = [lambda _, call: call()] * 4
     cloud.wire.spoil("DescribeVolumes", *through, changed(attaching), changed(attaching))
     cloud.acquire()
@@ -278,9 +268,8 @@ def test_a_disk_of_another_size_is_never_handed_over(cloud: Cloud) -> None:
 def test_a_disk_that_was_there_before_is_never_handed_over(cloud: Cloud) -> None:
     rental = cloud.resolve()
     acquired = cloud.acquire_of(rental)
-    cloud.guest.before = (
-        f"disk\t{acquired.device}\t9:9\t1\t{acquired.identity}\t{acquired.identity}\tx"
-    )
+    identity = acquired.identity
+    cloud.guest.before = f"disk\t{acquired.device}\t9:9\t1\t{identity}\t{identity}\tx"
     with pytest.raises(RentalFailed, match="existed before"):
         cloud.acquire_of(rental)
 
@@ -325,9 +314,8 @@ def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud
 
     rental = cloud.resolve()
     cloud.wire.always("DescribeInstanceTypes", changed(slower))
-    with pytest.raises(
-        RentalFailed, match=r"baseline_iops of c6in.large is 100.0, requested was 6250.0"
-    ):
+    says = r"baseline_iops of c6in.large is 100.0, requested was 6250.0"
+    with pytest.raises(RentalFailed, match=says):
         cloud.acquire_of(rental)
 
 

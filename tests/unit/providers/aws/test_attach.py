@@ -46,18 +46,15 @@ def test_any_text_is_a_listing_of_what_it_holds(text: str) -> None:
     assert all(disk.size_bytes >= 0 for disk in parse_disks(text))
 
 
-def test_a_volume_is_found_by_its_link_where_the_guest_shows_no_serial() -> None:
+def test_a_volume_is_found_by_its_link_without_a_serial_and_by_its_attach_name_on_xen() -> None:
     linked = changed(OURS, serial="", identity="/image", links=(EBS, f"{EBS}-ns-1"))
     assert find_volume([ROOT, linked], VOLUME, [ROOT], nvme=True) == linked
+    assert find_volume([XEN_ROOT, XEN], VOLUME, [XEN_ROOT], nvme=False) == XEN
 
 
 def test_another_volume_whose_id_begins_alike_is_not_ours() -> None:
     other = changed(OURS, serial="vol0abcd", links=(f"{EBS}d",))
     assert find_volume([ROOT, other], VOLUME, [ROOT], nvme=True) is None
-
-
-def test_a_volume_is_found_by_its_attach_name_on_xen() -> None:
-    assert find_volume([XEN_ROOT, XEN], VOLUME, [XEN_ROOT], nvme=False) == XEN
 
 
 def test_a_disk_that_was_there_before_is_not_ours() -> None:

@@ -28,11 +28,8 @@ KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
         ({"disk": "gp2", "size_gib": 20, "iops": 300}, "gp2 takes no --iops", "leave --iops out"),
         ({"disk": "io1", "size_gib": 20}, "io1 needs --iops", "100 to 1,000"),
         ({"disk": "io1", "size_gib": 20, "iops": 5000}, "250 per GiB", "at most 50 per GiB"),
-        (
-            {"disk": "gp3", "size_gib": 100, "throughput_mib_per_s": 1000},
-            "throughput of 1,000",
-            "0.25 per IOPS",
-        ),
+        ({"disk": "gp3", "size_gib": 100, "throughput_mib_per_s": 1000}, "throughput of 1,000",
+         "0.25 per IOPS"),
         ({"disk": "gp3", "size_gib": 100, "iops": 100}, "100", "3,000 to 80,000"),
         ({**GP2, "count": 22, "stripe": True}, "--count 22", "at most 21"),
         ({"disk": "root", "count": 2, "stripe": True}, "one root disk", "leave --count out"),
@@ -55,17 +52,11 @@ KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
         ({**GP2, "ssh_cidr": "everywhere"}, "'everywhere' is not a network", "203.0.113.7/32"),
         ({**GP2, "endpoint_url": "localhost:5000"}, "not a URL", "http://HOST:PORT"),
         ({**GP2, "endpoint_url": "http://ec2.example.com"}, "in the clear", "https"),
-        (
-            {
-                **GP2,
-                "lab": EmulationOptions(noise=0.1),
-                "endpoint_url": "https://ec2.us-east-1.amazonaws.com",
-            },
-            "real machines",
-            "--endpoint-url",
-        ),
+        ({**GP2, "lab": EmulationOptions(noise=0.1),
+          "endpoint_url": "https://ec2.us-east-1.amazonaws.com"}, "real machines",
+         "--endpoint-url"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises: str) -> None:
     with pytest.raises(UserError) as refused:
         disk_request(RentSpec(**typed))
@@ -83,28 +74,18 @@ def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises
         ({"disk": "root", "size_gib": 50, "iops": 4000}, "root", "gp3"),
         ({"disk": "root:gp2", "size_gib": 50}, "root", "gp2"),
         ({"disk": "instance-store"}, "instance-store", "instance-store"),
-        (
-            {
-                **GP2,
-                "lab": EmulationOptions(time_scale=60),
-                "endpoint_url": "http://127.0.0.1:5000",
-            },
-            "volume",
-            "gp2",
-        ),
+        ({**GP2, "lab": EmulationOptions(time_scale=60), "endpoint_url": "http://127.0.0.1:5000"},
+         "volume", "gp2"),
     ],
-)
+)  # fmt: skip
 def test_what_can_be_had_is_taken(typed: dict[str, Any], kind: str, disk_type: str) -> None:
     asked = disk_request(RentSpec(**typed))
     assert (asked.kind, asked.type) == (kind, disk_type)
 
 
-def test_a_cell_that_rents_nothing_is_told_how() -> None:
+def test_a_cell_that_rents_nothing_is_told_how_and_a_misspelt_type_what_there_is() -> None:
     with pytest.raises(InvalidValue, match="--disk TYPE --size GIB"):
         disk_request(None)
-
-
-def test_a_misspelt_type_lists_what_there_is() -> None:
     with pytest.raises(UnknownName) as refused:
         disk_request(RentSpec(disk="instancestore"))
     assert {"gp2", "root", "instance-store"} <= set(refused.value.known)
@@ -140,9 +121,8 @@ def test_a_snapshot_and_its_fast_restore_cost_and_a_rate_without_a_price_is_name
     (fast,) = [part for part in restored.prices if part.name.startswith("fast restore")]
     assert (fast.hourly_usd, fast.minimum_s) == (0.75, 3600)
     rated = offered(snapshot_of_fill=True, aws={"initialization_rate": 200})
-    assert [part.name for part in rated.prices if part.hourly_usd is None] == [
-        "loading at 200 MiB/s"
-    ]
+    (unknown,) = [part.name for part in rated.prices if part.hourly_usd is None]
+    assert unknown == "loading at 200 MiB/s"
     loads = [one.loads_bytes_per_s for one in (offered(), filled, restored, rated)]
     assert loads == [None, 0.0, None, 200 * MIB]
 
@@ -153,12 +133,10 @@ def test_a_snapshot_and_its_fast_restore_cost_and_a_rate_without_a_price_is_name
         ({"snapshot": "snap-0123"}, "--from-snapshot snap-0123 names one"),
         ({"disk": "instance-store", "size_gib": None}, "cannot be used with --disk instance-store"),
         ({"stripe": True, "count": 2}, "--snapshot-of-fill cannot be used with --stripe"),
-        (
-            {"aws": {"fast_snapshot_restore": True, "initialization_rate": 200}},
-            "--fast-snapshot-restore is for",
-        ),
+        ({"aws": {"fast_snapshot_restore": True, "initialization_rate": 200}},
+         "--fast-snapshot-restore is for"),
     ],
-)
+)  # fmt: skip
 def test_a_snapshot_that_cannot_be_filled_is_refused(more: dict[str, Any], says: str) -> None:
     asked = {"disk": "gp3", "size_gib": 100, "snapshot_of_fill": True, **more}
     with pytest.raises(InvalidValue, match=says):

@@ -29,12 +29,9 @@ def ours(error: Exception, **more: object) -> DiskbenchError:
 
 def test_a_type_that_a_zone_does_not_have_is_a_lack_of_capacity_there() -> None:
     said = "Your requested instance type (x) is not supported in your requested Availability Zone"
-    assert isinstance(ours(refusal("Unsupported", said)), NoCapacity)
-    assert isinstance(ours(refusal("Unsupported", "auf Deutsch")), NoCapacity), (
-        "its words do not count"
-    )
-    elsewhere = of_code("Unsupported", said, "ec2:CreateVolume")
-    assert isinstance(elsewhere, InvalidValue)
+    for words in (said, "auf Deutsch"):  # its words do not count
+        assert isinstance(ours(refusal("Unsupported", words)), NoCapacity)
+    assert isinstance(of_code("Unsupported", said, "ec2:CreateVolume"), InvalidValue)
 
 
 def test_an_encoded_message_is_opened_where_that_is_allowed() -> None:
@@ -85,12 +82,9 @@ def test_what_a_policy_demands_is_read_out_of_the_decoded_message(
     assert "a policy denies ec2:RunInstances" in error.message
 
 
-def test_a_fault_of_our_own_is_not_dressed_up() -> None:
+def test_the_code_is_found_behind_our_error_and_a_fault_of_our_own_is_not_dressed_up() -> None:
     with pytest.raises(ZeroDivisionError):
         ours(ZeroDivisionError())
-
-
-def test_the_code_is_found_behind_our_error() -> None:
     cause: ClientError = refusal("InvalidVolume.NotFound")
     error = ours(cause)
     error.__cause__ = cause
@@ -100,12 +94,10 @@ def test_the_code_is_found_behind_our_error() -> None:
 
 
 CODES = Path(__file__).with_name("ec2-error-codes.txt")
-OTHERS = {
-    "ssm:GetParameter": ("ssm", "GetParameter"),
-    "servicequotas:GetServiceQuota": ("service-quotas", "GetServiceQuota"),
-    "sts:DecodeAuthorizationMessage": ("sts", "DecodeAuthorizationMessage"),
-    "pricing:GetProducts": ("pricing", "GetProducts"),
-}
+OTHERS = (
+    "ssm:GetParameter", "servicequotas:GetServiceQuota", "sts:DecodeAuthorizationMessage",
+    "pricing:GetProducts",
+)  # fmt: skip
 STATES = (
     "Server.InsufficientInstanceCapacity", "Server.InternalError", "Server.ScheduledStop",
     "Server.SpotInstanceShutdown", "Server.SpotInstanceTermination", "Client.InternalError",
@@ -147,20 +139,15 @@ TOLD = (
 RAISED = (
     sdk.NoCredentialsError(),
     sdk.PartialCredentialsError(provider="env", cred_var="aws_secret_access_key"),
-    sdk.UnauthorizedSSOTokenError(),
-    sdk.SSOTokenLoadError(error_msg="no token"),
+    sdk.UnauthorizedSSOTokenError(), sdk.SSOTokenLoadError(error_msg="no token"),
     sdk.TokenRetrievalError(provider="sso", error_msg="expired"),
     sdk.CredentialRetrievalError(provider="process", error_msg="exit 1"),
-    sdk.LoginRefreshRequired(),
-    sdk.LoginTokenLoadError(error_msg="x"),
-    sdk.LoginInsufficientPermissions(),
-    sdk.MissingDependencyException(msg="crt"),
-    sdk.NoRegionError(),
-    sdk.ProfileNotFound(profile="work"),
+    sdk.LoginRefreshRequired(), sdk.LoginTokenLoadError(error_msg="x"),
+    sdk.LoginInsufficientPermissions(), sdk.MissingDependencyException(msg="crt"),
+    sdk.NoRegionError(), sdk.ProfileNotFound(profile="work"),
     sdk.EndpointConnectionError(endpoint_url="http://x"),
-    sdk.ReadTimeoutError(endpoint_url="http://x"),
-    sdk.ParamValidationError(report="Size: x"),
-)
+    sdk.ReadTimeoutError(endpoint_url="http://x"), sdk.ParamValidationError(report="Size: x"),
+)  # fmt: skip
 """What the SDK raises itself."""
 
 
@@ -193,23 +180,18 @@ def row(code: str, action: str, error: DiskbenchError) -> str:
 
 def test_the_table_of_codes(golden) -> None:
     rows = ["code\tcall\tdiskbench's error, exit status\telsewhere\tagain\tmessage\tadvice"]
-    rows += [
-        row(code, "ec2:RunInstances", of_code(code, "TEXT", "ec2:RunInstances"))
-        for code in sorted(published())
-    ]
+    rows += [row(code, RUN, of_code(code, "TEXT", RUN)) for code in sorted(published())]
     session = botocore.session.get_session()
-    for action, (service, operation) in OTHERS.items():
+    for action in OTHERS:
+        service, _, operation = action.replace("servicequotas", "service-quotas").partition(":")
         shapes = session.get_service_model(service).operation_model(operation).error_shapes
         codes = {s.metadata.get("error", {}).get("code", s.name) for s in shapes}
-        common = {"AccessDeniedException", "ExpiredTokenException", "ThrottlingException"}
-        rows += [
-            row(code, action, of_code(code, "TEXT", action)) for code in sorted(codes | common)
-        ]
+        codes |= {"AccessDeniedException", "ExpiredTokenException", "ThrottlingException"}
+        rows += [row(code, action, of_code(code, "TEXT", action)) for code in sorted(codes)]
+    ended = {"InstanceId": "i-1", "State": {"Name": "terminated"}}
     for code in STATES:
-        instance = {
-            "InstanceId": "i-1", "State": {"Name": "terminated"}, "StateReason": {"Code": code},
-        }  # fmt: skip
-        rows.append(row(code, "state of an instance", of_state(instance, "TEXT")))
+        error = of_state({**ended, "StateReason": {"Code": code}}, "TEXT")
+        rows.append(row(code, "state of an instance", error))
     for code in UNPUBLISHED:
         rows.append(row(code, RUN, ours(refusal(code, "TEXT"))))
         rows.append(row(f"{code} 500", RUN, ours(refusal(code, "TEXT", 500))))
@@ -220,14 +202,9 @@ def test_the_table_of_codes(golden) -> None:
 
 def test_the_message_of_a_state_decides_over_its_code() -> None:
     """As reported from live accounts for a key that may not be used."""
-    instance = {
-        "InstanceId": "i-1",
-        "State": {"Name": "terminated"},
-        "StateReason": {
-            "Code": "Server.InternalError",
-            "Message": "Client.InternalError: Client error on launch",
-        },
-    }
+    why = "Client.InternalError: Client error on launch"
+    reason = {"Code": "Server.InternalError", "Message": why}
+    instance = {"InstanceId": "i-1", "State": {"Name": "terminated"}, "StateReason": reason}
     error = of_state(instance, "Client error on launch")
     assert not isinstance(error, NoCapacity)
     assert "UseTheKeyOfTheVolumes" in error.advice
@@ -254,5 +231,5 @@ def test_what_denies_beside_the_users_own_policies_is_named(why: str, kind: str)
 def test_an_explicit_deny_that_only_the_decoded_message_tells_is_told_as_one() -> None:
     decoded = '{"explicitDeny": true, "matchedStatements": {"items": []}, "context": {}}'
     text = "You are not authorized. Encoded authorization failure message: abc"
-    error = of_code("UnauthorizedOperation", text, "ec2:RunInstances", decode=lambda _: decoded)
+    error = of_code("UnauthorizedOperation", text, RUN, decode=lambda _: decoded)
     assert error.message.startswith("a policy denies ec2:RunInstances: You are not authorized.")

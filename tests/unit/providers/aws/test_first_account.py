@@ -16,7 +16,7 @@ from diskbench.providers.aws import lookup
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.aws.disk_request import disk_request, region_of
 from diskbench.providers.aws.doctor import family_of
-from diskbench.providers.aws.machines import machine
+from diskbench.providers.aws.offer import machine
 from diskbench.providers.aws.plugin import PLUGIN
 
 pytestmark = pytest.mark.slow
@@ -97,10 +97,8 @@ def empty(key: str):
 def hide_once(cloud: Cloud) -> None:
     """The next listing by tag shows nothing."""
     cloud.wire.spoil("DescribeInstances", empty("Reservations"))
-    cloud.wire.spoil("DescribeVolumes", empty("Volumes"))
-    cloud.wire.spoil("DescribeSecurityGroups", empty("SecurityGroups"))
-    cloud.wire.spoil("DescribeKeyPairs", empty("KeyPairs"))
-    cloud.wire.spoil("DescribeNetworkInterfaces", empty("NetworkInterfaces"))
+    for kind in ("Volumes", "SecurityGroups", "KeyPairs", "NetworkInterfaces"):
+        cloud.wire.spoil(f"Describe{kind}", empty(kind))
 
 
 def test_one_empty_listing_closes_no_lease_whose_ids_are_known(cloud: Cloud) -> None:
@@ -124,32 +122,25 @@ def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(cl
 # Partitions, zones, subnets
 
 
-def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:
+def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name_as_others_are() -> None:
     for region in ("eusc-de-east-1", "us-isob-east-1", "us-gov-west-1", "cn-northwest-1"):
         disk_request(RentSpec(disk="gp2", size_gib=20, region=region, zone=f"{region}a"))
     with pytest.raises(InvalidValue, match="does not have the form of a region"):
         disk_request(RentSpec(disk="gp2", size_gib=20, region="us-east-1a"))
+    with pytest.raises(InvalidValue, match="Wavelength"):
+        disk_request(RentSpec(disk="gp2", size_gib=20, zone="us-east-1-wl1-bos-wlz-1"))
 
 
 @pytest.mark.parametrize(
     ("zone", "region"),
     [
-        ("us-east-1a", "us-east-1"),
-        ("eusc-de-east-1a", "eusc-de-east-1"),
-        ("us-east-1-bos-1a", "us-east-1"),
-        ("us-west-2-lax-1b", "us-west-2"),
-        ("us-east-1-wl1-bos-wlz-1", "us-east-1"),
-        ("us-east-1", None),
-        ("fake-1a", None),
+        ("us-east-1a", "us-east-1"), ("eusc-de-east-1a", "eusc-de-east-1"),
+        ("us-east-1-bos-1a", "us-east-1"), ("us-west-2-lax-1b", "us-west-2"),
+        ("us-east-1-wl1-bos-wlz-1", "us-east-1"), ("us-east-1", None), ("fake-1a", None),
     ],
-)
+)  # fmt: skip
 def test_the_region_of_a_zone_is_read_from_its_whole_name(zone: str, region: str | None) -> None:
     assert region_of(zone) == PLUGIN.region_of(zone) == region
-
-
-def test_a_wavelength_zone_is_refused_by_name() -> None:
-    with pytest.raises(InvalidValue, match="Wavelength"):
-        disk_request(RentSpec(disk="gp2", size_gib=20, zone="us-east-1-wl1-bos-wlz-1"))
 
 
 def local_zone(opt_in: str):
@@ -173,10 +164,8 @@ def test_a_local_zone_has_a_root_disk_that_every_local_zone_sells(cloud: Cloud) 
     zone = "us-east-1-bos-1a"
     cloud.wire.spoil("DescribeAvailabilityZones", local_zone("opted-in"))
     offering = {"InstanceType": "m5.large", "LocationType": "availability-zone", "Location": zone}
-    cloud.wire.spoil(
-        "DescribeInstanceTypeOfferings",
-        changed(lambda answer: answer["InstanceTypeOfferings"].append(offering)),
-    )
+    more = changed(lambda answer: answer["InstanceTypeOfferings"].append(offering))
+    cloud.wire.spoil("DescribeInstanceTypeOfferings", more)
     there = changed(lambda answer: answer["Subnets"][0].update(AvailabilityZone=zone))
     cloud.wire.spoil("DescribeSubnets", there)
     rental = cloud.resolve(zone=zone, instance_type="m5.large")

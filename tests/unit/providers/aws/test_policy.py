@@ -59,9 +59,11 @@ def test_the_policy_allows_what_is_called() -> None:
     assert (called() - FREE) | BY_THE_WAY == allowed() == policy.actions()
 
 
-def test_the_page_shows_the_policy_as_it_is_printed() -> None:
+def test_the_page_shows_the_policy_as_it_is_printed_and_it_fits_into_a_managed_one() -> None:
+    """IAM User Guide, "IAM and AWS STS quotas": 6,144 characters without white space."""
     (text,) = re.findall(r"```json\n(.*?)\n```", (ROOT / "docs/aws.md").read_text(), re.DOTALL)
     assert text == policy.policy()
+    assert len(re.sub(r"\s", "", text)) < 6144
 
 
 def test_the_policy_is_of_the_partition_of_the_region() -> None:
@@ -93,8 +95,3 @@ def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it() -> None:
     tagged = {one["ResourceType"] for one in request["TagSpecifications"]}
     (makes,) = (one for one in statements() if one["Sid"] == "MakeRunInstances")
     assert {f"arn:aws:ec2:*:*:{kind}/*" for kind in tagged} == set(makes["Resource"])
-
-
-def test_it_fits_into_a_managed_policy() -> None:
-    """IAM User Guide, "IAM and AWS STS quotas": 6,144 characters without white space."""
-    assert len(re.sub(r"\s", "", policy.policy())) < 6144

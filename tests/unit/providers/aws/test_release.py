@@ -79,11 +79,9 @@ def test_everything_is_tried_and_all_that_is_left_is_named_once(cloud: Cloud) ->
     with pytest.raises(ReleaseFailed) as failed:
         release(cloud)
     assert failed.value.exit_code == 3
-    assert f"volume {stray} (these AWS credentials are not allowed to do ec2:DeleteVolume" in str(
-        failed.value
-    )
-    assert "security-group sg-" in failed.value.message
-    assert "us-east-1" in failed.value.message
+    denied = "these AWS credentials are not allowed to do ec2:DeleteVolume"
+    for says in (f"volume {stray} ({denied}", "security-group sg-", "us-east-1"):
+        assert says in failed.value.message
     assert f"diskbench gc {CLAIM.lease_id}" in failed.value.advice
     assert cloud.live() == []
     assert cloud.client().describe_key_pairs()["KeyPairs"] == [], "tried to the end"
@@ -98,9 +96,8 @@ def test_a_machine_that_will_not_end_is_named(cloud: Cloud) -> None:
 
 
 def test_another_account_is_not_taken_for_an_empty_one(cloud: Cloud) -> None:
-    elsewhere = scope(cloud, account="work@999999999999")
     with pytest.raises(ReleaseFailed):
-        cloud.provider.release(CLAIM.lease_id, elsewhere)
+        cloud.provider.release(CLAIM.lease_id, scope(cloud, account="work@999999999999"))
     with pytest.raises(AccessDenied, match="of account 123456789012"):
         cloud.provider.found(scope(cloud, account="999999999999"))
 
@@ -130,18 +127,13 @@ def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_p
 # Whether the machine is still there
 
 
-def test_a_machine_that_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
-    acquired = cloud.acquire()
-    instance = acquired.facts["instance_id"]
-    cloud.client().terminate_instances(InstanceIds=[instance])
-    told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
-    assert told is not None
-    assert told.startswith(f"{instance} is terminated: Client.UserInitiatedShutdown")
-
-
-def test_a_lease_without_a_machine_is_gone(cloud: Cloud) -> None:
+def test_a_machine_that_never_was_or_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
     told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
     assert told == f"EC2 lists no instance of lease {CLAIM.lease_id}"
+    instance = cloud.acquire().facts["instance_id"]
+    cloud.client().terminate_instances(InstanceIds=[instance])
+    told = str(cloud.provider.gone(CLAIM.lease_id, scope(cloud)))
+    assert told.startswith(f"{instance} is terminated: Client.UserInitiatedShutdown")
 
 
 def test_what_aws_does_not_answer_gives_no_machine_up(cloud: Cloud) -> None:

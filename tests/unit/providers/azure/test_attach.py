@@ -44,17 +44,13 @@ def test_in_doubt_nothing_is_written(before: list[GuestDisk] | None, words: str)
         find_lun([OURS], 0, SIZE, before)
 
 
-def test_the_temporary_disk_is_found_by_its_link() -> None:
-    own = changed(OURS, node="/dev/sdb", links=("/dev/disk/azure/resource",))
-    assert find_local([ROOT, own, OURS], 1) == (own,)
-
-
-def test_nvme_disks_of_the_machines_own_come_before_the_temporary_one() -> None:
+def test_nvme_disks_of_the_machines_own_come_before_the_temporary_one_which_a_link_names() -> None:
     model = "Microsoft NVMe Direct Disk v2"
     first = changed(OURS, node="/dev/nvme1n1", model=model, links=())
     second = changed(OURS, node="/dev/nvme2n1", model=model, links=())
     temporary = changed(OURS, node="/dev/sdb", links=("/dev/disk/azure/resource",))
     assert find_local([second, temporary, first], 2) == (first, second)
+    assert find_local([ROOT, temporary, OURS], 1) == (temporary,)
 
 
 def test_a_machine_with_fewer_disks_than_asked_for_is_refused() -> None:

@@ -9,16 +9,11 @@ from azure.core.exceptions import ServiceRequestError
 
 from diskbench.errors import InvalidValue, Throttled
 from diskbench.model.options import RentSpec
-from diskbench.providers.azure.client import (
-    Azure,
-    AzureSessions,
-    AzureTiming,
-    kind_of,
-    region_of,
-    token_scope,
-    version_of,
-)
+from diskbench.providers.azure import client
+from diskbench.providers.azure.client import AzureSessions, kind_of
 from diskbench.providers.azure.disk_request import is_azure
+
+GOVERNMENT = "https://management.usgovcloudapi.net"
 
 
 @pytest.mark.parametrize(
@@ -26,16 +21,13 @@ from diskbench.providers.azure.disk_request import is_azure
     [
         ("https://management.azure.com", "https://management.azure.com/.default"),
         ("https://eastus.management.azure.com/", "https://management.azure.com/.default"),
-        (
-            "https://management.usgovcloudapi.net",
-            "https://management.core.usgovcloudapi.net/.default",
-        ),
+        (GOVERNMENT, "https://management.core.usgovcloudapi.net/.default"),
         ("https://management.chinacloudapi.cn/", "https://management.chinacloudapi.cn/.default"),
         ("https://127.0.0.1:8443/", "https://127.0.0.1:8443/.default"),
     ],
 )
 def test_each_cloud_has_an_audience_of_its_own(endpoint: str, scope: str) -> None:
-    assert token_scope(endpoint) == scope
+    assert client.token_scope(endpoint) == scope
 
 
 def test_a_host_that_only_ends_alike_is_not_azure() -> None:
@@ -45,13 +37,9 @@ def test_a_host_that_only_ends_alike_is_not_azure() -> None:
 
 
 def test_results_of_another_endpoint_are_emulated() -> None:
-    assert AzureSessions().at("s", None).emulated_endpoint() is None
-    assert (
-        AzureSessions().at("s", "https://management.usgovcloudapi.net").emulated_endpoint() is None
-    )
-    assert (
-        AzureSessions().at("s", "https://127.0.0.1:1").emulated_endpoint() == "https://127.0.0.1:1"
-    )
+    local, sessions = "https://127.0.0.1:1", AzureSessions()
+    told = [sessions.at("s", url).emulated_endpoint() for url in (None, GOVERNMENT, local)]
+    assert told == [None, None, local]
 
 
 def test_without_a_subscription_or_region_it_says_where_they_may_stand(monkeypatch) -> None:
@@ -60,11 +48,11 @@ def test_without_a_subscription_or_region_it_says_where_they_may_stand(monkeypat
     with pytest.raises(InvalidValue, match="AZURE_SUBSCRIPTION_ID"):
         AzureSessions().at(None, None)
     with pytest.raises(InvalidValue, match="AZURE_DEFAULTS_LOCATION"):
-        region_of(RentSpec(disk="Premium_LRS"))
+        client.region_of(RentSpec(disk="Premium_LRS"))
     monkeypatch.setenv("AZURE_SUBSCRIPTION_ID", "ABC")
     monkeypatch.setenv("AZURE_DEFAULTS_LOCATION", "westeurope")
     assert AzureSessions().at(None, None).subscription == "abc"
-    assert region_of(RentSpec(disk="Premium_LRS")) == "westeurope"
+    assert client.region_of(RentSpec(disk="Premium_LRS")) == "westeurope"
 
 
 GROUP = ("g", "n", "s")
@@ -93,7 +81,7 @@ def test_a_request_has_the_path_and_the_version_of_the_sdks_own(kind: str) -> No
     operations = importlib.import_module(f"azure.mgmt.{package}.operations._operations")
     url = urlsplit(getattr(operations, f"build_{name}_request")(*arguments).url)
     assert kind_of(url.path).lower() == kind.lower()
-    assert parse_qs(url.query)["api-version"] == [version_of(kind)]
+    assert parse_qs(url.query)["api-version"] == [client.version_of(kind)]
 
 
 def test_the_right_to_read_what_is_in_a_group_is_another_than_that_to_read_the_group() -> None:
@@ -112,9 +100,11 @@ def test_what_a_user_types_is_no_part_of_a_query() -> None:
             seen.append(request.url)
             raise ServiceRequestError("nobody is there")
 
-    azure = Azure("0", None)
+    azure = client.Azure("0", None)
     azure.__dict__["client"] = Client()
     with pytest.raises(Throttled):
-        azure.edge(AzureTiming(retry_s=0)).get("/subscriptions/0/resourceGroups/a?b c/resources")
+        azure.edge(client.AzureTiming(retry_s=0)).get(
+            "/subscriptions/0/resourceGroups/a?b c/resources"
+        )
     (url,) = seen
     assert url.startswith("/subscriptions/0/resourceGroups/a%3Fb%20c/resources?api-version=")

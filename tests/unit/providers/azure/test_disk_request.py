@@ -1,5 +1,7 @@
 """What is refused before any call: with the value, and what is allowed."""
 
+from typing import Any
+
 import pytest
 from tests.books import SHIPPED
 
@@ -13,10 +15,11 @@ ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft."
 
 
 def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: object) -> RentSpec:
-    azure = AzureOptions(
-        **{name: more.pop(name) for name in AzureOptions.model_fields if name in more}
-    )
-    return RentSpec(disk=disk, size_gib=size, azure=azure, **more)
+    own = {name: more.pop(name) for name in AzureOptions.model_fields if name in more}
+    return RentSpec(disk=disk, size_gib=size, azure=AzureOptions(**own), **more)
+
+
+ULTRA = {"disk": "UltraSSD_LRS", "size": 64, "iops": 500, "throughput_mib_per_s": 9}
 
 
 @pytest.mark.parametrize(
@@ -33,10 +36,7 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
         (asked("PremiumV2_LRS", 20, iops=3000, throughput_mib_per_s=130.5), "whole MB/s"),
         (asked("UltraSSD_LRS", 4, iops=5000, throughput_mib_per_s=100), "5,000"),
         (asked("PremiumV2_LRS", 20, cache="readonly"), "PremiumV2_LRS has no host cache"),
-        (
-            asked("UltraSSD_LRS", 64, iops=500, throughput_mib_per_s=9, cache="readwrite"),
-            "no host cache",
-        ),
+        (asked(**ULTRA, cache="readwrite"), "no host cache"),
         (asked(size=4096, cache="readonly"), "4,096 GiB"),
         (asked("Standard_LRS", 8192, cache="readwrite"), "8,192 GiB"),
         (asked(performance_tier="P10"), "P10 is below P15"),
@@ -48,16 +48,7 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
         (asked("PremiumV2_LRS", 1024, performance_plus=True), "plus cannot be used with Premium"),
         (asked("root", 1024, performance_plus=True), "plus cannot be used with --disk root"),
         (asked(size=1024, performance_plus=True, performance_tier="P40"), "--performance-tier"),
-        (
-            asked(
-                "UltraSSD_LRS",
-                64,
-                iops=500,
-                throughput_mib_per_s=9,
-                snapshot=f"{ID}Compute/snapshots/s",
-            ),
-            "Azure makes them empty only",
-        ),
+        (asked(**ULTRA, snapshot=f"{ID}Compute/snapshots/s"), "Azure makes them empty only"),
         (asked("root:UltraSSD_LRS"), "cannot start from UltraSSD_LRS"),
         (asked("root", count=2, stripe=True), "one root disk"),
         (asked("temp-disk"), "--size 256 cannot be used with"),
@@ -107,53 +98,44 @@ def test_the_largest_cached_disk_has_one_gib_less_than_four_tib() -> None:
     assert disk_request(asked(size=4095, cache="readwrite")).caching == "ReadWrite"
 
 
-def test_a_tier_promises_what_its_own_size_would() -> None:
-    found = disk_request(asked(size=64, performance_tier="p30")).limits(64)
+def limits_of(spec: RentSpec) -> tuple[Any, Any, Any]:
+    """The limits of one disk, and its IOPS and throughput."""
+    found = disk_request(spec).limits(spec.size_gib or 1)
     assert found is not None
     (pool,) = found.pools
-    assert pool.iops is not None
-    assert (found.tier, found.size_gib, pool.iops.baseline) == ("P30", 64, 5000)
+    return found, pool.iops, pool.bytes_per_s
+
+
+def test_a_tier_promises_what_its_own_size_would() -> None:
+    found, iops, _ = limits_of(asked(size=64, performance_tier="p30"))
+    assert (found.tier, found.size_gib, iops.baseline) == ("P30", 64, 5000)
 
 
 def test_bursting_on_demand_has_no_bucket() -> None:
-    found = disk_request(asked(size=1024, bursting=True)).limits(1024)
-    assert found is not None
-    (pool,) = found.pools
-    assert pool.iops is not None
-    assert pool.bytes_per_s is not None
-    assert (pool.iops.baseline, pool.iops.ceiling, pool.iops.capacity) == (5000, 30_000, None)
-    assert pool.bytes_per_s.ceiling == 1000e6
+    _, iops, throughput = limits_of(asked(size=1024, bursting=True))
+    assert (iops.baseline, iops.ceiling, iops.capacity) == (5000, 30_000, None)
+    assert throughput.ceiling == 1000e6
 
 
 @pytest.mark.parametrize(
     ("disk", "limits"),
     [
-        ("Premium_LRS", (16_000, 600e6)),
-        ("Premium_ZRS", (16_000, 600e6)),
-        ("StandardSSD_LRS", (3000, 300e6)),
-        ("StandardSSD_ZRS", (3000, 300e6)),
+        *((f"Premium_{kind}", (16_000, 600e6)) for kind in ("LRS", "ZRS")),
+        *((f"StandardSSD_{kind}", (3000, 300e6)) for kind in ("LRS", "ZRS")),
         ("Standard_LRS", (3000, 300e6)),
     ],
 )
 def test_performance_plus_raises_the_limits_of_a_size(disk: str, limits: tuple[int, float]) -> None:
-    found = disk_request(asked(disk, size=2048, performance_plus=True)).limits(2048)
-    assert found is not None
-    (pool,) = found.pools
-    assert pool.iops is not None
-    assert pool.bytes_per_s is not None
-    assert (pool.iops.ceiling, pool.bytes_per_s.ceiling) == limits
+    _, iops, throughput = limits_of(asked(disk, size=2048, performance_plus=True))
+    assert (iops.ceiling, throughput.ceiling) == limits
 
 
-class TestTheCatalogueOfSizes:
-    def test_a_disk_is_priced_by_its_tier_or_by_what_is_provisioned(self) -> None:
-        book = SHIPPED.of("azure").prices
-        premium = book.disk_hourly_usd("Premium_LRS", 256, "eastus", tier="P15")
-        ultra = book.disk_hourly_usd("UltraSSD_LRS", 100, "eastus", iops=1000, throughput=10)
-        assert premium == pytest.approx(38.012142 / 730)
-        assert ultra == pytest.approx((11.97 + 49.64 + 3.495) / 730)
-
-    def test_what_is_not_known_has_no_price(self) -> None:
-        book = SHIPPED.of("azure").prices
-        assert book.disk_hourly_usd("PremiumV2_LRS", 20, "eastus") is None
-        assert book.disk_hourly_usd("Premium_LRS", 256, "westeurope", tier="P15") is None
-        assert book.machine_hourly_usd("Standard_GS5", "eastus") is None
+def test_a_disk_is_priced_by_its_tier_or_by_what_is_provisioned_and_else_has_no_price() -> None:
+    book = SHIPPED.of("azure").prices
+    premium = book.disk_hourly_usd("Premium_LRS", 256, "eastus", tier="P15")
+    ultra = book.disk_hourly_usd("UltraSSD_LRS", 100, "eastus", iops=1000, throughput=10)
+    assert premium == pytest.approx(38.012142 / 730)
+    assert ultra == pytest.approx((11.97 + 49.64 + 3.495) / 730)
+    assert book.disk_hourly_usd("PremiumV2_LRS", 20, "eastus") is None
+    assert book.disk_hourly_usd("Premium_LRS", 256, "westeurope", tier="P15") is None
+    assert book.machine_hourly_usd("Standard_GS5", "eastus") is None

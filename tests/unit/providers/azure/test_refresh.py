@@ -23,41 +23,29 @@ def sku(name: str, **capabilities: str) -> dict[str, Any]:
         "vCPUs": "2", "MemoryGB": "8", "PremiumIO": "True", "MaxDataDiskCount": "4",
         "MaxResourceVolumeMB": "16384", **capabilities,
     }  # fmt: skip
-    return {
-        "resourceType": "virtualMachines",
-        "name": name,
-        "locations": ["eastus"],
-        "capabilities": [{"name": key, "value": value} for key, value in told.items()],
-    }
+    listed = [{"name": key, "value": value} for key, value in told.items()]
+    kind = {"resourceType": "virtualMachines", "locations": ["eastus"]}
+    return {**kind, "name": name, "capabilities": listed}
 
 
 PLAIN = sku(
-    "Standard_D2s_v3",
-    UncachedDiskIOPS="3300",
-    UncachedDiskBytesPerSecond="50000000",
-    CombinedTempDiskAndCachedIOPS="4100",
-    CombinedTempDiskAndCachedReadBytesPerSecond="33000000",
-)
+    "Standard_D2s_v3", UncachedDiskIOPS="3300", UncachedDiskBytesPerSecond="50000000",
+    CombinedTempDiskAndCachedIOPS="4100", CombinedTempDiskAndCachedReadBytesPerSecond="33000000",
+)  # fmt: skip
 
 
 def machine_price(name: str, usd: float, sku_name: str = "D2s v3", **more: str) -> dict[str, Any]:
     return {
-        "armSkuName": name,
-        "skuName": sku_name,
-        "productName": "Virtual Machines DSv3 Series",
-        "unitOfMeasure": "1 Hour",
-        "retailPrice": usd,
-        **more,
-    }
+        "armSkuName": name, "skuName": sku_name, "productName": "Virtual Machines DSv3 Series",
+        "unitOfMeasure": "1 Hour", "retailPrice": usd, **more,
+    }  # fmt: skip
 
 
 def disk_price(tier: str, usd: float) -> dict[str, Any]:
     return {
-        "productName": "Premium SSD Managed Disks",
-        "meterName": f"{tier} LRS Disk",
-        "unitOfMeasure": "1/Month",
-        "retailPrice": usd,
-    }
+        "productName": "Premium SSD Managed Disks", "meterName": f"{tier} LRS Disk",
+        "unitOfMeasure": "1/Month", "retailPrice": usd,
+    }  # fmt: skip
 
 
 def refreshed(
@@ -76,32 +64,24 @@ def test_what_lasts_is_refreshed_and_what_bursts_stays():
     assert book.machines.sources[found.source].words() == f"Azure Resource SKUs, eastus ({TODAY})"
 
 
-def test_a_size_that_was_not_known_is_there_without_a_price():
-    new = overlay(KNOWN, [sku("Standard_X9", **figures())], [], [], TODAY)
-    book = Books((new,)).of("azure")
+def test_a_size_that_was_not_known_is_there_without_a_price_where_its_disks_have_figures():
+    figures = {"UncachedDiskIOPS": "100", "UncachedDiskBytesPerSecond": "1000000"}
+    skus = [sku("Standard_X8"), sku("Standard_X9", **figures)]
+    book = Books((overlay(KNOWN, skus, [], [], TODAY),)).of("azure")
+    assert "Standard_X8" not in book.machines.types
     assert "Standard_X9" in book.machines.types
     assert book.prices.machine_hourly_usd("Standard_X9") is None
 
 
-def figures() -> dict[str, str]:
-    return {"UncachedDiskIOPS": "100", "UncachedDiskBytesPerSecond": "1000000"}
-
-
-def test_a_size_without_figures_of_its_disks_is_left_out():
-    new = overlay(KNOWN, [sku("Standard_X9")], [], [], TODAY)
-    assert "Standard_X9" not in Books((new,)).of("azure").machines.types
-
-
 def test_the_price_is_that_on_demand_for_linux():
-    book = refreshed(
-        [
-            machine_price("Standard_D2s_v3", 0.02, sku_name="D2s v3 Spot"),
-            machine_price("Standard_D2s_v3", 0.03, sku_name="D2s v3 Low Priority"),
-            machine_price("Standard_D2s_v3", 0.3, productName="DSv3 Series Windows"),
-            machine_price("Standard_D2s_v3", 0.111),
-        ]
-    )
-    assert book.prices.machine_hourly_usd("Standard_D2s_v3") == 0.111
+    name = "Standard_D2s_v3"
+    told = [
+        machine_price(name, 0.02, sku_name="D2s v3 Spot"),
+        machine_price(name, 0.03, sku_name="D2s v3 Low Priority"),
+        machine_price(name, 0.3, productName="DSv3 Series Windows"),
+        machine_price(name, 0.111),
+    ]
+    assert refreshed(told).prices.machine_hourly_usd(name) == 0.111
 
 
 def test_tiers_are_priced_anew_if_all_are_told():
@@ -113,11 +93,9 @@ def test_tiers_are_priced_anew_if_all_are_told():
 
 def v2_price(part: str, usd: float, unit: str = "1/Hour") -> dict[str, Any]:
     return {
-        "productName": "Azure Premium SSD v2",
-        "meterName": f"Premium LRS Provisioned {part}",
-        "unitOfMeasure": unit,
-        "retailPrice": usd,
-    }
+        "productName": "Azure Premium SSD v2", "meterName": f"Premium LRS Provisioned {part}",
+        "unitOfMeasure": unit, "retailPrice": usd,
+    }  # fmt: skip
 
 
 def test_premium_v2_is_priced_by_its_parts_above_what_is_free():
@@ -181,13 +159,11 @@ def prices() -> Iterator[str]:
         thread.join()
 
 
-def test_all_pages_of_the_price_list_are_read(prices: str):
+def test_all_pages_of_the_price_list_are_read_and_one_that_does_not_answer_is_told(prices: str):
     found = list(retail_prices(prices, "Virtual Machines", "eastus"))
     assert [one["armSkuName"] for one in found] == ["Standard_D2s_v3", "Standard_D4s_v3"]
     assert "armRegionName eq 'eastus'" in Prices.asked[0]["$filter"][0]
 
-
-def test_a_price_list_that_does_not_answer_is_told(prices: str):
     Prices.status = 404
     with pytest.raises(HostUnavailable, match="HTTP 404"):
         list(retail_prices(prices, "Virtual Machines", "eastus"))

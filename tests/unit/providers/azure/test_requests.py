@@ -63,9 +63,8 @@ def order(spec: RentSpec, *, emulated: bool = False, image: AzureImage = IMAGE) 
 
 
 def disk(size: int = 256, *, kind: str = "Premium_LRS", **more: Any) -> RentSpec:
-    azure = {
-        name: more.pop(name) for name in ("performance_tier", "bursting", "cache") if name in more
-    }
+    own = ("performance_tier", "bursting", "cache")
+    azure = {name: more.pop(name) for name in own if name in more}
     return RentSpec(disk=kind, size_gib=size, azure=AzureOptions(**azure), **more)
 
 
@@ -110,9 +109,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "virtual_network": ("network", "VirtualNetwork", network(PLAIN)["network"]),
     "public_address": ("network", "PublicIPAddress", network(PLAIN)["address"]),
     "interface": ("network", "NetworkInterface", network(PLAIN)["interface"]),
-    "interface_without_address": (
-        "network", "NetworkInterface", network(OF_THE_USERS)["interface"],
-    ),
+    "interface_without_address":
+        ("network", "NetworkInterface", network(OF_THE_USERS)["interface"]),
     "virtual_machine": ("compute", "VirtualMachine", machine(PLAIN)),
     "virtual_machine_everything": ("compute", "VirtualMachine", machine(EVERYTHING)),
     "virtual_machine_ultra": ("compute", "VirtualMachine", machine(ULTRA)),
@@ -120,9 +118,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "disk_premium_v2": ("compute", "Disk", of_disk(V2)),
     "disk_tier": ("compute", "Disk", of_disk(disk(performance_tier="P30"), None)),
     "disk_bursting": ("compute", "Disk", of_disk(disk(1024, bursting=True), None)),
-    "disk_copied_and_encrypted": (
-        "compute", "Disk", of_disk(disk(kms_key=KEY, snapshot=SNAPSHOT)),
-    ),
+    "disk_copied_and_encrypted":
+        ("compute", "Disk", of_disk(disk(kms_key=KEY, snapshot=SNAPSHOT))),
     "snapshot": ("compute", "Snapshot", requests.snapshot(PLAIN).request),
     "data_disks": ("compute", "VirtualMachineUpdate", requests.data_disks([ATTACHED])),
     "schedule": ("resource.resources", "GenericResource", SCHEDULE),
@@ -131,9 +128,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
-    golden.check(
-        f"requests/azure/{name}.json", json.dumps(CASES[name][2], indent=2, sort_keys=True)
-    )
+    text = json.dumps(CASES[name][2], indent=2, sort_keys=True)
+    golden.check(f"requests/azure/{name}.json", text)
 
 
 def test_no_file_is_left_of_a_request_that_is_gone() -> None:

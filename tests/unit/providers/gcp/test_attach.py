@@ -33,14 +33,10 @@ def test_a_disk_is_found_by_the_name_it_was_attached_under() -> None:
     assert find_disk([ROOT, OURS], "diskbench-1", SIZE, [ROOT]) is None
     early = OURS.model_copy(update={"identity": ""})
     assert find_disk([early], "diskbench-0", SIZE, ()) is None, "udev has not stored it yet"
-
-
-def test_our_link_goes_before_others() -> None:
     other = "/dev/disk/by-id/google-a"
-    disk = OURS.model_copy(update={"links": (other, LINK)})
-    found = find_disk([disk], "diskbench-0", SIZE, [])
+    found = find_disk([OURS.model_copy(update={"links": (other, LINK)})], "diskbench-0", SIZE, [])
     assert found is not None
-    assert found.links == (LINK, other)
+    assert found.links == (LINK, other), "our link goes before others"
 
 
 def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
@@ -81,12 +77,13 @@ def test_the_machines_own_disks_come_in_order() -> None:
     assert find_local([local(0, "scsi")], 1, "scsi")
 
 
-@pytest.mark.parametrize("disks", [[], [local(1)], [local(0, "scsi")]])
-def test_a_machine_without_the_disks_it_should_have_is_refused(disks: list[GuestDisk]) -> None:
-    with pytest.raises(RentalFailed, match="0 of 1 local SSDs"):
+@pytest.mark.parametrize(
+    ("disks", "says"),
+    [([], "0 of 1 local SSDs"), ([local(1)], "0 of 1 local SSDs"),
+     ([local(0, "scsi")], "0 of 1 local SSDs"), ([local(0, size=2**30)], "bytes")],
+)  # fmt: skip
+def test_a_machine_without_the_disks_it_should_have_is_refused(
+    disks: list[GuestDisk], says: str
+) -> None:
+    with pytest.raises(RentalFailed, match=says):
         find_local(disks, 1, "nvme")
-
-
-def test_a_local_ssd_of_another_size_is_refused() -> None:
-    with pytest.raises(RentalFailed, match="bytes"):
-        find_local([local(0, size=2**30)], 1, "nvme")

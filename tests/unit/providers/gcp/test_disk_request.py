@@ -7,31 +7,27 @@ from diskbench.model.options import RentSpec
 from diskbench.providers.gcp.disk_request import disk_request
 from diskbench.providers.options import EmulationOptions
 
-PD_SSD = RentSpec(disk="pd-ssd", size_gib=20)
-LOCAL = "http://127.0.0.1:1"
-
 
 def of(**more: object) -> RentSpec:
     return RentSpec.model_validate({"disk": "pd-ssd", "size_gib": 20, **more})
 
 
-def test_a_disk_is_what_was_typed() -> None:
-    asked = disk_request(PD_SSD)
-    assert (asked.kind, asked.type, asked.size_gib, asked.iops) == ("disk", "pd-ssd", 20, None)
-
-
-def test_what_is_provisioned_is_never_left_to_a_default_of_googles() -> None:
-    asked = disk_request(RentSpec(disk="hyperdisk-balanced", size_gib=100))
-    assert (asked.iops, asked.throughput_mib_per_s) == (3600, 290)
-    slow = disk_request(RentSpec(disk="hyperdisk-throughput", size_gib=2048))
-    assert (slow.iops, slow.throughput_mib_per_s) == (None, 180)
-
-
-def test_a_small_hyperdisk_asks_for_no_more_than_its_size_sells() -> None:
-    asked = disk_request(RentSpec(disk="hyperdisk-balanced", size_gib=4))
-    assert asked.iops == 2000
-    few = disk_request(RentSpec(disk="hyperdisk-balanced", size_gib=500, iops=3000))
-    assert few.throughput_mib_per_s == 750
+@pytest.mark.parametrize(
+    ("disk", "size_gib", "iops", "sold"),
+    [
+        ("pd-ssd", 20, None, (None, None)),
+        ("hyperdisk-balanced", 100, None, (3600, 290)),
+        ("hyperdisk-throughput", 2048, None, (None, 180)),
+        ("hyperdisk-balanced", 4, None, (2000, 146)),  # no more than its size sells
+        ("hyperdisk-balanced", 500, 3000, (3000, 750)),
+    ],
+)
+def test_what_is_provisioned_is_never_left_to_a_default_of_googles(
+    disk: str, size_gib: int, iops: int | None, sold: tuple[int | None, int | None]
+) -> None:
+    asked = disk_request(RentSpec(disk=disk, size_gib=size_gib, iops=iops))
+    assert (asked.kind, asked.type, asked.size_gib) == ("disk", disk, size_gib)
+    assert (asked.iops, asked.throughput_mib_per_s) == sold
 
 
 def test_a_local_ssd_has_its_size_and_an_interface() -> None:
@@ -112,10 +108,18 @@ def test_a_machine_that_refuses_the_disk_is_told_before_anybody_is_called(
     assert says in f"{refused.value.message} {refused.value.advice}"
 
 
-@pytest.mark.parametrize("machine", ["n2-standard-64", "n2-custom-64-262144", "x9-standard-4"])
-def test_a_machine_that_may_take_the_disk_is_left_to_google(machine: str) -> None:
-    assert disk_request(RentSpec(disk="pd-extreme", size_gib=500, iops=4000, instance_type=machine))
+EXTREME = {"disk": "pd-extreme", "size_gib": 500, "iops": 4000}
 
 
-def test_the_labs_options_go_with_an_emulator_on_this_machine() -> None:
-    assert disk_request(of(endpoint_url=LOCAL, lab=EmulationOptions(noise=0.1)))
+@pytest.mark.parametrize(
+    "spec",
+    [
+        of(endpoint_url="http://127.0.0.1:1", lab=EmulationOptions(noise=0.1)),
+        # Google is left to say whether a machine takes the disk.
+        of(**EXTREME, instance_type="n2-standard-64"),
+        of(**EXTREME, instance_type="n2-custom-64-262144"),
+        of(**EXTREME, instance_type="x9-standard-4"),
+    ],
+)
+def test_what_may_be_had_is_let_through(spec: RentSpec) -> None:
+    assert disk_request(spec)

@@ -17,14 +17,8 @@ from tests.rigs.error_codes import published, table
 from tests.rigs.golden import Golden
 
 from diskbench.errors import InvalidValue, QuotaExceeded, Throttled
-from diskbench.providers.gcp.errors import (
-    exists_already,
-    is_busy,
-    is_missing,
-    of_operation,
-    of_reason,
-    translate,
-)
+from diskbench.providers.gcp import errors
+from diskbench.providers.gcp.errors import is_missing, of_operation, of_reason, translate
 
 ACTION = "compute.instances.insert"
 TABLE = "error-codes-gcp.txt"
@@ -35,6 +29,7 @@ def refused(status: int, reason: str, message: str = "no") -> sdk.GoogleAPICallE
     return sdk.from_http_status(status, message, errors=told)
 
 
+ORG = 'Operation denied by custom org policies: ["customConstraints/custom.'
 RAISED: dict[str, Exception] = {
     "a permission": refused(
         403, "forbidden", "Required 'compute.instances.create' permission for 'projects/p'"
@@ -51,19 +46,9 @@ RAISED: dict[str, Exception] = {
         "Cloud KMS error when using key projects/k/locations/r/keyRings/s/cryptoKeys/d: Permission "
         "'cloudkms.cryptoKeyVersions.useToEncrypt' denied",
     ),
-    "a label": refused(
-        412, "conditionNotMet",
-        'Operation denied by custom org policies: ["customConstraints/custom.tagged": "Set the '
-        "label 'owner'.\"]",
-    ),
-    "a label without a name": refused(
-        412, "conditionNotMet",
-        'Operation denied by custom org policies: ["customConstraints/custom.tagged": "Labels!"]',
-    ),
-    "a policy of another kind": refused(
-        412, "conditionNotMet",
-        'Operation denied by custom org policies: ["customConstraints/custom.small": "Too large"]',
-    ),
+    "a label": refused(412, "conditionNotMet", f"{ORG}tagged\": \"Set the label 'owner'.\"]"),
+    "a label without a name": refused(412, "conditionNotMet", f'{ORG}tagged": "Labels!"]'),
+    "a policy of another kind": refused(412, "conditionNotMet", f'{ORG}small": "Too large"]'),
     "429 without a reason": refused(429, "", "SAID"),
     "500 without a reason": refused(500, "", "SAID"),
     "login: expired": login.RefreshError("expired"),
@@ -75,16 +60,13 @@ RAISED: dict[str, Exception] = {
 """What the SDK raises."""
 
 
-def test_a_fault_of_ours_is_no_error_of_googles() -> None:
+def test_what_is_missing_there_already_or_busy_is_known_and_a_fault_of_ours_is_none() -> None:
     with pytest.raises(KeyError):
         translate(KeyError("x"), ACTION)
-
-
-def test_what_is_missing_there_already_or_busy_is_known_by_googles_reason() -> None:
     assert is_missing(translate(refused(404, "notFound"), ACTION))
     assert is_missing(translate(refused(404, ""), ACTION))
-    assert exists_already(translate(refused(409, "alreadyExists"), ACTION))
-    assert is_busy(translate(refused(400, "resourceInUseByAnotherResource"), ACTION))
+    assert errors.exists_already(translate(refused(409, "alreadyExists"), ACTION))
+    assert errors.is_busy(translate(refused(400, "resourceInUseByAnotherResource"), ACTION))
     assert not is_missing(InvalidValue("no"))
 
 
@@ -123,14 +105,8 @@ def rows():
             yield name, of_operation(failed, ACTION)
 
 
-def test_what_the_sdk_raises_is_in_the_table() -> None:
-    assert set(RAISED) <= set(published(TABLE))
-
-
-def test_what_comes_of_each_published_code(golden: Golden) -> None:
+def test_what_comes_of_each_published_code_and_of_what_the_sdk_raises(golden: Golden) -> None:
     golden.check(TABLE, table(rows()))
-
-
-def test_no_published_code_is_left_to_the_row_for_the_rest() -> None:
+    assert set(RAISED) <= set(published(TABLE))
     left = {code for code, error in rows() if error.advice == "the reason is Google's own"}
     assert left == BY_THE_REST

@@ -44,7 +44,5 @@ def test_what_was_sent_is_told_by_the_last_operation_on_it(operations, is_there)
 def test_a_rule_has_no_zone() -> None:
     link = "https://www.googleapis.com/compute/v1/projects/p/global/firewalls/diskbench-one-ssh"
     (made,) = still_made([operation("insert", 1, targetLink=link)])
-    assert (made.kind_and_name, made.item) == (
-        "firewall diskbench-one-ssh",
-        {"name": "diskbench-one-ssh"},
-    )
+    assert made.kind_and_name == "firewall diskbench-one-ssh"
+    assert made.item == {"name": "diskbench-one-ssh"}

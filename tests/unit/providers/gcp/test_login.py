@@ -8,7 +8,7 @@ from emulators.gcp.server import write_credentials
 from google.auth.credentials import AnonymousCredentials
 
 from diskbench.errors import AccessDenied, InvalidValue
-from diskbench.providers.gcp.login import is_google, log_in
+from diskbench.providers.gcp.client import is_google, log_in
 
 EMULATOR = "http://127.0.0.1:8080"
 
@@ -39,9 +39,10 @@ def googles(file: Path) -> None:
     file.write_text(json.dumps({**told, "token_uri": "https://oauth2.googleapis.com/token"}))
 
 
-def test_without_credentials_google_is_not_called() -> None:
+@pytest.mark.parametrize("endpoint", [None, "https://compute-mine.p.googleapis.com"])
+def test_google_is_never_called_without_credentials(endpoint: str | None) -> None:
     with pytest.raises(AccessDenied, match=r"^there are no Google credentials\n") as refused:
-        log_in("my-project", None)
+        log_in("my-project", endpoint)
     assert "gcloud auth application-default login" in refused.value.advice
 
 
@@ -51,11 +52,6 @@ def test_a_file_of_credentials_that_cannot_be_used_is_named(
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "gone.json"))
     with pytest.raises(AccessDenied, match=r"cannot be used: .*gone\.json"):
         log_in("my-project", None)
-
-
-def test_googles_own_endpoint_is_never_called_anonymously() -> None:
-    with pytest.raises(AccessDenied):
-        log_in("my-project", "https://compute-mine.p.googleapis.com")
 
 
 def test_the_project_is_that_of_the_credentials_unless_it_is_typed(key_file: Path) -> None:
@@ -87,6 +83,7 @@ def test_a_token_goes_back_to_whoever_issued_it_and_google_is_not_asked_about_it
     assert not isinstance(login.credentials, AnonymousCredentials)
     assert login.credentials.universe_domain == login.universe == "127.0.0.1:8080"
     assert login.emulated
+    assert "redentials" not in repr(login), "they are never shown"
 
 
 def test_a_sovereign_cloud_is_known_by_its_credentials(key_file: Path) -> None:
@@ -110,7 +107,3 @@ def test_a_sovereign_cloud_is_known_by_its_credentials(key_file: Path) -> None:
 )
 def test_googles_endpoints_are_known_by_their_host(url: str, *, theirs: bool) -> None:
     assert is_google(url) is theirs
-
-
-def test_credentials_are_never_shown(key_file: Path) -> None:
-    assert "redentials" not in repr(log_in(None, EMULATOR)), key_file

@@ -13,7 +13,7 @@ from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.gcp.disk_request import GcpDiskRequest, GcpMachine, GcpResolved
-from diskbench.providers.gcp.machines import check_support
+from diskbench.providers.gcp.offer import check_support
 
 pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
 
@@ -49,11 +49,10 @@ def test_everything_is_known_before_anything_is_rented(look, gcp: Gcp) -> None:
     assert rental.zones == ALL
     assert rental.instance_type == "n2-standard-8"
     assert (rental.cores, rental.memory_bytes) == (8, 32 * 2**30)
-    assert found.image.name == "ubuntu-2404-noble-amd64-v20261101"
-    assert found.image.user == "ubuntu"
-    assert (found.boot_type, found.image.root_gib) == ("pd-balanced", 10)
-    assert found.ssh_cidr == "127.0.0.0/8"
-    assert found.emulated
+    image = found.image
+    assert (image.name, image.user) == ("ubuntu-2404-noble-amd64-v20261101", "ubuntu")
+    assert (found.boot_type, image.root_gib) == ("pd-balanced", 10)
+    assert (found.ssh_cidr, found.emulated) == ("127.0.0.0/8", True)
     assert "6,600 IOPS" in rental.promise
     assert "n2-standard-8 in us-central1-a (else us-central1-b" in rental.offer
     assert rental.warnings == ()
@@ -70,22 +69,21 @@ def test_only_zones_that_have_machine_and_disk_are_tried(look) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "region"),
+    ("typed", "gclouds", "region"),
     [
-        ({"region": "europe-west1"}, "europe-west1"),
-        ({"zone": "us-east1-c"}, "us-east1"),
-        ({}, "us-central1"),
+        ({"region": "europe-west1"}, {}, "europe-west1"),
+        ({"zone": "us-east1-c"}, {}, "us-east1"),
+        ({}, {}, "us-central1"),
+        ({}, {"ZONE": "us-east1-b"}, "us-east1"),
+        ({}, {"ZONE": "us-east1-b", "REGION": "europe-west1"}, "europe-west1"),
     ],
 )
-def test_the_region_is_the_typed_one_or_that_of_the_zone(look, typed, region: str) -> None:
+def test_the_region_is_typed_or_that_of_the_zone_or_gclouds(
+    look, monkeypatch, typed: dict[str, str], gclouds: dict[str, str], region: str
+) -> None:
+    for name, value in gclouds.items():
+        monkeypatch.setenv(f"CLOUDSDK_COMPUTE_{name}", value)
     assert details(look(**typed)).region == region
-
-
-def test_the_region_may_be_gclouds(look, monkeypatch) -> None:
-    monkeypatch.setenv("CLOUDSDK_COMPUTE_ZONE", "us-east1-b")
-    assert details(look()).region == "us-east1"
-    monkeypatch.setenv("CLOUDSDK_COMPUTE_REGION", "europe-west1")
-    assert details(look()).region == "europe-west1"
 
 
 @pytest.mark.parametrize(
@@ -115,35 +113,31 @@ def test_what_is_not_there_is_told_with_what_is(
     assert says in f"{refused.value.message} {refused.value.advice}"
 
 
-def test_a_machine_of_another_architecture_gets_an_image_of_its_own(look) -> None:
-    found = details(look(instance_type="t2a-standard-4"))
-    assert (found.image.arch, found.image.name) == ("arm64", "ubuntu-2404-noble-arm64-v20261101")
+IMAGES = "projects/ubuntu-os-cloud/global/images"
 
 
-def test_a_release_of_ubuntu_is_named_by_its_number(look) -> None:
-    assert details(look(image="ubuntu-26.04")).image.name == "ubuntu-2604-resolute-amd64-v20261101"
-    arm = details(look(image="ubuntu-26.04", instance_type="t2a-standard-4"))
-    assert arm.image.name == "ubuntu-2604-resolute-arm64-v20261101"
+@pytest.mark.parametrize(
+    ("machine", "image", "name"),
+    [
+        ("t2a-standard-4", None, "2404-noble-arm64-v20261101"),
+        (None, "ubuntu-26.04", "2604-resolute-amd64-v20261101"),
+        ("t2a-standard-4", "ubuntu-26.04", "2604-resolute-arm64-v20261101"),
+        (None, f"{IMAGES}/ubuntu-2404-noble-amd64-v20261001", "2404-noble-amd64-v20261001"),
+        (None, f"{IMAGES}/family/ubuntu-2204-lts", "2204-jammy-v20261101"),
+    ],
+)
+def test_an_image_is_of_the_machines_kind_named_by_release_or_family(
+    look, machine: str | None, image: str | None, name: str
+) -> None:
+    found = details(look(instance_type=machine, image=image))
+    assert found.image.name == f"ubuntu-{name}"
+    assert found.image.arch == found.machine.arch
 
 
-def test_an_image_may_be_named_or_be_the_newest_of_a_family(look) -> None:
-    base = "projects/ubuntu-os-cloud/global/images"
-    named = details(look(image=f"{base}/ubuntu-2404-noble-amd64-v20261001"))
-    assert named.image.name == "ubuntu-2404-noble-amd64-v20261001"
-    newest = details(look(image=f"{base}/family/ubuntu-2204-lts"))
-    assert newest.image.name == "ubuntu-2204-jammy-v20261101"
-
-
-def test_a_root_disk_is_as_large_as_its_image_and_of_what_the_machine_starts_from(look) -> None:
-    rental = look("root", None)
-    assert rental.disk is not None
-    assert (rental.disk.type, rental.disk.size_gib) == ("pd-balanced", 10)
-
-
-def test_local_ssds_come_with_the_machine(look) -> None:
-    rental = look("local-ssd", None)
-    assert rental.disk is not None
-    assert (rental.disk.type, rental.disk.size_gib) == ("local-ssd", 375)
+def test_a_root_disk_is_as_its_image_and_local_ssds_come_with_the_machine(look) -> None:
+    for disk, told in (("root", ("pd-balanced", 10)), ("local-ssd", ("local-ssd", 375))):
+        rented = look(disk, None).disk
+        assert (rented.type, rented.size_gib) == told
     bundled = details(look("local-ssd", None, instance_type="c3-standard-4-lssd"))
     assert bundled.machine.bundled_ssds == 1
     with pytest.raises(InvalidValue, match="comes with 1"):
@@ -171,11 +165,9 @@ def test_a_subnet_and_a_tag_of_the_users_are_used(look) -> None:
         ({"spot": True}, "may end a spot machine"),
         ({"ssh_cidr": "0.0.0.0/0"}, "open to all addresses"),
         ({"disk": "pd-ssd", "count": 3, "stripe": True}, "promise what one of 60 GiB does"),
-        (
-            {"disk": "hyperdisk-throughput", "size_gib": 2048, "instance_type": "n2-standard-8"},
-            "may refuse it",
-        ),
+        ({"disk": "hyperdisk-throughput", "size_gib": 2048, "instance_type": "n2-standard-8"},
+         "may refuse it"),
     ],
-)
+)  # fmt: skip
 def test_what_a_person_should_know_is_told(look, typed: dict[str, object], says: str) -> None:
     assert any(says in warning for warning in look(**typed).warnings)

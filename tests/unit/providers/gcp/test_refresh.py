@@ -22,11 +22,9 @@ def sku(
     whole, nanos = divmod(round(usd * 1e9), 10**9)
     price = {"currencyCode": "USD", "units": str(whole), "nanos": nanos}
     return {
-        "description": description,
-        "category": {"usageType": usage},
-        "serviceRegions": [region],
+        "description": description, "category": {"usageType": usage}, "serviceRegions": [region],
         "pricingInfo": [{"pricingExpression": {"tieredRates": [{"unitPrice": price}]}}],
-    }
+    }  # fmt: skip
 
 
 RATES = [
@@ -47,10 +45,7 @@ def test_a_machine_costs_its_cores_and_its_memory():
 
 def test_machines_that_share_cores_or_have_disks_stay():
     shared = {"name": "e2-micro", "guestCpus": 2, "memoryMb": 1024}
-    rates = [
-        sku("E2 Instance Core running in Americas", 0.03),
-        sku("E2 Instance Ram running in Americas", 0.004),
-    ]
+    rates = [sku(f"E2 Instance {what} running in Americas", 0.03) for what in ("Core", "Ram")]
     before = machine_part(SHIPPED, "gcp", "e2-micro", "us-central1")
     books = Books((overlay(KNOWN, [shared], rates, TODAY),))
     assert machine_part(books, "gcp", "e2-micro", "us-central1") == before
@@ -87,7 +82,7 @@ class Answer:
         return self.body
 
 
-def test_all_pages_are_read():
+def test_all_pages_are_read_and_a_catalogue_that_refuses_is_told():
     pages = {None: {"skus": [1], "nextPageToken": "two"}, "two": {"skus": [2]}}
     asked = []
 
@@ -97,9 +92,6 @@ def test_all_pages_are_read():
 
     assert list(skus(get)) == [1, 2]
     assert asked[1] == {"url": URL, "currencyCode": "USD", "pageToken": "two"}
-
-
-def test_a_catalogue_that_refuses_is_told():
     with pytest.raises(HostUnavailable, match="HTTP 403"):
         list(skus(lambda *_: Answer(403, {})))
 

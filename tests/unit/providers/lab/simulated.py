@@ -47,11 +47,8 @@ class SimulatedDisk:
         done, of_second, ticks, moved = [], 0.0, 0, 0.0
         while ticks * TICK_S < seconds and moved < bytes_moved:
             # A simulated queue has no other bound than the limits; a disk without any would hang.
-            rate = min(
-                1e6,
-                (self._told.read_iops or math.inf) / parts,
-                (self._told.read_bps or math.inf) / block_bytes,
-            )
+            of_ops = (self._told.read_iops or math.inf) / parts
+            rate = min(1e6, of_ops, (self._told.read_bps or math.inf) / block_bytes)
             blocks = min(rate * TICK_S, (bytes_moved - moved) / block_bytes)
             self._under_way += blocks * parts
             ended = math.floor(self._under_way + 1e-9)
@@ -69,9 +66,8 @@ class SimulatedDisk:
 
     def left(self) -> dict[str, float]:
         """Credits by pool and kind: `0/iops`."""
-        return {
-            key.partition("/")[2]: value for key, value in self.governor.balances_left().items()
-        }
+        left = self.governor.balances_left()
+        return {key.partition("/")[2]: value for key, value in left.items()}
 
     def _tick(self, seconds: float) -> None:
         self.at_s += seconds

@@ -29,7 +29,7 @@ from diskbench.model.expectation import Load
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.plan.expectation import PastStep, expected_afterwards
-from diskbench.plan.limit_path import limit_path_of
+from diskbench.plan.limit_path import LimitPath, limit_path_of
 from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.disks import LabDisk, ordered
 from diskbench.providers.lab.request import DeviceNames
@@ -47,12 +47,8 @@ if TYPE_CHECKING:
 
 SIZES_GIB = (1, 20, 33, 100, 334, 500, 999, 1024, 2048, 8192, 12_000, 16_384)
 """Of types whose figures follow a formula: both ends, and where the formulas bend."""
-BLOCKS = [
-    4 * KIB,
-    pytest.param(64 * KIB, marks=pytest.mark.thorough),
-    pytest.param(512 * KIB, marks=pytest.mark.thorough),
-    MIB,
-]
+BETWEEN = [pytest.param(n * KIB, marks=pytest.mark.thorough) for n in (64, 512)]
+BLOCKS = [4 * KIB, *BETWEEN, MIB]
 BURST_S = 30.0
 """To what each burst is scaled: long enough for phases, short enough for a test."""
 FILLED = 64 * MIB
@@ -113,13 +109,12 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     filled, measured = plan.expectation.steps
     expected = plan.expectation.of(measured)
     assert expected is not None
-    limit_path = limit_path_of(plan, SHIPPED)
-    assert limit_path is not None
-
+    limit_path = _limit_path(plan)
     lab = _lab(plan, found, scale)
     lab.hold_credit(on=False)
     fill_s = len(lab.run(MIB, bytes_moved=FILLED)) or 1
-    assert lab.left() == {key: pytest.approx(value) for key, value in _full(plan).items()}
+    full = {_key(gate): gate.capacity for gate in limit_path.path.gates if gate.capacity}
+    assert lab.left() == {key: pytest.approx(value) for key, value in full.items()}
     lab.hold_credit(on=True)
     seconds = round(_last_empty_s(plan) + BURST_S)
     series = np.array(lab.run(block, seconds=seconds))
@@ -156,12 +151,11 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     rates = [PastStep(expected.load, float(one), 1.0) for one in series]
     after = expected_afterwards(limit_path.path, [*rates, PastStep(expected.load, None, 0.0)])[-1]
     assert after is not None
-    for limit, share in after.credit.items():
+    for limit, share in after[1].items():
         gate = next(g for g in limit_path.path.gates if g.limit == limit and g.capacity)
-        key = "0/iops" if gate.counts == "ios" else "0/bytes"
         # An HDD at its baseline does a few requests a second: whole ones, of a broken rate.
         near = 0.04 + _nearly(gate) / gate.capacity
-        assert lab.left()[key] / gate.capacity == pytest.approx(share, abs=near)
+        assert lab.left()[_key(gate)] / gate.capacity == pytest.approx(share, abs=near)
 
 
 MACHINES = [
@@ -182,12 +176,9 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
             continue
         seen.add(kept)
         lasting = max(lasts_s(gate.allowance) or 0.0 for gate in kept)
-        path = Way(
-            tuple(
-                replace(gate, allowance=scaled(gate.allowance, time_scale=lasting / BURST_S))
-                for gate in kept
-            )
-        )
+        shorter = [scaled(gate.allowance, time_scale=lasting / BURST_S) for gate in kept]
+        both = zip(kept, shorter, strict=True)
+        path = Way(tuple(replace(gate, allowance=allowance) for gate, allowance in both))
         pool = LabPool("both", *(_of(path, limit) for limit in ("vm-iops", "vm-throughput")))
         lab = SimulatedDisk(ThrottledDisk("loop9", "7:9", (pool,), kept[0].accounting.max_io_bytes))
         load = Load(block_bytes=4 * KIB)
@@ -202,7 +193,7 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
         assert after is not None
         for gate, balance in zip(path.gates, course.left, strict=True):
             if gate.capacity:
-                assert after.credit[gate.limit] == pytest.approx(balance / gate.capacity, abs=0.05)
+                assert after[1][gate.limit] == pytest.approx(balance / gate.capacity, abs=0.05)
     assert seen
 
 
@@ -212,12 +203,10 @@ def _of(path: Way, limit: str) -> Allowance | None:
 
 def _last_empty_s(plan: Plan) -> float:
     """When, under the plan's measured load from full, the last bucket that it uses is empty."""
-    limit_path = limit_path_of(plan, SHIPPED)
-    assert limit_path is not None
     assert plan.expectation is not None
     expected = plan.expectation.of(plan.expectation.steps[1])
     assert expected is not None
-    course = simulate(limit_path.path, [Stage(expected.load)])
+    course = simulate(_limit_path(plan).path, [Stage(expected.load)])
     return max((one.at_s for one in course.emptied), default=0.0)
 
 
@@ -231,42 +220,36 @@ def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
         f"[measure]\nstonewall\nrw=randread\nbs={block}\niodepth=256\ntime_based\nruntime=180\n"
     )
     return planned(
-        profile,
-        scope=Scope(provider="lab"),
-        cloud=cloud,
+        profile, scope=Scope(provider="lab"), cloud=cloud, holds_credit=True,
         disk=DiskSpec(type=name, size_gib=size),
         spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
-        holds_credit=True,
-    )
+    )  # fmt: skip
 
 
 def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
-    limit_path = limit_path_of(plan, SHIPPED)
-    assert limit_path is not None
-    assert limit_path.limits is not None
+    known = _limit_path(plan).limits
+    assert known is not None
     loop = LoopDevice("loop9", "7:9", Path("/nowhere"))
-    names = DeviceNames("/dev/x", ())
-    (disk,) = ordered(LabDisk("vol", names, loop, limit_path.limits), scale)
+    (disk,) = ordered(LabDisk("vol", DeviceNames("/dev/x", ()), loop, known), scale)
     assert [pool.covers for pool in disk.pools] == [pool.covers for pool in found.pools]
-    rule = limit_path.limits.accounting
+    rule = known.accounting
     return SimulatedDisk(disk, min(rule.max_io_bytes or 512 * KIB, 512 * KIB))
 
 
-def _full(plan: Plan) -> dict[str, float]:
-    limit_path = limit_path_of(plan, SHIPPED)
-    assert limit_path is not None
-    return {
-        f"0/{'iops' if gate.counts == 'ios' else 'bytes'}": gate.capacity
-        for gate in limit_path.path.gates
-        if gate.capacity
-    }
+def _limit_path(plan: Plan) -> LimitPath:
+    found = limit_path_of(plan, SHIPPED)
+    assert found is not None
+    return found
+
+
+def _key(gate: Gate) -> str:
+    return "0/iops" if gate.counts == "ios" else "0/bytes"
 
 
 def _same_balances(lab: SimulatedDisk, path: Way, left: tuple[float, ...]) -> None:
     for gate, balance in zip(path.gates, left, strict=True):
         if gate.capacity:
-            key = "0/iops" if gate.counts == "ios" else "0/bytes"
-            assert lab.left()[key] == pytest.approx(balance, abs=_nearly(gate))
+            assert lab.left()[_key(gate)] == pytest.approx(balance, abs=_nearly(gate))
 
 
 def _nearly(gate: Gate) -> float:
@@ -276,12 +259,9 @@ def _nearly(gate: Gate) -> float:
 
 def _judged(series: NDArray[np.float64], block: int, promise: StepPromise) -> Verdict:
     phases = step_phases(series, series * block, shortest_s=10)
+    iops = float(series.mean())
     measured = Measured(
-        step_index=1,
-        step="measure",
-        iops=float(series.mean()),
-        bytes_per_s=float(series.mean()) * block,
-        seconds=float(len(series)),
-        phases=phases,
-    )
+        step_index=1, step="measure", iops=iops, bytes_per_s=iops * block,
+        seconds=float(len(series)), phases=phases,
+    )  # fmt: skip
     return verdict(measured, Setting(load=promise.expected.load, seconds=len(series)), promise)

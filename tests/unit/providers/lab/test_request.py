@@ -10,33 +10,17 @@ from hypothesis import strategies as st
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.rental import CUSTOM, DiskSpec
-from diskbench.providers.lab.places import (
-    LeaseFolder,
-    candidates,
-    claim_address,
-    give_up_address,
-    locked,
-)
+from diskbench.providers.lab import places, request
 from diskbench.providers.lab.processes import find_groups
-from diskbench.providers.lab.request import (
-    MAX_DISKS,
-    Style,
-    check_lease_id,
-    check_volume,
-    disk_limits,
-    disk_names,
-    made_up_volume,
-    throughput_unit,
-)
 
 LEASES = st.from_regex(r"[a-z0-9]{1,26}", fullmatch=True)
 
 
 @given(LEASES)
 def test_an_address_follows_from_the_lease(lease_id: str) -> None:
-    here = LeaseFolder(lease_id, Path("/var/tmp/lab") / lease_id)
-    found = list(islice(candidates(here), 5))
-    assert found == list(islice(candidates(here), 5))
+    here = places.LeaseFolder(lease_id, Path("/var/tmp/lab") / lease_id)
+    found = list(islice(places.candidates(here), 5))
+    assert found == list(islice(places.candidates(here), 5))
     for address in found:
         parsed = ipaddress.ip_address(address)
         assert parsed.is_loopback
@@ -44,70 +28,61 @@ def test_an_address_follows_from_the_lease(lease_id: str) -> None:
 
 
 def test_two_leases_never_share_an_address(tmp_path: Path) -> None:
-    first = LeaseFolder("one", tmp_path / "one")
-    address, port = claim_address(first)
-    assert claim_address(first) == (address, port)
-    second = LeaseFolder("two", tmp_path / "two")
-    taken = tmp_path / ".addresses" / next(candidates(second))
+    first = places.LeaseFolder("one", tmp_path / "one")
+    address, port = places.claim_address(first)
+    assert places.claim_address(first) == (address, port)
+    second = places.LeaseFolder("two", tmp_path / "two")
+    taken = tmp_path / ".addresses" / next(places.candidates(second))
     taken.symlink_to("one")
-    assert claim_address(second)[0] != taken.name
-    give_up_address(first)
+    assert places.claim_address(second)[0] != taken.name
+    places.give_up_address(first)
     assert [link.readlink() for link in taken.parent.iterdir()] == [Path("two")]
 
 
-@pytest.mark.parametrize("style", list(MAX_DISKS))
-def test_every_disk_of_a_host_has_names_of_its_own(style: str) -> None:
-    found = [
-        disk_names(style, i, made_up_volume(style, "lease", i))  # type: ignore[arg-type]
-        for i in range(MAX_DISKS[style])
-    ]
-    assert len({names.node for names in found}) == MAX_DISKS[style]
-    assert len({names.best for names in found}) == MAX_DISKS[style]
+@pytest.mark.parametrize("style", list(request.MAX_DISKS))
+def test_every_disk_of_a_host_has_names_of_its_own(style: request.Style) -> None:
+    most = request.MAX_DISKS[style]
+    volumes = enumerate(request.made_up_volume(style, "lease", n) for n in range(most))
+    found = [request.disk_names(style, n, volume) for n, volume in volumes]
+    assert len({names.node for names in found}) == len({names.best for names in found}) == most
 
 
 def test_a_volume_id_loses_its_dash_in_the_serial() -> None:
-    names = disk_names("aws-nvme", 0, "vol-0abc")
+    names = request.disk_names("aws-nvme", 0, "vol-0abc")
     assert names.best == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
 
 
-@pytest.mark.parametrize("lease_id", ["", "..", "A", "a/b", "-a", "a" * 65, "a\n"])
-def test_a_lease_that_is_no_name_is_refused(lease_id: str) -> None:
-    with pytest.raises(InvalidValue):
-        check_lease_id(lease_id)
+def test_a_lease_or_a_volume_that_is_no_name_is_refused() -> None:
+    for lease_id in ("", "..", "A", "a/b", "-a", "a" * 65, "a\n"):
+        with pytest.raises(InvalidValue):
+            request.check_lease_id(lease_id)
+    for volume in ("", "../x", "a/b", ".", "-a"):
+        with pytest.raises(InvalidValue):
+            request.check_volume(volume)
 
 
-@pytest.mark.parametrize("volume", ["", "../x", "a/b", ".", "-a"])
-def test_a_volume_that_is_no_name_is_refused(volume: str) -> None:
-    with pytest.raises(InvalidValue):
-        check_volume(volume)
-
-
-def test_a_custom_disk_has_the_limits_it_is_given() -> None:
+def test_a_custom_disk_has_the_limits_it_is_given_and_another_needs_a_catalogue() -> None:
     disk = DiskSpec(type=CUSTOM, size_gib=1, iops=5, throughput_mib_per_s=2)
-    (pool,) = disk_limits("vsphere", disk).pools
+    (pool,) = request.disk_limits("vsphere", disk).pools
     assert pool.iops is not None
     assert pool.iops.baseline == 5
+    with pytest.raises(InvalidValue, match="no catalogue"):
+        request.disk_limits("vsphere", DiskSpec(type="thin", size_gib=1))
 
 
 @pytest.mark.parametrize(
     ("style", "disk", "unit"),
     [("azure", "PremiumV2_LRS", "MB/s"), ("aws-nvme", "gp3", "MiB/s"), ("azure", CUSTOM, "MiB/s")],
 )
-def test_throughput_is_told_in_the_unit_it_is_sold_in(style: Style, disk: str, unit: str) -> None:
-    assert throughput_unit(style, DiskSpec(type=disk, size_gib=100)) == unit
+def test_throughput_is_told_in_the_unit_it_is_sold_in(
+    style: request.Style, disk: str, unit: str
+) -> None:
+    assert request.throughput_unit(style, DiskSpec(type=disk, size_gib=100)) == unit
 
 
-def test_a_style_without_a_catalogue_says_what_to_do() -> None:
-    with pytest.raises(InvalidValue, match="no catalogue"):
-        disk_limits("vsphere", DiskSpec(type="thin", size_gib=1))
-
-
-def test_a_machine_without_io_limits_is_told_so(tmp_path: Path) -> None:
+def test_cgroup_v2_is_found_and_a_machine_without_io_limits_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(HostUnavailable, match=r"io\.max"):
         find_groups(tmp_path)
-
-
-def test_cgroup_v2_is_found(tmp_path: Path) -> None:
     (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
     found = find_groups(tmp_path)
     assert (found.version, found.throttle_of("one")) == (2, found.of("one"))
@@ -118,6 +93,6 @@ def test_a_base_of_somebody_else_is_refused(
 ) -> None:
     monkeypatch.setenv("DISKBENCH_LAB_DIR", str(tmp_path / "file"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(HostUnavailable) as refused, locked("one"):
+    with pytest.raises(HostUnavailable) as refused, places.locked("one"):
         pass
     assert "DISKBENCH_LAB_DIR" in refused.value.advice

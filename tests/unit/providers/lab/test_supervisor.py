@@ -1,5 +1,8 @@
 """The supervisor's own arithmetic, without a device or a clock."""
 
+import json
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +25,7 @@ from diskbench.providers.lab.supervisor.rates import (
 from diskbench.units import KIB, MIB
 
 TICK = 0.1
+FRESH = {"loop9": Counters(0, 0, 0, 0)}
 
 
 def orders(*disks: ThrottledDisk, **more: object) -> Orders:
@@ -38,16 +42,14 @@ def run(
 ) -> list[float]:
     """Reads a second, tick by tick, of a load that takes all it is given."""
     done, rates, at = 0, [], 0.0
-    given_ops = governor.tick({"loop9": Counters(0, 0, 0, 0)}, 0.0, at)["loop9"]
+    limits = governor.tick(FRESH, 0.0, at)["loop9"]
     for _ in range(round(seconds / TICK)):
         at += TICK
-        rate = min(
-            demand, given_ops.read_iops or demand, (given_ops.read_bps or demand * size) / size
-        )
+        rate = min(demand, limits.read_iops or demand, (limits.read_bps or demand * size) / size)
         done += round(rate * TICK)
         rates.append(rate)
         counters = Counters(done, done * size, 0, 0)
-        given_ops = governor.tick({"loop9": counters}, TICK, at)["loop9"]
+        limits = governor.tick({"loop9": counters}, TICK, at)["loop9"]
     return rates
 
 
@@ -78,7 +80,6 @@ def test_an_idle_disk_earns_credits_up_to_its_capacity() -> None:
     governor = Governor(orders(gp2(scale=5400)), {"loop9/0/iops": 0.0})
     run(governor, seconds=5, demand=0)
     assert governor.balances_left()["loop9/0/iops"] == pytest.approx(500)
-    run(Governor(governor.orders, governor.balances_left()), seconds=1, demand=0)
     more = Governor(governor.orders, {"loop9/0/iops": 990.0})
     run(more, seconds=5, demand=0)
     assert more.balances_left()["loop9/0/iops"] == 1000
@@ -99,22 +100,12 @@ def test_new_orders_keep_the_balance() -> None:
     assert governor.balances_left() == before
 
 
-def test_a_disk_without_limits_is_told_none() -> None:
-    governor = Governor(orders(ThrottledDisk("loop9", "7:9")))
-    told = governor.tick({"loop9": Counters(0, 0, 0, 0)}, 0.0, 0.0)
-    assert told == {"loop9": ThrottleLimits()}
-
-
-def test_a_device_that_is_gone_is_left_out() -> None:
+def test_a_disk_without_limits_is_told_none_but_a_stall_and_one_that_is_gone_is_left_out() -> None:
+    free = ThrottledDisk("loop9", "7:9")
+    assert Governor(orders(free)).tick(FRESH, 0.0, 0.0) == {"loop9": ThrottleLimits()}
+    stalled = Governor(orders(free, stall_every_s=0.01, stall_for_s=100.0))
+    assert stalled.tick(FRESH, 0.1, 50.0)["loop9"].read_iops == 1
     assert Governor(orders(gp2())).tick({}, 0.1, 0.1) == {}
-
-
-def test_a_stall_holds_a_disk_without_limits_too() -> None:
-    governor = Governor(
-        orders(ThrottledDisk("loop9", "7:9"), stall_every_s=0.01, stall_for_s=100.0)
-    )
-    told = governor.tick({"loop9": Counters(0, 0, 0, 0)}, 0.1, 50.0)
-    assert told["loop9"].read_iops == 1
 
 
 USES = st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1e6), min_size=1)
@@ -129,20 +120,14 @@ def test_no_stream_gets_more_than_the_limit_or_nothing(
         assert 0 < part <= limit
 
 
-def test_a_stream_alone_has_the_whole_limit() -> None:
+def test_a_stream_alone_has_the_whole_limit_and_those_that_press_on_it_divide_it() -> None:
     assert share(100.0, {"read": 100.0, "write": 0.0})["read"] == 100
-
-
-def test_streams_that_press_on_a_limit_divide_it() -> None:
     parts = share(100.0, {"read": 140.0, "write": 60.0})
     assert (parts["read"], parts["write"]) == pytest.approx((71.4, 30.6))
 
 
-def test_a_bucket_without_burst_is_a_plain_rate() -> None:
+def test_without_a_bucket_the_rate_is_plain_and_a_burst_that_is_paid_for_is_served() -> None:
     assert allowed(Allowance(100), balance=0.0) == 100
-
-
-def test_a_burst_that_is_paid_for_without_a_bucket_is_served() -> None:
     assert allowed(Allowance(5000, burst=30_000), balance=0.0) == 30_000
 
 
@@ -172,19 +157,15 @@ def test_a_large_request_that_waits_is_not_made_to_wait_anew() -> None:
     hold.note_written("loop9", ThrottleLimits(write_bps=100))
     noise = [ThrottleLimits(write_bps=value) for value in (104, 97, 103) for _ in range(10)]
     assert not any(hold.due("loop9", wanted, moved=False) for wanted in noise)
-    assert hold.due(
-        "loop9", ThrottleLimits(write_bps=4), moved=False
-    )  # a stall begins all the same
+    stall = ThrottleLimits(write_bps=4)
+    assert hold.due("loop9", stall, moved=False), "it begins all the same"
     at_rest = [hold.due("loop9", ThrottleLimits(write_bps=103)) for _ in range(3)]
     assert at_rest == [False, False, True]
 
 
 def test_orders_come_through_json_as_they_were() -> None:
-    import json
-    from dataclasses import asdict
-
-    given_orders = orders(gp2(), machine=(MachineGate("ios", Allowance(5000.0)),))
-    assert parse_orders(json.dumps(asdict(given_orders))) == given_orders
+    made = orders(gp2(), machine=(MachineGate("ios", Allowance(5000.0)),))
+    assert parse_orders(json.dumps(asdict(made))) == made
 
 
 def test_cgroup_v2_is_told_in_one_line() -> None:

@@ -14,15 +14,8 @@ import pytest
 from diskbench.errors import AccessDenied, HostUnavailable, ReleaseFailed
 from diskbench.model.rental import Which
 from diskbench.providers.keys import lease_directory
-from diskbench.providers.skeleton.leases import (
-    RELEASE_ROUNDS,
-    Failures,
-    Lag,
-    giving_back,
-    listed_in_time,
-    noting,
-    release,
-)
+from diskbench.providers.skeleton import leases
+from diskbench.providers.skeleton.leases import Failures, Lag, listed_in_time, noting, release
 from diskbench.providers.waits import CloudTiming
 
 ONE = Which("01jone")
@@ -68,7 +61,7 @@ def test_what_never_ends_is_given_up_after_some_rounds_and_named() -> None:
     rounds: list[int] = []
     with pytest.raises(ReleaseFailed, match=r"not given back in here: disk a \(still listed\)"):
         release(ONE, "here", Cloud(("disk a",)).list_lease, lambda *_: rounds.append(1))
-    assert len(rounds) == RELEASE_ROUNDS
+    assert len(rounds) == leases.RELEASE_ROUNDS
 
 
 def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason() -> None:
@@ -95,9 +88,6 @@ def test_a_failure_of_what_is_gone_after_all_is_none() -> None:
         failures["disk a"] = "took too long"
 
     release(ONE, "here", Cloud(("disk a",), ()).list_lease, give_back)
-
-
-def test_a_thing_that_is_gone_is_given_back() -> None:
     failures: Failures = {}
     with noting(failures, "disk a", lambda error: isinstance(error, AccessDenied)):
         raise AccessDenied("it does not exist")
@@ -117,7 +107,7 @@ def test_a_listing_that_fails_keeps_nothing_back() -> None:
 def test_whatever_keeps_a_lease_from_being_given_back_is_told_with_its_advice() -> None:
     with (
         pytest.raises(ReleaseFailed, match="01jone was not given back: no login") as failed,
-        giving_back("01jone"),
+        leases.giving_back("01jone"),
     ):
         raise AccessDenied("no login", advice="log in")
     assert failed.value.advice == "log in; then: diskbench gc 01jone"
@@ -176,12 +166,9 @@ def test_a_release_goes_on_when_the_first_listing_was_too_early() -> None:
 
 
 def test_a_release_asks_how_long_by_the_listing_that_it_began_with() -> None:
-    cloud, began = Cloud(("disk a",), ()), []
-
-    def unlisted_s(first: Listing) -> None:
-        began.append(first.left)
-
-    release(ONE, "here", cloud.list_lease, lambda *_: None, lag=Lag(QUICK, unlisted_s, LONG_S))
+    cloud, began = Cloud(("disk a",), ()), list[tuple[str, ...]]()
+    waiting = Lag[Listing](QUICK, lambda first: began.append(first.left), LONG_S)
+    release(ONE, "here", cloud.list_lease, lambda *_: None, lag=waiting)
     assert began == [("disk a",)]
 
 
@@ -197,7 +184,6 @@ def test_a_look_is_told_what_was_deleted() -> None:
 
 
 def test_what_is_listed_after_all_that_time_is_named() -> None:
+    look, late = Cloud(("disk a",)).list_lease, lag(listed_s=0.001)
     with pytest.raises(ReleaseFailed, match="disk a"):
-        release(
-            ONE, "here", Cloud(("disk a",)).list_lease, lambda *_: None, lag=lag(listed_s=0.001)
-        )
+        release(ONE, "here", look, lambda *_: None, lag=late)

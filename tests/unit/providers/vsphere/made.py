@@ -10,14 +10,9 @@ from diskbench.providers.vsphere.disk_request import (
 )
 
 REQUESTED = VsphereDiskRequest(
-    size_gib=20,
-    count=1,
-    provisioning="eager-zeroed",
-    controller="pvscsi",
-    iops_limit=None,
-    vcpus=4,
-    memory_gib=8,
-)
+    size_gib=20, count=1, provisioning="eager-zeroed", controller="pvscsi", iops_limit=None,
+    vcpus=4, memory_gib=8,
+)  # fmt: skip
 
 
 def resolved(**more: Any) -> VsphereResolved:

@@ -16,6 +16,11 @@ from diskbench.providers.vsphere.requests import unit_number
 NVME = VsphereOptions(datastore="nvme")
 
 
+def of(**more):
+    """A disk of 20 GiB by these options of vSphere's."""
+    return RentSpec(size_gib=20, vsphere=NVME.model_copy(update=more))
+
+
 def test_a_datastore_and_a_size_are_enough():
     found = disk_request(RentSpec(size_gib=20, vsphere=NVME))
     assert (found.provisioning, found.controller, found.vcpus) == ("eager-zeroed", "pvscsi", 4)
@@ -24,16 +29,14 @@ def test_a_datastore_and_a_size_are_enough():
 
 
 def test_a_storage_policy_decides_how_the_disk_is_made_unless_that_is_typed():
-    gold = VsphereOptions(storage_policy="gold")
-    assert disk_request(RentSpec(size_gib=20, vsphere=gold)).provisioning is None
-    thin = gold.model_copy(update={"provisioning": "thin"})
-    assert disk_request(RentSpec(size_gib=20, vsphere=thin)).provisioning == "thin"
+    gold = {"datastore": None, "storage_policy": "gold"}
+    assert disk_request(of(**gold)).provisioning is None
+    assert disk_request(of(**gold, provisioning="thin")).provisioning == "thin"
 
 
 @pytest.mark.parametrize("memory_gib", [0.001, 1.001, 3.3])
 def test_memory_is_a_multiple_of_four_mebibytes(memory_gib):
-    spec = VsphereOptions(datastore="nvme", memory_gib=memory_gib)
-    found = disk_request(RentSpec(size_gib=20, vsphere=spec)).memory_mib
+    found = disk_request(of(memory_gib=memory_gib)).memory_mib
     assert found >= 4
     assert found % 4 == 0
 
@@ -50,12 +53,7 @@ def test_memory_is_a_multiple_of_four_mebibytes(memory_gib):
         (RentSpec(size_gib=70_000, vsphere=NVME), "at most 63,488 GiB"),
         (RentSpec(size_gib=20, count=9, stripe=True, vsphere=NVME), "too many"),
         (RentSpec(size_gib=20, stripe=True, vsphere=NVME), "several disks"),
-        (
-            RentSpec(
-                size_gib=20, vsphere=VsphereOptions(datastore="a", insecure=True, ca_file="b")
-            ),
-            "--insecure and --ca-file",
-        ),
+        (of(insecure=True, ca_file="b"), "--insecure and --ca-file"),
         (RentSpec(size_gib=20, vsphere=NVME, lab=EmulationOptions(noise=0.1)), "lab's options"),
     ],
 )
@@ -67,9 +65,7 @@ def test_what_cannot_be_had_is_named(spec, told):
 
 def test_an_unknown_word_is_answered_with_those_that_are_known():
     with pytest.raises(UnknownName, match="eager-zeroed"):
-        disk_request(
-            RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="a", provisioning="eager"))
-        )
+        disk_request(of(provisioning="eager"))
 
 
 @pytest.mark.parametrize(

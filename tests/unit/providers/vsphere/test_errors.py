@@ -3,8 +3,7 @@
 Every fault that vSphere declares for a call of ours, and what comes of it.
 
 The faults are those that VMware's API declares for each method (pyVmomi's description of it), with
-all kinds of each, and the runtime faults, which any method can have.
-"""
+all kinds of each, and the runtime faults, which any method can have."""
 
 from __future__ import annotations
 

@@ -24,6 +24,9 @@ VALUES: dict[str, Any] = {
 }
 
 
+UUID_OFF = vim.option.OptionValue(key="disk.EnableUUID", value="FALSE")
+
+
 def machine(**more: Any) -> Item:
     told = VALUES | {key.replace("__", "."): value for key, value in more.items()}
     return Item(vim.VirtualMachine("vm-99"), told)
@@ -38,16 +41,12 @@ def disk(limit: int | None = 500, size: int = 20 * GIB, **backing: Any) -> Any:
         "thinProvisioned": False,
         "eagerlyScrub": True,
     }
-    return vim.vm.device.VirtualDisk(
-        key=2001,
-        unitNumber=0,
-        capacityInBytes=size,
-        capacityInKB=size // 1024,
-        backing=vim.vm.device.VirtualDisk.FlatVer2BackingInfo(**(told | backing)),
-        storageIOAllocation=vim.StorageResourceManager.IOAllocationInfo(
-            limit=limit, shares=vim.SharesInfo(level="normal", shares=1000)
-        ),
-    )
+    shares, kind = vim.SharesInfo(level="normal", shares=1000), vim.vm.device.VirtualDisk
+    allocation = vim.StorageResourceManager.IOAllocationInfo(limit=limit, shares=shares)
+    return kind(
+        key=2001, unitNumber=0, capacityInBytes=size, capacityInKB=size // 1024,
+        backing=kind.FlatVer2BackingInfo(**(told | backing)), storageIOAllocation=allocation,
+    )  # fmt: skip
 
 
 def test_what_is_as_asked_passes() -> None:
@@ -82,10 +81,7 @@ def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str
         ({"config__hardware__numCPU": 2}, "vCPUs of vm-99 is 2, requested was 4"),
         ({"config__hardware__memoryMB": 4096}, "memory in MiB"),
         ({"runtime__host": vim.HostSystem("host-23")}, "host of vm-99 is host-23"),
-        (
-            {"config__extraConfig": [vim.option.OptionValue(key="disk.EnableUUID", value="FALSE")]},
-            "disk.EnableUUID",
-        ),
+        ({"config__extraConfig": [UUID_OFF]}, "disk.EnableUUID"),
     ],
 )
 def test_a_machine_that_is_another_is_refused(change: dict[str, Any], says: str) -> None:

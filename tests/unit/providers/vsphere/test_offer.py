@@ -12,6 +12,7 @@ from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.offer import rental
 
 SERVER = VsphereServer("https://vcenter.example:443", "/etc/ca.pem")
+OLD = Template(id="vm-1", name="old", hardware="vmx-11")
 
 
 def offered(
@@ -30,9 +31,8 @@ def test_the_offer_names_machine_disk_and_place() -> None:
 
 
 def test_a_policy_is_named_in_place_of_how_the_disk_is_made() -> None:
-    details = resolved(
-        requested=requested(provisioning=None, count=2), policy=VspherePlace(id="1", name="gold")
-    )
+    asked, gold = requested(provisioning=None, count=2), VspherePlace(id="1", name="gold")
+    details = resolved(requested=asked, policy=gold)
     assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi" in offered(details).offer
 
 
@@ -55,10 +55,7 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
         (resolved(requested=requested(provisioning="thin")), SERVER, "slower at the first write"),
         (resolved(free_bytes=30 * 2**30), SERVER, "more than half of the free space"),
         (
-            resolved(
-                requested=requested(controller="nvme"),
-                template=Template(id="vm-1", name="old", hardware="vmx-11"),
-            ),
+            resolved(requested=requested(controller="nvme"), template=OLD),
             SERVER,
             "virtual hardware 11 of old has no NVMe controller",
         ),

@@ -26,11 +26,8 @@ def test_what_is_missing_on_the_best_of_them_is_named():
     assert "--print-policy vsphere" in told.advice
 
 
-def test_half_on_one_and_half_on_another_is_not_all():
+def test_half_on_one_and_half_on_another_is_not_all_and_none_at_all_is_a_problem():
     assert judged("datastore", BOTH, [granted(BOTH[0]), granted(BOTH[1])])[0].state == "problem"
-
-
-def test_a_kind_of_which_nothing_is_seen_is_a_problem():
     assert judged("datastore", BOTH, [])[0].state == "problem"
 
 

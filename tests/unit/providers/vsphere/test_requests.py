@@ -1,7 +1,6 @@
 """What vSphere is asked for: each request is a file, of the types that pyVmomi knows.
 
-A lease is read back from a machine's notes as it was written, and from nobody else's.
-"""
+A lease is read back from a machine's notes as it was written, and from nobody else's."""
 
 import json
 from typing import Any
@@ -24,19 +23,13 @@ from diskbench.units import GIB
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.4, owner="me@here", version="0.1.0")
 USER_DATA = "#cloud-config\n"
 DATASTORE = vim.Datastore("datastore-15")
-REFS = {
-    "pool": vim.ResourcePool("resgroup-9"),
-    "host": vim.HostSystem("host-22"),
-    "datastore": DATASTORE,
-}
+POOL, HOST = vim.ResourcePool("resgroup-9"), vim.HostSystem("host-22")
+REFS = {"pool": POOL, "host": HOST, "datastore": DATASTORE}
 GOLD = VspherePlace(id="aa6d5a82-1c88-45da-85d3-3d74b91a5bad", name="gold")
 SWITCH = VsphereNetwork(
-    id="dvportgroup-13",
-    name="bench",
-    kind="DistributedVirtualPortgroup",
-    switch="50 2c",
+    id="dvportgroup-13", name="bench", kind="DistributedVirtualPortgroup", switch="50 2c",
     portgroup="dvp-13",
-)
+)  # fmt: skip
 PLAIN = VsphereNetwork(id="network-7", name="VM Network", kind="Network")
 LIMITED = resolved(
     requested=requested(provisioning="thin", controller="nvme", iops_limit=500, count=2),
@@ -122,10 +115,8 @@ def test_the_controller_of_our_own_is_beside_the_templates(
     controller: str, template: dict[str, Any], bus: int
 ) -> None:
     own = Template(id="vm-70", name="debian-12", **template)
-    assert (
-        requests.bus_number(resolved(requested=requested(controller=controller), template=own))
-        == bus
-    )
+    details = resolved(requested=requested(controller=controller), template=own)
+    assert requests.bus_number(details) == bus
 
 
 def test_a_template_full_of_controllers_is_refused() -> None:
@@ -141,19 +132,15 @@ def test_our_controller_is_known_by_kind_and_bus() -> None:
     assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)
 
 
-def claim(**more):
-    told = {"lease_id": "01abc", "expires_at": 1.8e9, "owner": "me", "version": "0.1"}
-    return Claim(**(told | more))
-
-
 def test_lease_and_expiry_come_back():
-    found = mark(notes(claim()))
-    assert (found.lease_id, found.expires_at) == ("01abc", 1.8e9)
+    found = mark(notes(CLAIM))
+    assert (found.lease_id, found.expires_at) == ("01jlease", 1.8e9)
 
 
 @given(st.text())
 def test_no_owner_can_write_another_lease(owner):
-    assert mark(notes(claim(owner=owner))).lease_id == "01abc"
+    claim = CLAIM.model_copy(update={"owner": owner})
+    assert mark(notes(claim)).lease_id == "01jlease"
 
 
 @given(st.text())
@@ -162,10 +149,7 @@ def test_any_notes_can_be_read(text):
     assert found is None or "diskbench-lease" in text
 
 
-def test_a_lease_that_is_no_plain_name_is_none():
+def test_a_lease_that_is_no_plain_name_is_none_and_an_expiry_that_is_none_not_guessed():
     assert mark("diskbench-lease: ../../etc") is None
     assert mark(None) is None
-
-
-def test_an_expiry_that_cannot_be_read_is_not_guessed():
     assert mark("diskbench-lease: one\ndiskbench-expires: soon").expires_at is None

@@ -11,18 +11,15 @@ from tests.unit.report.made import plan, step
 
 from diskbench.model.expectation import CreditRange, PlanExpectation, StepExpectation
 from diskbench.model.spec import Loop
-from diskbench.report.assemble.course import courses, kept, stalled
+from diskbench.report.assemble.course import Predicted, courses, kept, stalled
 
 
 def test_a_course_holds_every_second_but_the_last_unwhole_one():
     [found] = courses(series([3000] * 20 + [5]))
     assert found.seconds == 20
     assert found.tracks["read"].iops.tolist() == [3000.0] * 20
-
-
-def test_a_short_step_keeps_its_last_second():
-    [found] = courses(series([3000] * 5))
-    assert found.seconds == 5
+    [short] = courses(series([3000] * 5))
+    assert short.seconds == 5
 
 
 def test_rounds_lie_after_each_other_without_their_last_seconds():
@@ -44,25 +41,16 @@ def test_a_direction_that_did_nothing_is_left_out_and_what_is_not_known_is_nan()
 
 def test_steps_that_are_not_wanted_are_left_out():
     frame = pl.concat([series([1] * 9, step="fill", index=0), series([1] * 9, index=1)])
-    assert [one.step for one in courses(frame, is_selected=lambda name: name != "fill")] == [
-        "burst"
-    ]
-
-
-def test_a_frame_without_rows_has_no_courses():
+    [found] = courses(frame, is_selected=lambda name: name != "fill")
+    assert found.step == "burst"
     assert courses(pl.DataFrame()) == ()
 
 
 def foreseen(gone_s=None, lasts_s=310.0):
     credits_ = CreditRange(
-        bucket="disk-iops",
-        gone_s=gone_s,
-        earliest_s=gone_s and gone_s - 20,
-        latest_s=gone_s and gone_s + 30,
-        full_load_s=310,
-        run=1,
-        step="burst",
-    )
+        bucket="disk-iops", gone_s=gone_s, earliest_s=gone_s and gone_s - 20,
+        latest_s=gone_s and gone_s + 30, full_load_s=310, run=1, step="burst",
+    )  # fmt: skip
     return PlanExpectation(
         expectations=(expectation(lasts_s=lasts_s),),
         steps=(StepExpectation(index=1, name="burst", start_s=8, seconds=900, load=0),),
@@ -71,37 +59,28 @@ def foreseen(gone_s=None, lasts_s=310.0):
 
 
 def planned(found):
-    return plan(steps=(step(0, "fill", role="fill"), step(1, "burst"))).model_copy(
-        update={"expectation": found}
-    )
+    made = plan(steps=(step(0, "fill", role="fill"), step(1, "burst")))
+    return made.model_copy(update={"expectation": found})
 
 
-def test_the_predicted_cliff_is_on_the_clock_of_its_step():
-    [found] = courses(series([3000] * 900), plan=planned(foreseen(gone_s=318.0)))
-    assert found.predicted is not None
-    assert (found.predicted.earliest_s, found.predicted.at_s, found.predicted.latest_s) == (
-        290,
-        310,
-        340,
-    )
-
-
-def test_without_a_simulated_run_the_credit_of_the_step_alone_tells_the_cliff():
-    [found] = courses(series([3000] * 900), plan=planned(foreseen(lasts_s=250.0)))
-    assert found.predicted is not None
-    assert found.predicted.at_s == 250
-
-
-def test_a_cliff_beyond_the_end_of_the_step_is_not_predicted_in_it():
-    [found] = courses(series([3000] * 200), plan=planned(foreseen(gone_s=318.0)))
-    assert found.predicted is None
-    assert found.expected is not None
-
-
-def test_a_run_without_a_plan_expects_nothing():
-    [found] = courses(series([3000] * 200))
-    assert found.expected is None
-    assert found.predicted is None
+@pytest.mark.parametrize(
+    ("known", "seconds", "predicted"),
+    [
+        ({"plan": planned(foreseen(gone_s=318.0))}, 900, Predicted(310, 290, 340)),
+        # Without a simulated run the credit of the step alone tells the cliff.
+        ({"plan": planned(foreseen(lasts_s=250.0))}, 900, Predicted(250, 250, 250)),
+        # Of an imported run what was said of its disk is expected.
+        ({"expectations": {1: expectation(lasts_s=250.0)}}, 900, Predicted(250, 250, 250)),
+        # A cliff beyond the end of the step is not predicted in it.
+        ({"plan": planned(foreseen(gone_s=318.0))}, 200, None),
+        ({}, 200, None),
+    ],
+    ids=["simulated", "of the step", "imported", "beyond the end", "no plan"],
+)
+def test_the_predicted_cliff_is_on_the_clock_of_its_step(known, seconds, predicted):
+    [found] = courses(series([3000] * seconds), **known)
+    assert found.predicted == predicted
+    assert (found.expected is not None) == bool(known)
 
 
 @pytest.mark.parametrize(("index", "place"), [(0, 0), (1, 1), (2, 2), (3, 1), (4, 2), (9, 1)])
@@ -112,13 +91,6 @@ def test_a_step_of_a_later_round_has_its_place_in_the_plan(index, place):
     )
     assert looped.place_of(index) == place
     assert looped.expected_of(index) is None
-
-
-def test_of_an_imported_run_what_was_said_of_its_disk_is_expected():
-    [found] = courses(series([3000] * 900), expectations={1: expectation(lasts_s=250.0)})
-    assert found.expected is not None
-    assert found.predicted is not None
-    assert found.predicted.at_s == 250
 
 
 rates = arrays.arrays(
@@ -148,10 +120,6 @@ def test_of_many_stalls_each_part_of_the_series_shows_one(values, n_out):
             assert still[np.intersect1d(places, part)].any()
 
 
-def test_a_short_series_is_left_as_it_is():
-    assert kept(np.array([3.0, 1.0, 2.0]), 600).tolist() == [0, 1, 2]
-
-
 @pytest.mark.parametrize("size", [10, 5000])
 def test_seconds_of_which_nothing_is_known_are_left_out(size):
     values = np.arange(float(size))
@@ -161,9 +129,10 @@ def test_seconds_of_which_nothing_is_known_are_left_out(size):
     assert places[-1] == size - 1
 
 
-def test_a_series_of_nothing_but_stalls_is_drawn():
+def test_a_series_of_nothing_but_stalls_is_drawn_and_a_short_one_left_as_it_is():
     assert kept(np.zeros(5000), 100).size <= 100
     assert kept(np.full(5000, np.nan), 100).size == 0
+    assert kept(np.array([3.0, 1.0, 2.0]), 600).tolist() == [0, 1, 2]
 
 
 def test_a_day_is_thinned_to_what_a_screen_can_show():

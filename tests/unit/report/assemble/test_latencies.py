@@ -1,6 +1,5 @@
 import math
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -53,27 +52,18 @@ def test_steps_come_in_order_and_read_before_write():
         histogram({1: 1}, step="a", index=1, direction="write"),
         histogram({1: 1}, step="a", index=1, direction="read"),
     ]
-    found = distributions(pl.concat(frames))
-    assert [(one.step, one.direction) for one in found] == [
-        ("a", "read"),
-        ("a", "write"),
-        ("b", "read"),
-    ]
-    assert np.all(np.diff([one.step_index for one in found]) >= 0)
+    found = [(one.step, one.direction) for one in distributions(pl.concat(frames))]
+    assert found == [("a", "read"), ("a", "write"), ("b", "read")]
     assert distributions(pl.DataFrame()) == ()
 
 
 EDGES = [2.0**octave * (1 + part / 8) for octave in range(6, 36) for part in range(8)]
-places = st.integers(0, len(EDGES) - 2)
+SEEN = st.tuples(st.integers(0, 5000), st.integers(0, len(EDGES) - 2))
 
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=40)
-@given(
-    st.dictionaries(
-        st.tuples(st.integers(0, 5000), places), st.integers(1, 1000), min_size=1, max_size=60
-    )
-)
+@given(st.dictionaries(SEEN, st.integers(1, 1000), min_size=1, max_size=60))
 def test_every_io_is_in_one_cell_and_a_picture_never_has_too_many(found):
     rows = [(s, EDGES[p], EDGES[p + 1], n) for (s, p), n in sorted(found.items())]
     one = latency_map(counted(rows))
@@ -95,10 +85,8 @@ def test_a_stretch_tells_median_and_highest_and_p99_only_with_enough_ios():
 
 
 def test_rounds_lie_after_each_other():
-    frames = [
-        counted([(0, 1000, 1125, k), (4, 1000, 1125, k)], index=k, of_round=k) for k in (1, 2)
-    ]
-    found = latency_map(pl.concat(frames))
+    rows = [(0, 1000, 1125, 1), (4, 1000, 1125, 1)]
+    found = latency_map(pl.concat([counted(rows, index=k, of_round=k) for k in (1, 2)]))
     assert found.seconds == 10
     assert found.stretches["start"].to_list() == [0, 4, 5, 9]
 

@@ -19,15 +19,12 @@ def test_points_come_by_depth_and_those_past_the_knee_are_saturated():
 def test_a_disk_that_follows_to_the_end_is_not_called_saturated():
     [curve] = load_curves(sweep((1, 100), (2, 200), (4, 400)))
     assert not any(one.saturated for one in curve.points)
+    assert load_curves(sweep((1, 100), (2, 200))) == (), "two loads make no curve"
 
 
 def test_depth_counts_all_jobs():
     rows = [row(f"j{jobs}", iodepth=4, jobs=jobs, iops=100 * jobs) for jobs in (1, 2, 4)]
     assert [one.load for one in load_curves(rows)[0].points] == [4, 8, 16]
-
-
-def test_two_loads_make_no_curve():
-    assert load_curves(sweep((1, 100), (2, 200))) == ()
 
 
 def test_of_several_runs_the_median_is_told_and_a_quantile_only_where_all_have_it():
@@ -44,27 +41,20 @@ def test_of_several_runs_the_median_is_told_and_a_quantile_only_where_all_have_i
 
 @pytest.mark.parametrize("known", [True, False])
 def test_offered_loads_are_named_by_their_share_and_doubted_where_the_run_doubted(known):
-    names = ("offered-25", "offered-50", "offered-75")
-    rows = [
-        row(name, role="offered", jobs=64, iops=iops)
-        for name, iops in zip(names, (250, 500, 700), strict=True)
-    ]
+    served = {"offered-25": 250, "offered-50": 500, "offered-75": 700}
+    rows = [row(name, role="offered", jobs=64, iops=iops) for name, iops in served.items()]
     rows.append(row("capacity", iodepth=32, iops=1000))
-    steps = (
-        step(1, "capacity"),
-        *(
-            step(k, name, role="offered").model_copy(
-                update={"job": f"[{name}]\nrw=randread\nrate_iops={name[-2:]}% of capacity\n"}
-            )
-            for k, name in enumerate(names, 2)
-        ),
-    )
+    job = "[a]\nrw=randread\nrate_iops={}% of capacity\n"
+    steps = [step(1, "capacity")]
+    for name in served:
+        job_ = {"job": job.format(name[-2:])}
+        steps.append(step(len(steps) + 1, name, role="offered").model_copy(update=job_))
     doubt = Warning(code="saturated", message="", step="offered-75")
-    [curve] = load_curves(rows, [doubt], plan(steps=steps) if known else None)
+    [curve] = load_curves(rows, [doubt], plan(steps=tuple(steps)) if known else None)
     assert curve.offered
     assert [one.saturated for one in curve.points] == [False, False, True]
     words = [one.words for one in curve.points]
-    assert words == (["25%", "50%", "75%"] if known else list(names))
+    assert words == (["25%", "50%", "75%"] if known else list(served))
 
 
 def test_directions_and_rounds_are_not_mixed():

@@ -44,29 +44,39 @@ BURST = judged(("burst", "disk-iops"), doubts=("burst-only",))
 FELL = judged(("burst", "disk-iops"), ("baseline", "credit"))
 
 
-@pytest.mark.parametrize("profile", ["quick", "default", "oltp"])
-def test_a_look_inside_the_credit_leads_beyond_it(profile):
-    command = proposed(BURST, profile=profile, beyond=BEYOND, rented=True).command
-    assert asked(command) == ["--profile", "burst", "--set", "runtime=38m"]
+LEVEL = judged(("level", "unknown"))
+LONGER = BEYOND.model_copy(update={"flags": "--set runtime=72m"})
+MORE = f"--replicates {REPLICATES}"
 
 
-def test_a_burst_that_ended_too_soon_goes_on_for_longer():
-    longer = BEYOND.model_copy(update={"flags": "--set runtime=72m"})
-    command = proposed(BURST, profile="burst", beyond=longer, rented=True).command
-    assert asked(command) == ["--profile", "burst", "--set", "runtime=72m"]
-
-
-def test_after_a_cliff_come_replicates():
-    command = proposed(FELL, profile="burst", beyond=BEYOND, rented=True).command
-    assert asked(command) == ["--profile", "burst", "--replicates", str(REPLICATES)]
-
-
-def test_a_fall_from_run_to_run_is_a_cliff():
-    before, after = judged(("burst", "disk-iops")), judged(("baseline", "credit"))
-    command = proposed(
-        before, after, profile="default", codes=["runs-disagree"], runs=2, rented=True
-    ).command
-    assert "--replicates" in command
+@pytest.mark.parametrize(
+    ("verdicts", "subject", "told"),
+    [
+        # A look inside the credit leads beyond it.
+        *(([BURST], {"profile": of, "beyond": BEYOND}, BEYOND.flags)
+          for of in ("quick", "default", "oltp")),
+        # A burst that ended too soon goes on for longer.
+        ([BURST], {"profile": "burst", "beyond": LONGER}, "--profile burst --set runtime=72m"),
+        # A busy processor beside a cap disturbs nothing.
+        ([judged(("burst", "disk-iops"), doubts=("steal",), weight="note")], {"beyond": BEYOND},
+         BEYOND.flags),
+        # After a cliff come replicates, and after a fall from run to run.
+        ([FELL], {"profile": "burst", "beyond": BEYOND}, f"--profile burst {MORE}"),
+        ([judged(("burst", "disk-iops")), judged(("baseline", "credit"))],
+         {"profile": "default", "codes": ["runs-disagree"], "runs": 2},
+         f"--profile default {MORE}"),
+        # Below its promise other disks are asked.
+        ([judged(("level", "unknown"), doubts=("below-promise",))], {"profile": "default"},
+         f"--profile default {MORE}"),
+        # Runs that go up and down are repeated.
+        ([LEVEL, LEVEL], {"profile": "default", "codes": ["runs-disagree"], "runs": 2},
+         "--profile default --runs 5"),
+        # A short look at a disk without credit leads to the usual figures.
+        ([judged(("level", "disk-iops"))], {}, "--profile default"),
+    ],
+)  # fmt: skip
+def test_a_rented_disk_is_measured_again_for_what_its_result_lacks(verdicts, subject, told):
+    assert asked(proposed(*verdicts, rented=True, **subject).command) == told.split()
 
 
 def test_nothing_is_replicated_that_cannot_be_rented():
@@ -94,17 +104,6 @@ def test_what_was_disturbed_is_repeated_as_it_was(doubt):
     assert asked(found.command) == ["--profile", "default", "--runs", "3"]
 
 
-def test_a_busy_processor_beside_a_cap_disturbs_nothing():
-    beside = judged(("burst", "disk-iops"), doubts=("steal",), weight="note")
-    assert "--profile burst" in proposed(beside, beyond=BEYOND, rented=True).command
-
-
-def test_runs_that_go_up_and_down_are_repeated():
-    level = judged(("level", "unknown"))
-    found = proposed(level, level, profile="default", codes=["runs-disagree"], runs=2, rented=True)
-    assert asked(found.command) == ["--profile", "default", "--runs", "5"]
-
-
 @pytest.mark.parametrize(
     "verdict",
     [
@@ -113,26 +112,13 @@ def test_runs_that_go_up_and_down_are_repeated():
     ],
 )
 def test_a_limit_that_is_not_the_disks_is_identified(verdict):
-    assert proposed(verdict, profile="default", rented=True).command.startswith(
-        "diskbench identify"
-    )
-
-
-def test_below_its_promise_other_disks_are_asked():
-    found = proposed(
-        judged(("level", "unknown"), doubts=("below-promise",)), profile="default", rented=True
-    )
-    assert "--replicates" in found.command
+    command = proposed(verdict, profile="default", rented=True).command
+    assert command.startswith("diskbench identify")
 
 
 def test_what_a_cache_served_is_measured_past_it():
     cached = judged(("level", "page-cache"), doubts=("page-cache",))
     assert proposed(cached, profile="gobonniego").command.endswith("--profile default")
-
-
-def test_a_short_look_at_a_disk_without_credit_leads_to_the_usual_figures():
-    found = proposed(judged(("level", "disk-iops")), rented=True)
-    assert found.command.endswith("--profile default")
 
 
 def test_memory_leads_to_the_disks_of_this_machine():
@@ -159,7 +145,5 @@ def test_a_step_of_some_hosts_says_of_which():
     ((_, both),) = steps_of(both=f"--host b --host c {rest}")
     assert step.command == both.command
 
-
-def test_a_step_without_hosts_stays_as_it_is():
     named = steps_of(a="--provider x", b="--provider x")
-    assert for_hosts(named, "a") == named[0][1]
+    assert for_hosts(named, "a") == named[0][1], "without hosts it stays as it is"

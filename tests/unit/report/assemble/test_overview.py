@@ -22,14 +22,8 @@ from diskbench.report.charts.heat import bounds_of
 
 def made(run_id, values, **more):
     values = np.asarray(values, dtype=np.float32)
-    return Band(
-        run_id=run_id,
-        step=more.pop("step", "disk"),
-        figure="iops",
-        values=values,
-        median=float(np.median(values)),
-        **more,
-    )
+    step = more.pop("step", "disk")
+    return Band(run_id, step, "iops", values, float(np.median(values)), **more)
 
 
 @pytest.mark.slow
@@ -37,10 +31,9 @@ def made(run_id, values, **more):
 @given(
     st.lists(
         arrays.arrays(np.float32, st.integers(1, 900), elements=st.floats(0, 4096, width=32)),
-        min_size=1,
-        max_size=6,
+        min_size=1, max_size=6,
     )
-)
+)  # fmt: skip
 def test_every_second_of_every_run_lies_in_one_span_of_its_own_heat(series):
     bands = [made(str(k), values) for k, values in enumerate(series)]
     bounds = bounds_of([float(v) for one in series for v in one if v > 0] or [1.0])
@@ -62,10 +55,8 @@ def test_every_second_of_every_run_lies_in_one_span_of_its_own_heat(series):
 def test_many_restless_runs_never_make_too_many_cells():
     generator = np.random.default_rng(1)
     bands = [made(str(k), generator.choice([10, 3000], 3600)) for k in range(500)]
-    alternating = [
-        made(str(k), np.repeat(generator.choice([10, 3000], 100), 36)) for k in range(500)
-    ]
-    for one in (bands, alternating):
+    slow = [made(str(k), np.repeat(generator.choice([10, 3000], 100), 36)) for k in range(500)]
+    for one in (bands, slow):
         assert len(spans(one, bounds_of([10, 3000]))) <= MOST_CELLS
 
 
@@ -88,14 +79,9 @@ def test_the_telling_runs_are_those_that_stand_out_each_once():
         made("late", [200.0] * 9, fell_s=7),
         made("stuck", [101.5] * 9, stalls=((3, 2), (6, 1))),
     ]
-    assert telling(bands) == {
-        "flat3": "the middle of 8 runs",
-        "flat0": "the lowest of 8 runs",
-        "early": "the highest of 8 runs",
-        "late": "the last to fall of 8 runs",
-        "stuck": "the longest stall of 8 runs",
-    }
-    assert len(telling(bands, 2)) == 2
+    why = {"flat3": "the middle", "flat0": "the lowest", "early": "the highest",
+           "late": "the last to fall", "stuck": "the longest stall"}  # fmt: skip
+    assert telling(bands) == {name: f"{words} of 8 runs" for name, words in why.items()}
     assert telling([]) == {}
 
 

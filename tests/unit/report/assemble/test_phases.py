@@ -7,6 +7,7 @@ from diskbench.analysis.phases import step_phases
 from diskbench.report.assemble.phases import MOST_LINES, cliff_words, clock, phase_lines
 
 QUIET = Noise(sd=0.0)
+FLAT = flat(1000, 600, QUIET, seed=1)
 
 
 def of(values, step="read", run="r1", **more):
@@ -33,29 +34,20 @@ def test_a_ramp_tells_where_it_comes_from_and_goes_to():
 
 
 def test_stalls_are_counted_and_the_longest_are_told_in_order():
-    series = with_stalls(
-        flat(1000, 600, QUIET, seed=1), [(10, 11), (60, 62), (100, 103), (200, 204)]
-    )
-    lines = phase_lines([of(series)])
-    assert lines[-1] == (
-        "  4 stalls, 10 s in all, the longest: 2 s at 1:00, 3 s at 1:40, 4 s at 3:20"
-    )
-    one = with_stalls(flat(1000, 600, QUIET, seed=1), [(60, 62)])
-    assert phase_lines([of(one)])[-1] == "  1 stall: 2 s at 1:00"
+    stalls = [(10, 11), (60, 62), (100, 103), (200, 204)]
+    *_, told = phase_lines([of(with_stalls(FLAT, stalls))])
+    assert told == "  4 stalls, 10 s in all, the longest: 2 s at 1:00, 3 s at 1:40, 4 s at 3:20"
+    assert phase_lines([of(with_stalls(FLAT, [(60, 62)]))])[-1] == "  1 stall: 2 s at 1:00"
 
 
 def test_a_short_step_of_one_level_needs_no_line():
-    assert phase_lines([of(flat(1000, 100, QUIET, seed=1))]) == []
+    assert phase_lines([of(FLAT[:100])]) == []
 
 
 def test_of_several_runs_only_what_happened_is_told_with_the_run_it_happened_in():
-    level = of(flat(1000, 600, QUIET, seed=1), run="r1")
+    level = of(FLAT, run="r1")
     assert phase_lines([level, cliff(run="r2")])[0] == "read (run 2): steady (baseline)"
-
-
-def test_rounds_are_named():
-    found = of(flat(1000, 600, QUIET, seed=1), rounds=10)
-    assert phase_lines([found])[0] == "read: steady in 10 rounds"
+    assert phase_lines([of(FLAT, rounds=10)])[0] == "read: steady in 10 rounds"
 
 
 @pytest.mark.slow
@@ -66,11 +58,9 @@ def test_many_steps_are_cut_short_and_the_rest_counted():
 
 
 def test_a_cliff_is_said_in_words():
-    assert (
-        cliff_words([cliff()])
-        == "burst of 3,000 IOPS for 31:02 in read, then a baseline of 100 IOPS"
-    )
-    assert cliff_words([of(flat(1000, 600, QUIET, seed=1))]) == ""
+    told = "burst of 3,000 IOPS for 31:02 in read, then a baseline of 100 IOPS"
+    assert cliff_words([cliff()]) == told
+    assert cliff_words([of(FLAT)]) == ""
     rise = of(steps([(100, 600), (3000, 600)], QUIET, seed=1))
     assert cliff_words([rise]) == ""
 

@@ -14,10 +14,7 @@ def test_what_the_owner_expects_goes_with_the_disk_and_not_with_the_profile() ->
     found = subject_of_plan(plan.model_copy(update={"cell": promised}))
     assert found.target_flags.endswith("--path /mnt/data --promise iops=2000,mb_per_s=60.5")
     assert found.trial_flags == "--label team=storage"
-
-
-def test_without_a_promise_none_is_proposed() -> None:
-    assert "--promise" not in subject_of_plan(make_plan()).target_flags
+    assert "--promise" not in subject_of_plan(plan).target_flags
 
 
 def test_a_directory_says_through_what_it_reaches_its_disk() -> None:

@@ -26,7 +26,7 @@ SURFACES = (
     "site/trial_page.py",
 )  # fmt: skip
 MAKERS = frozenset(
-    {"shares_of_time", "lines", "result_rows", "grouped_warnings", "unfinished_words",
+    {"shares_of_time", "lines", "result_rows", "grouped_warnings",
      "threshold_lines", "next_step", "phase_lines", "many_sentences", "shown_columns",
      "price_lines", "footnotes"}
 )  # fmt: skip

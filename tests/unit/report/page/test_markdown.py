@@ -42,10 +42,8 @@ def test_a_cell_cannot_end_its_row():
 
 
 def test_several_trials_have_a_table_a_subject_and_are_listed():
-    trials = [
-        trial(trial_id=name, verdicts=(verdict(judged(value, 3000.0)),))
-        for name, value in (("01a", 3000.0), ("01b", 1500.0))
-    ]
+    found = {name: verdict(judged(iops, 3000.0)) for name, iops in (("a", 3000.0), ("b", 1500.0))}
+    trials = [trial(trial_id=name, verdicts=(one,)) for name, one in found.items()]
     text = markdown(report(*trials))
     assert text.startswith("# 2 trials: last")
     assert "| rand-read-4k-qd32 | 2,250 (1,500–3,000)" in text

@@ -98,19 +98,12 @@ def test_what_users_and_machines_wrote_is_text():
     )
     doubt = Warning(code=EVIL, message=EVIL, advice=EVIL, step=EVIL)
     told = trial(
-        [row(EVIL)],
-        subject=subject,
-        warnings=(doubt,),
+        [row(EVIL)], subject=subject, warnings=(doubt,), notes=(EVIL,), job=EVIL, again=EVIL,
         labels=((EVIL, EVIL), ("colour", "red;}</style><script>alert(1)</script>")),
-        notes=(EVIL,),
-        job=EVIL,
-        again=EVIL,
-        place=EVIL,
-        cost=EVIL,
-        versions=((EVIL, EVIL),),
+        place=EVIL, cost=EVIL, versions=((EVIL, EVIL),),
         runs=(RunFacts("r", "failed", error=EVIL, advice=EVIL, evidence=f"javascript:{EVIL}"),),
         verdicts=(verdict(judged(1.0, evidence=(EVIL,)), step=EVIL, trust="no"),),
-    )
+    )  # fmt: skip
     html = page(report(told, words=EVIL, over=charts([row(EVIL)]), left_out=(EVIL,), made=EVIL))
     both = page(report(told, dataclasses.replace(told, trial_id="b"), words=EVIL))
     for shown in (html, both):
@@ -166,9 +159,6 @@ def test_many_subjects_stand_in_one_table_and_lead_to_what_each_tells():
         assert f'id="row-01t{n}"' in html
         assert f'<td class="n">1,00{n}</td>' in table
     assert "no interval (n = 1)" in table
-
-
-def test_the_words_of_many_subjects_are_escaped():
     groups = (group(f"{n}{EVIL}", trial(trial_id=f"01t{n}"), number=n) for n in range(7))
     html = page(reported(groups, common=EVIL))
     assert "<script>alert(" not in html

@@ -20,12 +20,8 @@ from diskbench.model.comparison import (
 )
 from diskbench.model.history import History, HistoryPoint, LevelChange
 from diskbench.report.assemble.words import figure_text
-from diskbench.report.terminal.compare_text import (
-    compare_lines,
-    regression_lines,
-    replicate_lines,
-    replicated_text,
-)
+from diskbench.report.terminal import compare_text
+from diskbench.report.terminal.compare_text import replicated_text
 
 NARROW = Replicated(
     trials=10, machines=10, median=3000, low=2900, high=3100, variation=0.01, more=0,
@@ -47,22 +43,24 @@ def a_line(**changes):
 def text(*lines, verbose=False, **changes):
     sides = {"a": Side(asked="x=1", trials=("t1",)), "b": Side(asked="x=2", trials=("t2", "t3"))}
     comparison = Comparison(compared=lines, **(sides | changes))
-    return "\n".join(compare_lines(comparison, verbose=verbose))
+    return "\n".join(compare_text.compare_lines(comparison, verbose=verbose))
 
 
-def test_a_narrow_interval_needs_no_more_words():
-    told = replicated_text(NARROW, IOPS)
-    assert told == "3,000 IOPS (2,990 IOPS to 3,010 IOPS, n = 10), CoV 1.0 %"
+NOISY = NARROW.model_copy(update={"more": None, "outliers": ("01abc",)})
+ALONE = "3,000 IOPS (2,990 IOPS to 3,010 IOPS, n = 10), CoV 1.0 %"
 
 
-def test_without_an_interval_the_words_stand_and_what_makes_ten():
-    told = replicated_text(FEW, IOPS)
-    assert told == "2,000 IOPS, no interval (n = 3), CoV 5.0 %, measure 7 more machines, ten in all"
-
-
-def test_too_much_noise_and_outliers_are_named():
-    noisy = NARROW.model_copy(update={"more": None, "outliers": ("01abc",)})
-    assert replicated_text(noisy, IOPS).endswith("too noisy for ±5 %, far off: 01abc")
+@pytest.mark.parametrize(
+    ("figure", "told"),
+    [
+        (NARROW, ALONE),
+        (FEW, "2,000 IOPS, no interval (n = 3), CoV 5.0 %, measure 7 more machines, ten in all"),
+        (NOISY, f"{ALONE}, too noisy for ±5 %, far off: 01abc"),
+    ],
+    ids=["narrow", "few", "noisy"],
+)
+def test_a_figure_has_its_interval_or_what_it_lacks(figure, told):
+    assert replicated_text(figure, IOPS) == told
 
 
 def test_latencies_and_rates_have_their_units():
@@ -81,9 +79,8 @@ def test_a_doubt_of_all_lines_of_a_block_is_told_once():
 
 
 def test_what_sets_the_sides_apart_stands_above_the_lines():
-    kernel = Difference(fact="kernel", a=("6.1",), b=("6.5",))
     many = Difference(fact="zone", a=tuple("abcdefgh"), b=("–",))
-    shown = text(a_line(differences=(kernel,)), a_line(step="seq", differences=(kernel, many)))
+    shown = text(a_line(differences=(KERNEL,)), a_line(step="seq", differences=(KERNEL, many)))
     assert "differ in kernel 6.1 → 6.5; zone a, b, c, d, e, f and 2 more → –" in shown
     assert shown.index("differ in") < shown.index("rand read")
 
@@ -171,33 +168,30 @@ def change(size, **more):
 
 
 def history_text(*histories):
-    return "\n".join(regression_lines(histories))
+    return "\n".join(compare_text.regression_lines(histories))
 
 
-def test_a_change_is_told_with_day_size_and_what_changed_with_it():
-    kernel = Difference(fact="kernel", a=("6.1",), b=("6.5",))
-    shown = history_text(history([3000] * 4 + [2400] * 4, change(-0.2, differences=(kernel,))))
-    assert "aws gp2, rand read: measured 8 times" in shown
-    assert "2026-11-05 " in shown
-    assert "worse: 3,000 IOPS → 2,400 IOPS (−20.0 %), measured 4 times since" in " ".join(
-        shown.split()
-    )
-    assert "what changed with it: kernel 6.1 → 6.5" in shown
+KERNEL = Difference(fact="kernel", a=("6.1",), b=("6.5",))
 
 
-def test_more_iops_are_better():
-    assert "better: 3,000 IOPS → 3,300 IOPS (+10.0 %)" in history_text(
-        history([3000] * 9, change(0.1))
-    )
-
-
-def test_no_change_is_said_with_the_number_of_times_and_what_would_be_seen():
-    shown = " ".join(history_text(history([3000] * 9)).split())
-    assert "no change in 9 measurements; a change of 5 % or more would have been" in shown
-
-
-def test_too_few_times_say_so():
-    assert "measured 3 times; at least six" in history_text(history([3000] * 3, visible=None))
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (history([3000] * 4 + [2400] * 4, change(-0.2, differences=(KERNEL,))),
+         ["aws gp2, rand read: measured 8 times", "2026-11-05 ",
+          "worse: 3,000 IOPS → 2,400 IOPS (−20.0 %), measured 4 times since",
+          "what changed with it: kernel 6.1 → 6.5"]),
+        (history([3000] * 9, change(0.1)), ["better: 3,000 IOPS → 3,300 IOPS (+10.0 %)"]),
+        (history([3000] * 9),
+         ["no change in 9 measurements; a change of 5 % or more would have been"]),
+        (history([3000] * 3, visible=None), ["measured 3 times; at least six"]),
+    ],
+    ids=["worse", "better", "none", "too few"],
+)  # fmt: skip
+def test_a_history_tells_its_change_or_what_would_be_seen(found, told):
+    shown = " ".join(history_text(found).split())
+    for words in told:
+        assert words in shown
 
 
 def test_the_largest_change_comes_first_and_what_did_not_change_last():
@@ -213,6 +207,7 @@ def test_the_largest_change_comes_first_and_what_did_not_change_last():
     [(("emulated",), 10, True), (("emulated",), 1, False), ((), 10, False)],
 )
 def test_emulated_replicates_are_said_to_share_a_machine(marks, trials, warned):
-    lines = list(replicate_lines(Replicates(asked="x", trials=trials, marks=marks, lines=())))
+    found = Replicates(asked="x", trials=trials, marks=marks, lines=())
+    lines = list(compare_text.replicate_lines(found))
     assert any("physical machine" in line for line in lines) == warned
     assert all(len(line) <= 80 for line in lines)

@@ -22,17 +22,12 @@ BYTES, LOGS, DATE = 1, 2, 3
 def run(*steps, unchecked=0, logs=0, date="2018-03-16", local_time=None):
     """A run of steps with these checks (name → whether it holds), and of some without any."""
     audits = tuple(
-        StepAudit(
-            run_id="r",
-            step_index=index,
-            step=f"s{index}",
-            checks=tuple(
-                AuditCheck(name=name, holds=holds, message=f"{name} differ")
-                for name, holds in checks.items()
-            ),
-        )
+        StepAudit(run_id="r", step_index=index, step=f"s{index}", checks=tuple(
+            AuditCheck(name=name, holds=holds, message=f"{name} differ")
+            for name, holds in checks.items()
+        ))
         for index, checks in enumerate(steps)
-    )
+    )  # fmt: skip
     parsed: Any = None
     source = ImportSource("a.json", b"", parsed, {f"a_bw.{n}.log": b"" for n in range(logs)})
     record = ImportRecord.model_construct(local_time=local_time)
@@ -57,15 +52,12 @@ def test_twelve_runs_whose_checks_all_hold():
         ([run({"bytes": True}, unchecked=2)], BYTES, "bytes = I/Os × block ✓ in 1 of 3 steps"),
         ([run({"bytes": True})], LOGS, "no logs"),
         ([run({"bytes": True, "logs": None}, logs=1)], LOGS, "logs sum to JSON not checked"),
-        (
-            [run({"logs": True}, logs=1), run({"logs": None})],
-            LOGS,
-            "logs sum to JSON ✓ in 1 of 2 steps",
-        ),
+        ([run({"logs": True}, logs=1), run({"logs": None})], LOGS,
+         "logs sum to JSON ✓ in 1 of 2 steps"),
         ([run(date=None)], DATE, "no date in the file (--measured-on says it)"),
         ([run({}), run({}, date=None)], DATE, "date 2018-03-16, of 1 of 2 runs"),
     ],
-)
+)  # fmt: skip
 def test_what_was_not_checked_has_no_mark_of_its_own(runs, place, text):
     assert parts(*runs)[place] == text
 

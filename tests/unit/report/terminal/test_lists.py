@@ -48,17 +48,13 @@ def test_no_column_and_no_row_is_cut():
     ("changes", "told"),
     [
         ({"target_device": "/dev/vdb"}, "/mnt/data"),
-        (
-            {"target_kind": "device", "target_device": "/dev/loop2", "filesystem": None},
-            "/dev/loop2",
-        ),
-        (
-            {"target_kind": "device", "target_device": "/dev/loop2", "filesystem": "ext4"},
-            "/dev/loop2 ext4",
-        ),
+        ({"target_kind": "device", "target_device": "/dev/loop2", "filesystem": None},
+         "/dev/loop2"),
+        ({"target_kind": "device", "target_device": "/dev/loop2", "filesystem": "ext4"},
+         "/dev/loop2 ext4"),
         ({"target_kind": None, "target_path": None, "target_device": None}, ""),
     ],
-)
+)  # fmt: skip
 def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(changes, told):
     header, line = run_lines([a_run(disk_model="Disk", labels={}, **changes)], {})
     if told:
@@ -75,32 +71,21 @@ def test_where_names_the_machine(changes, told):
     assert where(a_run(**changes)) == told
 
 
-BOUGHT = {
-    "disk_type": "gp3",
-    "disk_gib": 1000,
-    "disk_count": 2,
-    "provisioned_iops": 4000,
-    "provisioned_bytes_per_s": 250 * 2**20,
-    "host_cache": "readonly",
-    "region": "eu-central-1",
-    "zone": "eu-central-1a",
-}
+DISK = {"disk_type": "gp3", "disk_gib": 1000, "disk_count": 2, "region": "eu-central-1"}
 
 
 def test_what_was_rented_has_columns():
-    header, line = run_lines([a_run(**BOUGHT)], {})
+    rate = {"provisioned_iops": 4000, "provisioned_bytes_per_s": 250 * 2**20}
+    bought = DISK | rate | {"host_cache": "readonly", "zone": "eu-central-1a"}
+    header, line = run_lines([a_run(**bought)], {})
     for words in ("2 × gp3 1,000 GiB", "4,000 IOPS, 262 MB/s", "readonly", "eu-central-1a"):
         assert words in line
     assert header.split()[3:8] == ["profile", "disk", "provisioned", "cache", "region"]
 
 
-def test_a_run_without_a_date_says_so():
-    _, line = run_lines([a_run(measured_at=None, started_at=None)], {})
+def test_a_run_says_that_it_has_no_date_and_that_it_is_emulated():
+    header, line = run_lines([a_run(measured_at=None, started_at=None, emulated=True)], {})
     assert "  no date  " in line
-
-
-def test_marks_have_a_column():
-    header, line = run_lines([a_run(emulated=True)], {})
     assert "mark" in header
     assert " emulated " in line
 
@@ -112,14 +97,7 @@ def test_a_label_of_any_length_is_one_that_can_be_read(label):
     assert "characters more)" in line
 
 
-RENTED = {
-    "disk_type": "gp3",
-    "disk_gib": 1000,
-    "disk_count": 2,
-    "region": "eu-central-1",
-    "provider": "aws",
-    "address": None,
-}
+RENTED = DISK | {"provider": "aws", "address": None}
 
 
 def trial(
@@ -139,11 +117,6 @@ def test_a_line_has_when_disk_profile_figure_trust_and_short_id() -> None:
     assert line.endswith(f"  {one.newest.run_id[-8:]}")
 
 
-def test_a_disk_that_was_there_is_a_host_and_a_path() -> None:
-    _, line = trial_lines([trial()], width=80)
-    assert "  root@db1:/mnt" in line
-
-
 @pytest.mark.parametrize("emulated", [True, False])
 def test_the_figure_of_an_emulated_disk_is_marked(emulated: bool) -> None:
     one = trial(**RENTED, emulated=emulated)
@@ -157,6 +130,7 @@ def test_large_blocks_are_shown_in_bytes() -> None:
     large = Headline("seq", 100.0, 100.0 * 2**20, None, "with care")
     _, line = trial_lines([ListedTrial(one.newest, one.states, large)], width=80)
     assert "105 MB/s  with care" in line
+    assert "  root@db1:/mnt" in line, "a disk that was there is a host and a path"
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
@@ -172,14 +146,10 @@ def test_lines_fit_and_ids_stay_whole(width: int) -> None:
         assert line.endswith(name[-8:])
 
 
-def test_without_a_width_nothing_is_cut() -> None:
+def test_without_a_width_nothing_is_cut_and_no_name_breaks_its_line() -> None:
     path = "/srv/" + "long/" * 20 + "end"
-    _, line = trial_lines([trial(target_path=path)])
+    _, line = trial_lines([trial(target_path=path, profile="x\ny")])
     assert path in line
-
-
-def test_a_name_cannot_break_its_line() -> None:
-    assert len(list(trial_lines([trial(profile="x\ny")], width=80))) == 2
 
 
 @pytest.mark.parametrize(

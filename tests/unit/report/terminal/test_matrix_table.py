@@ -16,7 +16,7 @@ from diskbench.model.campaign import (
     FleetDocument,
     LeaseSeen,
     WorkerSeen,
-)
+)  # fmt: skip
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.status_text import ORDER, cell_table, fleet_table
 

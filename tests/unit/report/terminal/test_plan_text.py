@@ -24,15 +24,9 @@ from diskbench.model.rental import DiskSpec, PricePart
 from diskbench.model.spec import Loop
 from diskbench.report.assemble.facts import cost_line
 from diskbench.report.assemble.words import price_lines
+from diskbench.report.terminal import plan_text
 from diskbench.report.terminal.matrix_text import expected_table, price_table
-from diskbench.report.terminal.plan_text import (
-    credit_words,
-    expected_lines,
-    expected_pairs,
-    print_plan,
-    render_plan,
-    rental_price,
-)
+from diskbench.report.terminal.plan_text import render_plan, rental_price
 
 OTHER = (step(0, "seq-read-1m", expected_s=60),)
 LOOP = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
@@ -54,13 +48,8 @@ PLANS = {
 @pytest.mark.parametrize("name", PLANS)
 def test_a_plan_says_what_its_file_says(golden: Golden, name: str):
     golden.check(f"plan/{name}.txt", render_plan(PLANS[name], width=80))
-
-
-def test_it_is_printed_without_rich(capsys):
-    stream = io.StringIO()
-    print_plan([plan()], stream=stream)
-    assert stream.getvalue().endswith("measure\n\n")
-    assert capsys.readouterr().out == ""
+    plan_text.print_plan(PLANS[name], stream=(stream := io.StringIO()))
+    assert stream.getvalue() == render_plan(PLANS[name]) + "\n\n"
 
 
 def test_long_lines_go_on_below_their_text_and_no_path_is_broken():
@@ -91,9 +80,7 @@ def cost(**more: object) -> TrialCost:
 
 def without_price(**more: object):
     made = rented(job("bs=4k"))
-    assert made.rental is not None
-    rental = made.rental.model_copy(update=more)
-    return made.model_copy(update={"rental": rental})
+    return made.model_copy(update={"rental": made.rental.model_copy(update=more)})
 
 
 PREMIUM = DiskSpec(type="Premium_LRS", size_gib=256)
@@ -103,17 +90,11 @@ PREMIUM = DiskSpec(type="Premium_LRS", size_gib=256)
     ("rental", "told"),
     [
         (rented(job("bs=4k"), disk=PREMIUM), "$0.1481 an hour, about $0.06 for this"),
-        (
-            rented(job("bs=4k", seconds=3600)),
-            "$0.1115 an hour, about $0.21 for this, $0.0900 of it for transactions",
-        ),
-        (
-            rented(
-                job("bs=4k", seconds=600), disk=PREMIUM,
-                loop=Loop(first=0, tracked="read", direction="read"),
-            ),
-            "$0.1481 an hour, about $0.14 for this and at most $0.63",
-        ),
+        (rented(job("bs=4k", seconds=3600)),
+         "$0.1115 an hour, about $0.21 for this, $0.0900 of it for transactions"),
+        (rented(job("bs=4k", seconds=600), disk=PREMIUM,
+                loop=Loop(first=0, tracked="read", direction="read")),
+         "$0.1481 an hour, about $0.14 for this and at most $0.63"),
     ],
     ids=["by the hour", "transactions", "a loop at most"],
 )  # fmt: skip
@@ -132,11 +113,9 @@ def test_what_has_no_price_is_named():
 
 
 def test_a_lab_host_costs_nothing():
-    made = without_price(prices=(), hourly_usd=0.0)
-    assert made.rental is not None
-    scope = made.rental.scope.model_copy(update={"provider": "lab"})
-    rental = made.rental.model_copy(update={"scope": scope, "disk": HDD})
-    assert rental_price(made.model_copy(update={"rental": rental})) == "nothing"
+    scope = rented(job("bs=4k")).rental.scope.model_copy(update={"provider": "lab"})
+    made = without_price(prices=(), hourly_usd=0.0, scope=scope, disk=HDD)
+    assert rental_price(made) == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -144,20 +123,13 @@ def test_a_lab_host_costs_nothing():
     [
         ({}, "$0.0122 (12 min at $0.0612/h)"),
         ({"ended": False}, "$0.0122 so far (12 min at $0.0612/h)"),
-        (
-            {"total_usd": 1.5, "fixed_usd": 0.4, "transactions_usd": 1.0,
-             "transactions": 20_000_000},
-            (
-                "$1.50 (12 min at $0.0612/h, $0.4000 for the least time that is billed, "
-                "$1.00 for 20,000,000 transactions)"
-            ),
-        ),
+        ({"total_usd": 1.5, "fixed_usd": 0.4, "transactions_usd": 1.0, "transactions": 20_000_000},
+         ("$1.50 (12 min at $0.0612/h, $0.4000 for the least time that is billed, "
+          "$1.00 for 20,000,000 transactions)")),
         ({"emulated": True}, "$0.0122 (12 min at $0.0612/h); emulated: nothing was paid"),
         ({"emulated": True, "hourly_usd": 0, "known_usd": 0, "total_usd": 0}, "nothing"),
-        (
-            {"hourly_usd": None, "total_usd": None, "unknown": ("machine x",)},
-            "cost unknown (the rest $0.0122): no price for machine x",
-        ),
+        ({"hourly_usd": None, "total_usd": None, "unknown": ("machine x",)},
+         "cost unknown (the rest $0.0122): no price for machine x"),
     ],
     ids=["ended", "so far", "all parts", "emulated", "nothing", "unknown"],
 )  # fmt: skip
@@ -167,23 +139,15 @@ def test_what_a_lease_has_cost_is_one_line(changes, told):
 
 def level(iops: float, counts: float = 1) -> ExpectedLevel:
     return ExpectedLevel(
-        iops=iops,
-        low_iops=iops,
-        high_iops=iops,
-        bytes_per_s=iops * 4096,
-        limited_by="disk-iops",
+        iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops * 4096, limited_by="disk-iops",
         bounds=(Bound(limit="disk-iops", iops=iops, counts=counts),),
-    )
+    )  # fmt: skip
 
 
 BURSTING = Expectation(
-    load=Load(block_bytes=4096),
-    reads=None,
-    writes=None,
-    begin=level(3000),
-    lasting=level(100, counts=4),
-    lasts_s=1862,
-)
+    load=Load(block_bytes=4096), reads=None, writes=None, begin=level(3000),
+    lasting=level(100, counts=4), lasts_s=1862,
+)  # fmt: skip
 
 
 def expected_step(index: int, name: str, load: int | None = 0) -> StepExpectation:
@@ -196,60 +160,53 @@ def expected(*steps: StepExpectation, **more: object) -> PlanExpectation:
 
 
 def test_a_step_has_a_line_and_below_it_what_is_left_once_credit_is_gone():
-    lines = list(expected_lines(expected(expected_step(0, "randread"))))
+    lines = list(plan_text.expected_lines(expected(expected_step(0, "randread"))))
     assert lines[1].split() == ["randread", "3,000", "12.3", "disk", "IOPS"]
     assert lines[2].strip().startswith("after 31 min ")
     assert lines[2].endswith("disk IOPS (a block counts as 4)")
 
 
 def test_a_step_whose_jobs_are_no_one_load_has_no_figures():
-    lines = list(expected_lines(expected(expected_step(0, "mixed", load=None))))
+    lines = list(plan_text.expected_lines(expected(expected_step(0, "mixed", load=None))))
     assert lines[1].split() == ["mixed", "–", "–"]
 
 
 def test_many_steps_are_cut_and_long_names_too():
     steps = [expected_step(n, f"a-step-with-quite-a-long-name-{n}") for n in range(40)]
-    lines = list(expected_lines(expected(*steps)))
+    lines = list(plan_text.expected_lines(expected(*steps)))
     assert "… and 25 more" in lines[-1]
     assert max(len(line) for line in lines) <= 80
 
 
-def test_of_an_unknown_disk_nothing_is_told():
-    assert list(expected_lines(None)) == []
-    assert list(expected_pairs(None)) == []
+LASTS = CreditRange(bucket="disk-iops", gone_s=None, full_load_s=1862)
+GONE = CreditRange(
+    bucket="vm-throughput", gone_s=11_469, earliest_s=8331, latest_s=18_242, full_load_s=1862,
+    run=34, step="read",
+)  # fmt: skip
+SURE = GONE.model_copy(update={"earliest_s": 11_469.0, "latest_s": 11_469.0, "run": 1})
 
 
-def test_credit_that_lasts_says_how_long_full_load_would_take():
-    lasts = CreditRange(bucket="disk-iops", gone_s=None, full_load_s=1862)
-    assert credit_words(lasts) == "disk IOPS: not used up (full load uses it up in 31 min)"
+@pytest.mark.parametrize(
+    ("credit", "told"),
+    [
+        (LASTS, "disk IOPS: not used up (full load uses it up in 31 min)"),
+        (GONE, ("VM throughput: used up after 3 h 11 min, in read of run 34; "
+                "2 h 19 min to 5 h 04 min, depending on request size")),
+        (SURE, "VM throughput: used up after 3 h 11 min, in read"),
+    ],
+    ids=["lasts", "gone", "gone for sure"],
+)  # fmt: skip
+def test_credit_says_whether_where_and_in_which_range_it_is_gone(credit, told):
+    assert plan_text.credit_words(credit) == told
 
 
-def test_credit_that_is_gone_says_where_and_in_which_range():
-    gone = CreditRange(
-        bucket="vm-throughput",
-        gone_s=11_469,
-        earliest_s=8331,
-        latest_s=18_242,
-        full_load_s=1862,
-        run=34,
-        step="read",
-    )
-    assert credit_words(gone) == (
-        "VM throughput: used up after 3 h 11 min, in read of run 34; "
-        "2 h 19 min to 5 h 04 min, depending on request size"
-    )
-    sure = gone.model_copy(update={"earliest_s": 11_469.0, "latest_s": 11_469.0, "run": 1})
-    assert credit_words(sure) == "VM throughput: used up after 3 h 11 min, in read"
-
-
-def test_a_price_that_is_not_known_is_said_to_be_so():
+def test_what_is_not_known_is_said_to_be_so():
     unknown = DiskPrice(storage_usd=None, transactions_usd=0.0, total_usd=None)
     assert list(price_lines(unknown)) == ["monthly price unknown"]
-
-
-def test_what_the_catalogue_does_not_know_is_named():
-    pairs = dict(expected_pairs(expected(expected_step(0, "a"), unknown=("limits of z9.huge",))))
+    found = expected(expected_step(0, "a"), unknown=("limits of z9.huge",))
+    pairs = dict(plan_text.expected_pairs(found))
     assert pairs["unknown"] == "limits of z9.huge (not included in the expectation)"
+    assert list(plan_text.expected_lines(None)) == list(plan_text.expected_pairs(None)) == []
 
 
 def test_blocks_of_a_matrix_show_result_limit_and_price_in_80_columns():

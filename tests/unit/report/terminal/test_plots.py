@@ -9,7 +9,7 @@ from diskbench.report.terminal.plots import (
     plot_seconds,
     second_lines,
     step_seconds,
-)
+)  # fmt: skip
 
 
 def second(n, iops, *, step="a", index=0, direction="read"):
@@ -86,13 +86,9 @@ def test_colours_are_only_drawn_where_they_may_be():
     assert "\x1b[36m" in plot_seconds(*step(*range(9)), Screen(colour=True))
 
 
-@pytest.mark.parametrize("values", [(), (5.0,), (5.0, 6.0)])
-def test_less_than_three_seconds_are_no_course(values):
-    assert plot_seconds(*step(*values), PLAIN) == ""
-
-
-def test_a_step_that_did_nothing_after_all_is_drawn_at_zero():
-    assert "0" in plot_seconds(*step(0.0, 0.0, 0.0), PLAIN)
+@pytest.mark.parametrize("values", [(), (5.0,), (5.0, 6.0), (0.0, 0.0, 0.0)])
+def test_three_seconds_or_more_are_a_course_even_of_nothing(values):
+    assert ("0" in plot_seconds(*step(*values), PLAIN)) == (len(values) == 3)
 
 
 MS = 1_000_000
@@ -124,25 +120,27 @@ def test_shares_are_written_below_where_they_stand():
     assert (axis.index("99 %") + 2) / PLAIN.plot_width == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_unit_is_one_that_a_person_reads():
-    assert "latency ms" in plot_percentiles("step", rows((MS, 50), (5 * MS, 50)), PLAIN)
-    assert "latency µs" in plot_percentiles("step", rows((90_000, 50), (99_000, 50)), PLAIN)
+CLAT, SYNC = rows((MS, 50), kind="clat"), rows((MS, 50), direction="sync")
 
 
-def test_total_latency_is_drawn_where_fio_kept_it():
-    both = [*rows((MS, 50)), *rows((MS, 50), kind="clat")]
-    assert "step: latency" in plot_percentiles("step", both, PLAIN)
-    assert "completion" in plot_percentiles("step", rows((MS, 50), kind="clat"), PLAIN)
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (rows((MS, 50), (5 * MS, 50)), "latency ms"),
+        (rows((90_000, 50), (99_000, 50)), "latency µs"),
+        ([*rows((MS, 50)), *CLAT], "step: latency"),
+        (CLAT, "completion"),
+    ],
+    ids=["ms", "µs", "total latency", "completion latency"],
+)
+def test_a_tail_says_its_unit_and_which_latency_it_is(found, told):
+    assert told in plot_percentiles("step", found, PLAIN)
 
 
-def test_too_few_io_have_no_tail():
+def test_too_few_io_and_calls_of_fsync_have_no_tail():
     assert plot_percentiles("step", rows((MS, 9)), PLAIN) == ""
     assert plot_percentiles("step", [], PLAIN) == ""
-
-
-def test_calls_of_fsync_are_no_curve_beside_io():
-    both = [*rows((MS, 50)), *rows((MS, 50), direction="sync")]
-    assert "sync" not in plot_percentiles("step", both, PLAIN)
+    assert "sync" not in plot_percentiles("step", [*rows((MS, 50)), *SYNC], PLAIN)
 
 
 buckets = st.lists(
@@ -168,12 +166,9 @@ def test_a_step_is_a_line_of_blocks_with_its_lowest_and_highest_second():
     ]
 
 
-def test_directions_of_a_step_are_lines_of_their_own():
+def test_directions_of_a_step_are_lines_of_their_own_and_short_steps_have_none():
     lines = second_lines(step_of("mix", read=[1.0] * 5, write=[2.0] * 5))
     assert [line.split()[1] for line in lines] == ["read", "write"]
-
-
-def test_steps_too_short_for_a_course_are_left_out():
     assert second_lines(step_of("fill", write=[5.0, 5.0])) == []
 
 

@@ -2,6 +2,7 @@ import io
 import re
 import threading
 
+import pytest
 from tests.unit.report.made import STEPS, plan, result, row
 
 from diskbench.model.result import Tick
@@ -9,6 +10,7 @@ from diskbench.model.spec import Loop
 from diskbench.report.terminal.progress import Progress, open_progress
 from diskbench.report.terminal.track import Track, live_figures
 
+HOSTS = [plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b")]
 TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_ns=2_660_000.0)
 
 
@@ -25,8 +27,26 @@ class Terminal(io.StringIO):
         return True
 
 
-def opened(plans, stream, clock, **more):
-    return open_progress(plans, stream=stream, clock=clock, **more)
+def opened(plans, stream, clock):
+    return open_progress(plans, stream=stream, clock=clock)
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal of 80 columns."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    return Terminal()
+
+
+def seen(stream):
+    """What stands on a terminal, without colours and movements."""
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
+
+
+def after(seconds):
+    """The tick at that second of a step."""
+    return TICK.model_copy(update={"elapsed_s": seconds})
 
 
 def test_without_a_terminal_a_step_gives_a_line_and_every_five_seconds_another():
@@ -35,7 +55,7 @@ def test_without_a_terminal_a_step_gives_a_line_and_every_five_seconds_another()
     shown.step_started("01trial", 0, STEPS[2])
     for second in range(1, 13):
         clock.now = 100.0 + second
-        shown.tick("01trial", TICK.model_copy(update={"elapsed_s": float(second)}))
+        shown.tick("01trial", after(float(second)))
     shown.step_finished("01trial", result(STEPS[2], row()))
     shown.close()
     assert stream.getvalue().splitlines() == [
@@ -45,6 +65,7 @@ def test_without_a_terminal_a_step_gives_a_line_and_every_five_seconds_another()
         "rand-read-4k-qd32 done: read 12,000 IOPS 49.2 MB/s, mean 2.66 ms",
     ]
     assert "\x1b" not in stream.getvalue()
+    assert live_figures(Tick(elapsed_s=1.0)) == "no I/O in this second"
 
 
 def test_a_day_long_step_does_not_fill_the_log():
@@ -59,9 +80,7 @@ def test_a_day_long_step_does_not_fill_the_log():
 
 
 def test_several_hosts_name_themselves_on_each_line():
-    stream, clock = io.StringIO(), Clock()
-    plans = [plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b")]
-    shown = opened(plans, stream, clock)
+    shown = opened(HOSTS, stream := io.StringIO(), Clock())
     shown.step_started("b", 0, STEPS[0])
     shown.note("a", "the connection broke; fio goes on")
     assert stream.getvalue().splitlines() == [
@@ -81,31 +100,26 @@ def test_quiet_says_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_shows_bar_place_and_live_figures_and_is_given_back(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
-    stream, clock = Terminal(), Clock()
-    shown = opened([plan(runs=2)], stream, clock)
+def test_a_terminal_shows_bar_place_and_live_figures_and_is_given_back(terminal):
+    shown = opened([plan(runs=2)], terminal, clock := Clock())
     shown.step_started("01trial", 1, STEPS[2])
     clock.now += 4
     shown.tick("01trial", TICK)
     shown.step_finished("01trial", result(STEPS[2], row()))
     shown.close()
     shown.close()
-    *_, drawn = stream.getvalue().split("mean 2.66 ms")
+    *_, drawn = terminal.getvalue().split("mean 2.66 ms")
     assert "\x1b[2K" in drawn, "its lines are erased: the result has them again"
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
+    text = seen(terminal)
     assert "run 2 of 2, step 3 of 4: rand-read-4k-qd32, 5 s left" in text
     assert "read 12,000 IOPS 49.2 MB/s · 2.66 ms" in text
     assert "rand-read-4k-qd32  read 12,000 IOPS 49.2 MB/s, mean 2.66 ms" in text
-    assert stream.getvalue().count("\x1b[?25h") == 1, "the cursor is shown again"
+    assert terminal.getvalue().count("\x1b[?25h") == 1, "the cursor is shown again"
 
 
-def test_the_display_bears_many_threads_at_once(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    clock, stream = Clock(), Terminal()
+def test_the_display_bears_many_threads_at_once(terminal):
     plans = [plan(address=f"web{n}", trial_id=f"t{n}") for n in range(8)]
-    shown = opened(plans, stream, clock)
+    shown = opened(plans, terminal, Clock())
 
     def work(trial_id: str) -> None:
         for one in STEPS:
@@ -125,8 +139,7 @@ def test_the_display_bears_many_threads_at_once(monkeypatch):
 
 
 def test_a_stream_that_is_gone_does_not_end_the_measurement():
-    stream = io.StringIO()
-    shown = opened([plan()], stream, Clock())
+    shown = opened([plan()], stream := io.StringIO(), Clock())
     stream.close()
     shown.note("01trial", "nobody hears this")
 
@@ -135,7 +148,7 @@ def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():
     track = Track(plan(), "")
     track.start(0, STEPS[0], 0.0)
     assert track.fraction(2.0) == 0, "nothing runs before fio does"
-    track.ticked(TICK.model_copy(update={"elapsed_s": 1.0}), 3.0)
+    track.ticked(after(1.0), 3.0)
     assert track.fraction(4.0) == 2 / 28
     assert track.fraction(60.0) == 4 / 28, "a late step does not run into the next one's share"
     track.finish(result(STEPS[0]), 60.0)
@@ -160,7 +173,7 @@ def test_the_rest_of_a_step_is_counted_from_when_fio_began():
     track = Track(plan(), "")
     track.start(0, STEPS[2], 100.0)  # 8 s
     assert track.step_left(104.0) == "starting"
-    track.ticked(TICK.model_copy(update={"elapsed_s": 1.0}), 105.0)
+    track.ticked(after(1.0), 105.0)
     assert track.step_left(107.0) == "5 s left"
     assert track.step_left(112.0) == "ending"
     assert track.step_left(116.0).startswith("4 s longer")
@@ -170,7 +183,7 @@ def test_seconds_that_are_read_again_or_counted_anew_after_a_ramp_do_not_set_the
     track = Track(plan(), "")
     track.start(0, STEPS[2], 100.0)
     for elapsed in (1.0, 2.0, 3.0, 1.0):  # read at once by a process that took over
-        track.ticked(TICK.model_copy(update={"elapsed_s": elapsed}), 103.0)
+        track.ticked(after(elapsed), 103.0)
     assert track.step_left(103.0) == "5 s left"
 
 
@@ -187,22 +200,14 @@ def test_what_each_step_takes_beyond_its_plan_is_in_the_rest_of_the_whole():
     assert track.left_s(120.0) == rest + 2.0 * len(STEPS[2:])
 
 
-def test_several_hosts_stand_in_one_table_with_what_is_left_of_each(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
-    stream, clock = Terminal(), Clock()
-    plans = [plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b")]
-    shown = opened(plans, stream, clock)
+def test_several_hosts_stand_in_one_table_with_what_is_left_of_each(terminal):
+    shown = opened(HOSTS, terminal, Clock())
     for trial_id in ("a", "b"):
         shown.step_started(trial_id, 0, STEPS[2])
-        shown.tick(trial_id, TICK.model_copy(update={"elapsed_s": 1.0}))
+        shown.tick(trial_id, after(1.0))
     shown.close()
-    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue()).splitlines()
+    lines = seen(terminal).splitlines()
     hosts = [line.split() for line in lines if line.startswith(("web1", "web2"))][-2:]
     assert [words[0] for words in hosts] == ["web1", "web2"]
     assert all("7 s left" in " ".join(words) for words in hosts)
     assert all("12,000 IOPS" in " ".join(words) for words in hosts)
-
-
-def test_a_second_without_io_says_so():
-    assert live_figures(Tick(elapsed_s=1.0)) == "no I/O in this second"

@@ -1,21 +1,15 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.report.terminal.screen import hanging, sparkline
 
 
-def test_further_lines_hang_below_the_first():
-    assert hanging("name  ", "one two three four five six", width=26) == (
-        "name  one two three four\n      five six"
-    )
-
-
-def test_a_path_is_never_broken():
+def test_further_lines_hang_below_the_first_and_no_path_is_broken():
+    told = hanging("name  ", "one two three four five six", width=26)
+    assert told == "name  one two three four\n      five six"
     path = "/var/" + "long-" * 20
     assert path in hanging("at  ", f"it lies in {path}", width=40).split()
-
-
-def test_a_label_without_text_stands_alone():
     assert hanging("notes  ", "") == "notes"
 
 
@@ -42,14 +36,10 @@ def test_the_highest_value_is_a_full_block(values):
     assert "█" in sparkline(values)
 
 
-def test_a_fall_to_half_looks_like_half():
-    assert sparkline([100, 100, 50, 50]) == "██▅▅"
-
-
-def test_nothing_at_all_is_flat_or_empty():
-    assert sparkline([0, 0, 0]) == "▁▁▁"
-    assert sparkline([]) == ""
-
-
-def test_many_values_are_averaged_in_groups():
-    assert sparkline([10] * 50 + [0] * 50, width=4) == "██▁▁"
+@pytest.mark.parametrize(
+    ("values", "blocks"),
+    [([100, 100, 50, 50], "██▅▅"), ([10] * 50 + [0] * 50, "██▁▁"), ([0, 0, 0], "▁▁▁"), ([], "")],
+    ids=["half", "many are averaged", "flat", "nothing"],
+)
+def test_blocks_are_as_high_as_their_values(values, blocks):
+    assert sparkline(values, width=4) == blocks

@@ -13,19 +13,9 @@ def finding(told: str, advice: str = "", state: str = "ok") -> Finding:
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_words_are_wrapped():
-    told = list(
-        finding_lines(
-            [
-                finding("agrees"),
-                finding(
-                    "not synchronised by anybody, and nobody knows since when that has been so",
-                    "start timesyncd",
-                    "warning",
-                ),
-            ]
-        )
-    )
-    assert told == [
+    why = "not synchronised by anybody, and nobody knows since when that has been so"
+    found = [finding("agrees"), finding(why, "start timesyncd", "warning")]
+    assert list(finding_lines(found)) == [
         "ok       clock  this machine  agrees",
         "warning  clock  this machine  not synchronised by anybody, and nobody knows",
         "                              since when that has been so",
@@ -44,7 +34,4 @@ def test_a_path_is_never_broken():
     lines = list(finding_lines([finding(f"{LONG} there is none")]))
     assert lines[1] == f"    {LONG}"
     assert max(len(line) for line in lines) <= 80
-
-
-def test_nothing_found_is_no_line():
     assert list(finding_lines([])) == []

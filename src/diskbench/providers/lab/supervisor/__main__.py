@@ -1,13 +1,11 @@
-"""`python -S -m diskbench.providers.lab.supervisor DIRECTORY PID`: govern until PID is gone.
-
-Reads orders.json in DIRECTORY whenever it changes, writes report.json, limits the devices. It
-keeps no other state: after a restart it continues with the reported balances.
+"""`python -S -m diskbench.providers.lab.supervisor DIRECTORY PID`: govern until PID is gone. Reads
+orders.json in DIRECTORY whenever it changes, writes report.json, limits the devices, and keeps no
+other state: after a restart it continues with the reported balances.
 
 At each write of a limit the kernel begins a new slice and admits slightly more than the limit. So
 ripples are not written, and a settled limit is written exactly. A request that is larger than what
 a second allows (mkfs zeroes up to 4 GiB at once) waits for its slice to grow: a new one every
-second would keep it waiting for ever.
-"""
+second would keep it waiting for ever."""
 
 from __future__ import annotations
 
@@ -59,7 +57,6 @@ class Hold:
         return since > PAUSE and _change(limits, written) > RIPPLE
 
     def note_written(self, kernel: str, limits: ThrottleLimits) -> None:
-        """Record that the limits were written."""
         self._written[kernel] = limits
         self._since[kernel] = 0
 
@@ -94,8 +91,12 @@ def main(directory: Path, watched_pid: int) -> None:
     reported = -REPORT_S
     counters: dict[str, Counters] = {}
     while True:
-        now, previous = time.monotonic(), counters
-        counters = _counters(governor)
+        now, previous, counters = time.monotonic(), counters, {}
+        for disk in governor.orders.disks:
+            try:
+                counters[disk.kernel] = read_counters(disk.kernel)
+            except OSError as error:  # detached meanwhile; the next orders will not name it
+                _say(error)
         limits = governor.tick(counters, now - last, now - start)
         last = now
         moved = {kernel for kernel, count in counters.items() if count != previous.get(kernel)}
@@ -111,25 +112,13 @@ def main(directory: Path, watched_pid: int) -> None:
             reported = -REPORT_S
 
 
-def _counters(governor: Governor) -> dict[str, Counters]:
-    counters = {}
-    for disk in governor.orders.disks:
-        try:
-            counters[disk.kernel] = read_counters(disk.kernel)
-        except OSError as error:  # detached meanwhile; the next orders will not name it
-            _say(error)
-    return counters
-
-
 def _apply(
     governor: Governor, limits: dict[str, ThrottleLimits], hold: Hold, moved: set[str]
 ) -> None:
     orders = governor.orders
     for disk in orders.disks:
-        disk_limits = limits.get(disk.kernel)
-        if disk_limits is None or not hold.due(
-            disk.kernel, disk_limits, moved=disk.kernel in moved
-        ):
+        disk_limits, has_moved = limits.get(disk.kernel), disk.kernel in moved
+        if disk_limits is None or not hold.due(disk.kernel, disk_limits, moved=has_moved):
             continue
         try:
             write_limits(orders.version, orders.throttle, disk.number, disk_limits)

@@ -8,20 +8,8 @@ from dataclasses import dataclass, field
 
 from diskbench.catalog.bucket import Allowance, balance_after, capacity, rate
 from diskbench.providers.lab.devices import Counters, ThrottleLimits
-from diskbench.providers.lab.supervisor.rates import (
-    SMALL,
-    Cost,
-    LabPool,
-    MachineGate,
-    Orders,
-    ThrottledDisk,
-    Weather,
-    allowed,
-    cost_of,
-    owed,
-    remembered,
-    share,
-)
+from diskbench.providers.lab.supervisor import rates
+from diskbench.providers.lab.supervisor.rates import LabPool, MachineGate, Orders, ThrottledDisk
 
 READ, WRITE = "read", "write"
 STALLED_BPS = 4096
@@ -38,13 +26,20 @@ class _Use:
 
     ios: float = 0.0
     bytes: float = 0.0
-    cost: Cost = SMALL
+    cost: rates.Cost = rates.SMALL
 
 
 @dataclass
 class _Bucket:
     allowance: Allowance
     balance: float
+
+    def charge(self, amount: float, seconds: float, refill_per_s: float | None = None) -> None:
+        """Account for `seconds` in which `amount` was used."""
+        self.balance = balance_after(
+            self.allowance, self.balance, amount / seconds, seconds,
+            refill_per_s=refill_per_s, owed=rates.owed(self.allowance),
+        )  # fmt: skip
 
 
 @dataclass
@@ -56,7 +51,7 @@ class Governor:
     _buckets: dict[str, _Bucket] = field(default_factory=dict)
     _seen: dict[str, Counters] = field(default_factory=dict)
     _use: dict[Stream, _Use] = field(default_factory=dict)
-    _weather: Weather = field(init=False)
+    _weather: rates.Weather = field(init=False)
 
     def __post_init__(self) -> None:
         self._adopt(self.orders)
@@ -69,11 +64,8 @@ class Governor:
 
     def balances_left(self) -> dict[str, float]:
         """The credits in each bucket, by device, pool and kind."""
-        return {
-            key: bucket.balance
-            for key, bucket in self._buckets.items()
-            if capacity(bucket.allowance)
-        }
+        limited = {key: one for key, one in self._buckets.items() if capacity(one.allowance)}
+        return {key: bucket.balance for key, bucket in limited.items()}
 
     def tick(
         self, counters: Mapping[str, Counters], seconds: float, at_s: float
@@ -93,11 +85,13 @@ class Governor:
         return self._limits(set(counters), self._weather.factor(at_s))
 
     def _adopt(self, orders: Orders) -> None:
-        self._weather = Weather(orders.seed, orders.noise, orders.stall_every_s, orders.stall_for_s)
+        self._weather = rates.Weather(
+            orders.seed, orders.noise, orders.stall_every_s, orders.stall_for_s
+        )
         self._buckets = {}
         for disk in orders.disks:
             for direction in (READ, WRITE):
-                use = _Use(cost=cost_of(disk.accounting, 0, 0))
+                use = _Use(cost=rates.cost_of(disk.accounting, 0, 0))
                 self._use.setdefault((disk.kernel, direction), use)
             for index, pool in enumerate(disk.pools):
                 for kind, limit in (("iops", pool.iops), ("bytes", pool.bytes)):
@@ -122,43 +116,26 @@ class Governor:
         for direction, (ops, size) in done.items():
             use = self._use[disk.kernel, direction]
             if ops:
-                use.cost = cost_of(disk.accounting, ops, size)
+                use.cost = rates.cost_of(disk.accounting, ops, size)
             ios, charged = ops * use.cost.ios, ops * use.cost.bytes
             spent[direction] = (ios, charged)
-            use.ios = remembered(use.ios, ios / seconds)
-            use.bytes = remembered(use.bytes, charged / seconds)
+            use.ios = rates.remembered(use.ios, ios / seconds)
+            use.bytes = rates.remembered(use.bytes, charged / seconds)
         of_stream = {(disk.kernel, direction): amounts for direction, amounts in spent.items()}
         if not self.orders.credit:
             return of_stream
         for index, pool in enumerate(disk.pools):
-            covered = [spent[d] for d in _covered(pool)]
-            for kind, amount in (
-                ("iops", sum(a for a, _ in covered)),
-                ("bytes", sum(b for _, b in covered)),
-            ):
+            covered = zip(*(spent[direction] for direction in _covered(pool)), strict=True)
+            for kind, amount in zip(("iops", "bytes"), map(sum, covered), strict=True):
                 if bucket := self._buckets.get(_key(disk, index, kind)):
-                    bucket.balance = balance_after(
-                        bucket.allowance,
-                        bucket.balance,
-                        amount / seconds,
-                        seconds,
-                        owed=owed(bucket.allowance),
-                    )
+                    bucket.charge(amount, seconds)
         return of_stream
 
     def _account_machine(self, spent: Mapping[Stream, tuple[float, float]], seconds: float) -> None:
         for index, gate in enumerate(self.orders.machine):
             streams = self._streams_of(gate)
             amount = sum(_of(gate, spent[stream]) for stream in streams if stream in spent)
-            bucket = self._buckets[_machine_key(index)]
-            bucket.balance = balance_after(
-                bucket.allowance,
-                bucket.balance,
-                amount / seconds,
-                seconds,
-                refill_per_s=gate.refill_per_s,
-                owed=owed(bucket.allowance),
-            )
+            self._buckets[_machine_key(index)].charge(amount, seconds, gate.refill_per_s)
 
     def _streams_of(self, gate: MachineGate) -> list[Stream]:
         return [
@@ -171,8 +148,23 @@ class Governor:
     def _limits(self, present: set[str], factor: float) -> dict[str, ThrottleLimits]:
         disks = [disk for disk in self.orders.disks if disk.kernel in present]
         ios, size = self._allowances(disks)
-        self._cap(ios, size)
-        return {disk.kernel: self._kernel_limits(disk, ios, size, factor) for disk in disks}
+        # All streams together are held under the machine's own limits.
+        for index, gate in enumerate(self.orders.machine):
+            granted = ios if gate.counts == "ios" else size
+            streams = [stream for stream in self._streams_of(gate) if stream in granted]
+            use = {s: _of(gate, (self._use[s].ios, self._use[s].bytes)) for s in streams}
+            for stream, part in rates.share(self._allowed(_machine_key(index)), use).items():
+                granted[stream] = min(granted[stream], part)
+
+        def limits(disk: ThrottledDisk) -> ThrottleLimits:
+            streams = ((disk.kernel, direction) for direction in (READ, WRITE))
+            (read_ops, read_bytes), (write_ops, write_bytes) = (
+                self._kernel_limits(disk, stream, ios[stream], size[stream], factor)
+                for stream in streams
+            )
+            return ThrottleLimits(read_ops, write_ops, read_bytes, write_bytes)
+
+        return {disk.kernel: limits(disk) for disk in disks}
 
     def _allowances(
         self, disks: list[ThrottledDisk]
@@ -187,18 +179,9 @@ class Governor:
                 streams = [(disk.kernel, d) for d in _covered(pool)]
                 of_ios = self._allowed(_key(disk, index, "iops"))
                 of_bytes = self._allowed(_key(disk, index, "bytes"))
-                ios |= share(of_ios, {s: self._use[s].ios for s in streams})
-                size |= share(of_bytes, {s: self._use[s].bytes for s in streams})
+                ios |= rates.share(of_ios, {s: self._use[s].ios for s in streams})
+                size |= rates.share(of_bytes, {s: self._use[s].bytes for s in streams})
         return ios, size
-
-    def _cap(self, ios: dict[Stream, float], size: dict[Stream, float]) -> None:
-        """Hold all streams together under the machine's own limits."""
-        for index, gate in enumerate(self.orders.machine):
-            granted = ios if gate.counts == "ios" else size
-            streams = [stream for stream in self._streams_of(gate) if stream in granted]
-            use = {s: _of(gate, (self._use[s].ios, self._use[s].bytes)) for s in streams}
-            for stream, part in share(self._allowed(_machine_key(index)), use).items():
-                granted[stream] = min(granted[stream], part)
 
     def _allowed(self, key: str) -> float:
         bucket = self._buckets.get(key)
@@ -206,37 +189,20 @@ class Governor:
             return math.inf
         if not self.orders.credit:
             return rate(bucket.allowance, has_credit=True)
-        return allowed(bucket.allowance, bucket.balance)
+        return rates.allowed(bucket.allowance, bucket.balance)
 
     def _kernel_limits(
-        self,
-        disk: ThrottledDisk,
-        ios: Mapping[Stream, float],
-        size: Mapping[Stream, float],
-        factor: float,
-    ) -> ThrottleLimits:
-        """The kernel's limits: operations and bytes as the kernel counts them, before charging."""
-        kernel_limits = {}
-        for direction in (READ, WRITE):
-            stream = (disk.kernel, direction)
-            cost = self._use[stream].cost
-            ops = ios[stream] / cost.ios
-            if cost.bytes > cost.size:  # a small request is charged as a larger one
-                ops = min(ops, size[stream] / cost.bytes)
-            moved = size[stream]
-            if disk.max_io_bytes:
-                # Kernels differ in whether a split request counts once; its bytes always count.
-                moved = min(moved, ios[stream] * disk.max_io_bytes)
-            kernel_limits[direction] = (
-                _rounded(ops, factor, 1),
-                _rounded(moved, factor, STALLED_BPS),
-            )
-        return ThrottleLimits(
-            kernel_limits[READ][0],
-            kernel_limits[WRITE][0],
-            kernel_limits[READ][1],
-            kernel_limits[WRITE][1],
-        )
+        self, disk: ThrottledDisk, stream: Stream, ios: float, size: float, factor: float
+    ) -> tuple[int | None, int | None]:
+        """A stream's operations and bytes as the kernel counts them, before charging."""
+        cost = self._use[stream].cost
+        ops, moved = ios / cost.ios, size
+        if cost.bytes > cost.size:  # a small request is charged as a larger one
+            ops = min(ops, size / cost.bytes)
+        if disk.max_io_bytes:
+            # Kernels differ in whether a split request counts once; its bytes always count.
+            moved = min(moved, ios * disk.max_io_bytes)
+        return _rounded(ops, factor, 1), _rounded(moved, factor, STALLED_BPS)
 
 
 def _key(disk: ThrottledDisk, index: int, kind: str) -> str:

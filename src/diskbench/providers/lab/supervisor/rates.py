@@ -1,18 +1,13 @@
-"""The supervisor's orders and report as files; what counted operations are charged, what a
-bucket's last credits allow, how streams share a limit, and the weather on all of it. No clock.
-
-A lab disk splits requests (catalog/bucket.py, `cut_at`), so the kernel counts parts. Parts
-no larger than one charged I/O are counted as a cloud counts: ceil(s / max_io_bytes) of a request of
-s bytes. Where one I/O is larger than a part (st1, sc1: 1 MiB), whole parts are charged by their
-bytes: two halves of a request of 1 MiB cost 1 MiB together, and not 2.
-
-catalog/bucket.py defines a bucket's content and the charges; credit here sets only the
+"""The supervisor's orders and report as files; what counted operations are charged, what a bucket's
+last credits allow, how streams share a limit, and the weather on all of it, repeatable by seed. No
+clock. catalog/bucket.py defines a bucket's content and the charges; credit here sets only the
 kernel's rate until the next tick, by a supervisor that runs ten times a second.
 
-A cloud counts reads and writes of a disk, and all disks of a machine, against one limit. The kernel
-has a limit for each device and direction, so the common one is divided by how much each uses. Noise
-and stalls are repeatable by seed.
-"""
+A lab disk splits requests (catalog/bucket.py, `cut_at`), so the kernel counts parts. Parts no
+larger than one charged I/O are counted as a cloud counts: ceil(s / max_io_bytes) of a request of s
+bytes. Where one I/O is larger than a part (st1, sc1: 1 MiB), whole parts are charged by their
+bytes: two halves of a request of 1 MiB cost 1 MiB together, and not 2. The kernel has a limit for
+each device and direction: one that a cloud has for several is divided by how much each uses."""
 
 from __future__ import annotations
 
@@ -65,7 +60,6 @@ class ThrottledDisk:
 
     @property
     def accounting(self) -> IoAccounting:
-        """The accounting of its requests."""
         return IoAccounting(self.max_io_bytes, self.min_charge_bytes, self.parts_from_bytes)
 
 
@@ -98,7 +92,10 @@ def parse_orders(text: str) -> Orders:
     """Orders from JSON."""
     data: dict[str, Any] = json.loads(text)
     data["disks"] = tuple(_disk(disk) for disk in data.get("disks", ()))
-    data["machine"] = tuple(_gate(gate) for gate in data.get("machine", ()))
+    data["machine"] = tuple(
+        MachineGate(**{**gate, "allowance": Allowance(**gate["allowance"])})
+        for gate in data.get("machine", ())
+    )
     return Orders(**data)
 
 
@@ -111,19 +108,14 @@ def read_report(path: Path) -> SupervisorReport | None:
 
 
 def _disk(data: dict[str, Any]) -> ThrottledDisk:
-    pools = tuple(
-        LabPool(pool["covers"], _rate(pool.get("iops")), _rate(pool.get("bytes")))
-        for pool in data.pop("pools", ())
-    )
-    return ThrottledDisk(pools=pools, **data)
+    def rate_of(pool: dict[str, Any], name: str) -> Allowance | None:
+        return Allowance(**pool[name]) if pool.get(name) is not None else None
 
-
-def _gate(data: dict[str, Any]) -> MachineGate:
-    return MachineGate(**{**data, "allowance": Allowance(**data["allowance"])})
-
-
-def _rate(data: dict[str, Any] | None) -> Allowance | None:
-    return Allowance(**data) if data is not None else None
+    pools = [
+        LabPool(pool["covers"], rate_of(pool, "iops"), rate_of(pool, "bytes"))
+        for pool in data.get("pools", ())
+    ]
+    return ThrottledDisk(**{**data, "pools": tuple(pools)})
 
 
 MOSTLY_WHOLE = 0.9
@@ -204,23 +196,21 @@ a tick of a few dozen operations ripples by half of that. Our choice."""
 
 
 def share(limit: float, used: Mapping[Name, float]) -> dict[Name, float]:
-    """The limit of each stream, from the recent use of all.
-
-    Each gets its part of the limit in proportion to its use, or all that the others leave,
-    whichever is more: a single stream has the whole limit, several busy streams divide it.
-    """
+    """The limit of each stream, from the recent use of all. Each gets its part of the limit in
+    proportion to its use, or all that the others leave, whichever is more: a single stream has the
+    whole limit, several busy streams divide it."""
     total = sum(used.values())
     active = {name: use if use > IDLE * total else 0.0 for name, use in used.items()}
     total = sum(active.values())
-    return {name: _stream_limit(limit, use, total) for name, use in active.items()}
 
+    def part(use: float) -> float:
+        if math.isinf(limit) or total <= use:
+            return limit
+        in_proportion = limit * SLACK * use / total
+        left_over = math.floor((1 - (total - use) / limit) / STEP) * STEP * limit
+        return min(limit, max(in_proportion, left_over, limit * FLOOR))
 
-def _stream_limit(limit: float, use: float, total: float) -> float:
-    if math.isinf(limit) or total <= use:
-        return limit
-    in_proportion = limit * SLACK * use / total
-    left_over = math.floor((1 - (total - use) / limit) / STEP) * STEP * limit
-    return min(limit, max(in_proportion, left_over, limit * FLOOR))
+    return {name: part(use) for name, use in active.items()}
 
 
 def remembered(before: float, now: float) -> float:
@@ -232,7 +222,6 @@ def remembered(before: float, now: float) -> float:
 
 LEAST = 0.05
 """The lowest factor of the noise; our choice."""
-STALLED = 0.0
 
 
 @dataclass
@@ -257,12 +246,9 @@ class Weather:
 
     def factor(self, at_s: float) -> float:
         """The factor at `at_s` seconds after the start; call with non-decreasing times."""
-        return STALLED if self._stalled(at_s) else self._noisy(at_s)
-
-    def _noisy(self, at_s: float) -> float:
-        if self.noise <= 0:
-            return 1.0
-        while self._second < int(at_s):
+        if self._stalled(at_s):
+            return 0.0
+        while self.noise > 0 and self._second < int(at_s):
             self._second += 1
             self._factor = max(LEAST, self._random.gauss(1.0, self.noise))
         return self._factor

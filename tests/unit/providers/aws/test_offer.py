@@ -6,7 +6,7 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.catalog.lookup import limits
-from diskbench.providers.aws.machines import candidates, figures, too_small
+from diskbench.providers.aws.offer import candidates, figures, too_small
 from diskbench.providers.skeleton.offer import Needs, needs
 
 BOOK = SHIPPED.of("aws")
@@ -58,30 +58,19 @@ def test_candidates_are_of_today_and_fit_the_cheapest_first(asked: dict[str, Any
         assert entry.vcpus >= 2, name
         assert entry.max_disks > asked.get("disks", 0), name
         assert (entry.local is not None and entry.local.nvme) or "local_disks" not in asked, name
+    assert candidates(BOOK, Needs(10**7, 0), **options) == (), "nothing sustains that"
 
 
-def test_nothing_sustains_more_than_there_is() -> None:
-    assert candidates(BOOK, Needs(10**7, 0), arch="x86_64") == ()
+def test_a_machine_that_would_measure_itself_or_has_no_published_limits_is_told() -> None:
+    need = needs(limits("aws", "gp2", 20))
 
+    def told(machine: str, need: Needs = need) -> str | None:
+        return too_small(machine, figures(BOOK.machines.types[machine]), need, "c6in.large")
 
-def test_a_machine_that_would_measure_itself_is_told_with_all_figures() -> None:
-    m5 = figures(BOOK.machines.types["m5.large"])
-    text = too_small("m5.large", m5, needs(limits("aws", "gp2", 20)), "c6in.large")
-    assert text == (
+    assert told("m5.large") == (
         "m5.large sustains 3,600 IOPS and 81 MB/s (18,750 and 594 for half an hour a day), "
         "the disk needs 3,600 and 161 of its machine: the VM, not the disk, would be the "
         "bottleneck; c6in.large is large enough"
     )
-
-
-def test_a_machine_without_published_limits_is_told() -> None:
-    m3 = figures(BOOK.machines.types["m3.medium"])
-    text = too_small("m3.medium", m3, needs(limits("aws", "gp2", 20)), None)
-    assert text is not None
-    assert "publishes no EBS limit for m3.medium" in text
-
-
-def test_a_machine_that_is_enough_gets_no_warning() -> None:
-    good = figures(BOOK.machines.types["c6in.large"])
-    assert too_small("c6in.large", good, needs(limits("aws", "gp2", 20)), None) is None
-    assert too_small("c6in.large", good, needs(None), None) is None
+    assert "publishes no EBS limit for m3.medium" in str(told("m3.medium"))
+    assert told("c6in.large") is told("c6in.large", needs(None)) is None

@@ -50,11 +50,9 @@ def host(request) -> Iterator[Host]:
     """Every kind of Host."""
     if request.param == "ssh":
         request.getfixturevalue("ssh_config")
-    made: Host = {
-        "local": LocalHost,
-        "fake": FakeHost,
-        "ssh": lambda: SshHost("direct"),
-    }[request.param]()
+    made: Host = {"local": LocalHost, "fake": FakeHost, "ssh": lambda: SshHost("direct")}[
+        request.param
+    ]()
     yield made
     made.close()
 

@@ -15,13 +15,7 @@ STEPS = ("seq-write-64k", "seq-read-64k", "rand-512-9to1")
 
 
 def trial_of(
-    run_ids,
-    *,
-    disk="gp2",
-    machine="c4.xlarge",
-    emulated=False,
-    verified=True,
-    expectation=None,
+    run_ids, *, disk="gp2", machine="c4.xlarge", emulated=False, verified=True, expectation=None
 ):
     """The plan of so many runs on one rented disk of 20 GiB."""
     return make_plan(

@@ -52,8 +52,7 @@ def test_google_holds_an_answer_back_while_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "headers", "status"),
-    [(VERSION, AZURE, 200), (VERSION, {}, 400), ({}, AZURE, 400)],
+    ("query", "headers", "status"), [(VERSION, AZURE, 200), (VERSION, {}, 400), ({}, AZURE, 400)]
 )
 def test_azure_wants_a_header_and_a_version(
     query: dict[str, str], headers: dict[str, str], status: int

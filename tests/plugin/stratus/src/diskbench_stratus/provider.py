@@ -131,12 +131,7 @@ class StratusProvider:
         return _handed_over(client, claim, rental, zone)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         client, which = Client(), Which(lease_id, made, copied)
 

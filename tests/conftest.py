@@ -1,7 +1,6 @@
 """What holds for every test: a skipped test is a failed run, unless it is allowed here by name.
 
-A skip hides that something was not tested. Whoever must allow one writes down why.
-"""
+A skip hides that something was not tested. Whoever must allow one writes down why."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Figures differ from machine to machine. Of a line that is shown, the words before its first figure
 are looked for, at the beginning of a line of the output, in the order of the page. A line with an
-ellipsis stands for any lines.
-"""
+ellipsis stands for any lines."""
 
 from __future__ import annotations
 

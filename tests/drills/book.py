@@ -1,8 +1,7 @@
 """The drill book: docs/evidence/drills.md names every test of this folder, by area.
 
 A drill breaks something on purpose. Its function's name is the promise that must hold, its first
-words say what is done. `python -m tests.drills.book` writes the page.
-"""
+words say what is done. `python -m tests.drills.book` writes the page."""
 
 from __future__ import annotations
 

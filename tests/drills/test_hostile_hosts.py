@@ -148,10 +148,9 @@ def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -
 def test_an_archive_of_a_host_holds_plain_files_only(
     name: str, kind: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The archive from a host has ../x, an absolute path, a hard link, a symbolic link, a device,
-    a FIFO, a directory, a control character, a name of 300 characters: only the plain file is
-    kept; the others are listed with the reason, and nothing is written outside the step's
-    directory."""
+    """The archive from a host has ../x, an absolute path, a hard link, a symbolic link, a device, a
+    FIFO, a directory, a control character, a name of 300 characters: only the plain file is kept;
+    the others are listed with the reason, and nothing is written outside the step's directory."""
     archive = tar_of(("fio.exit", tarfile.REGTYPE, b"0\n"), (name, kind, b""))
     assert collected(tmp_path, archive, monkeypatch) == {"fio.exit", "SHA256SUMS", "left-out.txt"}
     assert not Path("/etc/diskbench-drill").exists()

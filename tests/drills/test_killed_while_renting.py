@@ -1,8 +1,7 @@
 """SIGKILL at the calls that ask an emulated AWS for machines and disks, and give them back.
 
 The emulator sends the signal: while it holds the request, or when it has done what was asked and
-nobody hears the answer any more.
-"""
+nobody hears the answer any more."""
 
 import os
 import signal

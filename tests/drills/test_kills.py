@@ -1,8 +1,7 @@
 """A matrix or run that is killed, interrupted, broken or cut off its database at any moment, and
 what people wish then: rows of tables, each on the fake cloud (tests/rigs/dying.py names moments).
 
-Afterwards the books must hold: every row once, no lease open, nothing rented.
-"""
+Afterwards the books must hold: every row once, no lease open, nothing rented."""
 
 import signal
 from collections import Counter

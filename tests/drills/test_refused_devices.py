@@ -1,7 +1,6 @@
 """Devices that belong to somebody: real loop devices, asked for by `diskbench run --device`.
 
-What the refusal says in each case, and when nothing refuses: tests/unit/hosts/test_device.py.
-"""
+What the refusal says in each case, and when nothing refuses: tests/unit/hosts/test_device.py."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A busy machine adds to every latency and never takes from one. So what comes too early is a fault at
 once, and how late a disk is, is measured until the machine leaves it alone (`when_left_alone`).
-What short latencies get on a quiet machine stands in docs/lab.md.
-"""
+What short latencies get on a quiet machine stands in docs/lab.md."""
 
 import contextlib
 import json

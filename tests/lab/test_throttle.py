@@ -3,8 +3,7 @@
 Upper bounds are the lab's; lower ones are wide, since other tests use this machine too.
 
 Bounds are wide, so that a busy machine does not fail them: unthrottled these disks do tens of
-thousands.
-"""
+thousands."""
 
 from pathlib import Path
 

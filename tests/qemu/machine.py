@@ -160,11 +160,9 @@ def new_disk(image: Image, directory: Path) -> None:
 def running(
     image: Image, directory: Path, seed: dict[str, str], hardware: Hardware = PLAIN
 ) -> Iterator[Machine]:
-    """A machine from the disk in `directory` until the block ends, or until it ends itself.
-
-    `seed` are the files of cloud-init's NoCloud data source, on a disk named CIDATA; there is no
-    such disk without files.
-    """
+    """A machine from the disk in `directory` until the block ends, or until it ends itself. `seed`
+    are the files of cloud-init's NoCloud data source, on a disk named CIDATA; there is no such disk
+    without files."""
     port = free_port()
     command = [
         "qemu-system-x86_64", "-M", "q35", "-accel", "tcg,tb-size=64,thread=multi",

@@ -1,7 +1,6 @@
 """One connection of a guest, on standard input and output, to a port of this machine.
 
-QEMU starts this for each connection to an address that it forwards (`guestfwd=…-cmd:`).
-"""
+QEMU starts this for each connection to an address that it forwards (`guestfwd=…-cmd:`)."""
 
 import os
 import select

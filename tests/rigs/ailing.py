@@ -1,8 +1,7 @@
 """A host whose commands wait, whose clock is moved, that restarts or lacks memory, when told to.
 
 Its own commands come first on the PATH. Over SSH it has a boot id and a /proc/vmstat of its own: in
-a mount namespace, other files lie over the kernel's.
-"""
+a mount namespace, other files lie over the kernel's."""
 
 from __future__ import annotations
 

@@ -63,10 +63,8 @@ def audit(
     left: Sequence[str] = (),
     newest: bool = False,
 ) -> Books:
-    """The books of all matrices of a database, or of the newest.
-
-    `expected`: step and direction of every row that one run of a cell has; `left`: what is still
-    there of what was rented."""
+    """The books of all matrices of a database, or of the newest. `expected`: step and direction of
+    every row that one run of a cell has; `left`: what is still there of what was rented."""
     engine = sa.create_engine(
         database_url.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
     )
@@ -180,10 +178,8 @@ def _on_this_machine(trials: Sequence[str] | dict[str, Any]) -> list[str]:
 
 
 def main() -> int:
-    """Print the counts of the newest matrix and what is wrong; ends with 1 if anything is.
-
-    `python -m tests.rigs.books DATABASE_URL EVIDENCE_DIRECTORY STEP/DIRECTION…`
-    """
+    """Print the counts of the newest matrix and what is wrong; ends with 1 if anything is. `python
+    -m tests.rigs.books DATABASE_URL EVIDENCE_DIRECTORY STEP/DIRECTION…`"""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("database_url")
     parser.add_argument("evidence", type=Path)

@@ -147,9 +147,8 @@ class Cli:
 
     def call(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Run `diskbench ARGS` to its end in this process: a tenth of the time that `run` takes.
-
-        For commands that look, write down or refuse. What measures, waits or is to be killed gets
-        a process of its own (`run`, `start`)."""
+        For commands that look, write down or refuse. What measures, waits or is to be killed gets a
+        process of its own (`run`, `start`)."""
         if MEASURES.intersection(args):
             return self.run(*args)
         return self.call_refused(*args)

@@ -1,8 +1,7 @@
 """An sshd in a PID namespace of its own: what a run starts on its host can be counted exactly.
 
 The kernel numbers the processes and threads of a namespace one after the other, so the newest
-number is how many there were. Needs root.
-"""
+number is how many there were. Needs root."""
 
 from __future__ import annotations
 

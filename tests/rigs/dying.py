@@ -1,11 +1,10 @@
 """diskbench as ever, but that it ends at a moment that was named, as a machine that loses power.
-`DISKBENCH_TEST_MOMENT="kill before diskbench.engine.matrix.cells:LiveCells.rent 2" dying.py
-matrix run …`
+`DISKBENCH_TEST_MOMENT="kill before diskbench.engine.matrix.cells:LiveCells.rent 2" dying.py matrix
+run …`
 
 The words: what happens (`kill`, `fail` for a database that is away, `break` for a fault,
-`interrupt` for Ctrl-C, `vanish` for a thread that ends without a word), when
-(`before` or `after` the call), what is called (where its caller looks it up), at which call of it.
-"""
+`interrupt` for Ctrl-C, `vanish` for a thread that ends without a word), when (`before` or `after`
+the call), what is called (where its caller looks it up), at which call of it."""
 
 from __future__ import annotations
 

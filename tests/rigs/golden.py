@@ -2,8 +2,7 @@
 
 A test compares all that is said with its file, so that a change of words is a change of one file,
 read in its diff. `pytest --update-golden` writes the files anew; a run that does so fails once, so
-that it is never mistaken for one that compared.
-"""
+that it is never mistaken for one that compared."""
 
 from __future__ import annotations
 

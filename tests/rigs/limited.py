@@ -41,9 +41,8 @@ class Ended:
 
 def limited(user: Cli, lines: Iterable[tuple[str, ...]], timeout_s: float = 280) -> list[Ended]:
     """Call command lines one after the other in one process, with these limits for all of them
-    together: starting it takes longer than most of them.
-
-    What came back of each. Raises AssertionError with the number of the line that ended it."""
+    together: starting it takes longer than most of them. What came back of each. Raises
+    AssertionError with the number of the line that ended it."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     caller = replace(
         user,

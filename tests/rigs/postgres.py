@@ -1,8 +1,7 @@
 """A private PostgreSQL: a cluster of its own in a directory, on a unix socket only.
 
 Needs the `postgresql` package (initdb, pg_ctl). PostgreSQL refuses to run as root, so as root it
-runs as the user `postgres`.
-"""
+runs as the user `postgres`."""
 
 import os
 import shutil

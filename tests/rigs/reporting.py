@@ -1,8 +1,7 @@
 """What a run of tests prints: no dots, each failure at once, a line a minute, and a list to keep.
 
 A log of CI may keep only its last lines. So whatever failed also goes to the file that
-`--failures-to` names, one line each, and script/test prints that file last.
-"""
+`--failures-to` names, one line each, and script/test prints that file last."""
 
 from __future__ import annotations
 

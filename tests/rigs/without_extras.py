@@ -1,8 +1,7 @@
 """diskbench where only its core is installed: `python -m tests.rigs.without_extras FILE HOME`.
 
 Modules of the extras cannot be imported, as where nothing installed them. FILE holds command lines,
-one a line; each is run on the example data, and its exit code and streams go to stdout as JSON.
-"""
+one a line; each is run on the example data, and its exit code and streams go to stdout as JSON."""
 
 from __future__ import annotations
 

@@ -59,8 +59,7 @@ def promise_of(case: dict[str, Any], load: Load | None) -> StepPromise | None:
         return None
     path = limit_paths_of(named_disk(case["disk"]), case.get("machine"), SHIPPED)[0].path
     left = case.get("credit", 1.0)
-    credit = tuple(gate.capacity * left for gate in path.gates)
-    expected = expect_on(path, load, credit=credit)
+    expected = expect_on(path, load, credit=tuple(gate.capacity * left for gate in path.gates))
     assert expected is not None
     return StepPromise(expected, credit={gate.limit: left for gate in path.gates if gate.capacity})
 

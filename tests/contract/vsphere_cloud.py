@@ -58,8 +58,7 @@ class VsphereCloud:
         self._add(f"diskbench-{lease_id}-forgotten", f"notes\ndiskbench-lease: {lease_id}")
 
     def add_copy(self, lease_id: str) -> str:
-        notes = f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1"
-        self._add("prod-database", notes)
+        self._add("prod-database", f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1")
         (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
         return made.kind_and_id
 

@@ -92,8 +92,7 @@ def _release_lab(directory: str) -> None:
 
 def _demo(reader: Reader) -> None:
     """What script/demo runs, with steps of a second."""
-    script = (ROOT / "script/demo").read_text()
-    lines = re.findall(r'^"\$diskbench" (.+)$', script, re.MULTILINE)
+    lines = re.findall(r'^"\$diskbench" (.+)$', (ROOT / "script/demo").read_text(), re.MULTILINE)
     assert [line.split()[0] for line in lines] == ["run", "report"]
     lines[0] += " --set runtime=1 --size 0.1"
     for line in lines:

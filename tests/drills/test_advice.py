@@ -87,8 +87,7 @@ def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
     plan = make_plan()
     error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
     report = TrialEnding(plan, suspended=error, stopped=cause == "host")
-    subject = replace(subject_of_plan(plan), state=SUSPENDED)
-    view = View(plan.trial_id, subject=subject, runs=())
+    view = View(plan.trial_id, subject=replace(subject_of_plan(plan), state=SUSPENDED), runs=())
     outs = []
     for verbose in (False, True):
         print_table(view, (), verbose=verbose)

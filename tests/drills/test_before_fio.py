@@ -196,8 +196,7 @@ def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: U
     lines: list[str] = []
     follower = _Follower(lambda _: lines.append("tick"), lines.append, lines.append)
     follower.lines = 5000
-    last = _follow(HERE, unit, follower, lambda: False)
-    assert (last or "").startswith("= 0 ")
+    assert (_follow(HERE, unit, follower, lambda: False) or "").startswith("= 0 ")
     assert "go" in lines or "check" in lines
     assert follower.lines == live(unit).count("\n")
 

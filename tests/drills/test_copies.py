@@ -204,5 +204,4 @@ def test_a_run_is_resumed_in_the_copy_alone(homes: Homes, target: Path) -> None:
     assert content(homes.first / "diskbench/evidence") == before
     with closing_engine(homes.second / "diskbench/diskbench.db") as engine:
         (run,) = find_runs(engine)
-    kept = (homes.second / "diskbench/evidence").as_uri()
-    assert (run.state, run.evidence_url) == ("done", kept)
+    assert (run.state, run.evidence_url) == ("done", (homes.second / "diskbench/evidence").as_uri())

@@ -27,8 +27,7 @@ def test_nothing_of_fios_own_lists_passes_unjudged() -> None:
     special = {"ioengine", "filename", "filename_format", "mem", "name", "wait_for", "kb_base",
                "buffer_pattern", "verify_pattern", "fill_device"}  # fmt: skip
     for name in sorted(names):
-        known = ALIASES.get(name, name)
-        if known in harmless() | special:
+        if ALIASES.get(name, name) in harmless() | special:
             continue
         with pytest.raises(ProfileError) as caught:
             check(parse(f"[a]\nrw=read\n{name}=1\n"), DIRECTORY)

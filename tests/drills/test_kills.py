@@ -210,8 +210,7 @@ def test_ctrl_c_at_an_odd_moment_ends_in_order(chaos: Chaos, moment: str) -> Non
     assert done.returncode in {0, 130}, done.stderr
     assert "Traceback" not in done.stderr
     assert not list(chaos.place.glob("fake/resources/*"))
-    runs = chaos.user.json("results", "list")["runs"]
-    for run in runs:
+    for run in chaos.user.json("results", "list")["runs"]:
         assert run["state"] == ("done" if done.returncode == 0 else "interrupted")
         (shown,) = chaos.user.json("results", "show", run["run_id"])["runs"]
         steps = [row["step"] for row in merged_rows(shown)]

@@ -142,8 +142,7 @@ def test_a_damaged_record_is_named(name: str, user: Cli) -> None:
     evidence = open_evidence((user.home / ".local/share/diskbench/evidence").as_uri())
     for damage in damages:
         path.write_text(damage)
-        done = rebuild(database, evidence)
-        ((run_id, error),) = done.failed
+        ((run_id, error),) = rebuild(database, evidence).failed
         assert name in error.message, damage[:50]
         assert run_id == step.parents[1].name
 

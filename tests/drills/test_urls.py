@@ -109,8 +109,7 @@ def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
     # Of this test alone: among the arguments of all processes are those of other tests, too.
     secret = f"{SECRET}{secrets.token_hex(8)}"
     password = f"{secret}#/?@:%é"
-    parts = urlsplit(postgres)
-    user = parts.username or ""
+    user = urlsplit(postgres).username or ""
     url = postgres.replace(f"{user}@", f"{user}:{quote(password, safe='')}@")
     cli.extra_env |= {
         "DISKBENCH_DATABASE_URL": url,
@@ -132,8 +131,7 @@ def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
     assert not (cli.home / ".local/share/diskbench/diskbench.db").exists(), "nor SQLite beside it"
-    done = subprocess.CompletedProcess([], 0, out, err)
-    told = [all_text(done, cli.home), *seen]
+    told = [all_text(subprocess.CompletedProcess([], 0, out, err), cli.home), *seen]
     for arguments in (
         ("results", "show"), ("results", "export", "--format", "json"), ("config",), ("status",),
         ("report", "last", "-o", "r.html"), ("doctor",), ("--debug", "results", "show", "nothing"),

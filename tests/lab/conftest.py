@@ -77,8 +77,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         for lease_id in machines.leases():
             machines.release(lease_id)
         left = Lab(base).left()
-        groups = find_groups()
-        if groups.version == 1:
+        if find_groups().version == 1:
             left += [f"limit on {n}" for n in numbers if _stays(_is_limited, n)]
         shutil.rmtree(parent)
         assert left == []

@@ -104,8 +104,7 @@ def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None
 def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
     lab: Lab, number: signal.Signals
 ) -> None:
-    host = lab.machines.acquire("one", custom(latency_ms=1))
-    with fio_at_work(lab, host) as load:
+    with fio_at_work(lab, lab.machines.acquire("one", custom(latency_ms=1))) as load:
         (server,) = servers()
         os.kill(server, number)
         if number == signal.SIGKILL:

@@ -69,8 +69,7 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
         lab.machines.release("one")
     assert fuse_file.mounted(lab.base) == ()
     assert lab.left() == []
-    host = lab.machines.acquire("one", custom())
-    assert ssh(host, "id -u") == "0\n"
+    assert ssh(lab.machines.acquire("one", custom()), "id -u") == "0\n"
 
 
 def test_a_half_made_host_is_made_anew(lab: Lab) -> None:

@@ -94,8 +94,7 @@ def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, 
         ),
     )  # fmt: skip
     order = AwsOrder(**_order(keys, api), details=details, timing=AwsTiming(), ec2=cast("Any", api))
-    place = AwsZone(zone=zone, subnet="subnet-0123", vpc="vpc-0123")
-    aws._launch(order, "sg-0123", place, 0)
+    aws._launch(order, "sg-0123", AwsZone(zone=zone, subnet="subnet-0123", vpc="vpc-0123"), 0)
     return api.request
 
 

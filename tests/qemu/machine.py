@@ -83,8 +83,7 @@ class Qmp:
             key if key == "device_id" else key.replace("_", "-"): value
             for key, value in arguments.items()
         }
-        message = json.dumps({"execute": command, "arguments": named})
-        self.connection.sendall(message.encode())
+        self.connection.sendall(json.dumps({"execute": command, "arguments": named}).encode())
         while True:
             answer = self._read(time.monotonic() + 120)
             if "error" in answer:

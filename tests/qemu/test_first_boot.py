@@ -71,8 +71,7 @@ def test_root_does_not_log_in(guest: Guest) -> None:
 
 def test_cloud_init_finds_nothing_wrong_with_our_user_data(guest: Guest) -> None:
     guest.root("cloud-init status --wait")
-    done = json.loads(guest.root("cat /run/cloud-init/result.json"))["v1"]
-    assert done["errors"] == []
+    assert json.loads(guest.root("cat /run/cloud-init/result.json"))["v1"]["errors"] == []
     assert "Valid cloud-config: system userdata" in guest.root("cloud-init schema --system")
     assert guest.root("grep DEPRECATED /var/log/cloud-init.log || :") == ""
 
@@ -196,8 +195,7 @@ def test_at_the_end_of_its_lease_the_guest_goes_off_and_whenever_it_is_started_a
     guest: Guest,
 ) -> None:
     asked = time.monotonic()
-    now = float(guest.root("date +%s"))
-    guest.root(extend_timer(now + 5))
+    guest.root(extend_timer(float(guest.root("date +%s")) + 5))
     shutdown = guest.machine.qmp.wait("SHUTDOWN", 240)
     assert shutdown["data"] == {"guest": True, "reason": "guest-shutdown"}
     assert time.monotonic() - asked > 3

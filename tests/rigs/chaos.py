@@ -109,8 +109,7 @@ def a_chaos(directory: Path) -> Iterator[Chaos]:
     with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as made_place:
         place = Path(made_place)
         user.extra_env |= {LAB_DIR: f"{place}/lab", FAKE_DIR: f"{place}/fake"}
-        made = Chaos(user, place)
-        yield made
+        yield Chaos(user, place)
         if (place / "lab").exists():
             user.run("matrix", "resume")
             user.run("gc")

@@ -77,8 +77,7 @@ def bucket_logs(
     folder: Path, credit: float, burst: float, baseline: float, seconds: int, *, kib: float = 4
 ) -> list[str]:
     """fio's logs of each second on a disk with a token bucket, blocks of `kib` KiB."""
-    series = bucket(credit, burst, baseline, seconds, QUIET, seed=1)
-    return _logs(folder, series, kib)
+    return _logs(folder, bucket(credit, burst, baseline, seconds, QUIET, seed=1), kib)
 
 
 def flat_logs(folder: Path, iops: float, seconds: int, *, kib: float = 4) -> list[str]:

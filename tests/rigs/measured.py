@@ -19,5 +19,4 @@ def measure(database, evidence, plan, run_index, fio_files):
     for step, files in fio_files:
         record = archive.write_step_evidence(evidence, run_id, step, files, **TIMES)
         kept = archive.result_files(evidence, run_id, record)
-        result = step_result(step, run_id, kept, plan.facts, **TIMES)
-        save_step(database, run_id, result)
+        save_step(database, run_id, step_result(step, run_id, kept, plan.facts, **TIMES))

@@ -86,8 +86,7 @@ def built(text, target, *, version="3.33", **context):
     """The steps of a job file on a target, with the changes that it took."""
     profile = parse_profile(text, name="mine")
     about = {"target_kind": target.kind, "size_bytes": target.size_bytes} | context
-    rendered = render(profile, {}, RenderContext(**about))
-    return build_steps(profile, rendered, target, version)
+    return build_steps(profile, render(profile, {}, RenderContext(**about)), target, version)
 
 
 def planned_on(profile, facts, *, parameters=(), rental=None, **target):

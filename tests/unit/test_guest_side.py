@@ -65,8 +65,7 @@ def test_azure_wants_a_header_and_a_version(
 def test_the_wire_server_takes_reports_down_in_order() -> None:
     wire = WireServer("machine")
     report = b"<Health><State>NotReady</State><SubStatus>Provisioning</SubStatus></Health>"
-    sent = Asked("POST", "/machine", {"comp": "health"}, WIRE, report)
-    assert wire.answer(sent).status == 200
+    assert wire.answer(Asked("POST", "/machine", {"comp": "health"}, WIRE, report)).status == 200
     assert wire.health == [Health("NotReady", "Provisioning")]
     assert wire.answer(Asked("GET", "/machine/", {"comp": "goalstate"})).status == 400
     told = wire.answer(Asked("GET", "/machine/", {"comp": "goalstate"}, WIRE))

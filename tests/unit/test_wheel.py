@@ -98,8 +98,7 @@ def test_the_wheel_has_every_file_of_the_source(package) -> None:
 def test_the_wheel_says_what_it_is(package) -> None:
     archive = zipfile.ZipFile(wheel_of(package))
     (info,) = (name for name in archive.namelist() if name.endswith("METADATA"))
-    metadata = archive.read(info).decode()
-    head, _, readme = metadata.partition("\n\n")
+    head, _, readme = archive.read(info).decode().partition("\n\n")
     assert f"Name: {DISTRIBUTION}" in head
     assert "License-Expression: Apache-2.0" in head
     assert f"{info.removesuffix('METADATA')}licenses/LICENSE" in archive.namelist()

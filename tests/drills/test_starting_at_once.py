@@ -16,8 +16,7 @@ JOB = "[a]\nrw=write\nsize=256k\nbs=64k\nioengine=psync\n"
 def test_processes_that_start_at_once_share_an_empty_database(
     user: Cli, tmp_path: Path, database: str
 ) -> None:
-    """Six processes start at the same moment on an empty home, or on an empty PostgreSQL, and
-    measure one directory each: all end with 0 and every run is there once with its rows."""
+    """Six processes start on an empty home, or PostgreSQL, and measure one directory each."""
     profile = tmp_path / "mine.fio"
     profile.write_text(JOB)
     with ExitStack() as stack:

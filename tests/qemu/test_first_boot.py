@@ -32,9 +32,6 @@ def strangers_ssh(guest: Guest, *options: str, user: str = USER) -> list[str]:
     return ["ssh", "-F", "none", *trusting, *quiet, *options, f"{user}@127.0.0.1", "id -un"]
 
 
-# --- Who gets in, and to whom
-
-
 def test_the_only_host_key_is_the_one_we_made(guest: Guest) -> None:
     found = subprocess.run(
         ["ssh-keyscan", "-T", "60", "-p", str(guest.machine.port), "-t", "rsa,ecdsa,ed25519",
@@ -66,9 +63,6 @@ def test_root_does_not_log_in(guest: Guest) -> None:
     assert f'Please login as the user "{USER}"' in said
 
 
-# --- What cloud-init makes of it
-
-
 def test_cloud_init_finds_nothing_wrong_with_our_user_data(guest: Guest) -> None:
     guest.root("cloud-init status --wait")
     assert json.loads(guest.root("cat /run/cloud-init/result.json"))["v1"]["errors"] == []
@@ -93,9 +87,6 @@ def test_the_systems_own_chores_keep_quiet(guest: Guest) -> None:
     assert snapd.text.split() == ["masked"] * 3
 
 
-# --- The dead-man's switch
-
-
 def test_the_switch_is_armed_before_anybody_can_log_in(guest: Guest) -> None:
     said = guest.root(
         "systemctl is-active diskbench-expire.timer;"
@@ -118,9 +109,6 @@ def test_the_switch_is_moved_later_and_back_again(guest: Guest) -> None:
     guest.root(extend_timer(guest.expires_at))
     assert calendar(guest) == before
     assert guest.root("systemctl is-active diskbench-expire.timer").strip() == "active"
-
-
-# --- Disks
 
 
 def disks(guest: Guest) -> dict[str, DiskFacts]:
@@ -186,9 +174,6 @@ def test_a_plugged_disk_is_measured_under_a_unit_of_systemds(
     assert (run["target_identity"], run["disk_transport"]) == (SERIAL, "nvme")
     unit = f"diskbench-{run['trial_id']}-run0-000-read.service"
     assert f"Started {unit}" in guest.root("journalctl -o cat _PID=1")
-
-
-# --- The end. Whichever test comes after it gets another guest.
 
 
 def test_at_the_end_of_its_lease_the_guest_goes_off_and_whenever_it_is_started_again(

@@ -88,12 +88,11 @@ def test_the_systems_own_chores_keep_quiet(guest: Guest) -> None:
 
 
 def test_the_switch_is_armed_before_anybody_can_log_in(guest: Guest) -> None:
-    said = guest.root(
+    active, enabled, armed, ssh_up = guest.root(
         "systemctl is-active diskbench-expire.timer;"
         "systemctl is-enabled diskbench-expire.timer;"
         "systemctl show -P ActiveEnterTimestampMonotonic diskbench-expire.timer ssh.service"
-    )
-    active, enabled, armed, ssh_up = said.split()
+    ).split()
     assert (active, enabled) == ("active", "enabled")
     assert int(armed) < int(ssh_up)
 

@@ -149,9 +149,7 @@ class Cli:
         """Run `diskbench ARGS` to its end in this process: a tenth of the time that `run` takes.
         For commands that look, write down or refuse. What measures, waits or is to be killed gets a
         process of its own (`run`, `start`)."""
-        if MEASURES.intersection(args):
-            return self.run(*args)
-        return self.call_refused(*args)
+        return self.run(*args) if MEASURES.intersection(args) else self.call_refused(*args)
 
     def call_refused(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Like `call`, also for a command that would measure: it must be refused before."""

@@ -28,8 +28,7 @@ def s3_bucket() -> Iterator[tuple[str, Mapping[str, str]]]:
         host, port = server.get_host_and_port()
         endpoint = f"http://{host}:{port}"
         keys = {"aws_access_key_id": "id", "aws_secret_access_key": "secret"}
-        client = boto3.client("s3", endpoint_url=endpoint, region_name=_REGION, **keys)
-        client.create_bucket(
+        boto3.client("s3", endpoint_url=endpoint, region_name=_REGION, **keys).create_bucket(
             Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": _REGION}
         )
         environment = {

@@ -110,7 +110,6 @@ def pytest_collection_modifyitems(
 
 @pytest.fixture
 def collected(request: pytest.FixtureRequest) -> list[str]:
-    """The ids of all tests that this session collected, also of those that it does not run."""
     return request.config.stash[COLLECTED]
 
 
@@ -122,7 +121,6 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[sa.Engine]:
-    """An empty database in the test's directory."""
     engine = open_database(f"sqlite:///{tmp_path}/rows.db")
     yield engine
     engine.dispose()
@@ -130,7 +128,6 @@ def database(tmp_path: Path) -> Iterator[sa.Engine]:
 
 @pytest.fixture
 def evidence(tmp_path: Path) -> EvidenceStore:
-    """An empty store of evidence in the test's directory."""
     return open_evidence((tmp_path / "evidence").as_uri())
 
 
@@ -161,7 +158,6 @@ def _nothing_of_an_earlier_test() -> Iterator[None]:
 
 
 def skip_is_allowed(test_id: str) -> bool:
-    """Is there a name or pattern in ALLOWED_SKIPS for this test?"""
     return any(fnmatchcase(test_id, pattern) for pattern in ALLOWED_SKIPS)
 
 

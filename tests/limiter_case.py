@@ -20,7 +20,6 @@ from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
 
 
 def judge(case: dict[str, Any]) -> Verdict:
-    """The verdict on a case."""
     load = Load(**case["load"]) if "load" in case else None
     measured = case["measured"]
     phases = _phases(case["phases"], measured["seconds"]) if "phases" in case else None

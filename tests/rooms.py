@@ -42,7 +42,6 @@ ROOMS = tuple(
 
 
 def is_thorough(test_id: str) -> bool:
-    """Whether only `script/test --all` runs this test."""
     for room in ROOMS:
         if test_id.startswith(room.prefix):
             rest = test_id.removeprefix(room.prefix)
@@ -51,7 +50,6 @@ def is_thorough(test_id: str) -> bool:
 
 
 def has_quick_case(test_id: str) -> bool:
-    """Whether any case of a test, whose id is given without a case, runs always."""
     for room in ROOMS:
         if test_id.startswith(room.prefix):
             rest = test_id.removeprefix(room.prefix)
@@ -65,7 +63,6 @@ def _fits(rest: str, patterns: Iterable[str]) -> bool:
 
 
 def table() -> str:
-    """The rooms as Markdown."""
     lines = ["| tests | run always | a change of this runs all of them |", "| --- | --- | --- |"]
     for room in ROOMS:
         name = room.prefix.removesuffix("::").removesuffix("/")

@@ -52,7 +52,6 @@ class Stored:
         self.evidence = open_evidence((place / "evidence").as_uri())
 
     def report(self, name, *words):
-        """`diskbench report WORDS -o NAME`; the file."""
         path = self.place / name
         path.parent.mkdir(exist_ok=True)
         with pytest.MonkeyPatch.context() as patch:
@@ -72,7 +71,6 @@ class Stored:
         )  # fmt: skip
 
     def quick(self, place, *, labels=(("team", "storage"),)):
-        """Two runs of one step of three seconds, by the real fio."""
         plan = make_plan(labels=labels)
         (one,) = plan.steps[1:]
         step = one.model_copy(update={"index": 0, "job": one.job + LOGGED})

@@ -43,7 +43,6 @@ def history(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(history):
-    """The site of it."""
     place, _ = history
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(place)
@@ -71,7 +70,6 @@ def look(page, site):
 
 
 def of(site, disk):
-    """The name of the page of a disk's configuration."""
     pages = sorted((site / "configurations").iterdir())
     (found,) = [path for path in pages if f" {disk} 20 GiB, quick</h1>" in path.read_text()]
     return f"configurations/{found.name}"
@@ -82,7 +80,6 @@ def a_run(site):
 
 
 def column(page, title):
-    """The texts of a column of the listing, without what stands below them."""
     place = page.locator(".listing thead th").all_inner_texts().index(title) + 1
     cells = page.locator(f".listing tbody tr > :nth-child({place})")
     return cells.evaluate_all("all => all.map(one => one.firstChild?.textContent ?? '')")
@@ -257,7 +254,6 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder):
-    """The address of a folder on a static host, as any other would give it."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -269,7 +265,6 @@ def served(folder):
 
 @pytest.fixture(scope="module")
 def long_list(tmp_path_factory):
-    """The listing of five thousand runs."""
     from diskbench.model.history import Best, SiteRunLine
     from diskbench.report.site.frame import Site
     from diskbench.report.site.listings import runs_page

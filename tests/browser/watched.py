@@ -57,13 +57,11 @@ def serious_violations(page: Page) -> list[str]:
 
 
 def shot(page: Page, path: Path) -> Path:
-    """A picture of the whole page."""
     page.screenshot(path=path, full_page=True)
     return path
 
 
 def printed(page: Page, path: Path) -> Path:
-    """The page as its printer would have it: A4, as PDF."""
     page.pdf(path=path, format="A4", print_background=True)
     return path
 

@@ -19,8 +19,6 @@ NVME = VsphereOptions(datastore="nvme")
 
 
 class VsphereCloud:
-    """The simulator by pyVmomi over HTTPS, the lab as its machines."""
-
     wrong = (
         RentSpec(),
         RentSpec(size_gib=20),

@@ -70,8 +70,6 @@ class Try:
 
 @dataclass(frozen=True)
 class Command:
-    """One command of a page."""
-
     page: Path
     line: int
     text: str
@@ -81,12 +79,10 @@ class Command:
 
     @property
     def where(self) -> str:
-        """PAGE:LINE."""
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
     @property
     def typed(self) -> str:
-        """What a test types."""
         text = self.text
         for one in self.tries:
             for old, new in one.replace.items():
@@ -105,7 +101,6 @@ class Command:
 
     @property
     def is_form(self) -> bool:
-        """Does something in it stand for something else?"""
         command, _ = _split_comment(self.typed)
         return bool(_FORM.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)))
 
@@ -117,7 +112,6 @@ class Command:
 
 
 def commands(page: Path) -> Iterator[Command]:
-    """Every command of a page, in order."""
     for part in _parts(page):
         yield from _of_part(page, part)
 
@@ -221,7 +215,6 @@ def _in_text(page: Path, part: _Part) -> Iterator[Command]:
 
 
 def is_command(text: str) -> bool:
-    """Does it begin with a program of PROGRAMS, a path to one, or a setting before one?"""
     words = text.split()
     while words and _SETTING.match(words[0]):
         words.pop(0)

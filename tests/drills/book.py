@@ -30,7 +30,6 @@ class Drill:
 
 
 def drills() -> Iterator[Drill]:
-    """Every drill of the book, by area, in the order of the files."""
     for path in sorted(HERE.glob("test_*.py")):
         module = importlib.import_module(f"tests.drills.{path.stem}")
         area = path.stem.removeprefix("test_").replace("_", " ")
@@ -40,7 +39,6 @@ def drills() -> Iterator[Drill]:
 
 
 def page(rows: Sequence[Drill]) -> str:
-    """The text of docs/evidence/drills.md: how many drills there are, and the names by area."""
     cases = sum(one.cases for one in rows)
     quick = sum(one.quick for one in rows)
     lines = [

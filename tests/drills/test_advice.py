@@ -27,7 +27,6 @@ def cli(tmp_path):
 
 
 def imported(cli: Cli) -> str:
-    """A run in the user's stores; returns its id."""
     done = cli.call("results", "import", str(CASES / "v3.33-two-jobs.out"))
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -43,7 +43,6 @@ def on_tmpfs(directory: Path) -> Iterator[None]:
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Iterator[Unit]:
-    """A short step on a disk of its own."""
     name = f"diskbench-{str(ulid.ULID()).lower()}"
     measured = tmp_path / "measured"
     measured.mkdir()
@@ -89,7 +88,6 @@ def ran_fio(unit: Unit) -> bool:
 
 
 def processes_of(unit: Unit) -> list[str]:
-    """The processes of the unit that live, by the mark that they inherit."""
     mark, found = f"DISKBENCH_TRIAL={unit.state_dir}".encode(), []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

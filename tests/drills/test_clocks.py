@@ -78,7 +78,6 @@ def test_every_command_reports_a_clock_that_is_off(
 
 
 def elsewhere(database: sa.Engine, name: str, *, beat_s_ago: float) -> None:
-    """A worker of another machine, by its row."""
     register_executor(database, name, hostname="elsewhere", pid=7, process_started="boot/1/1")
     moment = iso(database_time(database) - timedelta(seconds=beat_s_ago))
     executor = schema.executor
@@ -188,7 +187,6 @@ def test_a_lease_expires_by_the_clock_of_the_database(
 
 @pytest.fixture
 def renter(aws: Aws, tmp_path: Path) -> Cli:  # noqa: F811
-    """A user of the emulated AWS, with a database of their own."""
     made = a_user(tmp_path)
     made.extra_env = aws.env | {"DISKBENCH_DATABASE_URL": f"sqlite:///{tmp_path}/rows.db"}
     return made

@@ -61,7 +61,6 @@ def command(user: Cli, target: Path, *more: str, seconds: int = 2) -> list[str]:
 def at_once(
     tmp_path: Path, targets: list[Path], *more: str
 ) -> list[subprocess.CompletedProcess[str]]:
-    """As many users as targets measure at the same time; what each of them saw."""
     begun = [
         user.start(*command(user, target, *more))
         for user, target in zip(users(tmp_path, len(targets)), targets, strict=True)
@@ -74,7 +73,6 @@ def at_once(
 
 
 def spans(done: subprocess.CompletedProcess[str]) -> list[tuple[datetime, datetime]]:
-    """When each step of a run began and ended."""
     (run,) = json.loads(done.stdout)["runs"]
     assert run["state"] == "done", done.stderr
     return [
@@ -232,7 +230,6 @@ def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, disk: Path) -> None:
 
 
 def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
-    """All are done, and none began before the one before it had ended."""
     assert {one.returncode for one in ended} == {0}, [one.stderr for one in ended]
     whole = sorted((spans(one)[0][0], spans(one)[-1][1]) for one in ended)
     for (_, end), (begin, _) in itertools.pairwise(whole):
@@ -240,7 +237,6 @@ def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
 
 
 def takes(directory: Path, name: str) -> subprocess.CompletedProcess[str]:
-    """What a unit of the trial `name` says of its turn on the disk under `directory`."""
     return subprocess.run(
         [sys.executable, "-c", TAKES, name, str(directory)],
         cwd=directory, capture_output=True, text=True, timeout=240, check=False,

@@ -29,16 +29,13 @@ class Homes:
     second: Path
 
     def there(self, place: Path, **more: str) -> Cli:
-        """The user whose data directory is in `place`."""
         return Cli(self.user.home, self.user.extra_env | {"XDG_DATA_HOME": str(place)} | more)
 
     def imported(self, **more: str) -> None:
-        """Import a run in the first place."""
         done = self.there(self.first, **more).call("results", "import", str(GOBONNIEGO))
         assert done.returncode == 0, done.stderr
 
     def copied(self, *options: str) -> None:
-        """Copy the data directory to the second place."""
         subprocess.run(
             ["cp", "-r", *options, f"{self.first}/diskbench", f"{self.second}/"], check=True
         )
@@ -46,7 +43,6 @@ class Homes:
 
 @pytest.fixture
 def homes(user: Cli, tmp_path: Path) -> Homes:
-    """Two places for a data directory, both empty."""
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
@@ -93,7 +89,6 @@ def kept_elsewhere(homes: Homes) -> Cli:
 
 
 def in_a_settings_file(homes: Homes) -> Cli:
-    """A settings file names another store now."""
     homes.imported(DISKBENCH_EVIDENCE_URL=(homes.first / "kept").as_uri())
     (homes.user.home / "diskbench.toml").write_text(f'evidence_url = "{homes.second}/other"\n')
     return homes.there(homes.first)
@@ -116,7 +111,6 @@ def database_alone(homes: Homes) -> Cli:
 
 
 def bucket(homes: Homes) -> Cli:
-    """The row names a bucket, and the settings another one."""
     homes.imported()
     with closing_engine(homes.first / "diskbench/diskbench.db") as engine, engine.begin() as rows:
         rows.execute(sa.text("UPDATE diskbench_run SET evidence_url = 's3://theirs/disks'"))
@@ -125,7 +119,6 @@ def bucket(homes: Homes) -> Cli:
 
 @contextmanager
 def closing_engine(file: Path) -> Iterator[sa.Engine]:
-    """The engine of a database file, disposed at the end."""
     engine = open_database(f"sqlite:///{file}")
     yield engine
     engine.dispose()

@@ -63,7 +63,6 @@ def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
 
 
 def measure(user: Cli, target: Path, *, seconds: int = 2) -> Any:
-    """The finished run of a short profile."""
     profile = user.home / "mine.fio"
     profile.write_text(PROFILE.format(seconds=seconds))
     done = user.run(

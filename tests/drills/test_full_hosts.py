@@ -33,7 +33,6 @@ WHEN_FIO_RUNS = (
 def measured(
     user: Cli, place: Path, setup: str, job: str
 ) -> tuple[subprocess.CompletedProcess[str], str]:
-    """A run on a host that is prepared by `setup`, and its error in one line."""
     (place / "mine.fio").write_text(job)
     target = place / "target"
     target.mkdir()

@@ -55,14 +55,12 @@ class Stage:
     monkeypatch: pytest.MonkeyPatch
 
     def when(self, window: Window, action: str) -> Done:
-        """Have `action` done in this window of the next step."""
         shims = self.directory / "shims"
         done = in_window(shims, window, action)
         self.monkeypatch.setenv("PATH", first_on_path(shims))
         return done
 
     def target(self, filesystem: str = "none") -> ResolvedTarget:
-        """The disk as the target of a trial."""
         proof = check_device(HERE, self.disk.path, self.disk.identity)
         state = f"{self.directory}/diskbench-{str(ulid.ULID()).lower()}"
         return ResolvedTarget.model_validate(
@@ -76,7 +74,6 @@ class Stage:
         )  # fmt: skip
 
     def step(self, target: ResolvedTarget, **changes: object) -> UnitExit:
-        """A step that writes 4 MiB to the target, in a workspace that was made."""
         place = f"directory={target.work_dir}" if target.work_dir else f"filename={target.device}"
         unit = Unit(
             trial_id=target.state_dir.rpartition("-")[2],
@@ -97,7 +94,6 @@ class Stage:
         return start_and_watch(HERE, unit, lambda _: None, lambda: False)
 
     def raw_step(self, **changes: object) -> UnitExit:
-        """A step on the raw disk."""
         target = self.target()
         make_workspace(HERE, target)
         try:
@@ -150,7 +146,6 @@ def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage: Stage, user: Cl
 
 
 def clone(stage: Stage) -> str:
-    """Somebody writes a filesystem to the disk with dd: nothing exclusive stands in its way."""
     made = stage.directory / "clone"
     empty_image(made, 8)
     subprocess.run(["mkfs.ext4", "-q", str(made)], check=True)
@@ -198,7 +193,6 @@ CHANGES: dict[str, tuple[Callable[[Stage], str], str]] = {
 
 @pytest.fixture
 def mended(stage: Stage) -> Iterator[None]:
-    """What a change did to this machine's own /dev and /sys is undone."""
     yield
     away = Path(f"{stage.disk.path}.away")
     if away.exists():

@@ -21,14 +21,12 @@ FILES = tuple(
 
 
 def killed(user: Cli, moment: str, *words: str) -> None:
-    """Run diskbench until it is killed there."""
     env = user.extra_env | {dying.MOMENT: f"kill {moment}"}
     done = Cli(user.home, env, (dying.__file__,)).run(*words)
     assert done.returncode == -signal.SIGKILL, f"it never came to {moment!r}:\n{done.stderr}"
 
 
 def ended(user: Cli, *words: str) -> str:
-    """What diskbench prints; it must end with 0."""
     done = user.run(*words)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -53,13 +53,11 @@ def test_an_archive_that_reaches_outside_is_refused(tmp_path: Path, kind: str) -
 
 
 def step_key(_manifest: dict, step: dict, outside: Path) -> None:
-    """A file of the step lies elsewhere."""
     for file in step["files"].values():
         file["key"] = f"../../../../../../../..{outside}/victim"
 
 
 def step_folder(manifest: dict, _step: dict, outside: Path) -> None:
-    """The folder of the step lies elsewhere."""
     for entry in manifest["steps"]:
         entry["folder"] = f"../../../../../../../..{outside}"
     manifest["imported"]["files"] = {
@@ -69,14 +67,12 @@ def step_folder(manifest: dict, _step: dict, outside: Path) -> None:
 
 
 def absolute(manifest: dict, step: dict, outside: Path) -> None:
-    """Names begin with a slash."""
     for record in (step["files"], manifest["imported"]["files"]):
         for file in record.values():
             file["key"] = f"{outside}/victim"
 
 
 def run_id(manifest: dict, _step: dict, outside: Path) -> None:
-    """The run names another one as itself."""
     manifest["run_id"] = f"../../../../../../../..{outside}"
 
 

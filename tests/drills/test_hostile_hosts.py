@@ -37,7 +37,6 @@ case or once compressed, and what is no file."""
 
 
 def run_with_fio(user: Cli, tmp_path: Path, after: str, *more: str) -> tuple[int, str, str]:
-    """A run on this machine whose fio does `after` when it has measured."""
     programs, target = tmp_path / "programs", tmp_path / "target"
     programs.mkdir()
     target.mkdir()
@@ -60,7 +59,6 @@ def run_with_fio(user: Cli, tmp_path: Path, after: str, *more: str) -> tuple[int
 
 
 def stored(user: Cli) -> Path:
-    """The evidence of the one run."""
     (run,) = user.home.glob(".local/share/diskbench/evidence/runs/*")
     return run
 
@@ -117,7 +115,6 @@ def tar_of(*members: tuple[str, bytes, bytes]) -> bytes:
 
 
 def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The names that are kept of what a host sends as the files of a step."""
     from diskbench.hosts import collect as collecting
     from diskbench.hosts.local import LocalHost
     from diskbench.hosts.unit import Unit

@@ -116,7 +116,6 @@ def test_a_foreign_target_is_replaced_by_ours(
 
 
 def fio(*args: str) -> str:
-    """What fio prints."""
     return subprocess.run(
         ["fio", *args], start_new_session=True, capture_output=True, text=True, check=True
     ).stdout

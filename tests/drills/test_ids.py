@@ -44,7 +44,6 @@ def rented(
     expires: float | None = YOUNG,
     name: str | None = None,
 ) -> Path:
-    """Something in the fake cloud that carries a lease's tags."""
     called = name or f"diskbench-{lease}-disk"
     made = Path(user.extra_env[VARIABLE]) / "resources" / called
     made.mkdir(parents=True)
@@ -98,7 +97,6 @@ def typed(user: Cli, command: str, text: str):
 
 
 def standing(user: Cli) -> object:
-    """What a command could have changed."""
     from diskbench.store.campaigns import list_campaigns
 
     kept = database(user)

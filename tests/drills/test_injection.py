@@ -40,7 +40,6 @@ def cli(tmp_path):
 
 
 def imported_name(folder: Path, name: str) -> Path:
-    """fio's own JSON with another name for its first job."""
     document = json.loads(FIO.read_text())
     document["jobs"][0]["jobname"] = name
     path = folder / "renamed.json"

@@ -49,7 +49,6 @@ TABLE = [
 
 @pytest.fixture
 def renter(aws: Aws, user: Cli) -> Cli:
-    """A user of the emulated AWS."""
     user.extra_env = {**aws.env, "AWS_ENDPOINT_URL": aws.endpoint}
     user.program = (eager,)
     return user
@@ -57,7 +56,6 @@ def renter(aws: Aws, user: Cli) -> Cli:
 
 @pytest.fixture
 def words(aws: Aws, tmp_path: Path) -> tuple[str, ...]:
-    """The command that rents a machine with a disk and measures it."""
     profile = tmp_path / "mine.fio"
     profile.write_text(WRITE_THEN_READ)
     where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
@@ -65,7 +63,6 @@ def words(aws: Aws, tmp_path: Path) -> tuple[str, ...]:
 
 
 def killed_at(aws: Aws, user: Cli, moment: str, *words: str) -> None:
-    """Run diskbench until it is killed at that call."""
     begun: list[int] = []
     ready = threading.Event()
 

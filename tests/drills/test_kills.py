@@ -87,7 +87,6 @@ CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 
 
 def both_done(chaos: Chaos) -> None:
-    """Both cells are measured, every row once; no lease is open and nothing rented."""
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 

@@ -67,7 +67,6 @@ def test_a_last_word_that_no_unit_says_ends_the_step(word: str) -> None:
 
 
 def kept_step(user: Cli) -> Path:
-    """The folder of one step in the store of a finished run, measured on this machine."""
     (user.home / "target").mkdir()
     (user.home / "mine.fio").write_text(
         "[write]\nrw=write\nsize=1m\nbs=64k\ndirect=0\nioengine=psync\n"
@@ -236,7 +235,6 @@ def test_profiles_with_counts_without_end_are_refused(text: str) -> None:
 
 
 def steps_of(text: str) -> None:
-    """What `plan` does with a profile."""
     from diskbench.fio.profiles import parse_profile
     from diskbench.fio.steps import build_steps
     from diskbench.fio.target import FioTarget
@@ -290,7 +288,6 @@ def test_templates_without_end_are_ended(kind: str) -> None:
 
 
 def fio_json(**changes: object) -> str:
-    """fio's document of one job, with changes to its reads."""
     read = {"total_ios": 10, "io_bytes": 40960, "runtime": 1000} | changes
     return json.dumps({"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": read}]})
 

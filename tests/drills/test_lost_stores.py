@@ -36,7 +36,6 @@ def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: C
 
 @pytest.fixture
 def small_store(tmp_path: Path) -> Iterator[Path]:
-    """A filesystem of one MiB."""
     directory = tmp_path / "small"
     directory.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", str(directory)], check=True)
@@ -64,7 +63,6 @@ def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_st
 
 
 def filled(file: io.FileIO) -> bool:
-    """Whether there was room for another page."""
     try:
         return file.write(b"x" * 4096) > 0
     except OSError:
@@ -89,7 +87,6 @@ def test_a_postgresql_that_restarts_costs_a_matrix_nothing(chaos: Chaos, fall: s
 
 
 def measured(url: str) -> int:
-    """How many steps are measured right now."""
     engine = sa.create_engine(
         url.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
     )
@@ -103,7 +100,6 @@ def measured(url: str) -> int:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
-    """An evidence store on a filesystem of its own, on a loop device."""
     with filesystem(tmp_path / "store", 16) as directory:
         yield directory
 

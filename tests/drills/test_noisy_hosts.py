@@ -50,7 +50,6 @@ def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
 
 
 def works(host: SshHost, place: Path, *, errors: bool = True) -> None:
-    """Every kind of call gives exactly what its script printed."""
     data = place / "data"
     data.write_bytes(ODD)
     done = host.run(f"cat {data}; echo why >&2; exit 7")
@@ -230,7 +229,6 @@ def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
 
 
 def run_on_box(target: Path, tmp_path: Path) -> tuple[str, ...]:
-    """The arguments that measure in a directory of the host `box`."""
     profile = str(tmp_path / "mine.fio")
     return (
         *("run", "--provider", "ssh", "--host", "box", "--path", str(target)),

@@ -26,7 +26,6 @@ POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="defaul
 
 @pytest.fixture
 def cli(user: Cli, tmp_path: Path) -> Cli:
-    """A user with a run whose step left files with names of every kind."""
     url, kept = f"sqlite:///{user.home}/rows.db", (user.home / "kept").as_uri()
     engine, evidence = open_database(url), open_evidence(kept)
     step = make_step(0, name="x.php")
@@ -42,7 +41,6 @@ def cli(user: Cli, tmp_path: Path) -> Cli:
 
 
 def published(cli: Cli) -> list[str]:
-    """The files of evidence in the site."""
     done = cli.call("publish", "site", "--with-evidence")
     assert done.returncode == 0, done.stderr
     site = cli.home / "site"

@@ -47,7 +47,6 @@ def measure(user: Cli) -> Measure:
 
 
 def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """It was said why, as something that the user can mend."""
     said = " ".join(done.stderr.split())
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in said
@@ -254,7 +253,6 @@ def test_an_identity_that_is_not_the_devices_own_is_refused(
 
 
 def root_disk() -> str:
-    """The block device that holds the root filesystem."""
     states = inspect(LocalHost(), None).devices
     return next(one.disk.path for one in states if one.system and one.partition_of is None)
 

@@ -54,7 +54,6 @@ def run(user: Cli, target: Path) -> Iterator[Any]:
 
 @pytest.fixture
 def run_on_disk(user: Cli, tmp_path: Path) -> Iterator[Any]:
-    """Start `diskbench run` on an ext4 of a loop device of its own."""
     with attached(empty_image(tmp_path / "disk.img", 64)) as disk:
         profile = user.home / "mine.fio"
         profile.write_text(WRITE_THEN_READ.format(seconds=60))
@@ -72,23 +71,19 @@ def the_run(user: Cli) -> Any:
 
 
 def step_of(target: Path, step: str = "001-read") -> Path:
-    """The directory of a step's unit on the host, which need not be there yet."""
     name = next((one.name for one in target.glob("diskbench-*")), "none")
     return Path("/var/tmp", name, "run-0", f"step-{step}")
 
 
 def unit_of(target: Path) -> int:
-    """The process that is the second step's unit."""
     return int((step_of(target) / "pid").read_text().split()[0])
 
 
 def fio_of(target: Path) -> int:
-    """The process that is the second step's fio."""
     return int((step_of(target) / "fio.pid").read_text())
 
 
 def live_of(target: Path, step: str = "001-read") -> str:
-    """What whoever follows a step's unit is told."""
     try:
         return (step_of(target, step) / "live.tsv").read_text()
     except FileNotFoundError:
@@ -96,7 +91,6 @@ def live_of(target: Path, step: str = "001-read") -> str:
 
 
 def is_measuring(target: Path) -> bool:
-    """Whether fio has said something in the second step."""
     return "\t" in live_of(target)
 
 

@@ -31,7 +31,6 @@ def user(aws: Aws, tmp_path: Path) -> Cli:
 
 
 def volume(aws: Aws, lease: str, name: str | None, expires: str = OLD) -> str:
-    """A volume with the tags of a lease; its id."""
     tags = {
         "diskbench-lease": lease,
         "diskbench-expires": expires,

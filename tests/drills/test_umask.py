@@ -27,7 +27,6 @@ def open_to_others(*tops: Path) -> list[str]:
 
 
 def done(user: Cli, umask: int, *words: str) -> str:
-    """Call diskbench under a umask; it must end well."""
     process = user.start(*words, umask=umask)
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err

@@ -135,7 +135,6 @@ def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
 
 
 def command_lines() -> set[str]:
-    """The arguments of every process there is."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -30,7 +30,6 @@ class Watched(Cli):
 
     @property
     def seen(self) -> Path:
-        """Every execve with its arguments."""
         return self.home.parent / "execve.txt"
 
     @property

@@ -63,13 +63,11 @@ PLAIN = "defaults: {provider: fake, disk: plain, size: 1, profile: quick}"
 
 
 def matrix_with(text: str) -> str:
-    """A matrix file with more lines."""
     begin = "" if text.startswith("name") else "name: m\n"
     return f"{begin}{PLAIN}\n{text}\n"
 
 
 def profile_with(text: str) -> str:
-    """A template with more lines in its front matter."""
     return f"---\ntitle: t\nquestion: q\nsource: s\n{text}\n---\n[a]\nrw=read\nsize=1m\n"
 
 
@@ -106,7 +104,6 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> AllEnded:
 
 
 def refused(ended: Ended) -> None:
-    """It ended with 2 and words."""
     out, err = ended.stdout, ended.stderr
     assert ended.returncode == 2, (ended.returncode, err[-2000:])
     assert "Traceback" not in err

@@ -152,7 +152,6 @@ def when_left_alone(host: Acquired, *options: str) -> Iterator[Measured]:
 
 
 def servers() -> tuple[int, ...]:
-    """The processes that serve slow disks of the host `one`."""
     found = []
     for pid in members(find_groups().of("one")):
         with contextlib.suppress(OSError):
@@ -164,7 +163,6 @@ def servers() -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def fio_at_work(lab: Lab, host: Acquired) -> Iterator[subprocess.Popen[bytes]]:
-    """fio on the host's disk, for longer than a test may take; requests are under way."""
     assert host.ssh is not None
     (loop,) = devices.find(lab.base)
     counters = Path("/sys/block", loop.kernel, "stat")

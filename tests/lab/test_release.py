@@ -29,7 +29,6 @@ machines.acquire(sys.argv[1], LabRequest(disk=disk, latency_ms=1))
 
 
 def kill_creator(lease_id: str, reached: Callable[[], bool]) -> None:
-    """Start a process that makes a host, and kill it as soon as it has come so far."""
     creator = subprocess.Popen([sys.executable, "-c", CREATE, lease_id], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120  # it may have to wait for a disk that others fill
     try:

@@ -65,7 +65,6 @@ def with_site(site: Path) -> str:
 
 @pytest.fixture
 def user(tmp_path: Path, site: Path) -> Cli:
-    """A user who has installed it, with a sky of their own."""
     made = a_user(tmp_path)
     made.extra_env |= {"STRATUS_DIR": str(tmp_path / "sky"), "PYTHONPATH": with_site(site)}
     (made.home / "mine.fio").write_text(PROFILE)

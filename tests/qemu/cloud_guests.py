@@ -78,7 +78,6 @@ class CloudGuest:
         )
 
     def unplug(self, name: str) -> None:
-        """Detach it."""
         self.guest.root(
             f"for c in /sys/class/nvme/nvme*; do grep -q :{name}$ $c/subsysnqn && "
             "echo 1 >$c/delete_controller; done; udevadm settle --timeout=120"
@@ -95,7 +94,6 @@ class Rig:
     disks: dict[str, Controller] = field(default_factory=dict)
 
     def keys(self) -> LeaseKeys:
-        """The lease's."""
         return lease_keys(SecretBytes(b"a secret of the tests, 32 bytes!"), LEASE)
 
     def boot(
@@ -106,7 +104,6 @@ class Rig:
         firmware: tuple[str, ...],
         more: tuple[str, ...] = (),
     ) -> Guest:
-        """Switch a machine of that cloud on."""
         smbios = tuple(word for one in firmware for word in ("-smbios", one))
         port = self.stack.enter_context(nvme_target(self.disks))
         hardware = Hardware(
@@ -120,12 +117,10 @@ class Rig:
         )  # fmt: skip
 
     def serve(self, server: Server, **how: Callable[..., float]) -> int:
-        """The port at which a server answers."""
         return self.stack.enter_context(served(server, **how))
 
 
 def aws_guest(rig: Rig) -> CloudGuest:
-    """A Nitro instance of EC2; it has no agent, and EC2's udev rules."""
     keys = rig.keys()
     run = run_instances(keys, instance_id=AWS_ID, zone=AWS_ZONE)
     server = imds(

@@ -67,7 +67,6 @@ class Image:
 
 
 def image() -> Image:
-    """The image, built unless it is in the cache; whoever comes while it is built waits."""
     sources = _sources()
     recipe = repr((_PACKAGES, _BEFORE_KERNEL, _AT_THE_END, _LEFT_OUT, _DISK_BYTES, sources))
     cache = user_cache_path("diskbench-tests", ensure_exists=True)

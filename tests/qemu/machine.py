@@ -40,7 +40,6 @@ class Hardware:
 
     @property
     def network(self) -> str:
-        """What is added to QEMU's user network."""
         forwards = "".join(
             f",guestfwd=tcp:{address}-cmd:{sys.executable} -I -S {_RELAY} {port}"
             for address, port in self.servers.items()
@@ -126,11 +125,9 @@ class Machine:
 
     @property
     def console(self) -> str:
-        """Everything that was written to the serial console."""
         return (self.directory / "console").read_text(errors="replace")
 
     def plug(self, slot: str, serial: str, size_bytes: int) -> None:
-        """Plug in an NVMe disk that tells `serial`."""
         file = self.directory / f"{serial}.img"
         with file.open("wb") as image:
             image.truncate(size_bytes)
@@ -148,7 +145,6 @@ class Machine:
 
 
 def new_disk(image: Image, directory: Path) -> None:
-    """A machine's own disk in `directory`, as the image has it."""
     subprocess.run(
         ["cp", "--sparse=always", "--reflink=auto", str(image.disk), str(directory / "disk")],
         check=True,

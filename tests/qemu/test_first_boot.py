@@ -111,7 +111,6 @@ def test_the_switch_is_moved_later_and_back_again(guest: Guest) -> None:
 
 
 def disks(guest: Guest) -> dict[str, DiskFacts]:
-    """What is found under each of the two serials."""
     found = [state for state, _ in list_devices(guest.host)]
     both = [(serial, s.disk) for s in found for serial in (SERIAL, OTHER) if serial in s.identities]
     assert len(both) == len(dict(both))

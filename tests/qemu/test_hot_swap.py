@@ -38,7 +38,6 @@ chmod 755 /usr/local/bin/sync; rm -rf /run/waited /run/there /run/go; mkfifo /ru
 
 @pytest.fixture
 def slot(guest: Guest) -> Iterator[str]:
-    """An empty slot, emptied again."""
     yield "slot2"
     guest.root("rm -f /usr/local/bin/sync /run/there /run/go")
     guest.machine.unplug("slot2")

@@ -37,7 +37,6 @@ class Books:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What is to be told, in order."""
         return {
             "cells": self.cells,
             "done": self.done,
@@ -51,7 +50,6 @@ class Books:
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """Everything that should not be."""
         return (*self.unsettled, *self.leaked, *self.lost, *self.doubled)
 
 
@@ -110,7 +108,6 @@ def audit(
 
 
 def in_directories(*bases: Path) -> list[str]:
-    """What is rented in the fake cloud or the lab whose directories these are."""
     found = [str(p) for base in bases for p in (*base.glob("resources/*"), *base.glob("*/lease*"))]
     listed = subprocess.run(
         ["losetup", "-l", "-n", "-O", "BACK-FILE"], capture_output=True, text=True, check=True
@@ -121,8 +118,6 @@ def in_directories(*bases: Path) -> list[str]:
 
 
 class _Tables:
-    """What is asked of the database, read at once."""
-
     def __init__(self, connection: sa.Connection, *, newest: bool) -> None:
         campaign = sa.select(sa.func.max(_MATRIX.c.campaign_id)).scalar_subquery()
         cells, runs = sa.select(_CELL), sa.select(_RUN)

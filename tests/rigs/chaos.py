@@ -67,21 +67,17 @@ class Chaos:
         return Cli(self.user.home, env, (dying.__file__,))
 
     def killed_at(self, moment: str, *words: str) -> None:
-        """Run `diskbench matrix WORDS` until it is killed there."""
         done = self.at(f"kill {moment}").run("matrix", *words)
         assert done.returncode == -9, f"it did not come to {moment!r}:\n{done.stderr}"
 
     def resumed(self) -> None:
-        """Go on with the matrix to its end, and find every cell done."""
         done = self.user.run("matrix", "resume")
         assert done.returncode == 0, done.stderr
 
     def cells(self) -> list[Any]:
-        """The cells, in order, as `matrix status` tells them."""
         return [one["row"] for one in self.user.json("matrix", "status")["cells"]]
 
     def steps(self) -> list[str]:
-        """The steps that are measured right now."""
         database = self.user.home / ".local/share/diskbench/diskbench.db"
         asked = "SELECT step FROM diskbench_progress WHERE tick IS NOT NULL"
         try:

@@ -116,11 +116,9 @@ class Cli:
 
     @property
     def command(self) -> list[str]:
-        """How diskbench is started."""
         return [sys.executable, *self.program]
 
     def start(self, *args: str, **popen: Any) -> subprocess.Popen[str]:
-        """Start `diskbench ARGS` without waiting for it."""
         process = subprocess.Popen(
             [*self.command, *args],
             env=self.env,
@@ -135,7 +133,6 @@ class Cli:
         return process
 
     def run(self, *args: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
-        """Run `diskbench ARGS` to its end."""
         process = self.start(*args)
         try:
             out, err = process.communicate(timeout=timeout_s)
@@ -189,7 +186,6 @@ def invoked(
 
 
 def a_user(tmp_path: Path) -> Cli:
-    """A new user in a directory of the test's."""
     home = tmp_path / "home"
     home.mkdir()
     return Cli(home)

@@ -30,7 +30,6 @@ class Counts:
     connections: int
 
     def since(self, before: Counts) -> Counts:
-        """What was started after `before` was counted."""
         return Counts(
             # Counting starts one itself.
             self.processes - before.processes - 1,
@@ -41,8 +40,6 @@ class Counts:
 
 @dataclass(frozen=True)
 class CountedHost:
-    """A running server whose processes and commands are counted."""
-
     server: Sshd
 
     @property
@@ -52,7 +49,6 @@ class CountedHost:
         return int(Path(f"/proc/{around}/task/{around}/children").read_text().split()[0])
 
     def counts(self) -> Counts:
-        """Everything that was started until now."""
         loadavg = subprocess.check_output(
             ["nsenter", "--target", str(self.first), "--pid", "cat", "/proc/loadavg"], text=True
         )

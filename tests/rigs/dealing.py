@@ -59,7 +59,6 @@ def unit_of(test_id: str) -> str:
 
 
 def in_order(test_ids: Sequence[str]) -> list[str]:
-    """All of these tests as they are dealt; those of a unit stay in a row and in their order."""
     sizes = Counter(unit_of(test_id) for test_id in test_ids)
 
     def place(test_id: str) -> tuple[int, int, str]:

@@ -19,7 +19,6 @@ def checked(figure, *, log=None) -> dict[str, Any]:
 
 
 def rows_in(figure, *, log=None) -> list[dict[str, Any]]:
-    """All rows of all layers of a figure's drawing."""
     return list(_rows(checked(figure, log=log)))
 
 
@@ -42,5 +41,4 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def marks_in(svg: str) -> list[str]:
-    """The words that marks of an SVG carry."""
     return [unescape(words) for words in _MARK.findall(svg)]

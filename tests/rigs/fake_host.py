@@ -26,8 +26,6 @@ class Fault:
 
 
 class FakeHost:
-    """This machine, reached through faults."""
-
     def __init__(self, name: str = "fake", faults: Iterable[Fault] = ()) -> None:
         self.name = name
         self.faults = deque(faults)
@@ -110,8 +108,6 @@ class FakeHost:
 
 
 class _Chunks:
-    """A sink that keeps the chunks written to it."""
-
     def __init__(self, into: list[bytes]) -> None:
         self._into = into
 

@@ -35,12 +35,9 @@ class FlakyProxy:
         self._thread.start()
 
     def drop(self) -> None:
-        """Reset every open connection."""
         self._do(self._drop_all)
 
     def refuse(self) -> None:
-        """Reset every connection and refuse new ones."""
-
         def task() -> None:
             self._drop_all()
             with contextlib.suppress(KeyError):
@@ -60,8 +57,6 @@ class FlakyProxy:
         self._do(task)
 
     def heal(self) -> None:
-        """Pass everything again: what hung is reset, new connections are taken."""
-
         def task() -> None:
             if self._hung:
                 self._hung = False
@@ -74,8 +69,6 @@ class FlakyProxy:
         self._do(task)
 
     def close(self) -> None:
-        """Stop for good."""
-
         def task() -> None:
             self._closed = True
             self._drop_all()
@@ -171,7 +164,6 @@ def _bound(port: int) -> socket.socket:
 
 @contextlib.contextmanager
 def flaky_proxy(target_port: int) -> Iterator[FlakyProxy]:
-    """A proxy until the block ends."""
     proxy = FlakyProxy(target_port)
     try:
         yield proxy

@@ -28,7 +28,6 @@ class Golden:
     update: bool
 
     def check(self, name: str, said: str) -> None:
-        """Fail with the difference unless `said` is the file's text."""
         path = self.place / name
         lines = [line.rstrip() for line in said.strip().splitlines()]
         if self.update:

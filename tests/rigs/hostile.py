@@ -39,7 +39,6 @@ class Stores:
 
 
 def hostile_stores(home: Path) -> Stores:
-    """Stores in `home` with a finished run whose host, disk, labels and profile are hostile."""
     cli = Cli(home)
     data = home / "stores"
     data.mkdir()
@@ -76,7 +75,6 @@ def unseen(text: str) -> list[str]:
 
 
 def on_a_terminal(cli: Cli, *arguments: str) -> str:
-    """What `diskbench ARGUMENTS` writes to a terminal, standard error included."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*cli.command, *arguments],

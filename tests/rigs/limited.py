@@ -32,8 +32,6 @@ limits = partial(_limit, MEMORY_BYTES, CPU_S)
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that ended, and what it wrote."""
-
     returncode: int
     stdout: str
     stderr: str
@@ -57,7 +55,6 @@ def limited(user: Cli, lines: Iterable[tuple[str, ...]], timeout_s: float = 280)
 
 
 def _call_each(lines: list[list[str]]) -> None:
-    """Call each line in this process; a line of JSON for each on stdout."""
     from diskbench.cli.main import main
 
     for line in lines:

@@ -30,7 +30,6 @@ _BEGAN = datetime(2026, 3, 10, tzinfo=UTC)
 
 
 def judged(trial: Mapping[str, Any]) -> tuple[Verdict, ...]:
-    """The verdicts on a made trial, run by run."""
     hint = Hint(
         as_disk=trial.get("disk"),
         as_machine=trial.get("machine"),

@@ -13,7 +13,6 @@ TIMES = {
 
 
 def measure(database, evidence, plan, run_index, fio_files):
-    """Keep the files of each step of a run and save its rows, as the engine does."""
     run_id = plan.run_ids[run_index]
     begin_run(database, run_id)
     for step, files in fio_files:

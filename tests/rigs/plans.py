@@ -83,7 +83,6 @@ def make_plan(run_ids=RUN_IDS, *, labels=(("team", "storage"),), profile="quick"
 
 
 def built(text, target, *, version="3.33", **context):
-    """The steps of a job file on a target, with the changes that it took."""
     profile = parse_profile(text, name="mine")
     about = {"target_kind": target.kind, "size_bytes": target.size_bytes} | context
     return build_steps(profile, render(profile, {}, RenderContext(**about)), target, version)

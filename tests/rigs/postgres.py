@@ -32,7 +32,6 @@ class Server:
         self.pg_ctl("-m", "immediate", "stop")
 
     def start(self) -> None:
-        """Come back."""
         self.pg_ctl("-o", self.options, "start")
 
 

@@ -21,12 +21,10 @@ LONGEST = 300
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add `--failures-to FILE` to pytest's options."""
     parser.addoption("--failures-to", default=None, help="write a line for each failure to FILE")
 
 
 def is_worker(config: pytest.Config) -> bool:
-    """Whether this process is one of xdist's workers, whose reports the controller prints."""
     return hasattr(config, "workerinput")
 
 

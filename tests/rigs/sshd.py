@@ -47,14 +47,12 @@ class Sshd:
         )
 
     def trust(self, name: str) -> None:
-        """Write this server's key to its known_hosts file under `name`."""
         kind, key, *_ = self.host_public.split()
         with self.known_hosts.open("a") as file:
             file.write(f"{name} {kind} {key}\n")
 
 
 def keygen(path: Path) -> None:
-    """A fresh ed25519 key pair at `path`, unless it is there."""
     if not path.exists():
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
 
@@ -117,7 +115,6 @@ def _environment(directory: Path, env: Mapping[str, str]) -> str:
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])

@@ -40,7 +40,6 @@ def imported(text: str) -> frozenset[str]:
 
 
 def module_of(file: str) -> str | None:
-    """The name of a Python file of this checkout; None for any other file."""
     if not file.endswith(".py"):
         return None
     return file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -74,7 +73,6 @@ def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
 
 
 def _is_test(file: str) -> bool:
-    """Is it one of those that may be left out?"""
     return file.startswith("tests/unit/") and file.count("/") > 2 and "/test_" in file
 
 
@@ -104,7 +102,6 @@ def changed_files(root: Path = ROOT) -> list[str] | None:
 
 
 def _git(root: Path, *words: str) -> list[str] | None:
-    """The lines that git says; None where it fails or is not there."""
     command = ["git", "-c", "core.quotePath=false", *words]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
@@ -114,7 +111,6 @@ def _git(root: Path, *words: str) -> list[str] | None:
 
 
 def main() -> None:
-    """Print what is to be run."""
     changed = changed_files()
     if changed is None:
         print(*EVERYTHING, sep="\n")

@@ -32,7 +32,6 @@ def until(
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> str:
-    """What a process says on stderr up to the line that holds `text`."""
     assert process.stderr is not None
     said = ""
     for line in process.stderr:

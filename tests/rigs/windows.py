@@ -55,12 +55,10 @@ class Done:
 
     @property
     def exit(self) -> int:
-        """The exit status of the action; it must have been run."""
         return int((self.ran / "exit").read_text())
 
     @property
     def said(self) -> str:
-        """What it printed."""
         return (self.ran / "said").read_text()
 
 
@@ -82,5 +80,4 @@ def in_window(directory: Path, window: Window, action: str) -> Done:
 
 
 def first_on_path(directory: Path) -> str:
-    """PATH with `directory` first."""
     return f"{directory}:{os.environ['PATH']}"

@@ -33,7 +33,6 @@ class Absent:
     def find_spec(
         self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Raise what Python raises where the module is not installed; None for other modules."""
         if name.partition(".")[0] in ABSENT:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return None

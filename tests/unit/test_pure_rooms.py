@@ -43,7 +43,6 @@ ALLOWED = {
 
 
 def found(text: str) -> list[str]:
-    """What a source does that a pure room may not: `line: call`."""
     return [f"{line}: {what}" for line, what in sorted(_impure(text))]
 
 

@@ -257,12 +257,10 @@ def _name(lease_id: str, kind: str) -> str:
 
 
 def _disk(claim: Claim) -> str:
-    """The name of the disk of this turn."""
     return _name(claim.lease_id, "disk" if claim.turn == 1 else f"disk{claim.turn}")
 
 
 def _told(name: str) -> str:
-    """Kind and name, as `Found.resources` has them."""
     return f"thing {name}"
 
 

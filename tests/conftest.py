@@ -133,8 +133,7 @@ def evidence(tmp_path: Path) -> EvidenceStore:
 
 @pytest.fixture(scope="session")
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A XDG_CACHE_HOME with the example data, for all processes of a session: unpacking them takes
-    long, so one process does it."""
+    """A XDG_CACHE_HOME with the example data, which one process unpacks for all of a session."""
     base = tmp_path_factory.getbasetemp()
     home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
     home.mkdir(exist_ok=True)

@@ -62,8 +62,7 @@ class Stored:
         return path
 
     def burst(self, *, number=0):
-        """A rented disk that falls off its burst, second by second as its token bucket has it; the
-        id of its trial."""
+        """A rented disk that falls off its burst, by its token bucket; the id of its trial."""
         series = bucket(CREDITS, BURST, BASELINE, SECONDS, Noise(sd=0.02), seed=number)
         return coursed(
             self.database, self.evidence, series, number=number, step="burst", job=JOB,

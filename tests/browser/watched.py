@@ -45,8 +45,7 @@ class Watched:
 
 
 def serious_violations(page: Page) -> list[str]:
-    """What axe-core finds wrong with the page as it is now, of serious or critical impact: the
-    rule, and the first elements that break it. A policy that forbids scripts does not stop it."""
+    """What axe-core finds of serious or critical impact: the rule and its first elements."""
     found = Axe().run(page).response["violations"]
     return [
         f"{one['id']} ({one['impact']}): {one['help']}: "

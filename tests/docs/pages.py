@@ -155,8 +155,7 @@ def _raw_parts(lines: list[str]) -> Iterator[_Part]:
 
 
 def _keys(lines: list[str]) -> Iterator[tuple[int, str] | None]:
-    """Of each line: its part's number and whether that is a `block` or `text`; None for blank ones,
-    fences, and what is fenced in other languages."""
+    """Of each line its part's number, and `block` or `text`; None for what is neither."""
     part, fence, before = 0, "", None
     for line in lines:
         bare, key = line.strip(), None

@@ -121,8 +121,7 @@ def _hosts(reader: Reader) -> None:
 
 
 def _history(reader: Reader) -> None:
-    """Two weeks of figures of two disks: matrices burst-matrix and iaas-2018, labels `disk` and
-    `schedule`."""
+    """Two weeks of figures of two disks, with labels `disk` and `schedule`."""
     url = reader.database_url
     Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, mode=0o700)
     database = open_database(url)

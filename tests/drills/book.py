@@ -20,8 +20,7 @@ PAGE = HERE.parents[1] / "docs" / "evidence" / "drills.md"
 
 @dataclass(frozen=True)
 class Drill:
-    """One drill. `cases` are the parameters it is tried with, each a test of its own; a `quick` one
-    has a case that `script/test` runs, the others only `script/test --all`."""
+    """One drill: `cases` are tests of their own; a `quick` one has some in `script/test`."""
 
     area: str
     name: str

@@ -14,25 +14,11 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli
+from tests.rigs.cli import WRITE_THEN_READ, Cli
 from tests.rigs.loops import filesystem
 from tests.rigs.waiting import read_until
 
-PROFILE = """[global]
-size=8m
-ioengine=psync
-direct=1
-[write]
-rw=write
-bs=64k
-end_fsync=1
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-"""
+PROFILE = WRITE_THEN_READ.replace("4m\ndirect=0", "8m\ndirect=1\nend_fsync=1")
 
 
 @pytest.fixture

@@ -29,8 +29,7 @@ def at_rate(load: Load, mb_per_s: float) -> Load:
 
 
 def gobonniego(seconds: float, *, as_measured: bool = False) -> tuple[Stage, ...]:
-    """One run; `as_measured` at the rates of the post, which its machine's page cache let above
-    the machine's own limit."""
+    """One run; `as_measured` above the machine's own limit, as the post's page cache let it."""
     written = at_rate(WRITTEN, 102.6) if as_measured else WRITTEN
     read = at_rate(READ, 92.3) if as_measured else READ
     return (

@@ -158,8 +158,7 @@ def gcp_guest(rig: Rig) -> CloudGuest:
 
 
 def azure_guest(rig: Rig) -> CloudGuest:
-    """A machine of Azure's second generation, with WALinuxAgent, switched on with the provisioning
-    disk in its drive."""
+    """A second-generation machine with WALinuxAgent and the provisioning disk in its drive."""
     machine = put_machine(rig.keys())
     wire = WireServer("a1b2c3d4-0000-1111-2222-333344445555")
     metadata = azure_imds(machine, vm_id=VM_ID, name=f"diskbench-{LEASE}-machine", mac=MAC)
@@ -190,8 +189,7 @@ def azure_guest(rig: Rig) -> CloudGuest:
 
 @contextmanager
 def prepared(cloud: CloudGuest) -> Iterator[CloudGuest]:
-    """The guest, once our preparation of it has ended well. What it logged is kept beside its disk:
-    `agent.log`."""
+    """The guest, once our preparation has ended well; its log lies beside its disk."""
     wait_until_ready(cloud.guest, BOOT_S)
     yield cloud
     units = " ".join(f"-u {unit}" for unit in AGENT_UNITS[cloud.provider])

@@ -76,8 +76,7 @@ class Qmp:
         return qmp
 
     def run(self, command: str, **arguments: Any) -> Any:
-        """What QEMU returns for `command`; underscores in names of arguments mean dashes, but in
-        QEMU's own `device_id`."""
+        """What QEMU returns for `command`; underscores mean dashes, but in `device_id`."""
         named = {
             key if key == "device_id" else key.replace("_", "-"): value
             for key, value in arguments.items()
@@ -115,8 +114,7 @@ class Qmp:
 
 @dataclass
 class Machine:
-    """A machine that runs. Its port 22 is `port` of this machine's 127.0.0.1, and it reaches
-    nothing else: no mirror, no name server."""
+    """A machine that runs: its port 22 is `port` of 127.0.0.1 here, and it reaches nothing else."""
 
     directory: Path
     port: int

@@ -13,25 +13,12 @@ from typing import Any
 import yaml
 from tests.rigs import dying
 from tests.rigs.books import Books, audit, in_directories
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
-WRITE_THEN_READ = """[global]
-filename=data
-size=1m
-{how}
-[write]
-rw=write
-bs=64k
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-"""
+PROFILE = WRITE_THEN_READ.replace("4m\ndirect=0\nioengine=psync", "1m\nfilename=data\n{how}")
 ROWS = [("write", "write"), ("read", "read")]
 """Step and direction of each row that one run of it has."""
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -53,7 +40,7 @@ class Chaos:
         """The path of a matrix of two cells with one run each, unless `more` says otherwise."""
         how, rented = KINDS[kind]
         profile = self.user.home / f"{kind}{seconds}.fio"
-        profile.write_text(WRITE_THEN_READ.format(how=how, seconds=seconds))
+        profile.write_text(PROFILE.format(how=how, seconds=seconds))
         defaults = {"profile": f"./{profile.name}", "replicates": 2} | rented
         limits = {"max_parallel": more.pop("max_parallel", 1)} | more.pop("limits", {})
         whole = {"name": "m", "limits": limits, "reuse_host": more.pop("reuse_host", False)}

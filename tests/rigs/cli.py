@@ -44,8 +44,7 @@ _started: list[subprocess.Popen[str]] = []
 
 @contextmanager
 def all_ended() -> Iterator[None]:
-    """Kill, and wait for, what is started inside and still runs at the end: a test that fails must
-    not leave a process (and its open pipes) that a later test is blamed for."""
+    """What is started inside and still runs at the end is killed: no later test is blamed."""
     before = len(_started)
     try:
         yield
@@ -72,8 +71,7 @@ MEASURES = frozenset({"run", "resume", "worker"})
 def in_process(
     env: Mapping[str, str], directory: Path
 ) -> Iterator[tuple[Callable[[], str], Callable[[], str]]]:
-    """Environment, directory, streams and logging of a process of its own, until the block ends;
-    what was written to stdout and stderr, to be asked afterwards."""
+    """Environment, directory, streams and logging of a process of its own; what was written."""
     root, own = logging.getLogger(), logging.getLogger("diskbench")
     handlers, levels = root.handlers[:], (root.level, own.level)
     streams, said = (sys.stdin, sys.stdout, sys.stderr), ["", ""]
@@ -171,8 +169,7 @@ class Cli:
 def invoked(
     app: Typer, *args: str, env: Mapping[str, str] | None = None, fails: bool = False
 ) -> Result:
-    """What typer's runner says of a command group called with ARGS; nothing of it is left.
-    What the command raises is raised here, unless it `fails` on purpose."""
+    """What typer's runner says of a command group; what it raises is raised, unless it `fails`."""
     # Not at the top: a test that copies conftest.py runs where there is no diskbench.
     from typer.testing import CliRunner
 

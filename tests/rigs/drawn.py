@@ -11,8 +11,7 @@ _MARK = re.compile(r"<(?:path|rect|line|circle|text)[^>]* aria-label=\"([^\"]*)\
 
 
 def checked(figure, *, log=None) -> dict[str, Any]:
-    """A figure's drawing, which Vega-Lite's schema allows: a word that it does not know draws
-    nothing, and says nothing."""
+    """A figure's drawing, which Vega-Lite's schema allows: an unknown word draws nothing."""
     drawing: dict[str, Any] = figure.on(log=log)
     alt.Chart.from_dict(_without_rows(drawing), validate=True)
     return drawing

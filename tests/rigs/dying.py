@@ -42,8 +42,7 @@ def _happen(deed: str) -> None:
 
 
 def holders(function: Any, name: str) -> Iterator[ModuleType]:
-    """The loaded modules of diskbench in which `name` is this very function: modules import names,
-    so each holds one of its own."""
+    """The modules of diskbench in which `name` is this very function: each importer holds one."""
     for module_name, module in tuple(sys.modules.items()):
         if module_name.split(".")[0] == "diskbench" and vars(module).get(name) is function:
             yield module
@@ -80,18 +79,12 @@ def _install(deed: str, when: str, place: str, at: int) -> None:
     setattr(owner, name, worked)
 
 
-def _prepare() -> None:
-    if busy := os.environ.get(BUSY_S):
-        from diskbench.store import database
-
-        database.BUSY_TIMEOUT_S = int(busy)
-    if moment := os.environ.get(MOMENT):
-        deed, when, place, at = moment.split()
-        _install(deed, when, place, int(at))
-
-
 if __name__ == "__main__":
     from diskbench.cli.main import main
+    from diskbench.store import database
 
-    _prepare()
+    database.BUSY_TIMEOUT_S = int(os.environ.get(BUSY_S, database.BUSY_TIMEOUT_S))
+    if MOMENT in os.environ:
+        deed, when, place, at = os.environ[MOMENT].split()
+        _install(deed, when, place, int(at))
     sys.exit(main())

@@ -16,7 +16,8 @@ class FlakyProxy:
 
     def __init__(self, target_port: int) -> None:
         self._target = target_port
-        self._listener = _listen(0)
+        self._listener = _bound(0)
+        self._listener.listen(64)
         self.port: int = self._listener.getsockname()[1]
         self.accepted = 0
         self.passed = 0
@@ -147,12 +148,6 @@ class FlakyProxy:
     def _drop_all(self) -> None:
         while self._pairs:
             self._forget(next(iter(self._pairs)))
-
-
-def _listen(port: int) -> socket.socket:
-    sock = _bound(port)
-    sock.listen(64)
-    return sock
 
 
 def _bound(port: int) -> socket.socket:

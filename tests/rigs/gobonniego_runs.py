@@ -43,8 +43,7 @@ def trial_of(
 
 
 def save_trial(database, evidence, plan, iops, *, warnings=()):
-    """Keep a trial whose n-th run reached `iops[n]` at random places, and 90 MB/s either way; all
-    its steps have the `warnings`."""
+    """Keep a trial whose n-th run reached `iops[n]` at random places, and 90 MB/s either way."""
     save_plan(database, plan, evidence.url)
     for index, (run_id, reached) in enumerate(zip(plan.run_ids, iops, strict=True)):
         begin_run(database, run_id)

@@ -40,8 +40,7 @@ class Golden:
 
 
 def check_part(path: Path, marks: tuple[str, str], made: str, *, update: bool) -> None:
-    """Fail unless `made` is what stands between the two marks of a page; `update` writes it first,
-    and fails all the same."""
+    """Fail unless `made` stands between the two marks of a page; `update` writes it first."""
     begin, end = marks
     head, rest = path.read_text("utf-8").split(begin)
     kept, tail = rest.split(end)

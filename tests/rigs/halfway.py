@@ -14,10 +14,6 @@ import sqlalchemy as sa
 LOOK_S = 0.1
 
 
-def is_half_way(states: Counter[str]) -> bool:
-    return states["done"] >= 1 and states["measuring"] >= 2
-
-
 def cell_states(engine: sa.Engine) -> Counter[str]:
     """How many cells of the newest matrix are in each state; none before there is one."""
     query = (
@@ -33,7 +29,7 @@ def cell_states(engine: sa.Engine) -> Counter[str]:
 
 def wait(database_url: str, process: int) -> bool:
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)
-    while not is_half_way(cell_states(engine)):
+    while (states := cell_states(engine))["done"] < 1 or states["measuring"] < 2:
         if not Path(f"/proc/{process}").exists():
             return False
         time.sleep(LOOK_S)

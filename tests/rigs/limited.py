@@ -8,7 +8,6 @@ import resource
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from tests.rigs.cli import Cli, in_process
@@ -21,13 +20,10 @@ CPU_S = 60
 """Processor time, which a busy machine does not change."""
 
 
-def _limit(memory_bytes: int, cpu_s: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
-
-
-limits = partial(_limit, MEMORY_BYTES, CPU_S)
-"""For Popen's `preexec_fn`."""
+def limits() -> None:
+    """For Popen's `preexec_fn`."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ class Server:
 
 @contextmanager
 def running_postgres(*settings: str, keep: Path | None = None) -> Iterator[str]:
-    """The URL of the database of a server with `settings` ("name=value"), empty unless it was kept;
-    the server ends with the block."""
+    """The URL of the database of a `postgres_server`."""
     with postgres_server(*settings, keep=keep) as server:
         yield server.url
 

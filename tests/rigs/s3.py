@@ -15,8 +15,7 @@ _REGION = "eu-central-1"
 
 @contextmanager
 def s3_bucket() -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The URL of an empty evidence store in a bucket of its own, and the environment in which it is
-    opened."""
+    """The URL of an empty store in a bucket of its own, and the environment that opens it."""
     import boto3  # large, and most test processes need neither
     from moto.server import ThreadedMotoServer
 

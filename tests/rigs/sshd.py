@@ -86,7 +86,7 @@ def running_sshd(
         "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
         "PermitRootLogin prohibit-password\nMaxStartups 100\nMaxSessions 50\nLogLevel ERROR\n"
         # The account's own ~/.bashrc, which bash reads under sshd, is no part of a test.
-        f"SetEnv {_environment(directory, env)}\n"
+        f"SetEnv {' '.join(f'{k}={v}' for k, v in {'HOME': str(directory), **env}.items())}\n"
         f"AllowTcpForwarding yes\n{extra}\n"
     )
     log = (directory / "sshd.log").open("ab")
@@ -108,10 +108,6 @@ def running_sshd(
     finally:
         process.terminate()
         process.wait()
-
-
-def _environment(directory: Path, env: Mapping[str, str]) -> str:
-    return " ".join(f"{k}={v}" for k, v in {"HOME": str(directory), **env}.items())
 
 
 def free_port() -> int:

@@ -46,8 +46,7 @@ def module_of(file: str) -> str | None:
 
 
 def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
-    """Folders and files of tests that these changed files touch, beside what runs always.
-    `sources` are the texts of all Python files of tests by path below the root."""
+    """Tests that these files touch; `sources` are the texts of Python files of tests by path."""
     files = list(changed)
     if any(file in FOR_ALL for file in files):
         return list(EVERYTHING)
@@ -91,8 +90,7 @@ def _folder(file: str, sources: Mapping[str, str]) -> str | None:
 
 
 def changed_files(root: Path = ROOT) -> list[str] | None:
-    """What differs from `main`, on `main` from the commit before: committed or not. None where git
-    cannot say, as in an unpacked archive or a shallow clone."""
+    """What differs from `main`, on `main` from the commit before; None where git cannot say."""
     main = _git(root, "merge-base", "HEAD", "main")
     head = _git(root, "rev-parse", "HEAD")
     since = main[0] if main and main != head else "HEAD~1"

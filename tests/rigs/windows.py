@@ -63,8 +63,7 @@ class Done:
 
 
 def in_window(directory: Path, window: Window, action: str) -> Done:
-    """Put a program of the window's name into `directory`, to be first on PATH: it runs `action`
-    (shell commands) once, and is what it stands for."""
+    """Put a program of the window's name into `directory`, which runs shell words once."""
     real = shutil.which(window.program)
     assert real is not None
     directory.mkdir(exist_ok=True)

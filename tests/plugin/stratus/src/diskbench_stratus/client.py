@@ -35,8 +35,7 @@ class Client:
         self.cloud.make(name, {**tags, "zone": zone})
 
     def check(self, kind: str, name: str, zone: str) -> None:
-        """Whether the API would make a thing; makes nothing. Its exchange is recorded while
-        `diskbench doctor --live` runs."""
+        """Whether the API would make a thing; makes nothing. `doctor --live` records it."""
         refused: StratusApiError | None = None
         fault = self.cloud.fault(kind, zone)
         if fault is not None:

@@ -1,7 +1,6 @@
 """What holds for every test: a skipped test is a failed run, unless it is allowed here by name.
 
-A skip hides that something was not tested. Whoever must allow one writes down why.
-"""
+A skip hides that something was not tested. Whoever must allow one writes down why."""
 
 from __future__ import annotations
 
@@ -111,7 +110,6 @@ def pytest_collection_modifyitems(
 
 @pytest.fixture
 def collected(request: pytest.FixtureRequest) -> list[str]:
-    """The ids of all tests that this session collected, also of those that it does not run."""
     return request.config.stash[COLLECTED]
 
 
@@ -123,7 +121,6 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[sa.Engine]:
-    """An empty database in the test's directory."""
     engine = open_database(f"sqlite:///{tmp_path}/rows.db")
     yield engine
     engine.dispose()
@@ -131,14 +128,12 @@ def database(tmp_path: Path) -> Iterator[sa.Engine]:
 
 @pytest.fixture
 def evidence(tmp_path: Path) -> EvidenceStore:
-    """An empty store of evidence in the test's directory."""
     return open_evidence((tmp_path / "evidence").as_uri())
 
 
 @pytest.fixture(scope="session")
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A XDG_CACHE_HOME with the example data, for all processes of a session: unpacking them takes
-    long, so one process does it."""
+    """A XDG_CACHE_HOME with the example data, which one process unpacks for all of a session."""
     base = tmp_path_factory.getbasetemp()
     home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
     home.mkdir(exist_ok=True)
@@ -162,7 +157,6 @@ def _nothing_of_an_earlier_test() -> Iterator[None]:
 
 
 def skip_is_allowed(test_id: str) -> bool:
-    """Is there a name or pattern in ALLOWED_SKIPS for this test?"""
     return any(fnmatchcase(test_id, pattern) for pattern in ALLOWED_SKIPS)
 
 

@@ -20,7 +20,6 @@ from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
 
 
 def judge(case: dict[str, Any]) -> Verdict:
-    """The verdict on a case."""
     load = Load(**case["load"]) if "load" in case else None
     measured = case["measured"]
     phases = _phases(case["phases"], measured["seconds"]) if "phases" in case else None
@@ -59,8 +58,7 @@ def promise_of(case: dict[str, Any], load: Load | None) -> StepPromise | None:
         return None
     path = limit_paths_of(named_disk(case["disk"]), case.get("machine"), SHIPPED)[0].path
     left = case.get("credit", 1.0)
-    credit = tuple(gate.capacity * left for gate in path.gates)
-    expected = expect_on(path, load, credit=credit)
+    expected = expect_on(path, load, credit=tuple(gate.capacity * left for gate in path.gates))
     assert expected is not None
     return StepPromise(expected, credit={gate.limit: left for gate in path.gates if gate.capacity})
 

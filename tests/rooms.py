@@ -3,8 +3,7 @@
 `tests/unit`, `tests/method` and what no row of rooms.yaml names run always. Of a room in it, what
 `kept` names runs always; the other tests take long, or repeat one thing for each provider, moment
 or page, and have the marker `thorough`. Whoever changes what `changes` names runs the whole room
-before it is merged. CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it).
-"""
+before it is merged. CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it)."""
 
 from __future__ import annotations
 
@@ -43,7 +42,6 @@ ROOMS = tuple(
 
 
 def is_thorough(test_id: str) -> bool:
-    """Whether only `script/test --all` runs this test."""
     for room in ROOMS:
         if test_id.startswith(room.prefix):
             rest = test_id.removeprefix(room.prefix)
@@ -52,7 +50,6 @@ def is_thorough(test_id: str) -> bool:
 
 
 def has_quick_case(test_id: str) -> bool:
-    """Whether any case of a test, whose id is given without a case, runs always."""
     for room in ROOMS:
         if test_id.startswith(room.prefix):
             rest = test_id.removeprefix(room.prefix)
@@ -66,7 +63,6 @@ def _fits(rest: str, patterns: Iterable[str]) -> bool:
 
 
 def table() -> str:
-    """The rooms as Markdown."""
     lines = ["| tests | run always | a change of this runs all of them |", "| --- | --- | --- |"]
     for room in ROOMS:
         name = room.prefix.removesuffix("::").removesuffix("/")

@@ -3,8 +3,7 @@
 Playwright keeps an event loop running in its thread for as long as it is there, and no other test
 could then start one. So all that pytest-playwright makes for a session is made for this folder
 here: it is gone before the next folder's first test. tests/conftest.py gives the folder to one
-process.
-"""
+process."""
 
 from __future__ import annotations
 
@@ -75,11 +74,9 @@ def browser_context_args() -> dict[str, Any]:
 
 @pytest.fixture
 def opened(page: Page) -> Iterator[Callable[..., Page]]:
-    """Open a file in the browser: `opened(path)`, `opened(path, width=390, dark=True)`.
-
-    Whatever the page then does, at the end of the test it must have logged no error and asked
-    nobody for anything but the files of its own folder.
-    """
+    """Open a file in the browser: `opened(path)`, `opened(path, width=390, dark=True)`. Whatever
+    the page then does, at the end of the test it must have logged no error and asked nobody for
+    anything but the files of its own folder."""
     watched = Watched(page)
 
     def open_(path: Path, *, width: int = 1280, height: int = 800, dark: bool = False) -> Page:

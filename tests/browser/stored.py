@@ -52,7 +52,6 @@ class Stored:
         self.evidence = open_evidence((place / "evidence").as_uri())
 
     def report(self, name, *words):
-        """`diskbench report WORDS -o NAME`; the file."""
         path = self.place / name
         path.parent.mkdir(exist_ok=True)
         with pytest.MonkeyPatch.context() as patch:
@@ -63,8 +62,7 @@ class Stored:
         return path
 
     def burst(self, *, number=0):
-        """A rented disk that falls off its burst, second by second as its token bucket has it; the
-        id of its trial."""
+        """A rented disk that falls off its burst, by its token bucket; the id of its trial."""
         series = bucket(CREDITS, BURST, BASELINE, SECONDS, Noise(sd=0.02), seed=number)
         return coursed(
             self.database, self.evidence, series, number=number, step="burst", job=JOB,
@@ -72,7 +70,6 @@ class Stored:
         )  # fmt: skip
 
     def quick(self, place, *, labels=(("team", "storage"),)):
-        """Two runs of one step of three seconds, by the real fio."""
         plan = make_plan(labels=labels)
         (one,) = plan.steps[1:]
         step = one.model_copy(update={"index": 0, "job": one.job + LOGGED})

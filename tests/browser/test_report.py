@@ -70,8 +70,7 @@ def test_a_mark_shows_its_run_and_values_under_the_pointer(opened, burst):
 
 def test_marks_are_reached_by_keys_and_lead_to_their_rows(opened, both):
     page = opened(both)
-    drawing = page.locator("figure .drawing[tabindex='0']").first
-    drawing.focus()
+    page.locator("figure .drawing[tabindex='0']").first.focus()
     page.keyboard.press("ArrowRight")
     tip = page.locator("#tip")
     expect(tip).to_be_visible()

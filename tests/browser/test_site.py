@@ -43,7 +43,6 @@ def history(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(history):
-    """The site of it."""
     place, _ = history
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(place)
@@ -71,7 +70,6 @@ def look(page, site):
 
 
 def of(site, disk):
-    """The name of the page of a disk's configuration."""
     pages = sorted((site / "configurations").iterdir())
     (found,) = [path for path in pages if f" {disk} 20 GiB, quick</h1>" in path.read_text()]
     return f"configurations/{found.name}"
@@ -82,9 +80,7 @@ def a_run(site):
 
 
 def column(page, title):
-    """The texts of a column of the listing, without what stands below them."""
-    titles = page.locator(".listing thead th").all_inner_texts()
-    place = titles.index(title) + 1
+    place = page.locator(".listing thead th").all_inner_texts().index(title) + 1
     cells = page.locator(f".listing tbody tr > :nth-child({place})")
     return cells.evaluate_all("all => all.map(one => one.firstChild?.textContent ?? '')")
 
@@ -113,8 +109,7 @@ def test_a_view_that_was_sent_on_is_seen_again_also_of_what_is_no_more(look):
     expect(page.get_by_label("provider")).to_have_value("aws")
     page.evaluate("location.hash = '#provider=oracle'")
     expect(status(page)).to_have_text("0 of 4 configurations")
-    chosen = page.get_by_label("provider").locator("option:checked")
-    assert chosen.inner_text() == "oracle (0)"
+    assert page.get_by_label("provider").locator("option:checked").inner_text() == "oracle (0)"
 
 
 def test_columns_are_sorted_by_value_and_the_other_way_round(look):
@@ -213,8 +208,7 @@ def test_a_change_of_level_is_told_where_it_was_and_what_changed_with_it(look, s
 def test_a_chart_has_a_mark_a_trial_and_each_says_its_run(look, site):
     page = look(of(site, "gp3"))
     figure = page.locator("figure", has_text="read").first
-    marks = figure.locator("[aria-label*=', run 0']")
-    assert marks.count() == 2 * NIGHTS
+    assert figure.locator("[aria-label*=', run 0']").count() == 2 * NIGHTS
     figure.locator("[aria-label*='median of 2 trials']").last.hover()
     expect(page.locator("#tip")).to_contain_text("IOPS, median of 2 trials")
 
@@ -232,8 +226,7 @@ def test_the_metric_is_chosen_and_stands_in_the_address(look, site):
 
 def test_what_users_typed_is_text(look, site):
     for name in ("runs.html", of(site, "gp2"), a_run(site)):
-        page = look(name)
-        assert page.title() != "owned"
+        assert look(name).title() != "owned"
     assert look("runs.html").get_by_text(f"note={SCRIPT}").count() > 0
 
 
@@ -251,8 +244,7 @@ def test_paper_shows_the_figures_without_the_controls(look, site):
     page.emulate_media(media="print", color_scheme="dark")
     expect(page.locator(".filters")).to_be_hidden()
     expect(page.locator("figure svg").first).to_be_visible()
-    white = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert white == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -262,7 +254,6 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder):
-    """The address of a folder on a static host, as any other would give it."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -274,7 +265,6 @@ def served(folder):
 
 @pytest.fixture(scope="module")
 def long_list(tmp_path_factory):
-    """The listing of five thousand runs."""
     from diskbench.model.history import Best, SiteRunLine
     from diskbench.report.site.frame import Site
     from diskbench.report.site.listings import runs_page

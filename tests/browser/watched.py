@@ -45,8 +45,7 @@ class Watched:
 
 
 def serious_violations(page: Page) -> list[str]:
-    """What axe-core finds wrong with the page as it is now, of serious or critical impact: the
-    rule, and the first elements that break it. A policy that forbids scripts does not stop it."""
+    """What axe-core finds of serious or critical impact: the rule and its first elements."""
     found = Axe().run(page).response["violations"]
     return [
         f"{one['id']} ({one['impact']}): {one['help']}: "
@@ -57,13 +56,11 @@ def serious_violations(page: Page) -> list[str]:
 
 
 def shot(page: Page, path: Path) -> Path:
-    """A picture of the whole page."""
     page.screenshot(path=path, full_page=True)
     return path
 
 
 def printed(page: Page, path: Path) -> Path:
-    """The page as its printer would have it: A4, as PDF."""
     page.pdf(path=path, format="A4", print_background=True)
     return path
 

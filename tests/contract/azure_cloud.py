@@ -15,8 +15,6 @@ _CACHED = AzureOptions(cache="readwrite")
 
 
 class AzureCloud:
-    """The emulated Azure: the SDK over HTTPS, the lab as its machines."""
-
     wrong = (
         RentSpec(),
         RentSpec(disk="Premium_LSR", size_gib=20),
@@ -58,7 +56,6 @@ class AzureCloud:
         return {*ends, *switches()}
 
     def add_leftover(self, lease_id: str) -> None:
-        """A group that somebody made under the lease's name, with a disk in it."""
         self._group(lease_id, f"diskbench-{lease_id}")
 
     def add_copy(self, lease_id: str) -> str:

@@ -47,21 +47,17 @@ class Breakable:
 
 @pytest.fixture(params=["local", "fake", "ssh"])
 def host(request) -> Iterator[Host]:
-    """Every kind of Host."""
     if request.param == "ssh":
         request.getfixturevalue("ssh_config")
-    made: Host = {
-        "local": LocalHost,
-        "fake": FakeHost,
-        "ssh": lambda: SshHost("direct"),
-    }[request.param]()
+    made: Host = {"local": LocalHost, "fake": FakeHost, "ssh": lambda: SshHost("direct")}[
+        request.param
+    ]()
     yield made
     made.close()
 
 
 @pytest.fixture(params=["fake", "ssh"])
 def breakable(request) -> Iterator[Breakable]:
-    """Every kind of Host that has a connection."""
     if request.param == "fake":
         fake = FakeHost()
         yield Breakable(

@@ -13,8 +13,6 @@ from diskbench.providers.gcp.cloud import GCPProvider
 
 
 class GcpCloud:
-    """The emulated Compute Engine: google-cloud-compute over HTTP, the lab as its machines."""
-
     wrong = (
         RentSpec(),
         RentSpec(disk="pd-sdd", size_gib=20),

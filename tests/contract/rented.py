@@ -7,8 +7,6 @@ from diskbench.ports import Renter
 
 
 class FakeCloud:
-    """The directory that `--provider fake` keeps."""
-
     spec = RentSpec(disk="plain", size_gib=1)
     wrong = (
         RentSpec(),
@@ -50,8 +48,6 @@ class FakeCloud:
 
 
 class LabCloud:
-    """Hosts made of this machine, below a directory of the test's own."""
-
     spec = RentSpec(disk="gp2", size_gib=1)
     wrong = (
         RentSpec(),
@@ -117,8 +113,6 @@ class LabCloud:
 
 
 class AwsCloud:
-    """The emulated AWS: boto3 over HTTP, the lab as its machines."""
-
     wrong = (
         RentSpec(),
         RentSpec(disk="gp22", size_gib=20),

@@ -19,8 +19,7 @@ def test_a_script_gives_its_output_errors_and_exit_status(host):
 
 def test_a_script_runs_in_a_posix_shell_whatever_stands_in_it(host):
     text = "a'b\"c\\d$e\n\tf !`g`"
-    done = host.run(f"cat <<'END'\n{text}\nEND\n")
-    assert done.text == text + "\n"
+    assert host.run(f"cat <<'END'\n{text}\nEND\n").text == text + "\n"
 
 
 def test_standard_input_reaches_the_script_whole(host):
@@ -36,8 +35,7 @@ def test_a_script_that_does_not_read_its_input_is_no_error(host):
 
 
 def test_much_output_on_both_streams_arrives_whole(host):
-    script = "head -c 4000000 /dev/zero >&2 & head -c 4000000 /dev/zero; wait"
-    done = host.run(script)
+    done = host.run("head -c 4000000 /dev/zero >&2 & head -c 4000000 /dev/zero; wait")
     assert (len(done.stdout), len(done.stderr)) == (4_000_000, 4_000_000)
 
 

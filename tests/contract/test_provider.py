@@ -46,8 +46,6 @@ RIGS = {"aws": AwsCloud, "azure": AzureCloud, "gcp": GcpCloud, "vsphere": Vspher
 
 
 class Emulated:
-    """The rig of the emulated cloud that a class names."""
-
     cloud: str
     lags = False
     """New things are absent from the first three looks at them, and deleted ones still there."""

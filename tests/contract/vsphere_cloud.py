@@ -19,8 +19,6 @@ NVME = VsphereOptions(datastore="nvme")
 
 
 class VsphereCloud:
-    """The simulator by pyVmomi over HTTPS, the lab as its machines."""
-
     wrong = (
         RentSpec(),
         RentSpec(size_gib=20),
@@ -58,8 +56,7 @@ class VsphereCloud:
         self._add(f"diskbench-{lease_id}-forgotten", f"notes\ndiskbench-lease: {lease_id}")
 
     def add_copy(self, lease_id: str) -> str:
-        notes = f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1"
-        self._add("prod-database", notes)
+        self._add("prod-database", f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1")
         (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
         return made.kind_and_id
 

@@ -38,7 +38,6 @@ _HISTORY = {"CHANGELOG.md"}
 
 
 def kind(command: Command) -> Kind:
-    """Of which kind a command is."""
     page = str(command.page.relative_to(ROOT))
     if page in _HISTORY or page.startswith("tests/") or command.said("parsed"):
         return "parsed"
@@ -65,7 +64,6 @@ def is_name(words: list[str]) -> bool:
 
 
 def is_light(words: list[str]) -> bool:
-    """Is it one of LIGHT?"""
     if _HEAVY & set(words):
         return False
     for one in LIGHT:

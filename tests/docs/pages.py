@@ -70,8 +70,6 @@ class Try:
 
 @dataclass(frozen=True)
 class Command:
-    """One command of a page."""
-
     page: Path
     line: int
     text: str
@@ -81,12 +79,10 @@ class Command:
 
     @property
     def where(self) -> str:
-        """PAGE:LINE."""
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
     @property
     def typed(self) -> str:
-        """What a test types."""
         text = self.text
         for one in self.tries:
             for old, new in one.replace.items():
@@ -105,7 +101,6 @@ class Command:
 
     @property
     def is_form(self) -> bool:
-        """Does something in it stand for something else?"""
         command, _ = _split_comment(self.typed)
         return bool(_FORM.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)))
 
@@ -117,7 +112,6 @@ class Command:
 
 
 def commands(page: Path) -> Iterator[Command]:
-    """Every command of a page, in order."""
     for part in _parts(page):
         yield from _of_part(page, part)
 
@@ -161,8 +155,7 @@ def _raw_parts(lines: list[str]) -> Iterator[_Part]:
 
 
 def _keys(lines: list[str]) -> Iterator[tuple[int, str] | None]:
-    """Of each line: its part's number and whether that is a `block` or `text`; None for blank ones,
-    fences, and what is fenced in other languages."""
+    """Of each line its part's number, and `block` or `text`; None for what is neither."""
     part, fence, before = 0, "", None
     for line in lines:
         bare, key = line.strip(), None
@@ -221,7 +214,6 @@ def _in_text(page: Path, part: _Part) -> Iterator[Command]:
 
 
 def is_command(text: str) -> bool:
-    """Does it begin with a program of PROGRAMS, a path to one, or a setting before one?"""
     words = text.split()
     while words and _SETTING.match(words[0]):
         words.pop(0)

@@ -79,7 +79,6 @@ class Reader:
 
     @property
     def database_url(self) -> str:
-        """The database that a command without settings uses."""
         return f"sqlite:///{self.home}/.local/share/diskbench/diskbench.db"
 
 
@@ -92,8 +91,7 @@ def _release_lab(directory: str) -> None:
 
 def _demo(reader: Reader) -> None:
     """What script/demo runs, with steps of a second."""
-    script = (ROOT / "script/demo").read_text()
-    lines = re.findall(r'^"\$diskbench" (.+)$', script, re.MULTILINE)
+    lines = re.findall(r'^"\$diskbench" (.+)$', (ROOT / "script/demo").read_text(), re.MULTILINE)
     assert [line.split()[0] for line in lines] == ["run", "report"]
     lines[0] += " --set runtime=1 --size 0.1"
     for line in lines:
@@ -101,12 +99,10 @@ def _demo(reader: Reader) -> None:
 
 
 def _job(reader: Reader) -> None:
-    """A job file of one's own of a second, look.fio."""
     (reader.here / "look.fio").write_text(WRITE_THEN_READ.format(seconds=1))
 
 
 def _device(reader: Reader) -> None:
-    """A whole empty disk, as $DISK with $IDENTITY."""
     image = empty_image(reader.home / "disk.img", 400)
     loop = reader.stack.enter_context(attached(image, "--direct-io=on"))
     reader.env |= {"DISK": loop.path, "IDENTITY": loop.identity}
@@ -125,8 +121,7 @@ def _hosts(reader: Reader) -> None:
 
 
 def _history(reader: Reader) -> None:
-    """Two weeks of figures of two disks: matrices burst-matrix and iaas-2018, labels `disk` and
-    `schedule`."""
+    """Two weeks of figures of two disks, with labels `disk` and `schedule`."""
     url = reader.database_url
     Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, mode=0o700)
     database = open_database(url)
@@ -174,7 +169,6 @@ def _record(reader: Reader) -> None:
 
 
 def _matrix(reader: Reader) -> None:
-    """A matrix of one cell of a second, nightly.yaml, on this machine."""
     _job(reader)
     path = reader.here / "data"
     (reader.here / "nightly.yaml").write_text(
@@ -184,7 +178,6 @@ def _matrix(reader: Reader) -> None:
 
 
 def _study(reader: Reader) -> None:
-    """The matrix that docs/tutorial.md shows, gp2-or-gp3.yaml."""
     (shown,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/tutorial.md").read_text(), re.DOTALL)
     (reader.here / "gp2-or-gp3.yaml").write_text(shown)
 
@@ -273,7 +266,6 @@ SETUPS: dict[str, Callable[[Reader], None]] = {
 
 
 def run(line: str, reader: Reader, timeout_s: float = 240.0) -> subprocess.CompletedProcess[str]:
-    """A line of setup, which has to end with 0."""
     done = subprocess.run(
         ["bash", "-c", line], cwd=reader.here, env=reader.env, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=timeout_s, check=False,

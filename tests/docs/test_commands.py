@@ -61,7 +61,6 @@ QUOTED = re.compile(r"['`]diskbench ([a-z][^'`\"{}\n]*)['`]")
 
 
 def light_lines() -> dict[tuple[str, ...], str]:
-    """The words of every light command of pages and messages, and where it stands."""
     found: dict[tuple[str, ...], str] = {}
     for one in ALL:
         if kind(one) == "light":
@@ -91,5 +90,4 @@ def test_light_commands_end_with_what_they_imply(tmp_path):
 
 
 def _written(one: Command) -> Command:
-    """Without what its page wants changed."""
     return Command(one.page, one.line, one.text, one.in_block)

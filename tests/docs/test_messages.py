@@ -25,8 +25,7 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["option
 
 @cache
 def texts() -> list[tuple[str, str]]:
-    """Every string but docstrings, `{}` for a value, of modules that may name such a command, and
-    where it stands."""
+    """Every string but docstrings, `{}` for a value, of modules that may name a command."""
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
         source = path.read_text()

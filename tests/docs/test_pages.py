@@ -75,8 +75,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def typed(one: Command, reader: Reader, within_s: float = ENDS_WITHIN_S) -> tuple[int, str]:
-    """The exit code of a command, and what it printed. It has `within_s` to end, or half an hour
-    where its page says that it takes long."""
+    """A command's exit code and output; it has `within_s`, or half an hour by its page."""
     output = reader.home / "output"
     stop = one.said("stop")
     limit_s = LONG_S if one.said("thorough") else within_s

@@ -30,7 +30,6 @@ def texts() -> Iterator[tuple[Path, str]]:
 
 
 def anchor(heading: str) -> str:
-    """The anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 

@@ -2,8 +2,7 @@
 
 Figures differ from machine to machine. Of a line that is shown, the words before its first figure
 are looked for, at the beginning of a line of the output, in the order of the page. A line with an
-ellipsis stands for any lines.
-"""
+ellipsis stands for any lines."""
 
 from __future__ import annotations
 
@@ -28,7 +27,6 @@ def label(line: str) -> tuple[str, ...]:
 
 
 def shown() -> dict[int, list[str]]:
-    """The blocks of output of the page: line of the fence → its lines."""
     blocks: dict[int, list[str]] = {}
     inside: list[str] | None = None
     for number, line in enumerate(PAGE.read_text().splitlines(), 1):
@@ -42,7 +40,6 @@ def shown() -> dict[int, list[str]]:
 
 
 def missing(block: list[str], output: str) -> list[str]:
-    """Lines that are shown, and that the output does not have behind those before."""
     left = iter([label(line) for line in output.splitlines()])
     absent = []
     for line in block:
@@ -54,7 +51,6 @@ def missing(block: list[str], output: str) -> list[str]:
 
 
 def not_shown(one: Command, output: str) -> list[str]:
-    """The lines that the page shows of a command, and that its output does not have."""
     blocks = shown()
     end = min((other for other in LINES if other > one.line), default=10**6)
     own = [block for begin, block in blocks.items() if one.line < begin < end]

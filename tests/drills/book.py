@@ -1,8 +1,7 @@
 """The drill book: docs/evidence/drills.md names every test of this folder, by area.
 
 A drill breaks something on purpose. Its function's name is the promise that must hold, its first
-words say what is done. `python -m tests.drills.book` writes the page.
-"""
+words say what is done. `python -m tests.drills.book` writes the page."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ PAGE = HERE.parents[1] / "docs" / "evidence" / "drills.md"
 
 @dataclass(frozen=True)
 class Drill:
-    """One drill. `cases` are the parameters it is tried with, each a test of its own; a `quick` one
-    has a case that `script/test` runs, the others only `script/test --all`."""
+    """One drill: `cases` are tests of their own; a `quick` one has some in `script/test`."""
 
     area: str
     name: str
@@ -31,7 +29,6 @@ class Drill:
 
 
 def drills() -> Iterator[Drill]:
-    """Every drill of the book, by area, in the order of the files."""
     for path in sorted(HERE.glob("test_*.py")):
         module = importlib.import_module(f"tests.drills.{path.stem}")
         area = path.stem.removeprefix("test_").replace("_", " ")
@@ -41,7 +38,6 @@ def drills() -> Iterator[Drill]:
 
 
 def page(rows: Sequence[Drill]) -> str:
-    """The text of docs/evidence/drills.md: how many drills there are, and the names by area."""
     cases = sum(one.cases for one in rows)
     quick = sum(one.quick for one in rows)
     lines = [

@@ -13,13 +13,11 @@ from tests.rigs.postgres import running_postgres
 
 @pytest.fixture
 def user(tmp_path: Path) -> Cli:
-    """A user with an empty home."""
     return a_user(tmp_path)
 
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
-    """An empty directory to measure in."""
     directory = tmp_path / "target"
     directory.mkdir()
     return directory

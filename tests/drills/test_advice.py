@@ -27,7 +27,6 @@ def cli(tmp_path):
 
 
 def imported(cli: Cli) -> str:
-    """A run in the user's stores; returns its id."""
     done = cli.call("results", "import", str(CASES / "v3.33-two-jobs.out"))
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -38,8 +37,7 @@ def data(cli: Cli) -> Path:
 
 
 def test_no_advice_names_an_unknown_command():
-    """Every command line in every text of the program is given to the parser: each names a
-    command, subcommands and options that exist."""
+    """Every command line in every text of the program is given to the parser."""
     found = list(advised())
     assert len(found) > 100
     assert [(one, wrong) for one in found if (wrong := fault(one))] == []
@@ -49,8 +47,7 @@ def test_no_advice_names_an_unknown_command():
 
 @pytest.mark.parametrize("damage", ["middle", "beginning", "cut"])
 def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
-    """The SQLite file is overwritten in the middle, at its beginning, and cut: the advice is to
-    rebuild, not to look for a server; the rebuild restores the results."""
+    """The SQLite file is overwritten in the middle, at its beginning, and cut."""
     run_id = imported(cli)
     file = data(cli) / "diskbench.db"
     with sqlite3.connect(file) as plain:
@@ -76,8 +73,7 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
 
 @pytest.mark.parametrize("cause", ["host", "database"])
 def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
-    """A run is suspended because its host or its database no longer answers: stdout and stderr
-    name one command, diskbench resume TRIAL, and none starts a new run."""
+    """Its host or its database no longer answers: resume is named, and nothing that starts anew."""
     from diskbench.cli.run_results import print_problems, print_table
     from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
@@ -87,8 +83,7 @@ def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
     plan = make_plan()
     error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
     report = TrialEnding(plan, suspended=error, stopped=cause == "host")
-    subject = replace(subject_of_plan(plan), state=SUSPENDED)
-    view = View(plan.trial_id, subject=subject, runs=())
+    view = View(plan.trial_id, subject=replace(subject_of_plan(plan), state=SUSPENDED), runs=())
     outs = []
     for verbose in (False, True):
         print_table(view, (), verbose=verbose)
@@ -132,8 +127,7 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
 
 
 def test_a_piped_table_is_whole(cli, monkeypatch):
-    """A listing with a long label is piped, without a given width: no column is left out and no
-    cell is cut."""
+    """A listing with a long label is piped, without a given width."""
     monkeypatch.delenv("COLUMNS", raising=False)
     label = "x" * 90
     done = cli.call(
@@ -146,8 +140,7 @@ def test_a_piped_table_is_whole(cli, monkeypatch):
 
 
 def test_a_shared_evidence_directory_stays_shared(cli):
-    """The evidence is stored in a directory to which other users have access: the modes of the
-    directory and of its files do not change."""
+    """The evidence is stored in a directory to which other users have access."""
     shared = cli.home / "shared"
     shared.mkdir()
     shared.chmod(0o775)

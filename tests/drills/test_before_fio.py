@@ -43,7 +43,6 @@ def on_tmpfs(directory: Path) -> Iterator[None]:
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Iterator[Unit]:
-    """A short step on a disk of its own."""
     name = f"diskbench-{str(ulid.ULID()).lower()}"
     measured = tmp_path / "measured"
     measured.mkdir()
@@ -89,7 +88,6 @@ def ran_fio(unit: Unit) -> bool:
 
 
 def processes_of(unit: Unit) -> list[str]:
-    """The processes of the unit that live, by the mark that they inherit."""
     mark, found = f"DISKBENCH_TRIAL={unit.state_dir}".encode(), []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -103,8 +101,7 @@ def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitEx
 
 
 def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Path) -> None:
-    """A stop arrives while the step waits for a locked claim on the disk that names no trial: the
-    step ends as stopped within seconds, fio never starts, and the step gives up its own claim."""
+    """A stop arrives while the step waits for a locked claim on the disk that names no trial."""
     asked = threading.Event()
 
     def stage(name: str) -> None:
@@ -121,8 +118,7 @@ def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Pa
 
 
 def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) -> None:
-    """The same claim blocks a run that may not wait, and a run that waits: the first is refused
-    and names the claim; the second reports it, and continues when the claim is released."""
+    """The same claim blocks a run that may not wait, and a run that waits."""
     notes: list[str] = []
     with locked(their_claim):
         with pytest.raises(MeasurementFailed, match=r"names no trial \(user root\)"):
@@ -141,9 +137,7 @@ def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) 
 def test_a_unit_without_a_follower_does_not_block_the_disk(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A unit waits for its permission and no process follows it, as after its command was killed;
-    another run measures the same disk: the other run waits a minute at most; a process that later
-    follows the first unit measures it."""
+    """No process follows a unit that waits for its permission; another run measures the disk."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
     started(HERE, unit)
     until(lambda: "? " in live(unit))
@@ -172,9 +166,7 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
 def test_a_unit_without_a_follower_ends_and_can_be_started_again(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A unit waits for its permission and no process follows it for longer than it waits, as after
-    its command was killed: nothing of the unit stays on the host but its files; a process that
-    follows it later starts it again and measures it."""
+    """No process follows a unit for longer than it waits, as after its command was killed."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 1)
     monkeypatch.setattr(units, "GO_LIMIT_S", 1)
     started(HERE, unit)
@@ -190,14 +182,11 @@ def test_a_unit_without_a_follower_ends_and_can_be_started_again(
 
 
 def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: Unit) -> None:
-    """A unit ends because the connection of the process that follows it was broken for longer than
-    it waits; the process has seen thousands of its lines: the process starts the unit again, and
-    sees its lines from the first on."""
+    """A connection was broken for longer than its unit waits, after thousands of lines."""
     lines: list[str] = []
     follower = _Follower(lambda _: lines.append("tick"), lines.append, lines.append)
     follower.lines = 5000
-    last = _follow(HERE, unit, follower, lambda: False)
-    assert (last or "").startswith("= 0 ")
+    assert (_follow(HERE, unit, follower, lambda: False) or "").startswith("= 0 ")
     assert "go" in lines or "check" in lines
     assert follower.lines == live(unit).count("\n")
 
@@ -205,8 +194,7 @@ def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: U
 def test_a_unit_that_never_begins_is_not_waited_for(
     unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A unit is launched and never begins: its shell cannot start: the step fails with this reason
-    after a limited time."""
+    """A unit is launched whose shell cannot start: the step fails with this reason."""
     monkeypatch.setattr(units, "BEGIN_LIMIT_S", 2)
     shim = tmp_path / "shims" / "setsid"
     shim.parent.mkdir()

@@ -14,25 +14,11 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli
+from tests.rigs.cli import WRITE_THEN_READ, Cli
 from tests.rigs.loops import filesystem
 from tests.rigs.waiting import read_until
 
-PROFILE = """[global]
-size=8m
-ioengine=psync
-direct=1
-[write]
-rw=write
-bs=64k
-end_fsync=1
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-"""
+PROFILE = WRITE_THEN_READ.replace("4m\ndirect=0", "8m\ndirect=1\nend_fsync=1")
 
 
 @pytest.fixture
@@ -61,7 +47,6 @@ def command(user: Cli, target: Path, *more: str, seconds: int = 2) -> list[str]:
 def at_once(
     tmp_path: Path, targets: list[Path], *more: str
 ) -> list[subprocess.CompletedProcess[str]]:
-    """As many users as targets measure at the same time; what each of them saw."""
     begun = [
         user.start(*command(user, target, *more))
         for user, target in zip(users(tmp_path, len(targets)), targets, strict=True)
@@ -74,7 +59,6 @@ def at_once(
 
 
 def spans(done: subprocess.CompletedProcess[str]) -> list[tuple[datetime, datetime]]:
-    """When each step of a run began and ended."""
     (run,) = json.loads(done.stdout)["runs"]
     assert run["state"] == "done", done.stderr
     return [
@@ -89,8 +73,7 @@ def warnings(done: subprocess.CompletedProcess[str]) -> set[str]:
 
 
 def test_four_at_once_on_one_path_take_turns(tmp_path: Path) -> None:
-    """Four users measure one directory at the same time: each trial runs alone from its first step
-    to its last, and says whom it waits for."""
+    """Four users measure one directory at the same time; each says whom it waits for."""
     target = tmp_path / "target"
     target.mkdir()
     ended = at_once(tmp_path, [target] * 4)
@@ -100,8 +83,7 @@ def test_four_at_once_on_one_path_take_turns(tmp_path: Path) -> None:
 
 
 def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
-    """Four users measure one directory at the same time with --if-busy fail: a run that finds the
-    disk in use is refused and names the other trial; no two share the disk."""
+    """Four users measure one directory at the same time with --if-busy fail."""
     target = tmp_path / "target"
     target.mkdir()
     ended = at_once(tmp_path, [target] * 4, "--if-busy", "fail")
@@ -118,8 +100,7 @@ def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
 
 
 def test_a_loop_and_the_disk_below_it_are_one_disk(tmp_path: Path, disk: Path) -> None:
-    """One user measures a loop device's filesystem, another the disk that holds its file: they
-    measure one after the other: both use the same physical disk."""
+    """One user measures a loop device's filesystem, another the disk that holds its file."""
     target = tmp_path / "target"
     target.mkdir()
     first, second = at_once(tmp_path, [target, disk])
@@ -127,8 +108,7 @@ def test_a_loop_and_the_disk_below_it_are_one_disk(tmp_path: Path, disk: Path) -
 
 
 def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
-    """A run may wait one second for a disk that is measured for longer: it fails after one second
-    and names the run that measures, and fio never starts for it."""
+    """A run may wait one second for a disk that is measured for longer: fio never starts for it."""
     target = tmp_path / "target"
     target.mkdir()
     measuring, waiting = users(tmp_path, 2)
@@ -143,8 +123,7 @@ def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "maybe", "-1s", "0", "99999d", "1e400", "wait; rm"])
 def test_an_invalid_choice_of_if_busy_is_refused(tmp_path: Path, text: str) -> None:
-    """--if-busy is given invalid words and times: each is refused with exit code 2 and the
-    value."""
+    """--if-busy is given invalid words and times: exit code 2 and the value."""
     (user,) = users(tmp_path, 1)
     done = user.call_refused("run", "--path", str(tmp_path), "--if-busy", text)
     assert done.returncode == 2
@@ -154,8 +133,7 @@ def test_an_invalid_choice_of_if_busy_is_refused(tmp_path: Path, text: str) -> N
 
 @pytest.mark.parametrize("trap", ["link", "fifo", "directory", "foreign"])
 def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str) -> None:
-    """A link, a FIFO, a directory or another user's file is at the path of the claim: nothing is
-    written through it, the step does not hang, and it reports that the claim has no lock."""
+    """A link, FIFO, directory or another's file is at the path of the claim: nothing hangs."""
     precious = tmp_path / "precious"
     precious.write_text("keep me")
     name = f"01{secrets.token_hex(12)}"
@@ -187,8 +165,7 @@ def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str)
      "ticket 99999999999999999999\ndisks x\n", "\x00\xff" * 5000, "disks\n\nticket\n"],
 )  # fmt: skip
 def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
-    """Claims of other users contain control characters, shell code, huge numbers and no end: they
-    are read as data: nothing runs, nothing is printed raw, and the step takes the disk."""
+    """Others' claims hold control characters, shell code, huge numbers and no end."""
     name = f"01{secrets.token_hex(12)}"
     theirs = Path("/run/lock") / f"diskbench-00{secrets.token_hex(12)}.claim"
     theirs.write_text(text, errors="surrogateescape")
@@ -203,8 +180,7 @@ def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
 
 
 def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
-    """Twelve units of twelve trials try to claim one disk at the same moment, repeatedly: no two
-    of them have it at the same time."""
+    """Twelve units of twelve trials try to claim one disk at the same moment, repeatedly."""
     crowd = [
         subprocess.Popen(
             [sys.executable, "-c", CROWD, f"01{secrets.token_hex(12)}", str(tmp_path)],
@@ -217,8 +193,7 @@ def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
 
 
 def test_another_user_of_the_disk_is_noticed(tmp_path: Path, disk: Path) -> None:
-    """Another user's dd reads and writes the disk while fio measures a file on it: the figure is
-    doubted: the disk did more than fio."""
+    """Another user's dd uses the disk while fio measures a file on it: the figure is doubted."""
     other = disk / "other"
     other.write_bytes(os.urandom(16 * 2**20))
     script = f"while :; do dd if={other} of=/dev/null bs=4k iflag=direct status=none; done"
@@ -241,7 +216,6 @@ def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, disk: Path) -> None:
 
 
 def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
-    """All are done, and none began before the one before it had ended."""
     assert {one.returncode for one in ended} == {0}, [one.stderr for one in ended]
     whole = sorted((spans(one)[0][0], spans(one)[-1][1]) for one in ended)
     for (_, end), (begin, _) in itertools.pairwise(whole):
@@ -249,7 +223,6 @@ def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
 
 
 def takes(directory: Path, name: str) -> subprocess.CompletedProcess[str]:
-    """What a unit of the trial `name` says of its turn on the disk under `directory`."""
     return subprocess.run(
         [sys.executable, "-c", TAKES, name, str(directory)],
         cwd=directory, capture_output=True, text=True, timeout=240, check=False,

@@ -27,9 +27,7 @@ def states(user: Cli) -> dict[str, str]:
     "command", [("status",), ("results", "list"), ("matrix", "status", "--all")], ids=" ".join
 )
 def test_a_command_that_reads_gives_back_what_expired(user: Cli, command: tuple[str, ...]) -> None:
-    """A run is killed and never resumed, its lease expires, and a user runs a command that only
-    reads its database: expired resources are given back and named on stderr, unexpired ones stay,
-    and the command's own output and exit code do not change."""
+    """A killed run's lease expires; a command that only reads says what it gave back on stderr."""
     old, young = left(user, ONE, PAST), left(user, TWO, FUTURE)
     done = user.run(*command)
     assert done.returncode == 0, done.stderr
@@ -41,9 +39,7 @@ def test_a_command_that_reads_gives_back_what_expired(user: Cli, command: tuple[
 
 
 def test_what_could_not_be_given_back_does_not_hold_up_every_command(user: Cli) -> None:
-    """An expired lease cannot be given back, and a user runs commands that read its database: the
-    first command says why and ends normally; the next ones leave it to gc, workers and resume, and
-    do not wait for its cloud."""
+    """A lease cannot be given back: the first command says why, the next ones do not wait."""
     create_lease(database(user), Lease(lease_id=ONE, provider="gone", expires_at=PAST))
     first, second = user.run("status"), user.run("status")
     assert (first.returncode, second.returncode) == (0, 0)

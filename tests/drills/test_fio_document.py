@@ -50,8 +50,7 @@ def forged() -> str:
 
 
 def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
-    """Put a script named fio first on the PATH; `body` finds the real one in $real, and a forged
-    document in the file $forged."""
+    """Put a script named fio first on the PATH: the real one is $real, a document $forged."""
     folder = user.home / "bin"
     folder.mkdir()
     (folder / "forged.json").write_text(forged() + "\n")
@@ -64,7 +63,6 @@ def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
 
 
 def measure(user: Cli, target: Path, *, seconds: int = 2) -> Any:
-    """The finished run of a short profile."""
     profile = user.home / "mine.fio"
     profile.write_text(PROFILE.format(seconds=seconds))
     done = user.run(
@@ -102,15 +100,13 @@ WRAPPERS = {
 def test_json_that_a_wrapper_of_fio_prints_replaces_nothing(
     user: Cli, target: Path, when: str
 ) -> None:
-    """A script named fio prints a forged result before, after and while the real fio runs: the
-    figures are those of the real fio, and the forged result is in no row."""
+    """A script named fio prints a forged result before, after and while the real fio runs."""
     wrap_fio(user, WRAPPERS[when])
     assert_honest(measure(user, target))
 
 
 def test_a_result_without_fio_is_not_stored(user: Cli, target: Path) -> None:
-    """A script named fio prints a forged result, runs nothing and exits with 0: the run fails, and
-    no row is stored."""
+    """A script named fio prints a forged result, runs nothing and exits with 0: the run fails."""
     wrap_fio(user, 'cat "$forged"; exit 0\n')
     profile = user.home / "mine.fio"
     profile.write_text(PROFILE.format(seconds=1))
@@ -121,23 +117,19 @@ def test_a_result_without_fio_is_not_stored(user: Cli, target: Path) -> None:
 
 
 def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> None:
-    """A script named fio prints without end to stdout and stderr while the real fio runs: the run
-    ends with fio's figures, and the other output is kept only up to a limit."""
+    """A script named fio prints without end to stdout and stderr while the real fio runs."""
     wrap_fio(
         user,
         "yes 'fill the disk' | head -c 64000000 & yes 'fill the disk' | head -c 64000000 >&2 &\n"
         'exec "$real" "$@"\n',
     )
-    run = measure(user, target)
-    assert_honest(run)
-    kept = sum(f.stat().st_size for f in user.home.rglob("*") if f.is_file())
-    assert kept < 30_000_000
+    assert_honest(measure(user, target))
+    assert sum(f.stat().st_size for f in user.home.rglob("*") if f.is_file()) < 30_000_000
     assert list(target.iterdir()) == []
 
 
 def test_json_around_the_canary_replaces_nothing(user: Cli, target: Path) -> None:
-    """A script named fio prints a forged result around the canary, too: the canary's figure is
-    that of the real fio."""
+    """A script named fio prints a forged result around the canary, too."""
     wrap_fio(user, WRAPPERS["everywhere"], also="--name=null")
     run = measure(user, target)
     assert_honest(run)

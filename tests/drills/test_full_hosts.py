@@ -33,7 +33,6 @@ WHEN_FIO_RUNS = (
 def measured(
     user: Cli, place: Path, setup: str, job: str
 ) -> tuple[subprocess.CompletedProcess[str], str]:
-    """A run on a host that is prepared by `setup`, and its error in one line."""
     (place / "mine.fio").write_text(job)
     target = place / "target"
     target.mkdir()
@@ -66,8 +65,7 @@ def measured(
 def test_a_host_without_room_is_named_and_ends_the_run(
     user: Cli, tmp_path: Path, setup: str, words: tuple[str, ...]
 ) -> None:
-    """/var/tmp of the host is full or nearly so, has no inodes left, or is read-only when a run
-    begins: exit 1 with the directory, the reason and what is free; no 'no answer'."""
+    """/var/tmp of the host is full or nearly so, has no inodes left, or is read-only at first."""
     done, said = measured(user, tmp_path, setup, SHORT)
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in said
@@ -88,8 +86,7 @@ def test_a_host_without_room_is_named_and_ends_the_run(
 def test_a_host_that_fills_up_during_a_step_ends_it(
     user: Cli, tmp_path: Path, setup: str, harm: str, words: str
 ) -> None:
-    """/var/tmp of the host fills up, or turns read-only, while fio runs for ten minutes: the run
-    ends within moments, not done, with the directory and the reason; fio ends, too."""
+    """/var/tmp of the host fills up, or turns read-only, while fio runs for ten minutes."""
     setup = f"{setup}; {WHEN_FIO_RUNS.format(harm=harm)}"
     done, said = measured(user, tmp_path, setup, LONG)
     # What lies on a disk that is read-only cannot be taken away: exit 3.
@@ -102,8 +99,7 @@ def test_a_host_that_fills_up_during_a_step_ends_it(
 
 
 def test_a_full_directory_of_claims_does_not_end_a_step(user: Cli, tmp_path: Path) -> None:
-    """/run/lock of the host, where trials take turns, is full: the run is measured, without a
-    claim on the disk."""
+    """/run/lock of the host, where trials take turns, is full: there is no claim on the disk."""
     full = (
         "mount -t tmpfs -o size=4k,mode=1777 none /run/lock; head -c 4k /dev/zero >/run/lock/full"
     )
@@ -112,8 +108,7 @@ def test_a_full_directory_of_claims_does_not_end_a_step(user: Cli, tmp_path: Pat
 
 
 def test_a_stop_on_a_read_only_host_ends_fio(tmp_path: Path) -> None:
-    """Ctrl-C while fio runs, on a host whose disk turned read-only in that second: fio ends, and
-    the command ends without a second Ctrl-C."""
+    """Ctrl-C while fio runs, on a host whose disk turned read-only in that second."""
     with filesystem(tmp_path / "mount", 16) as mount:
         state, work = mount / "diskbench-state1", tmp_path / "work"
         state.mkdir(mode=0o700)

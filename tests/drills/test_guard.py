@@ -55,14 +55,12 @@ class Stage:
     monkeypatch: pytest.MonkeyPatch
 
     def when(self, window: Window, action: str) -> Done:
-        """Have `action` done in this window of the next step."""
         shims = self.directory / "shims"
         done = in_window(shims, window, action)
         self.monkeypatch.setenv("PATH", first_on_path(shims))
         return done
 
     def target(self, filesystem: str = "none") -> ResolvedTarget:
-        """The disk as the target of a trial."""
         proof = check_device(HERE, self.disk.path, self.disk.identity)
         state = f"{self.directory}/diskbench-{str(ulid.ULID()).lower()}"
         return ResolvedTarget.model_validate(
@@ -76,7 +74,6 @@ class Stage:
         )  # fmt: skip
 
     def step(self, target: ResolvedTarget, **changes: object) -> UnitExit:
-        """A step that writes 4 MiB to the target, in a workspace that was made."""
         place = f"directory={target.work_dir}" if target.work_dir else f"filename={target.device}"
         unit = Unit(
             trial_id=target.state_dir.rpartition("-")[2],
@@ -97,7 +94,6 @@ class Stage:
         return start_and_watch(HERE, unit, lambda _: None, lambda: False)
 
     def raw_step(self, **changes: object) -> UnitExit:
-        """A step on the raw disk."""
         target = self.target()
         make_workspace(HERE, target)
         try:
@@ -126,14 +122,10 @@ def run_args(stage: Stage) -> list[str]:
     return ["run", *named, "--profile", str(profile)]
 
 
-# --- The issue's own
-
-
 def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(
     stage: Stage, user: Cli
 ) -> None:
-    """A loop device is pointed at another file while caches are dropped, then fio starts: the
-    other file is not written to."""
+    """A loop device is pointed at another file while caches are dropped, then fio starts."""
     done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
     user.run(*run_args(stage))
     assert done.exit != 0, "the device was pointed elsewhere although it was held"
@@ -141,8 +133,7 @@ def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(
 
 
 def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage: Stage, user: Cli) -> None:
-    """The offset of the loop device in its file is changed while fio runs, under diskbench run:
-    the run fails with exit 1, names the disk and the change, and keeps no result."""
+    """The offset of the loop device in its file is changed while fio runs: exit 1, no result."""
     done = stage.when(FIO, set_offset(stage.disk, MIB))
     ended = user.run(*run_args(stage))
     assert done.exit == 0, done.said
@@ -154,11 +145,7 @@ def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage: Stage, user: Cl
     assert merged_rows(run) == []
 
 
-# --- A change between the first look and fio's first write
-
-
 def clone(stage: Stage) -> str:
-    """Somebody writes a filesystem to the disk with dd: nothing exclusive stands in its way."""
     made = stage.directory / "clone"
     empty_image(made, 8)
     subprocess.run(["mkfs.ext4", "-q", str(made)], check=True)
@@ -206,7 +193,6 @@ CHANGES: dict[str, tuple[Callable[[Stage], str], str]] = {
 
 @pytest.fixture
 def mended(stage: Stage) -> Iterator[None]:
-    """What a change did to this machine's own /dev and /sys is undone."""
     yield
     away = Path(f"{stage.disk.path}.away")
     if away.exists():
@@ -220,9 +206,7 @@ def mended(stage: Stage) -> Iterator[None]:
 def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
     stage: Stage, change: str
 ) -> None:
-    """After the guard's first check the disk changes while caches are dropped: it is moved in its
-    file, grown, written to, shared, renamed or exchanged: fio is not started, the reason is named,
-    and not a byte is written to any disk."""
+    """The disk changes after the guard's first check: fio is not started, the reason is named."""
     do, words = CHANGES[change]
     done = stage.when(CACHE_DROP, do(stage))
     with pytest.raises(MeasurementFailed, match=f"refused: .*{words}"):
@@ -232,14 +216,10 @@ def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
     assert change == "written to" or is_empty(stage.disk.image)
 
 
-# --- A change while fio runs
-
-
 @pytest.mark.usefixtures("mended")
 @pytest.mark.parametrize("change", [one for one in CHANGES if one != "written to"])
 def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change: str) -> None:
-    """The disk is moved, grown, shared, renamed or exchanged while fio runs: the step fails, and
-    the reason is named: what changed, and that it was while fio ran."""
+    """The disk is moved, grown, shared, renamed or exchanged while fio runs."""
     do, words = CHANGES[change]
     done = stage.when(FIO, do(stage))
     with pytest.raises(MeasurementFailed, match=f"changed while fio ran.*{words}"):
@@ -249,9 +229,7 @@ def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change
 
 
 def test_a_step_is_lost_with_whoever_holds_its_disk(stage: Stage) -> None:
-    """Whoever holds the disk is killed while caches are dropped: that is the unit itself, so no
-    process is left that could start fio on a disk that is no longer held, the step has no result,
-    and not a byte is written."""
+    """The unit, which holds the disk, is killed: nothing is left that could start fio on it."""
     done = stage.when(CACHE_DROP, kill_holder(stage))
     with pytest.raises(MeasurementFailed, match="died on this machine without a result"):
         stage.raw_step()
@@ -262,8 +240,7 @@ def test_a_step_is_lost_with_whoever_holds_its_disk(stage: Stage) -> None:
 
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stage: Stage) -> None:
-    """Another disk takes the device's name in /dev in the last moment before fio opens it: fio
-    writes to the disk that it was given by descriptor, and the step still fails."""
+    """Another disk takes the name before fio opens it: fio was given its disk by descriptor."""
     done = stage.when(BEFORE_FIO, other_node(stage))
     with pytest.raises(MeasurementFailed, match="changed while fio ran"):
         stage.raw_step()
@@ -271,8 +248,6 @@ def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stag
     assert is_empty(stage.other)
     assert not is_empty(stage.disk.image)
 
-
-# --- What nobody can do meanwhile
 
 OTHERS: dict[str, Callable[[Stage], str]] = {
     "mkfs": lambda s: f"mkfs.ext4 -q -F {s.disk.path}",
@@ -287,9 +262,7 @@ OTHERS: dict[str, Callable[[Stage], str]] = {
 def test_no_other_process_gets_a_disk_that_a_step_holds(
     stage: Stage, window: str, other: str
 ) -> None:
-    """Mkfs, mkswap, wipefs or losetup try to open the disk: while caches are dropped, and in the
-    last moment before fio: the kernel refuses them, since the step holds the disk exclusively; the
-    step is done."""
+    """Mkfs, mkswap, wipefs or losetup try to open the disk, and the kernel refuses them."""
     done = stage.when(WINDOWS[window], OTHERS[other](stage))
     assert stage.raw_step().fio_exit == 0
     assert done.exit != 0
@@ -298,9 +271,7 @@ def test_no_other_process_gets_a_disk_that_a_step_holds(
 
 
 def test_a_step_holds_its_disk_exclusively_and_its_evidence_says_so(stage: Stage) -> None:
-    """The loop device of a step is pointed elsewhere during the cache drop: the kernel refuses it,
-    since the disk is held open exclusively; the other file is not written to, and the evidence says
-    how the disk was held."""
+    """The loop device of a step is pointed elsewhere during the cache drop."""
     done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
     target = stage.target()
     make_workspace(HERE, target)
@@ -317,8 +288,7 @@ def test_a_step_holds_its_disk_exclusively_and_its_evidence_says_so(stage: Stage
 def test_a_host_without_python_is_refused_before_anything_is_written(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A host has no Python, or none that is new enough: a look at its disk is refused, naming what
-    is missing and the command that installs it, and so is a step; the disk is not written to."""
+    """A host has no Python, or none that is new enough: the command that installs it is named."""
     target, bare = stage.target(), stage.directory / "bare"
     bare.mkdir()
     for tool in ("sh", "id"):
@@ -338,8 +308,7 @@ def test_a_host_without_python_is_refused_before_anything_is_written(
 
 
 def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
-    """A step ends, done or refused, and the next step of the same disk begins at once: no process
-    holds the disk any more."""
+    """A step ends, done or refused, and the next step of the same disk begins at once."""
     for _ in range(3):
         assert stage.raw_step().fio_exit == 0
     stage.when(CACHE_DROP, second_loop(stage))
@@ -351,8 +320,7 @@ def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
 
 
 def test_a_step_that_is_killed_releases_its_disk(stage: Stage) -> None:
-    """The process of a step is killed with SIGKILL while caches are dropped: no process holds the
-    disk any more, and its data are intact."""
+    """The process of a step is killed with SIGKILL while caches are dropped."""
     done = stage.when(CACHE_DROP, 'read -r pid rest <pid && kill -9 "$pid"')
     with pytest.raises(MeasurementFailed, match="died"):
         stage.raw_step()
@@ -361,15 +329,11 @@ def test_a_step_that_is_killed_releases_its_disk(stage: Stage) -> None:
     assert is_empty(stage.disk.image)
 
 
-# --- Directories
-
-
 @pytest.mark.parametrize(("window", "words"), [(CACHE_DROP, "refused: "), (FIO, "fio ran.*: ")])
 def test_a_directory_that_is_exchanged_is_not_measured(
     stage: Stage, window: Window, words: str
 ) -> None:
-    """The directory of test files is exchanged for another: while caches are dropped, and while
-    fio runs: fio is not started in the other one, or the step fails, naming the directory."""
+    """The directory of test files is exchanged while caches are dropped, and while fio runs."""
     trial = f"diskbench-{str(ulid.ULID()).lower()}"
     (stage.directory / "measured").mkdir()
     target = ResolvedTarget(
@@ -388,14 +352,9 @@ def test_a_directory_that_is_exchanged_is_not_measured(
     assert list(Path(str(target.work_dir)).iterdir()) == []
 
 
-# --- One file under two devices
-
-
 @pytest.mark.parametrize("how", ["whole", "in part", "mounted"])
 def test_a_file_that_another_loop_device_shows_is_refused(stage: Stage, how: str) -> None:
-    """The file of the device is also the file of another loop device, by a hard link: the whole,
-    an overlapping part, or with that device mounted: the device is refused before anything is
-    written, naming the other one."""
+    """Another loop device shows its file by a hard link: the whole, a part, or mounted."""
     link = stage.directory / "link.img"
     link.hardlink_to(stage.disk.image)
     flags = ["--offset", str(31 * MIB)] if how == "in part" else []
@@ -412,8 +371,7 @@ def test_a_file_that_another_loop_device_shows_is_refused(stage: Stage, how: str
 
 
 def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage: Stage) -> None:
-    """Two loop devices show parts of one file that do not overlap: they count as two disks:
-    neither is refused because of the other."""
+    """Two loop devices show parts of one file that do not overlap: neither is refused."""
     first, second = empty_image(stage.directory / "first.img", 64), stage.directory / "second.img"
     second.hardlink_to(first)
     with (
@@ -423,15 +381,11 @@ def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage: Stage
         assert check_device(HERE, low.path, low.identity).path == low.path
 
 
-# --- Filesystems that diskbench makes, and takes away
-
-
 @pytest.mark.parametrize("program", ["mkfs.ext4", "mount"])
 def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
     stage: Stage, program: str
 ) -> None:
-    """The loop device is pointed at another file just before mkfs, or just before mount: no
-    filesystem is made on the other file."""
+    """The loop device is pointed at another file just before mkfs, or just before mount."""
     target = stage.target("ext4")
     done = stage.when(Window(program), point_at(stage.disk, stage.other))
     try:
@@ -446,8 +400,7 @@ def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
 
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_before_mkfs_leads_it_nowhere_else(stage: Stage) -> None:
-    """Another disk takes the device's name in /dev just before mkfs: the other disk is not written
-    to, and the run fails naming it."""
+    """Another disk takes the device's name in /dev just before mkfs: the run fails naming it."""
     target = stage.target("ext4")
     done = stage.when(Window("mkfs.ext4"), other_node(stage))
     with pytest.raises(MeasurementFailed, match="is now"):
@@ -459,8 +412,7 @@ def test_a_name_that_is_exchanged_before_mkfs_leads_it_nowhere_else(stage: Stage
 
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_before_the_wipe_leads_it_nowhere_else(stage: Stage) -> None:
-    """At the end of a trial another disk takes the device's name just before it is wiped: the
-    other disk's own filesystem is still there."""
+    """At the end of a trial another disk takes the device's name just before it is wiped."""
     target = stage.target("ext4")
     make_workspace(HERE, target)
     subprocess.run(["mkfs.ext4", "-q", str(stage.other)], check=True)
@@ -474,8 +426,7 @@ def test_a_name_that_is_exchanged_before_the_wipe_leads_it_nowhere_else(stage: S
 
 @pytest.mark.parametrize("how", ["", "-l"])
 def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage: Stage, how: str) -> None:
-    """The filesystem that diskbench made is unmounted, also lazily, while caches are dropped:
-    unmounting is refused, or fio is not started: nothing is written beneath the mount."""
+    """The filesystem that diskbench made is unmounted, also lazily, while caches are dropped."""
     target = stage.target("ext4")
     make_workspace(HERE, target)
     at, work = mount_point(target), target.work_dir
@@ -494,8 +445,7 @@ def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage: Stage, 
 
 
 def test_a_step_whose_filesystem_is_unmounted_while_fio_runs_is_failed(stage: Stage) -> None:
-    """The filesystem that diskbench made is unmounted lazily while fio runs: the step fails,
-    naming the mount."""
+    """The filesystem that diskbench made is unmounted lazily while fio runs."""
     target = stage.target("ext4")
     make_workspace(HERE, target)
     stage.when(FIO, f"umount -l {mount_point(target)}; mkdir -p {target.work_dir}")

@@ -21,14 +21,12 @@ FILES = tuple(
 
 
 def killed(user: Cli, moment: str, *words: str) -> None:
-    """Run diskbench until it is killed there."""
     env = user.extra_env | {dying.MOMENT: f"kill {moment}"}
     done = Cli(user.home, env, (dying.__file__,)).run(*words)
     assert done.returncode == -signal.SIGKILL, f"it never came to {moment!r}:\n{done.stderr}"
 
 
 def ended(user: Cli, *words: str) -> str:
-    """What diskbench prints; it must end with 0."""
     done = user.run(*words)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -69,9 +67,7 @@ def tree(folder: Path) -> dict[str, str]:
 def test_an_import_that_was_killed_leaves_no_half_run(
     user: Cli, tmp_path: Path, moment: str
 ) -> None:
-    """SIGKILL while files are imported: after evidence, before and after the manifest, before the
-    rows: every listed run is complete, and importing again gives the same evidence and rows as
-    without the kill."""
+    """SIGKILL after evidence, before and after the manifest, before the rows; then once more."""
     killed(user, moment, "results", "import", *FILES)
     for run in user.json("results", "list")["runs"]:
         shown = user.json("results", "show", run["run_id"])["runs"][0]
@@ -97,8 +93,7 @@ def test_an_import_that_was_killed_leaves_no_half_run(
     ],
 )
 def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: bool) -> None:
-    """SIGKILL while every row is made again, over existing rows and into an empty database: each
-    run has all its new rows or all its old rows; rebuilding again gives the old rows."""
+    """SIGKILL while every row is made again, over existing rows and into an empty database."""
     ended(user, "results", "import", *FILES)
     before = rows(user)
     if empty:
@@ -121,8 +116,7 @@ def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: b
     ],
 )
 def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None:
-    """SIGKILL while runs are deleted: after the evidence of the first, and before the rows:
-    deleting again finishes the deletion; rebuilding brings nothing back and does not fail."""
+    """SIGKILL while runs are deleted: after the evidence of the first, and before the rows."""
     ended(user, "results", "import", *FILES)
     ids = [run["run_id"] for run in user.json("results", "list")["runs"]]
     killed(user, moment, "results", "delete", "--yes", *ids)
@@ -142,8 +136,7 @@ def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None
     ],
 )
 def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, moment: str) -> None:
-    """SIGKILL while a site is published: between two pages, and before its manifest: no page is
-    half written, and publishing again gives the same site as without the kill."""
+    """SIGKILL while a site is published: between two pages, and before its manifest."""
     ended(user, "results", "import", *FILES)
     ended(user, "publish", str(user.home / "undisturbed"))
     wanted = tree(user.home / "undisturbed")
@@ -183,8 +176,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -> None:
-    """An export replaces an earlier file on a filesystem without free space: exit 2 with the
-    reason, the earlier file is unchanged, and no other file is left next to it."""
+    """An export replaces an earlier file on a full filesystem: exit 2 with the reason."""
     ended(user, "results", "import", *FILES)
     done = user.call("results", "export", "--to", str(full / "kept.csv"))
     assert done.returncode == 2, done.stderr
@@ -194,8 +186,7 @@ def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -
 
 
 def test_an_import_without_room_keeps_no_half_run(user: Cli, full: Path) -> None:
-    """Files are imported into an evidence store without free space, on a full loop filesystem:
-    exit 2 with the reason and no row of an incomplete run; with free space the import succeeds."""
+    """Files are imported into an evidence store on a full loop filesystem; later there is room."""
     user.extra_env["DISKBENCH_EVIDENCE_URL"] = full.as_uri()
     done = user.call("results", "import", *FILES)
     assert done.returncode == 2, done.stderr

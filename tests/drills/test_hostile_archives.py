@@ -30,8 +30,7 @@ MEMBERS = {
 
 @pytest.mark.parametrize("kind", MEMBERS)
 def test_an_archive_that_reaches_outside_is_refused(tmp_path: Path, kind: str) -> None:
-    """The archive of example data has a name outside its folder, a link, a device or a FIFO: it is
-    refused by name, nothing is written outside, and nothing is left inside."""
+    """The archive of example data has a name outside its folder, a link, a device or a FIFO."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "victim").write_text("kept")
@@ -54,13 +53,11 @@ def test_an_archive_that_reaches_outside_is_refused(tmp_path: Path, kind: str) -
 
 
 def step_key(_manifest: dict, step: dict, outside: Path) -> None:
-    """A file of the step lies elsewhere."""
     for file in step["files"].values():
         file["key"] = f"../../../../../../../..{outside}/victim"
 
 
 def step_folder(manifest: dict, _step: dict, outside: Path) -> None:
-    """The folder of the step lies elsewhere."""
     for entry in manifest["steps"]:
         entry["folder"] = f"../../../../../../../..{outside}"
     manifest["imported"]["files"] = {
@@ -70,14 +67,12 @@ def step_folder(manifest: dict, _step: dict, outside: Path) -> None:
 
 
 def absolute(manifest: dict, step: dict, outside: Path) -> None:
-    """Names begin with a slash."""
     for record in (step["files"], manifest["imported"]["files"]):
         for file in record.values():
             file["key"] = f"{outside}/victim"
 
 
 def run_id(manifest: dict, _step: dict, outside: Path) -> None:
-    """The run names another one as itself."""
     manifest["run_id"] = f"../../../../../../../..{outside}"
 
 
@@ -95,8 +90,7 @@ def index(manifest: dict, _step: dict, _outside: Path) -> None:
 def test_a_store_whose_records_lead_outside_gives_nothing_away(
     user: Cli, tmp_path: Path, forge: Callable[[dict, dict, Path], None]
 ) -> None:
-    """Another user's evidence store, whose records name files outside it, is rebuilt, shown and
-    published: no file outside is read into a result or written, and the bad records are named."""
+    """Another's store, whose records name files outside it, is rebuilt, shown and published."""
     outside = tmp_path / "outside"
     outside.mkdir()
     shutil.copy(OUTPUT, outside / "victim")

@@ -44,7 +44,6 @@ def rented(
     expires: float | None = YOUNG,
     name: str | None = None,
 ) -> Path:
-    """Something in the fake cloud that carries a lease's tags."""
     called = name or f"diskbench-{lease}-disk"
     made = Path(user.extra_env[VARIABLE]) / "resources" / called
     made.mkdir(parents=True)
@@ -88,8 +87,7 @@ EVERY = pytest.mark.parametrize("command", list(COMMANDS))
 
 
 def typed(user: Cli, command: str, text: str):
-    """The command with an id, in a database of two things that it could mean; nothing of them may
-    change."""
+    """The command with an id in a database of two that it could mean; neither may change."""
     (two_matrices if command.startswith("matrix") else two_runs)(user)
     before = standing(user)
     done = user.call_refused(*COMMANDS[command], text)
@@ -99,7 +97,6 @@ def typed(user: Cli, command: str, text: str):
 
 
 def standing(user: Cli) -> object:
-    """What a command could have changed."""
     from diskbench.store.campaigns import list_campaigns
 
     kept = database(user)
@@ -113,8 +110,7 @@ def standing(user: Cli) -> object:
 
 @EVERY
 def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) -> None:
-    """Every command that takes an id is given a beginning that fits two things: exit 2, both are
-    named with kind, place and age; nothing is changed."""
+    """Every command that takes an id: both are named with kind, place and age."""
     done = typed(user, command, BEGINNING)
     assert done.returncode == 2, done.stderr
     # Both trials are parts of matrices whose ids begin so, too; what is listed are the wholes.
@@ -126,8 +122,7 @@ def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) ->
 
 @EVERY
 def test_an_empty_id_means_nothing(user: Cli, command: str) -> None:
-    """Every command that takes an id is given an empty one, a space, a tab: exit 2 and nothing is
-    changed: an empty id never selects everything."""
+    """Every command that takes an id is given an empty one, a space, a tab: exit 2."""
     for text in NOTHING:
         done = user.call_refused(*COMMANDS[command], text) if text else typed(user, command, text)
         assert done.returncode == 2, (text, done.stderr)
@@ -136,8 +131,7 @@ def test_an_empty_id_means_nothing(user: Cli, command: str) -> None:
 
 @pytest.mark.parametrize("text", NOTHING)
 def test_an_empty_id_does_not_mean_the_only_thing_there_is(user: Cli, text: str) -> None:
-    """With one single lease, run and matrix in the database, an empty id is given: exit 2: an
-    empty id does not select the only thing either."""
+    """With one single lease, run and matrix in the database, an empty id is given: exit 2."""
     create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2036"))
     row = campaign_row(campaign_id=TWO, queue="q")
     save_campaign(database(user), row, [cell_row(0, campaign_id=TWO)])
@@ -149,8 +143,7 @@ def test_an_empty_id_does_not_mean_the_only_thing_there_is(user: Cli, text: str)
 
 
 def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> None:
-    """The beginning that is typed fits a cell of a matrix and another trial: cancel refuses it and
-    names both, in either order of the lookup."""
+    """The beginning that is typed fits a cell of a matrix and another trial: both are named."""
     two_runs(user)
     row = campaign_row(campaign_id=MATRICES[0], queue="q")
     cell = cell_row(0, campaign_id=row.campaign_id, trial_id=ONE, state="measuring", owner="e1")
@@ -163,8 +156,7 @@ def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> N
 
 
 def test_a_full_id_is_exact(user: Cli) -> None:
-    """A full id is typed that is the beginning of another id, also in capitals with spaces around:
-    the command uses the id that was typed in full."""
+    """A full id is typed that is the beginning of another id, also in capitals, with spaces."""
     for name in ("01kq", "01kq8z"):
         create_lease(database(user), Lease(lease_id=name, provider="fake"))
     done = user.call("gc", " 01KQ ")
@@ -179,8 +171,7 @@ def gc(user: Cli, *words: str):
 
 @pytest.mark.parametrize("text", ["0", BEGINNING, "01kq8z6rj"])
 def test_a_beginning_ends_no_machines_of_other_databases(user: Cli, text: str) -> None:
-    """Gc --provider from an empty database with a beginning of two running leases of others: exit
-    2 with the list, and both machines keep running."""
+    """Gc --provider from an empty database with a beginning of two running leases of others."""
     left = [rented(user, one) for one in (ONE, TWO)]
     done = gc(user, text)
     assert done.returncode == 2, done.stdout
@@ -190,8 +181,7 @@ def test_a_beginning_ends_no_machines_of_other_databases(user: Cli, text: str) -
 
 
 def test_a_lease_of_another_database_needs_its_full_id(user: Cli) -> None:
-    """Gc --provider with a beginning that fits only one lease of another database: exit 2, with
-    its full id, its owner and its age: only the full id releases it."""
+    """Gc --provider with a beginning that fits one lease of another database: it is described."""
     left = rented(user, ONE, owner="alice@desk")
     done = gc(user, ONE[:-1])
     assert done.returncode == 2, done.stdout
@@ -204,8 +194,7 @@ def test_a_lease_of_another_database_needs_its_full_id(user: Cli) -> None:
 
 @pytest.mark.parametrize("owner", ["bob@laptop", None])
 def test_an_unexpired_lease_of_another_owner_needs_not_mine(user: Cli, owner: str | None) -> None:
-    """Gc --provider with the full id of an unexpired lease of another owner, or of none: exit 2
-    with its owner; --not-mine releases it; an expired one needs no --not-mine."""
+    """Gc --provider with the full id of another's or of nobody's lease: exit 2 with its owner."""
     young, old = rented(user, ONE, owner=owner), rented(user, TWO, owner=owner, expires=1.0)
     done = gc(user, ONE)
     assert done.returncode == 2, done.stdout
@@ -219,16 +208,14 @@ def test_an_unexpired_lease_of_another_owner_needs_not_mine(user: Cli, owner: st
 
 
 def test_a_lease_without_an_expiry_counts_as_unexpired(user: Cli) -> None:
-    """Gc --provider with a lease of another owner whose tags do not say when it expires: it counts
-    as unexpired: exit 2 without --not-mine, and it stays."""
+    """Gc --provider with another's lease whose tags do not say when it expires: exit 2."""
     left = rented(user, ONE, expires=None)
     assert gc(user, ONE).returncode == 2
     assert left.exists()
 
 
 def test_one_refused_id_stops_all_ids_of_the_command(user: Cli) -> None:
-    """Gc --provider with a full id of the user's own lease and a refused id of another user's
-    lease: exit 2 before anything is deleted: not even the user's own lease is given back."""
+    """Gc --provider with a full id of one's own lease and a refused id of another's: exit 2."""
     create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2036"))
     mine, theirs = rented(user, ONE, owner="alice@desk"), rented(user, TWO)
     done = gc(user, ONE, TWO)
@@ -253,8 +240,7 @@ COPIES = pytest.mark.parametrize(
 
 @COPIES
 def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
-    """Another resource has a lease's tags, copied by hand, and the lease expired: gc lists it as
-    'carries our tags, not made by us' and does not delete it."""
+    """Another resource has the tags of an expired lease, copied by hand: gc lists it as that."""
     copied = rented(user, ONE, expires=1.0, name=name)
     made = rented(user, ONE, expires=1.0)
     done = gc(user)
@@ -267,8 +253,7 @@ def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
 
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_copy_is_listed_beside_a_lease_of_ones_own(user: Cli, dry_run: bool) -> None:
-    """Gc --provider where a lease of this database ended, its tags were copied by hand: the lease
-    is deleted, or would be, and the copy is listed with it and stays."""
+    """Gc --provider where a lease of this database ended whose tags were copied by hand."""
     create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2026-01-01"))
     copied, made = rented(user, ONE, name="prod-database"), rented(user, ONE)
     done = gc(user, "--output", "json", *(["--dry-run"] if dry_run else []))
@@ -281,8 +266,7 @@ def test_a_copy_is_listed_beside_a_lease_of_ones_own(user: Cli, dry_run: bool) -
 
 
 def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
-    """Status shows a lease that no process uses, and names gc --dry-run: that command shows the
-    abandoned run, and how to resume it or give it back."""
+    """Status shows a lease that no process uses, and names gc --dry-run: that is called."""
     plan = make_plan((ONE,))
     lease = Lease(
         lease_id=ONE, provider="ssh", run_ids=(ONE,), expires_at="2096-01-01T00:00:00+00:00"

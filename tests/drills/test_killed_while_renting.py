@@ -1,8 +1,7 @@
 """SIGKILL at the calls that ask an emulated AWS for machines and disks, and give them back.
 
 The emulator sends the signal: while it holds the request, or when it has done what was asked and
-nobody hears the answer any more.
-"""
+nobody hears the answer any more."""
 
 import os
 import signal
@@ -50,7 +49,6 @@ TABLE = [
 
 @pytest.fixture
 def renter(aws: Aws, user: Cli) -> Cli:
-    """A user of the emulated AWS."""
     user.extra_env = {**aws.env, "AWS_ENDPOINT_URL": aws.endpoint}
     user.program = (eager,)
     return user
@@ -58,7 +56,6 @@ def renter(aws: Aws, user: Cli) -> Cli:
 
 @pytest.fixture
 def words(aws: Aws, tmp_path: Path) -> tuple[str, ...]:
-    """The command that rents a machine with a disk and measures it."""
     profile = tmp_path / "mine.fio"
     profile.write_text(WRITE_THEN_READ)
     where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
@@ -66,7 +63,6 @@ def words(aws: Aws, tmp_path: Path) -> tuple[str, ...]:
 
 
 def killed_at(aws: Aws, user: Cli, moment: str, *words: str) -> None:
-    """Run diskbench until it is killed at that call."""
     begun: list[int] = []
     ready = threading.Event()
 
@@ -84,8 +80,7 @@ def killed_at(aws: Aws, user: Cli, moment: str, *words: str) -> None:
 
 
 def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
-    """One machine and one disk were ever made, the run has every row once, and nothing is left.
-    The first call of the action `lost` made nothing."""
+    """One machine and disk were made, every row is there once. The first `lost` call made none."""
     for action in ("RunInstances", "CreateVolume"):
         heard = aws.faults.calls(action)[action == lost :]
         tokens = {one.params.get("ClientToken") for one in heard}
@@ -105,10 +100,7 @@ def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
 def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
     aws: Aws, renter: Cli, words: tuple[str, ...], moment: str, wish: str
 ) -> None:
-    """SIGKILL at each call that makes, attaches, detaches or deletes something in an emulated AWS,
-    before the cloud receives it and before its answer arrives: resume ends with one machine, one
-    disk, every row once, and nothing left; gc, given the lease's id, cancels the run and leaves
-    nothing."""
+    """SIGKILL before the cloud receives each call and before its answer; then resume, or gc."""
     killed_at(aws, renter, moment, *words)
     (row,) = renter.json("results", "list")["runs"]
     done = renter.run(wish, *([row["trial_id"]] if wish == "gc" else []))
@@ -125,9 +117,7 @@ def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
 def test_a_run_killed_four_times_leaks_and_doubles_nothing(
     aws: Aws, renter: Cli, words: tuple[str, ...]
 ) -> None:
-    """One run is killed at four calls to the cloud, from the machine to the disk's end, each
-    resume at the next: the last resume ends with one machine, one disk, every row once, and
-    nothing left."""
+    """One run is killed at four calls to the cloud, each resume at the next."""
     killed_at(aws, renter, "done RunInstances", *words)
     for moment in ("lost CreateVolume", "done AttachVolume", "done TerminateInstances"):
         killed_at(aws, renter, moment, "resume")

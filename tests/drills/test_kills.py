@@ -1,8 +1,7 @@
 """A matrix or run that is killed, interrupted, broken or cut off its database at any moment, and
 what people wish then: rows of tables, each on the fake cloud (tests/rigs/dying.py names moments).
 
-Afterwards the books must hold: every row once, no lease open, nothing rented.
-"""
+Afterwards the books must hold: every row once, no lease open, nothing rented."""
 
 import signal
 from collections import Counter
@@ -88,7 +87,6 @@ CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 
 
 def both_done(chaos: Chaos) -> None:
-    """Both cells are measured, every row once; no lease is open and nothing rented."""
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
@@ -99,9 +97,7 @@ def states(chaos: Chaos) -> Counter[str]:
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_kills_one_after_another_leak_and_double_nothing(chaos: Chaos, chain: str) -> None:
-    """SIGKILL before each station of a cell, before each checkpoint, between any two writes that
-    belong together and while cells share a machine, each resume killed at the next moment: the
-    last resume ends with every row once, no lease open, nothing rented."""
+    """SIGKILL at one station, checkpoint or write after another, each resume at the next."""
     (first, *rest), how = CHAINS[chain]
     chaos.killed_at(first, "run", chaos.matrix(**how))
     for moment in rest:
@@ -125,9 +121,7 @@ def test_kills_one_after_another_leak_and_double_nothing(chaos: Chaos, chain: st
     ],
 )
 def test_a_fault_that_passes_costs_a_matrix_nothing(chaos: Chaos, fault: str, said: str) -> None:
-    """The database does not answer at one of 7 writes, the provider breaks while it gives a
-    machine back, or the thread of a cell ends without an error: it is repeated or resumed; every
-    row once, nothing rented."""
+    """The database fails at one of 7 writes, a release breaks, or a cell's thread ends."""
     parallel = 2 if fault.startswith("fail") else 1
     done = chaos.at(fault).run("matrix", "run", chaos.matrix(max_parallel=parallel))
     assert done.returncode == 0, done.stderr
@@ -136,8 +130,7 @@ def test_a_fault_that_passes_costs_a_matrix_nothing(chaos: Chaos, fault: str, sa
 
 
 def test_a_database_that_fails_during_a_takeover_loses_nothing(chaos: Chaos) -> None:
-    """The database stops answering between the takeover of a dead process's cell and its
-    continuation: the cell is continued, every row once."""
+    """It stops answering between the takeover of a dead process's cell and its continuation."""
     chaos.killed_at(MEASURE, "run", chaos.matrix())
     moment = "fail before diskbench.engine.durable.cells:move_here 1"
     done = chaos.at(moment).run("matrix", "resume")
@@ -153,9 +146,7 @@ def test_a_database_that_fails_during_a_takeover_loses_nothing(chaos: Chaos) -> 
     ],
 )
 def test_a_fault_of_our_own_fails_its_cell_alone(chaos: Chaos, moment: str, kind: str) -> None:
-    """Diskbench itself raises an unexpected error in the middle of a cell, or cannot write the
-    manifest that closes a run: that cell fails with its reason and is never done, the next one is
-    measured, and retry measures the failed one."""
+    """An unexpected error in the middle of a cell, or no manifest: retry measures it again."""
     done = chaos.at(f"break {moment}").run("matrix", "run", chaos.matrix())
     assert done.returncode == 1, done.stderr
     (failed,) = [cell for cell in chaos.cells() if cell["state"] != "done"]
@@ -201,9 +192,7 @@ runtime=1
     ],
 )
 def test_ctrl_c_at_an_odd_moment_ends_in_order(chaos: Chaos, moment: str) -> None:
-    """Ctrl-C at one of 16 moments of a run: right when the plan is saved, renting begins, fio is
-    started, the run is closed, the machine is given back, or between two writes: exit 130, or 0
-    where all was done; nothing rented, and rows of finished steps only."""
+    """Ctrl-C at one of 16 moments of a run: exit 130, or 0 where all was done; nothing rented."""
     profile = chaos.user.home / "two.fio"
     profile.write_text(TWO_STEPS)
     words = ("run", "--provider", "fake", "--disk", "plain", "--size", "1")
@@ -211,8 +200,7 @@ def test_ctrl_c_at_an_odd_moment_ends_in_order(chaos: Chaos, moment: str) -> Non
     assert done.returncode in {0, 130}, done.stderr
     assert "Traceback" not in done.stderr
     assert not list(chaos.place.glob("fake/resources/*"))
-    runs = chaos.user.json("results", "list")["runs"]
-    for run in runs:
+    for run in chaos.user.json("results", "list")["runs"]:
         assert run["state"] == ("done" if done.returncode == 0 else "interrupted")
         (shown,) = chaos.user.json("results", "show", run["run_id"])["runs"]
         steps = [row["step"] for row in merged_rows(shown)]
@@ -223,8 +211,7 @@ def test_ctrl_c_at_an_odd_moment_ends_in_order(chaos: Chaos, moment: str) -> Non
 
 
 def test_of_two_processes_that_resume_at_once_one_is_refused(chaos: Chaos) -> None:
-    """Two processes resume the same matrix at the same moment: one resumes it, the other is
-    refused and names the owner; every row once."""
+    """Two processes resume the same matrix at the same moment: the refused one names the owner."""
     chaos.killed_at(MEASURE, "run", chaos.matrix(seconds=3))
     both = [chaos.user.start("matrix", "resume") for _ in range(2)]
     said = [process.communicate(timeout=240)[1] for process in both]
@@ -235,8 +222,7 @@ def test_of_two_processes_that_resume_at_once_one_is_refused(chaos: Chaos) -> No
 
 
 def test_ctrl_c_twice_exits_at_once_and_resume_continues(chaos: Chaos) -> None:
-    """Ctrl-C twice while cells are measured, then cancel and resume: it exits at once and says how
-    to continue; the cells end as cancelled and nothing is rented."""
+    """Ctrl-C twice while cells are measured, then cancel and resume: nothing is rented."""
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=20, max_parallel=2))
     read_until(process, "measuring")
     process.send_signal(signal.SIGINT)
@@ -255,8 +241,7 @@ def test_ctrl_c_twice_exits_at_once_and_resume_continues(chaos: Chaos) -> None:
 
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos, shared: bool) -> None:
-    """Ctrl-C once while a cell is measured, on a machine of its own or one that cells share, then
-    resume: what was rented is given back at once; resume measures the rest, every row once."""
+    """Ctrl-C once while a cell is measured, on its own machine or one that cells share."""
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=4, reuse_host=shared))
     read_until(process, "measuring")
     process.send_signal(signal.SIGINT)
@@ -278,8 +263,7 @@ def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos, share
 def test_a_matrix_that_is_cancelled_without_a_process_gives_everything_back(
     chaos: Chaos, moment: str
 ) -> None:
-    """A matrix whose process was killed is cancelled at 3 moments: every cell ends as cancelled
-    and nothing is rented."""
+    """A matrix whose process was killed is cancelled at 3 moments."""
     chaos.killed_at(moment, "run", chaos.matrix(seconds=20))
     done = chaos.user.run("matrix", "cancel")
     assert done.returncode == 0, done.stderr

@@ -17,8 +17,7 @@ from tests.rigs.waiting import until
 
 
 def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: Chaos) -> None:
-    """Another program holds SQLite's write lock for 8 seconds while two cells are measured: the
-    matrix waits, and ends with every row once."""
+    """Another program holds SQLite's write lock for 8 seconds while two cells are measured."""
     chaos.user.extra_env[dying.BUSY_S] = "1"
     chaos.user.program = (dying.__file__,)
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=10, max_parallel=2))
@@ -37,7 +36,6 @@ def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: C
 
 @pytest.fixture
 def small_store(tmp_path: Path) -> Iterator[Path]:
-    """A filesystem of one MiB."""
     directory = tmp_path / "small"
     directory.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", str(directory)], check=True)
@@ -48,8 +46,7 @@ def small_store(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_store: Path) -> None:
-    """The evidence store is full while a step is measured, and has free space again later: the
-    cell says so and waits; nothing is lost or measured twice."""
+    """The store is full while a step is measured, and has free space again later."""
     chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = small_store.as_uri()
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
     until(lambda: chaos.steps() == ["read"])
@@ -66,7 +63,6 @@ def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_st
 
 
 def filled(file: io.FileIO) -> bool:
-    """Whether there was room for another page."""
     try:
         return file.write(b"x" * 4096) > 0
     except OSError:
@@ -75,8 +71,7 @@ def filled(file: io.FileIO) -> bool:
 
 @pytest.mark.parametrize("fall", ["crash", "stop"])
 def test_a_postgresql_that_restarts_costs_a_matrix_nothing(chaos: Chaos, fall: str) -> None:
-    """PostgreSQL crashes, or is stopped, while two cells are measured, and starts again: the
-    matrix waits, and ends with every row once and nothing rented."""
+    """PostgreSQL crashes, or is stopped, while two cells are measured, and starts again."""
     with postgres_server() as server:
         chaos.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
         process = chaos.user.start("matrix", "run", chaos.matrix(seconds=12, max_parallel=2))
@@ -92,7 +87,6 @@ def test_a_postgresql_that_restarts_costs_a_matrix_nothing(chaos: Chaos, fall: s
 
 
 def measured(url: str) -> int:
-    """How many steps are measured right now."""
     engine = sa.create_engine(
         url.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
     )
@@ -106,7 +100,6 @@ def measured(url: str) -> int:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
-    """An evidence store on a filesystem of its own, on a loop device."""
     with filesystem(tmp_path / "store", 16) as directory:
         yield directory
 
@@ -115,8 +108,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
 def test_a_store_that_cannot_be_written_stops_a_run_before_it_rents(
     chaos: Chaos, store: Path, which: str
 ) -> None:
-    """The evidence store or the directory of the database is read-only from the beginning: exit 2
-    with the reason before anything is rented."""
+    """The evidence store or the database's directory is read-only from the beginning: exit 2."""
     subprocess.run(["mount", "-o", "remount,ro", str(store)], check=True)
     urls = {
         "evidence": ("DISKBENCH_EVIDENCE_URL", store.as_uri()),

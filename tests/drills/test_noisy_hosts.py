@@ -50,7 +50,6 @@ def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
 
 
 def works(host: SshHost, place: Path, *, errors: bool = True) -> None:
-    """Every kind of call gives exactly what its script printed."""
     data = place / "data"
     data.write_bytes(ODD)
     done = host.run(f"cat {data}; echo why >&2; exit 7")
@@ -88,9 +87,7 @@ HABITS = {
 def test_what_a_login_prints_stays_out_of_the_answers(
     login: Login, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
-    """A login on the host prints, on both streams, whatever it likes before each command, reads
-    lines of its input, or traces what it does: each command gives exactly what it printed, its
-    status and its input, and the noise is reported once."""
+    """A login prints on both streams, reads its input, or traces; it is reported once."""
     with caplog.at_level(logging.WARNING):
         works(login(NOISE[kind]), tmp_path)
     told = [one.getMessage() for one in caplog.records if "before each command" in one.message]
@@ -103,8 +100,7 @@ def test_what_a_login_prints_stays_out_of_the_answers(
 def test_the_habits_of_a_login_do_not_reach_a_command(
     login: Login, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
-    """A login file on the host changes directory, umask, aliases or shell options: each command
-    gives exactly what it printed, and nothing is reported."""
+    """A login file changes directory, umask, aliases or shell options; nothing is reported."""
     works(login(HABITS[kind]), tmp_path)
     assert not caplog.records
 
@@ -121,9 +117,7 @@ def test_the_habits_of_a_login_do_not_reach_a_command(
 def test_a_forced_command_around_ours_does_no_harm(
     login: Login, tmp_path: Path, instead: str, errors: bool
 ) -> None:
-    """A forced command on the host prints a banner before and after, gives status 0 to everything,
-    or joins both streams: each command gives its own output and status; files arrive to the
-    byte."""
+    """It prints a banner before and after, gives status 0 to everything, or joins both streams."""
     works(login(instead=instead), tmp_path, errors=errors)
 
 
@@ -142,9 +136,7 @@ def test_a_forced_command_around_ours_does_no_harm(
 def test_a_login_that_lets_no_command_through_is_refused_by_name(
     login: Login, bashrc: str, instead: str, words: str
 ) -> None:
-    """A login on the host reads away all input, prints without end, becomes another program, or is
-    refused to the user: the first command is refused with what was printed and what to do, as an
-    error of the environment; nothing is sent to the program."""
+    """A login reads away all input, prints without end, becomes another program, or is refused."""
     host = login(bashrc, instead)
     with pytest.raises(HostUnavailable, match=words) as refused:
         host.run("echo x", stdin=b"echo evil >&2\n", timeout_s=20)
@@ -155,8 +147,7 @@ def test_a_login_that_lets_no_command_through_is_refused_by_name(
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "tcsh", "csh", "bsd-csh", "zsh", "fish", "ksh"])
 def test_any_login_shell_passes_a_command_on(login: Login, tmp_path: Path, shell: str) -> None:
-    """The login shell is one that quotes in another way than sh: each command gives exactly what
-    it printed."""
+    """The login shell is one that quotes in another way than sh."""
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"{shell} is not installed")
@@ -168,8 +159,7 @@ def test_any_login_shell_passes_a_command_on(login: Login, tmp_path: Path, shell
 
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=300))
 def test_a_command_line_holds_nothing_that_a_login_shell_would_change(script: str) -> None:
-    """Any text at all is the script of a command: the line for the login shell is quoted so that
-    no shell would change anything in it."""
+    """Any text at all is the script of a command."""
     line = Frame(script).line
     assert re.fullmatch(r"/bin/sh -c( '[ -&(-~]{1,900}')+", line), line
     assert not set("!\n") & set(line)
@@ -179,8 +169,7 @@ def test_a_command_line_holds_nothing_that_a_login_shell_would_change(script: st
 def test_a_run_on_a_host_that_prints_is_measured_whole(
     user: Cli, target: Path, tmp_path: Path
 ) -> None:
-    """A run over SSH on a host whose login prints on both streams: the run ends done with all
-    files of its step, and says once what the host prints."""
+    """A run over SSH on a host whose login prints on both streams: it is said once."""
     (tmp_path / "mine.fio").write_text(JOB)
     with running_sshd(tmp_path / "sshd") as server:
         (tmp_path / "sshd/.bashrc").write_text("printf 'Welcome to this machine'; echo x >&2")
@@ -211,9 +200,7 @@ exec {real} "$@"
 def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
     user: Cli, target: Path, tmp_path: Path, harm: str
 ) -> None:
-    """A step is measured whole, and then its host sends a damaged archive, one that is cut, one of
-    a file that was changed, or none: the run is suspended, the host keeps the files, and 'resume'
-    fetches them: one start of fio in all."""
+    """The host sends a damaged, cut, changed or no archive: it keeps the files, fio starts once."""
     programs, real = tmp_path / "programs", shutil.which("tar")
     programs.mkdir()
     (programs / "broken").touch()
@@ -242,7 +229,6 @@ def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
 
 
 def run_on_box(target: Path, tmp_path: Path) -> tuple[str, ...]:
-    """The arguments that measure in a directory of the host `box`."""
     profile = str(tmp_path / "mine.fio")
     return (
         *("run", "--provider", "ssh", "--host", "box", "--path", str(target)),

@@ -26,7 +26,6 @@ POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="defaul
 
 @pytest.fixture
 def cli(user: Cli, tmp_path: Path) -> Cli:
-    """A user with a run whose step left files with names of every kind."""
     url, kept = f"sqlite:///{user.home}/rows.db", (user.home / "kept").as_uri()
     engine, evidence = open_database(url), open_evidence(kept)
     step = make_step(0, name="x.php")
@@ -42,7 +41,6 @@ def cli(user: Cli, tmp_path: Path) -> Cli:
 
 
 def published(cli: Cli) -> list[str]:
-    """The files of evidence in the site."""
     done = cli.call("publish", "site", "--with-evidence")
     assert done.returncode == 0, done.stderr
     site = cli.home / "site"
@@ -52,9 +50,7 @@ def published(cli: Cli) -> list[str]:
 
 
 def test_what_a_host_leaves_is_not_run_by_a_reader(cli: Cli) -> None:
-    """28 files that browsers or web servers run or obey, among them double endings and other
-    cases, left by a host in a step's folder: the site has only known files, under names that end
-    in .json, .txt or .zst."""
+    """28 files that browsers or servers run or obey are in a step's folder: the site has none."""
     names = published(cli)
     assert [name for name in names if not SAFE.fullmatch(name)] == []
     last = {Path(name).name for name in names}
@@ -64,8 +60,7 @@ def test_what_a_host_leaves_is_not_run_by_a_reader(cli: Cli) -> None:
 
 
 def test_what_was_put_beside_the_evidence_is_not_published(cli: Cli) -> None:
-    """Files and symbolic links put into the evidence directory beside those of a run, and a
-    recorded file that was changed: none of them is published."""
+    """Files and links put beside those of a run, and a recorded file that was changed."""
     before = published(cli)
     (run,) = (cli.home / "kept/runs").iterdir()
     (step,) = (run / "steps").iterdir()
@@ -96,8 +91,7 @@ def test_what_was_put_beside_the_evidence_is_not_published(cli: Cli) -> None:
     ],
 )
 def test_an_imported_file_is_published_as_text(user: Cli, name: str) -> None:
-    """A file is imported whose name has the endings of a page, control characters, or both: it is
-    published as text under a safe name."""
+    """A file is imported whose name has the endings of a page, control characters, or both."""
     case = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
     (user.home / name).write_bytes(case.read_bytes())
     done = user.call("results", "import", f"./{name}")
@@ -108,8 +102,7 @@ def test_an_imported_file_is_published_as_text(user: Cli, name: str) -> None:
 
 
 def test_every_page_has_a_policy(cli: Cli) -> None:
-    """Every page of a site and a report are read for their policy: each forbids all scripts but
-    its own and all requests."""
+    """Every page of a site and a report forbids all scripts but its own and all requests."""
     published(cli)
     done = cli.call("report", "last", "-o", "page.html")
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,6 @@
 """Devices that belong to somebody: real loop devices, asked for by `diskbench run --device`.
 
-What the refusal says in each case, and when nothing refuses: tests/unit/hosts/test_device.py.
-"""
+What the refusal says in each case, and when nothing refuses: tests/unit/hosts/test_device.py."""
 
 from __future__ import annotations
 
@@ -48,7 +47,6 @@ def measure(user: Cli) -> Measure:
 
 
 def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """It was said why, as something that the user can mend."""
     said = " ".join(done.stderr.split())
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in said
@@ -118,10 +116,7 @@ STATES: dict[str, tuple[State, str]] = {
 def test_a_device_that_belongs_to_somebody_is_refused(
     measure: Measure, image: Path, state: str
 ) -> None:
-    """A device is to be measured, its identity typed correctly, that has the signature of another
-    owner, a filesystem or swap space, is mounted, in use as swap, held open by another process or
-    below another device, also by a link: exit 2 with the reason, and not a byte of the device
-    changed, also when --filesystem asks for mkfs; what used it uses it still."""
+    """Its identity is typed correctly, also by a link: not a byte changed, and it stays in use."""
     make, words = STATES[state]
     with attached(image) as disk, make(disk):
         link = image.with_name("by-id")
@@ -156,9 +151,7 @@ COPIES: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_a_device_with_a_copy_of_its_owners_mark_alone_is_refused(
     measure: Measure, image: Path, owner: str
 ) -> None:
-    """A device of 300 GiB is to be measured whose beginning is empty, and that has one copy of a
-    superblock, label or table somewhere else: exit 2 with the owner's name, and nothing was
-    written."""
+    """300 GiB begin empty, and have one copy of a superblock, label or table somewhere else."""
     write, words = COPIES[owner]
     os.truncate(image, 300 * 2**30)
     write(image)
@@ -170,8 +163,7 @@ def test_a_device_with_a_copy_of_its_owners_mark_alone_is_refused(
 
 @pytest.mark.parametrize("kind", ["fresh", "wiped ext4", "wiped xfs", "a copy moved elsewhere"])
 def test_a_device_without_an_owner_is_not_refused(image: Path, kind: str) -> None:
-    """A device is checked that is fresh, that was wiped, or that has a btrfs copy at an offset
-    that btrfs does not use: nothing refuses it."""
+    """It is fresh, was wiped, or has a btrfs copy at an offset that btrfs does not use."""
     os.truncate(image, 512 * MIB)
     if kind == "a copy moved elsewhere":  # as in a dump of another disk that was written here
         signatures.write_btrfs_copy(image, 32 * MIB)
@@ -227,9 +219,7 @@ except TargetRefused as error:
 def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
     image: Path, holder: str, words: str
 ) -> None:
-    """In a PID namespace of its own, diskbench looks at a device that a process outside holds
-    exclusively, reads all the time, or has open without a sign: the first two are refused; of the
-    third it says that it cannot see it."""
+    """A process that diskbench cannot see holds it exclusively, reads it, or has it open idly."""
     with attached(image) as disk:
         process = subprocess.Popen(
             [sys.executable, "-c", f"{holder}\nsys.stdin.read()", disk.path],
@@ -254,8 +244,7 @@ def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
 def test_an_identity_that_is_not_the_devices_own_is_refused(
     measure: Measure, image: Path, tmp_path: Path, typed: str
 ) -> None:
-    """The identity that is typed is empty, the path of the device, a part of the identity, or that
-    of another device: exit 2 with the identity that the device has, and not a byte changed."""
+    """What is typed is empty, the path, a part of the identity, or another device's."""
     other = empty_image(tmp_path / "other.img")
     with attached(image) as disk, attached(other):
         words = {"path": disk.path, "name": image.name, "half": str(image)[:-2], "other": other}
@@ -264,7 +253,6 @@ def test_an_identity_that_is_not_the_devices_own_is_refused(
 
 
 def root_disk() -> str:
-    """The block device that holds the root filesystem."""
     states = inspect(LocalHost(), None).devices
     return next(one.disk.path for one in states if one.system and one.partition_of is None)
 
@@ -284,9 +272,7 @@ def root_disk() -> str:
 def test_a_device_unfit_to_measure_is_refused(
     user: Cli, measure: Measure, image: Path, tmp_path: Path, kind: str, words: str
 ) -> None:
-    """A device that is read-only, of size 0, smaller than --size, no block device, or the disk
-    this system runs from is to be measured, or one that cannot be examined without blkid and
-    wipefs: exit 2 with the reason, and nothing changed."""
+    """It is read-only, empty, too small, no block device, the root disk, or there are no tools."""
     if kind == "size 0":
         os.truncate(image, 0)
     if kind == "no tools":

@@ -16,14 +16,12 @@ JOB = "[a]\nrw=write\nsize=256k\nbs=64k\nioengine=psync\n"
 def test_processes_that_start_at_once_share_an_empty_database(
     user: Cli, tmp_path: Path, database: str
 ) -> None:
-    """Six processes start at the same moment on an empty home, or on an empty PostgreSQL, and
-    measure one directory each: all end with 0 and every run is there once with its rows."""
+    """Six processes start on an empty home, or PostgreSQL, and measure one directory each."""
     profile = tmp_path / "mine.fio"
     profile.write_text(JOB)
     with ExitStack() as stack:
         if database == "PostgreSQL":
-            url = stack.enter_context(running_postgres())
-            user.extra_env["DISKBENCH_DATABASE_URL"] = url
+            user.extra_env["DISKBENCH_DATABASE_URL"] = stack.enter_context(running_postgres())
         started = []
         for number in range(AT_ONCE):
             target = tmp_path / f"target{number}"
@@ -34,7 +32,6 @@ def test_processes_that_start_at_once_share_an_empty_database(
         runs = user.json("results", "list")["runs"]
         assert [run["state"] for run in runs] == ["done"] * AT_ONCE
         assert len({run["run_id"] for run in runs}) == AT_ONCE
-        exported = user.run("results", "export", "--format", "json")
-        shown = json.loads(exported.stdout)["runs"]
+        shown = json.loads(user.run("results", "export", "--format", "json").stdout)["runs"]
         assert len(shown) == AT_ONCE
         assert all(run["steps"][0]["measurements"] for run in shown)

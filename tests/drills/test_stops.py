@@ -54,7 +54,6 @@ def run(user: Cli, target: Path) -> Iterator[Any]:
 
 @pytest.fixture
 def run_on_disk(user: Cli, tmp_path: Path) -> Iterator[Any]:
-    """Start `diskbench run` on an ext4 of a loop device of its own."""
     with attached(empty_image(tmp_path / "disk.img", 64)) as disk:
         profile = user.home / "mine.fio"
         profile.write_text(WRITE_THEN_READ.format(seconds=60))
@@ -72,23 +71,19 @@ def the_run(user: Cli) -> Any:
 
 
 def step_of(target: Path, step: str = "001-read") -> Path:
-    """The directory of a step's unit on the host, which need not be there yet."""
     name = next((one.name for one in target.glob("diskbench-*")), "none")
     return Path("/var/tmp", name, "run-0", f"step-{step}")
 
 
 def unit_of(target: Path) -> int:
-    """The process that is the second step's unit."""
     return int((step_of(target) / "pid").read_text().split()[0])
 
 
 def fio_of(target: Path) -> int:
-    """The process that is the second step's fio."""
     return int((step_of(target) / "fio.pid").read_text())
 
 
 def live_of(target: Path, step: str = "001-read") -> str:
-    """What whoever follows a step's unit is told."""
     try:
         return (step_of(target, step) / "live.tsv").read_text()
     except FileNotFoundError:
@@ -96,7 +91,6 @@ def live_of(target: Path, step: str = "001-read") -> str:
 
 
 def is_measuring(target: Path) -> bool:
-    """Whether fio has said something in the second step."""
     return "\t" in live_of(target)
 
 
@@ -109,16 +103,12 @@ def gone(user: Cli) -> bool:
     return not list(Path("/var/tmp").glob(f"diskbench-{the_run(user)['trial_id']}"))
 
 
-# --- Stops
-
-
 @pytest.mark.parametrize("stage", ["sync", "head"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "cancel"])
 def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
     host: Ailing, user: Cli, target: Path, run: Any, stage: str, how: str
 ) -> None:
-    """SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits: the
-    run ends as interrupted (130), reports no broken connection, and fio never starts."""
+    """SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits."""
     host.hold(stage)
     process = run()
     until(lambda: host.has_begun(stage))
@@ -140,9 +130,7 @@ def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
 def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
 ) -> None:
-    """The connection is refused while sync waits, then SIGINT, and sync ends after the command
-    ended: the command says that the stop did not arrive; fio does not start; gc removes
-    everything."""
+    """The connection is refused while sync waits, then SIGINT; sync ends after the command."""
     host.hold("sync")
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
         process = run("--provider", "ssh", "--host", "box")
@@ -167,8 +155,7 @@ def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
 def test_fio_does_not_start_after_its_command_was_killed(
     host: Ailing, user: Cli, target: Path, run: Any, how: str
 ) -> None:
-    """The command is killed (SIGKILL, or a second Ctrl-C at once) while sync waits; sync ends: fio
-    does not start; 'resume' finishes the run, 'gc' removes everything."""
+    """SIGKILL, or a second Ctrl-C at once, while sync waits; then resume."""
     host.hold("sync")
     process = run(seconds=1)
     until(lambda: host.has_begun("sync"))
@@ -203,8 +190,7 @@ def test_fio_does_not_start_after_its_command_was_killed(
 def test_a_deadline_arrives_before_the_first_line_of_fio(
     host: Ailing, user: Cli, target: Path
 ) -> None:
-    """A cell of a matrix passes max_cell_time while sync waits: the cell fails as TookTooLong, its
-    run says so, and not that a user stopped it; fio never starts."""
+    """A cell passes max_cell_time while sync waits: it fails, and not because a user stopped it."""
     host.hold("sync")
     (user.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
     (user.home / "matrix.yaml").write_text(
@@ -227,8 +213,7 @@ def test_a_deadline_arrives_before_the_first_line_of_fio(
 def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
     host: Ailing, user: Cli, run_on_disk: Any
 ) -> None:
-    """SIGINT while mkfs runs on its disk: mkfs is ended, the run ends as interrupted (130), fio
-    never starts, the disk is free."""
+    """SIGINT while mkfs runs on its disk: the run ends as interrupted (130), the disk is free."""
     host.hold("mkfs.ext4")
     process = run_on_disk()
     until(lambda: host.has_begun("mkfs.ext4"))
@@ -239,15 +224,11 @@ def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
     assert gone(user)
 
 
-# --- What is no stop
-
-
 @pytest.mark.parametrize("whom", ["unit", "all"])
 def test_a_signal_on_the_host_is_not_the_users(
     user: Cli, target: Path, run: Any, whom: str
 ) -> None:
-    """SIGTERM to a step's unit on the host, or to all of its processes, as at a shutdown: the run
-    fails (1): ended by signal 15, with fio's output, and not as the user's interrupt."""
+    """SIGTERM to a step's unit on the host, or to all of its processes: the run fails (1)."""
     process = run()
     until(lambda: is_measuring(target))
     unit = unit_of(target)
@@ -270,8 +251,7 @@ def test_a_signal_on_the_host_is_not_the_users(
 def test_a_restart_of_the_host_is_reported_as_one(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any, number: signal.Signals
 ) -> None:
-    """The host restarts while fio runs: orderly (SIGTERM), or all at once (SIGKILL): the run fails
-    (1), and says that the boot id changed."""
+    """The host restarts while fio runs: orderly (SIGTERM), or all at once (SIGKILL)."""
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
         process = run("--provider", "ssh", "--host", "box")
         until(lambda: is_measuring(target))
@@ -289,8 +269,7 @@ def test_a_restart_of_the_host_is_reported_as_one(
 
 
 def test_the_end_of_fio_is_reported_with_its_cause(host: Ailing, user: Cli, run: Any) -> None:
-    """Another process on the host kills fio: the run fails (1) and says so; what else ends a fio:
-    tests/unit/fio/test_recorded.py."""
+    """Another process kills fio; what else ends a fio: tests/unit/fio/test_recorded.py."""
     host.fio_does("kill -KILL $$")
     code, said = ended(run(seconds=1))
     assert code == 1, said
@@ -301,8 +280,7 @@ def test_the_end_of_fio_is_reported_with_its_cause(host: Ailing, user: Cli, run:
 def test_a_fio_that_the_kernel_killed_for_its_memory_is_reported_as_that(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
 ) -> None:
-    """The kernel kills fio for its memory (the host's own count of such kills goes up): the run
-    fails (1) and says out of memory."""
+    """The kernel kills fio, and the host's own count of such kills goes up."""
     with reached_by_ssh(host, user, tmp_path / "sshd"):
         process = run("--provider", "ssh", "--host", "box")
         until(lambda: is_measuring(target))
@@ -313,15 +291,11 @@ def test_a_fio_that_the_kernel_killed_for_its_memory_is_reported_as_that(
     assert "out of memory, the kernel killed 1 process" in said
 
 
-# --- Clocks
-
-
 @pytest.mark.parametrize("moved", [-7200, 7200])
 def test_a_clock_that_is_moved_changes_no_duration(
     host: Ailing, user: Cli, target: Path, run: Any, moved: int
 ) -> None:
-    """The clock of the host is set back or forward by two hours while fio runs: the step ends
-    after it began; no duration changes; a warning says how far the clock moved."""
+    """The clock of the host is set back or forward by two hours while fio runs: it is said."""
     process = run("--timing", seconds=4)
     until(lambda: is_measuring(target))
     host.move_clock(moved)

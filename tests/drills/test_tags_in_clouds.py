@@ -31,7 +31,6 @@ def user(aws: Aws, tmp_path: Path) -> Cli:
 
 
 def volume(aws: Aws, lease: str, name: str | None, expires: str = OLD) -> str:
-    """A volume with the tags of a lease; its id."""
     tags = {
         "diskbench-lease": lease,
         "diskbench-expires": expires,
@@ -60,9 +59,7 @@ def gc(user: Cli, aws: Aws, *words: str) -> Any:
 def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A volume has all tags of a lease's disk, also its Name, and a run that recorded its
-    resources gives the lease back: the recorded volume is deleted, the other one stays and the log
-    names it."""
+    """A volume has all tags of a lease's disk, also its Name, and its run gives the lease back."""
     from tests.cloud.eager import AWS
 
     from diskbench.providers.aws.cloud import AWSProvider
@@ -83,9 +80,7 @@ def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
 def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
     user: Cli, aws: Aws
 ) -> None:
-    """A backup service makes a snapshot and an image with all tags of an expired lease's disk,
-    also its Name; gc --provider aws: the disk is deleted; snapshot and image stay, are listed as
-    not made by us, and only their own full ids delete them."""
+    """A backup service copied all tags of an expired lease's disk; full ids delete its own."""
     ec2, name = aws.client(), f"diskbench-{ONE}-disk-0"
     ours = volume(aws, ONE, name)
     carried = ec2.describe_volumes(VolumeIds=[ours])["Volumes"][0]["Tags"]
@@ -116,8 +111,7 @@ def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
 def test_a_group_that_copied_our_tags_is_not_adopted(
     aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A security group of another name has a lease's tags while the lease is rented: it is not
-    used as the group of the lease, so it cannot open access."""
+    """A security group of another name has a lease's tags while the lease is rented."""
     from tests.cloud.eager import AWS
 
     from diskbench.model.rental import Which
@@ -142,8 +136,7 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
 def test_a_group_that_holds_a_disk_of_others_is_not_deleted(
     azure: Azure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another user's disk is put into the resource group of a lease, which is given back: exit
-    code 3: the lease's own disk is deleted; the other disk and its group stay."""
+    """Another user's disk is in the resource group of a lease that is given back: exit 3."""
     from tests.contract.azure_cloud import AzureCloud
 
     cloud = AzureCloud(azure, monkeypatch, tmp_path)

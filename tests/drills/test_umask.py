@@ -14,8 +14,7 @@ UMASKS = pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], ids=["000", "02
 
 
 def open_to_others(*tops: Path) -> list[str]:
-    """Everything below (and with) these directories that others may read, write or enter, or that
-    its owner may not use."""
+    """Everything below these directories that others may use, or that its owner may not."""
     found = []
     for path in (one for top in tops for one in (top, *sorted(top.rglob("*")))):
         mode = path.lstat().st_mode
@@ -28,7 +27,6 @@ def open_to_others(*tops: Path) -> list[str]:
 
 
 def done(user: Cli, umask: int, *words: str) -> str:
-    """Call diskbench under a umask; it must end well."""
     process = user.start(*words, umask=umask)
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
@@ -37,8 +35,7 @@ def done(user: Cli, umask: int, *words: str) -> str:
 
 @UMASKS
 def test_what_a_run_leaves_is_for_its_owner_alone(user: Cli, target: Path, umask: int) -> None:
-    """Umask 000, 022 or 077; a run, one in the background, a matrix, an import, a prune and a
-    report: everything in the home's data and log directories is 700 or 600."""
+    """Umask 000, 022 or 077; runs, a matrix, an import, a prune and a report: 700 and 600."""
     mine = user.home / "mine.fio"
     mine.write_text(WRITE_THEN_READ.format(seconds=1))
     shutil.copy(GOBONNIEGO, user.home / "theirs.json")
@@ -59,8 +56,7 @@ def test_what_a_run_leaves_is_for_its_owner_alone(user: Cli, target: Path, umask
 
 @pytest.mark.parametrize("umask", [0o022, 0o077], ids=["022", "077"])
 def test_pages_follow_the_umask(user: Cli, umask: int) -> None:
-    """Umask 022 or 077 when a site and a report are written: pages are for readers: they follow
-    the umask as other programs' files do."""
+    """Umask 022 or 077 when a site and a report are written: pages are for readers."""
     shutil.copy(GOBONNIEGO, user.home / "theirs.json")
     done(user, umask, "results", "import", "theirs.json")
     done(user, umask, "publish", "site", "--with-evidence", "-q")

@@ -15,8 +15,7 @@ from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 def test_the_schema_of_another_version_is_refused(
     command: tuple[str, ...], backend: str, tmp_path: Path, postgres: str
 ) -> None:
-    """A command is given a database whose schema another version of diskbench made: it is refused
-    with exit 2, naming both schemas and what to do; the database does not change."""
+    """A command is given another version's database: exit 2, both schemas and what to do."""
     url = f"sqlite:///{tmp_path}/later.db" if backend == "sqlite" else postgres
     made = open_database(url)
     with made.begin() as connection:

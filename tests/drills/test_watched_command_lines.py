@@ -30,7 +30,6 @@ class Watched(Cli):
 
     @property
     def seen(self) -> Path:
-        """Every execve with its arguments."""
         return self.home.parent / "execve.txt"
 
     @property
@@ -57,9 +56,7 @@ def nothing_told(user: Watched, said: str, at_least: int) -> None:
 
 
 def test_no_command_of_controller_or_host_holds_a_secret(chaos: Chaos, url: str) -> None:
-    """A rental in the lab with a database password, a shared secret and cloud tokens; strace
-    records every command of controller and host: no secret is in any command line, in output, logs
-    or evidence."""
+    """A rental in the lab with secrets of three kinds; strace records every command."""
     profile = chaos.user.home / "mine.fio"
     profile.write_text(JOB)
     secrets = {
@@ -76,9 +73,7 @@ def test_no_command_of_controller_or_host_holds_a_secret(chaos: Chaos, url: str)
 def test_no_command_of_a_controller_that_rents_holds_a_secret(
     aws: Aws, user: Cli, tmp_path: Path
 ) -> None:
-    """A rental in an emulated AWS with a shared secret and session tokens; strace records every
-    command of the controller: no secret, key or user data is in any command line, in output, logs
-    or evidence."""
+    """A rental in an emulated AWS with secrets and tokens; strace records every command."""
     profile = tmp_path / "mine.fio"
     profile.write_text(JOB)
     secrets = {

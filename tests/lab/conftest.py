@@ -22,7 +22,6 @@ from diskbench.providers.lab.request import LabRequest
 
 
 def limited_numbers(directory: str) -> set[str]:
-    """The devices that have a cgroup v1 limit in `directory`."""
     found = set()
     for file in Path(directory).glob("blkio.throttle.*_device"):
         found |= {line.split()[0] for line in file.read_text("ascii").splitlines()}
@@ -31,20 +30,16 @@ def limited_numbers(directory: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Lab:
-    """A provider whose hosts lie below `base`."""
-
     base: Path
     machines = machines
 
     def release_stale(self, *, now: float | None = None) -> tuple[str, ...]:
-        """Release every stale lease, as `gc` does, and return them."""
         found = machines.stale(now=now)
         for lease_id in found:
             machines.release(lease_id)
         return found
 
     def left(self) -> list[str]:
-        """Everything of any host that is still on this machine."""
         groups = find_groups()
         found = [f"directory {p}" for p in (self.base, *self.base.glob("**/*")) if p.exists()]
         found += [f"group {name}" for name in groups.lease_ids()]
@@ -77,8 +72,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         for lease_id in machines.leases():
             machines.release(lease_id)
         left = Lab(base).left()
-        groups = find_groups()
-        if groups.version == 1:
+        if find_groups().version == 1:
             left += [f"limit on {n}" for n in numbers if _stays(_is_limited, n)]
         shutil.rmtree(parent)
         assert left == []
@@ -121,7 +115,6 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def ssh(host: Acquired, script: str) -> str:
-    """What `script` prints on the host; it must end well."""
     assert host.ssh is not None
     done = subprocess.run(
         ["ssh", "-F", host.ssh.config, host.address, script], capture_output=True, text=True
@@ -131,7 +124,6 @@ def ssh(host: Acquired, script: str) -> str:
 
 
 def fio(host: Acquired, *options: str) -> dict[str, float]:
-    """One fio job on the host's first disk: IOPS and bytes/s by direction."""
     given = shlex.join(
         ["fio", "--name=t", f"--filename={host.device}", "--ioengine=libaio", "--iodepth=32",
          "--direct=1", "--output-format=json", *options]
@@ -148,6 +140,5 @@ def fio(host: Acquired, *options: str) -> dict[str, float]:
 def custom(
     *, iops: int | None = None, mib_per_s: float | None = None, count: int = 1, **more: object
 ) -> LabRequest:
-    """A host with disks of 1 GiB that are limited as said."""
     disk = DiskSpec(type=CUSTOM, size_gib=1, iops=iops, throughput_mib_per_s=mib_per_s, count=count)
     return LabRequest(disk=disk, **more)  # type: ignore[arg-type]

@@ -55,7 +55,6 @@ def recommended(asked: Question) -> DiskSpec:
 
 
 def measured(lab: Lab, asked: Question, disk: DiskSpec) -> float:
-    """Operations a second that the disk serves of the load."""
     request = LabRequest(style=STYLES[asked.cloud], disk=disk, time_scale=asked.shorter)
     host = lab.machines.acquire("one", request)
     times = ["--ramp_time=2", "--runtime=4"]

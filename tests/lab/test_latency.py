@@ -2,8 +2,7 @@
 
 A busy machine adds to every latency and never takes from one. So what comes too early is a fault at
 once, and how late a disk is, is measured until the machine leaves it alone (`when_left_alone`).
-What short latencies get on a quiet machine stands in docs/lab.md.
-"""
+What short latencies get on a quiet machine stands in docs/lab.md."""
 
 import contextlib
 import json
@@ -105,8 +104,7 @@ def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None
 def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
     lab: Lab, number: signal.Signals
 ) -> None:
-    host = lab.machines.acquire("one", custom(latency_ms=1))
-    with fio_at_work(lab, host) as load:
+    with fio_at_work(lab, lab.machines.acquire("one", custom(latency_ms=1))) as load:
         (server,) = servers()
         os.kill(server, number)
         if number == signal.SIGKILL:
@@ -154,7 +152,6 @@ def when_left_alone(host: Acquired, *options: str) -> Iterator[Measured]:
 
 
 def servers() -> tuple[int, ...]:
-    """The processes that serve slow disks of the host `one`."""
     found = []
     for pid in members(find_groups().of("one")):
         with contextlib.suppress(OSError):
@@ -166,7 +163,6 @@ def servers() -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def fio_at_work(lab: Lab, host: Acquired) -> Iterator[subprocess.Popen[bytes]]:
-    """fio on the host's disk, for longer than a test may take; requests are under way."""
     assert host.ssh is not None
     (loop,) = devices.find(lab.base)
     counters = Path("/sys/block", loop.kernel, "stat")

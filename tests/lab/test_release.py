@@ -29,7 +29,6 @@ machines.acquire(sys.argv[1], LabRequest(disk=disk, latency_ms=1))
 
 
 def kill_creator(lease_id: str, reached: Callable[[], bool]) -> None:
-    """Start a process that makes a host, and kill it as soon as it has come so far."""
     creator = subprocess.Popen([sys.executable, "-c", CREATE, lease_id], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120  # it may have to wait for a disk that others fill
     try:
@@ -69,8 +68,7 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
         lab.machines.release("one")
     assert fuse_file.mounted(lab.base) == ()
     assert lab.left() == []
-    host = lab.machines.acquire("one", custom())
-    assert ssh(host, "id -u") == "0\n"
+    assert ssh(lab.machines.acquire("one", custom()), "id -u") == "0\n"
 
 
 def test_a_half_made_host_is_made_anew(lab: Lab) -> None:

@@ -3,8 +3,7 @@
 Upper bounds are the lab's; lower ones are wide, since other tests use this machine too.
 
 Bounds are wide, so that a busy machine does not fail them: unthrottled these disks do tens of
-thousands.
-"""
+thousands."""
 
 from pathlib import Path
 
@@ -73,8 +72,7 @@ def test_filling_a_disk_spends_nothing_while_credit_is_off(lab: Lab) -> None:
     request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20), time_scale=5400)
     host = lab.machines.acquire("one", request)  # 1,000 credits: a third of a second
     lab.machines.set_credit("one", on=False)
-    fast = fio(host, "--rw=randread", "--bs=4k", *SHORT)
-    assert fast["read_iops"] > 500, "the baseline is 100"
+    assert fio(host, "--rw=randread", "--bs=4k", *SHORT)["read_iops"] > 500, "the baseline is 100"
     report = read_report(lab.base / "one" / "report.json")
     assert report is not None
     assert list(report.balances.values()) == [1000]
@@ -91,8 +89,7 @@ def test_a_request_of_a_mebibyte_costs_an_hdd_a_mebibyte_though_the_kernel_cuts_
     assert allowance.capacity is not None
     request = LabRequest(disk=DiskSpec(type="st1", size_gib=125), time_scale=100)
     host = lab.machines.acquire("one", request)
-    options = ("--rw=randread", "--bs=1m", "--size=1g", "--runtime=6", "--time_based")
-    done = fio(host, *options)
+    done = fio(host, *("--rw=randread", "--bs=1m", "--size=1g", "--runtime=6", "--time_based"))
     # Charged as two each, the halves would get half of the rate, and spend the credit all the same.
     assert done["read_bytes"] == pytest.approx(allowance.ceiling, rel=0.25)
     report = read_report(lab.base / "one" / "report.json")
@@ -132,7 +129,6 @@ def test_what_was_read_before_comes_from_the_cache(lab: Lab) -> None:
 
 def test_writes_that_are_kept_are_fast_and_are_read_back_as_written(lab: Lab) -> None:
     host = lab.machines.acquire("one", cached("readwrite"))
-    written = fio(host, "--rw=randwrite", *AGAIN)
-    assert 1.3 * DISK_IOPS < written["write_iops"] < 1.3 * CACHED_IOPS
+    assert 1.3 * DISK_IOPS < fio(host, "--rw=randwrite", *AGAIN)["write_iops"] < 1.3 * CACHED_IOPS
     fio(host, "--rw=randwrite", "--bs=4k", "--size=2m", "--verify=crc32c", "--verify_fatal=1")
     ssh(host, f"mkfs.ext4 -q -F {host.device} && fsck.ext4 -fn {host.device}")

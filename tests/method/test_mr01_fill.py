@@ -116,8 +116,7 @@ def test_how_much_a_timed_step_writes_is_not_known_and_does_not_count():
 
 
 def test_files_are_laid_out_by_fio_before_they_are_read():
-    profile = parse_profile(READ, name="mine")
-    assert doubts(planned(profile, filesystem="ext4").steps) == {}
+    assert doubts(planned(parse_profile(READ, name="mine"), filesystem="ext4").steps) == {}
 
 
 def test_what_is_not_judged_has_no_share_and_no_doubt():

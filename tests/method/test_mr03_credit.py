@@ -29,8 +29,7 @@ def at_rate(load: Load, mb_per_s: float) -> Load:
 
 
 def gobonniego(seconds: float, *, as_measured: bool = False) -> tuple[Stage, ...]:
-    """One run; `as_measured` at the rates of the post, which its machine's page cache let above
-    the machine's own limit."""
+    """One run; `as_measured` above the machine's own limit, as the post's page cache let it."""
     written = at_rate(WRITTEN, 102.6) if as_measured else WRITTEN
     read = at_rate(READ, 92.3) if as_measured else READ
     return (
@@ -63,8 +62,7 @@ def test_the_first_post_s_gp2_collapses_in_the_34th_run_as_it_did():
 
 def test_the_catalogue_alone_says_the_34th_run_too():
     """With the limits of the c4.xlarge for rates: nothing of the measurement is put in."""
-    path = path_of(limits("aws", "gp2", 20), C4_XLARGE)
-    course = simulate(path, gobonniego(5) * 60)
+    course = simulate(path_of(limits("aws", "gp2", 20), C4_XLARGE), gobonniego(5) * 60)
     assert collapse(course)[0] == 34
     assert first_empty(course).at_s == pytest.approx(3 * 3600, rel=0.1)
 

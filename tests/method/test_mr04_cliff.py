@@ -10,14 +10,12 @@ from tests.rigs.synthetic import Noise, steps
 
 @pytest.mark.parametrize(("after", "count"), [(700, 1), (900, 0)])
 def test_a_fall_of_a_fifth_is_a_cliff_and_less_is_none(after, count):
-    series = steps([(1000, 600), (after, 600)], Noise(0.02), seed=2)
-    assert len(phases(series).cliffs) == count
+    assert len(phases(steps([(1000, 600), (after, 600)], Noise(0.02), seed=2)).cliffs) == count
 
 
 @pytest.mark.parametrize(("first", "count"), [(70, 1), (15, 0)])
 def test_both_sides_last_a_minute_or_nearly(first, count):
-    series = steps([(3000, first), (100, 600)], Noise(0.02), seed=3)
-    assert len(phases(series).cliffs) == count
+    assert len(phases(steps([(3000, first), (100, 600)], Noise(0.02), seed=3)).cliffs) == count
 
 
 CASES = (20, 50)

@@ -4,12 +4,7 @@ import random
 
 import pytest
 
-from diskbench.fio.histogram import (
-    bucket_index,
-    bucket_middle_ns,
-    merge,
-    value_at,
-)
+from diskbench.fio.histogram import bucket_index, bucket_middle_ns, merge, value_at
 
 
 def counted(values):

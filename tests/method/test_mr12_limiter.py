@@ -69,11 +69,7 @@ def level(disk: float, machine: float) -> ExpectedLevel:
     )
 
 
-@given(
-    disk=st.floats(100, 1e6),
-    machine=st.floats(100, 1e6),
-    share=st.floats(0.901, 1.099),
-)
+@given(disk=st.floats(100, 1e6), machine=st.floats(100, 1e6), share=st.floats(0.901, 1.099))
 def test_a_rate_within_ten_percent_of_the_lower_cap_is_at_it(
     disk: float, machine: float, share: float
 ) -> None:

@@ -25,8 +25,7 @@ def test_at_most_five_of_100_histories_of_noise_tell_a_change(rates):
 
 @pytest.mark.parametrize("after", [1, 2])
 def test_before_the_third_time_nothing_is_told(after):
-    told = sum(bool(drift(series(seed, 0.02, 60, after)).shifts) for seed in range(60))
-    assert told <= 3
+    assert sum(bool(drift(series(seed, 0.02, 60, after)).shifts) for seed in range(60)) <= 3
 
 
 def test_shuffled_a_step_is_none():

@@ -65,7 +65,6 @@ def with_site(site: Path) -> str:
 
 @pytest.fixture
 def user(tmp_path: Path, site: Path) -> Cli:
-    """A user who has installed it, with a sky of their own."""
     made = a_user(tmp_path)
     made.extra_env |= {"STRATUS_DIR": str(tmp_path / "sky"), "PYTHONPATH": with_site(site)}
     (made.home / "mine.fio").write_text(PROFILE)
@@ -157,8 +156,7 @@ def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud
     if os.environ.get("PYTHONPATH"):
         user.extra_env["PYTHONPATH"] = os.environ["PYTHONPATH"]
     assert user.json("results", "show", run["run_id"])["runs"][0]["provider"] == "stratus"
-    unknown = user.run("run", *RENTED, "--profile", "mine.fio")
-    assert unknown.returncode == 2
+    assert user.run("run", *RENTED, "--profile", "mine.fio").returncode == 2
 
 
 def test_a_refusal_of_the_cloud_is_the_error_that_its_table_says(user: Cli, sky: FakeCloud) -> None:
@@ -186,13 +184,11 @@ def matrix_of_two(user: Cli) -> str:
 @pytest.mark.usefixtures("sky")
 def test_cells_of_a_matrix_run_on_it(user: Cli) -> None:
     done(user, "matrix", "run", matrix_of_two(user))
-    runs = user.json("results", "list")["runs"]
-    assert sorted(run["state"] for run in runs) == ["done", "done"]
+    assert sorted(run["state"] for run in user.json("results", "list")["runs"]) == ["done", "done"]
 
 
 def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user: Cli, sky: FakeCloud) -> None:
-    examined = user.json("doctor", "--provider", "stratus")
-    assert "tenant ground" in json.dumps(examined)
+    assert "tenant ground" in json.dumps(user.json("doctor", "--provider", "stratus"))
     sky.make("diskbench-01jforgotten-disk", {"lease": "01jforgotten", "expires": 1.0, "zone": "x"})
     ended = done(user, "gc", "--provider", "stratus")
     assert "01jforgotten" in ended.stdout + ended.stderr

@@ -78,7 +78,6 @@ class CloudGuest:
         )
 
     def unplug(self, name: str) -> None:
-        """Detach it."""
         self.guest.root(
             f"for c in /sys/class/nvme/nvme*; do grep -q :{name}$ $c/subsysnqn && "
             "echo 1 >$c/delete_controller; done; udevadm settle --timeout=120"
@@ -95,7 +94,6 @@ class Rig:
     disks: dict[str, Controller] = field(default_factory=dict)
 
     def keys(self) -> LeaseKeys:
-        """The lease's."""
         return lease_keys(SecretBytes(b"a secret of the tests, 32 bytes!"), LEASE)
 
     def boot(
@@ -106,7 +104,6 @@ class Rig:
         firmware: tuple[str, ...],
         more: tuple[str, ...] = (),
     ) -> Guest:
-        """Switch a machine of that cloud on."""
         smbios = tuple(word for one in firmware for word in ("-smbios", one))
         port = self.stack.enter_context(nvme_target(self.disks))
         hardware = Hardware(
@@ -120,12 +117,10 @@ class Rig:
         )  # fmt: skip
 
     def serve(self, server: Server, **how: Callable[..., float]) -> int:
-        """The port at which a server answers."""
         return self.stack.enter_context(served(server, **how))
 
 
 def aws_guest(rig: Rig) -> CloudGuest:
-    """A Nitro instance of EC2; it has no agent, and EC2's udev rules."""
     keys = rig.keys()
     run = run_instances(keys, instance_id=AWS_ID, zone=AWS_ZONE)
     server = imds(
@@ -163,8 +158,7 @@ def gcp_guest(rig: Rig) -> CloudGuest:
 
 
 def azure_guest(rig: Rig) -> CloudGuest:
-    """A machine of Azure's second generation, with WALinuxAgent, switched on with the provisioning
-    disk in its drive."""
+    """A second-generation machine with WALinuxAgent and the provisioning disk in its drive."""
     machine = put_machine(rig.keys())
     wire = WireServer("a1b2c3d4-0000-1111-2222-333344445555")
     metadata = azure_imds(machine, vm_id=VM_ID, name=f"diskbench-{LEASE}-machine", mac=MAC)
@@ -195,8 +189,7 @@ def azure_guest(rig: Rig) -> CloudGuest:
 
 @contextmanager
 def prepared(cloud: CloudGuest) -> Iterator[CloudGuest]:
-    """The guest, once our preparation of it has ended well. What it logged is kept beside its disk:
-    `agent.log`."""
+    """The guest, once our preparation has ended well; its log lies beside its disk."""
     wait_until_ready(cloud.guest, BOOT_S)
     yield cloud
     units = " ".join(f"-u {unit}" for unit in AGENT_UNITS[cloud.provider])

@@ -34,8 +34,6 @@ MOST_GUESTS = 4
 
 @dataclass
 class Guest:
-    """A machine that has booted, and what its controller knows of it."""
-
     image: Image
     machine: Machine
     keys: LeaseKeys
@@ -45,7 +43,6 @@ class Guest:
     expires_at: float
 
     def root(self, script: str, timeout_s: float = 240) -> str:
-        """What a script of root's prints; it must end well."""
         done = self.host.run(script, root=True, timeout_s=timeout_s)
         assert done.exit == 0, done.stderr.decode()
         return done.text
@@ -86,7 +83,6 @@ def booted(guest_image: Image, tmp_path_factory) -> Iterator[Callable[[], Guest]
 
 @pytest.fixture
 def guest(booted: Callable[[], Guest], request: pytest.FixtureRequest) -> Iterator[Guest]:
-    """The guest; one that a test fails on is not used again."""
     failed_before = request.session.testsfailed
     found = booted()
     yield found
@@ -124,7 +120,6 @@ def start(
     hardware: Hardware = PLAIN,
     user: str = USER,
 ) -> Guest:
-    """A guest that has only been switched on; it goes with the stack."""
     new_disk(guest_image, directory)
     machine = stack.enter_context(running(guest_image, directory, seed, hardware))
     access = write_access(

@@ -2,8 +2,7 @@
 agents that cloud vendors have in their images.
 
 Built once from the machine's own package sources (a minute or two and 600 MB) and kept in the
-user's cache; another recipe or other sources make another image.
-"""
+user's cache; another recipe or other sources make another image."""
 
 from __future__ import annotations
 
@@ -68,7 +67,6 @@ class Image:
 
 
 def image() -> Image:
-    """The image, built unless it is in the cache; whoever comes while it is built waits."""
     sources = _sources()
     recipe = repr((_PACKAGES, _BEFORE_KERNEL, _AT_THE_END, _LEFT_OUT, _DISK_BYTES, sources))
     cache = user_cache_path("diskbench-tests", ensure_exists=True)

@@ -13,7 +13,6 @@ _DATE = bytes((126, 1, 1, 0, 0, 0, 0))  # 9.1.5
 
 
 def iso(files: Mapping[str, bytes], label: str) -> bytes:
-    """The disk's content; names are kept as they are."""
     records = [_record(b"\0", _ROOT, _SECTOR, flags=2), _record(b"\1", _ROOT, _SECTOR, flags=2)]
     body, sector = b"", _FIRST_FILE
     for name, content in sorted(files.items()):

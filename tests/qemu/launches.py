@@ -79,7 +79,6 @@ def _order(keys: LeaseKeys, api: _Api) -> dict[str, Any]:
 
 
 def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, Any]:
-    """EC2's RunInstances."""
     api = _Api({"Instances": [{"InstanceId": instance_id}]})
     details = AwsResolved(
         account_id="123456789012", region=zone[:-1], size_gib=DISK_GIB, places=(),
@@ -94,8 +93,7 @@ def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, 
         ),
     )  # fmt: skip
     order = AwsOrder(**_order(keys, api), details=details, timing=AwsTiming(), ec2=cast("Any", api))
-    place = AwsZone(zone=zone, subnet="subnet-0123", vpc="vpc-0123")
-    aws._launch(order, "sg-0123", place, 0)
+    aws._launch(order, "sg-0123", AwsZone(zone=zone, subnet="subnet-0123", vpc="vpc-0123"), 0)
     return api.request
 
 
@@ -122,7 +120,6 @@ def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
 
 
 def put_machine(keys: LeaseKeys) -> dict[str, Any]:
-    """ARM's PUT of a virtual machine."""
     details = AzureResolved(
         region="westeurope", size_gib=DISK_GIB, os_type="Premium_LRS", zones=(), subnet=None,
         ssh_cidr=None, emulated=False,

@@ -13,8 +13,7 @@ from emulators.guest_side import Asked, Server
 
 @contextmanager
 def served(server: Server, held: Callable[[Asked], float] = lambda _: 0.0) -> Iterator[int]:
-    """The port at which `server` answers until the block ends; `held` says for how many seconds an
-    answer is kept back."""
+    """The port at which `server` answers; `held` says how long an answer is kept back."""
     over = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):

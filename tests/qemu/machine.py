@@ -40,7 +40,6 @@ class Hardware:
 
     @property
     def network(self) -> str:
-        """What is added to QEMU's user network."""
         forwards = "".join(
             f",guestfwd=tcp:{address}-cmd:{sys.executable} -I -S {_RELAY} {port}"
             for address, port in self.servers.items()
@@ -77,14 +76,12 @@ class Qmp:
         return qmp
 
     def run(self, command: str, **arguments: Any) -> Any:
-        """What QEMU returns for `command`; underscores in names of arguments mean dashes, but in
-        QEMU's own `device_id`."""
+        """What QEMU returns for `command`; underscores mean dashes, but in `device_id`."""
         named = {
             key if key == "device_id" else key.replace("_", "-"): value
             for key, value in arguments.items()
         }
-        message = json.dumps({"execute": command, "arguments": named})
-        self.connection.sendall(message.encode())
+        self.connection.sendall(json.dumps({"execute": command, "arguments": named}).encode())
         while True:
             answer = self._read(time.monotonic() + 120)
             if "error" in answer:
@@ -117,8 +114,7 @@ class Qmp:
 
 @dataclass
 class Machine:
-    """A machine that runs. Its port 22 is `port` of this machine's 127.0.0.1, and it reaches
-    nothing else: no mirror, no name server."""
+    """A machine that runs: its port 22 is `port` of 127.0.0.1 here, and it reaches nothing else."""
 
     directory: Path
     port: int
@@ -127,11 +123,9 @@ class Machine:
 
     @property
     def console(self) -> str:
-        """Everything that was written to the serial console."""
         return (self.directory / "console").read_text(errors="replace")
 
     def plug(self, slot: str, serial: str, size_bytes: int) -> None:
-        """Plug in an NVMe disk that tells `serial`."""
         file = self.directory / f"{serial}.img"
         with file.open("wb") as image:
             image.truncate(size_bytes)
@@ -149,7 +143,6 @@ class Machine:
 
 
 def new_disk(image: Image, directory: Path) -> None:
-    """A machine's own disk in `directory`, as the image has it."""
     subprocess.run(
         ["cp", "--sparse=always", "--reflink=auto", str(image.disk), str(directory / "disk")],
         check=True,
@@ -160,11 +153,9 @@ def new_disk(image: Image, directory: Path) -> None:
 def running(
     image: Image, directory: Path, seed: dict[str, str], hardware: Hardware = PLAIN
 ) -> Iterator[Machine]:
-    """A machine from the disk in `directory` until the block ends, or until it ends itself.
-
-    `seed` are the files of cloud-init's NoCloud data source, on a disk named CIDATA; there is no
-    such disk without files.
-    """
+    """A machine from the disk in `directory` until the block ends, or until it ends itself. `seed`
+    are the files of cloud-init's NoCloud data source, on a disk named CIDATA; there is no such disk
+    without files."""
     port = free_port()
     command = [
         "qemu-system-x86_64", "-M", "q35", "-accel", "tcg,tb-size=64,thread=multi",

@@ -1,7 +1,6 @@
 """One connection of a guest, on standard input and output, to a port of this machine.
 
-QEMU starts this for each connection to an address that it forwards (`guestfwd=…-cmd:`).
-"""
+QEMU starts this for each connection to an address that it forwards (`guestfwd=…-cmd:`)."""
 
 import os
 import select
@@ -12,7 +11,6 @@ _CHUNK = 65536
 
 
 def main() -> None:
-    """Copy both ways until either side has ended."""
     with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as server:
         ends = {0: server.fileno(), server.fileno(): 1}
         while True:

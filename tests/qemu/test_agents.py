@@ -58,7 +58,6 @@ GUESTS = {
 
 
 def on(*clouds: str) -> pytest.MarkDecorator:
-    """A guest of each of these clouds, booted once for all tests of it."""
     return pytest.mark.parametrize("cloud", clouds, indirect=True, scope="module")
 
 
@@ -137,7 +136,6 @@ def test_azures_agent_reports_that_it_is_ready(cloud: CloudGuest) -> None:
 
 
 def ebs(volume: str, attached_as: str) -> Controller:
-    """The controller of an attached volume."""
     return Controller(
         AMAZON, volume.replace("-", ""), "Amazon Elastic Block Store",
         {1: Namespace(bytearray(DISK_BYTES))},

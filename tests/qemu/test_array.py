@@ -23,7 +23,6 @@ THEIRS = "11223344:55667788:99aabbcc:ddeeff00"
 
 @pytest.fixture
 def pair(guest: Guest) -> Iterator[tuple[Member, ...]]:
-    """Two new disks."""
     links = [f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{serial}" for serial in SERIALS]
     for slot, serial in zip(("slot0", "slot1"), SERIALS, strict=True):
         guest.machine.plug(slot, serial, DISK_BYTES)

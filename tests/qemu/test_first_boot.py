@@ -32,9 +32,6 @@ def strangers_ssh(guest: Guest, *options: str, user: str = USER) -> list[str]:
     return ["ssh", "-F", "none", *trusting, *quiet, *options, f"{user}@127.0.0.1", "id -un"]
 
 
-# --- Who gets in, and to whom
-
-
 def test_the_only_host_key_is_the_one_we_made(guest: Guest) -> None:
     found = subprocess.run(
         ["ssh-keyscan", "-T", "60", "-p", str(guest.machine.port), "-t", "rsa,ecdsa,ed25519",
@@ -66,13 +63,9 @@ def test_root_does_not_log_in(guest: Guest) -> None:
     assert f'Please login as the user "{USER}"' in said
 
 
-# --- What cloud-init makes of it
-
-
 def test_cloud_init_finds_nothing_wrong_with_our_user_data(guest: Guest) -> None:
     guest.root("cloud-init status --wait")
-    done = json.loads(guest.root("cat /run/cloud-init/result.json"))["v1"]
-    assert done["errors"] == []
+    assert json.loads(guest.root("cat /run/cloud-init/result.json"))["v1"]["errors"] == []
     assert "Valid cloud-config: system userdata" in guest.root("cloud-init schema --system")
     assert guest.root("grep DEPRECATED /var/log/cloud-init.log || :") == ""
 
@@ -94,16 +87,12 @@ def test_the_systems_own_chores_keep_quiet(guest: Guest) -> None:
     assert snapd.text.split() == ["masked"] * 3
 
 
-# --- The dead-man's switch
-
-
 def test_the_switch_is_armed_before_anybody_can_log_in(guest: Guest) -> None:
-    said = guest.root(
+    active, enabled, armed, ssh_up = guest.root(
         "systemctl is-active diskbench-expire.timer;"
         "systemctl is-enabled diskbench-expire.timer;"
         "systemctl show -P ActiveEnterTimestampMonotonic diskbench-expire.timer ssh.service"
-    )
-    active, enabled, armed, ssh_up = said.split()
+    ).split()
     assert (active, enabled) == ("active", "enabled")
     assert int(armed) < int(ssh_up)
 
@@ -121,11 +110,7 @@ def test_the_switch_is_moved_later_and_back_again(guest: Guest) -> None:
     assert guest.root("systemctl is-active diskbench-expire.timer").strip() == "active"
 
 
-# --- Disks
-
-
 def disks(guest: Guest) -> dict[str, DiskFacts]:
-    """What is found under each of the two serials."""
     found = [state for state, _ in list_devices(guest.host)]
     both = [(serial, s.disk) for s in found for serial in (SERIAL, OTHER) if serial in s.identities]
     assert len(both) == len(dict(both))
@@ -189,15 +174,11 @@ def test_a_plugged_disk_is_measured_under_a_unit_of_systemds(
     assert f"Started {unit}" in guest.root("journalctl -o cat _PID=1")
 
 
-# --- The end. Whichever test comes after it gets another guest.
-
-
 def test_at_the_end_of_its_lease_the_guest_goes_off_and_whenever_it_is_started_again(
     guest: Guest,
 ) -> None:
     asked = time.monotonic()
-    now = float(guest.root("date +%s"))
-    guest.root(extend_timer(now + 5))
+    guest.root(extend_timer(float(guest.root("date +%s")) + 5))
     shutdown = guest.machine.qmp.wait("SHUTDOWN", 240)
     assert shutdown["data"] == {"guest": True, "reason": "guest-shutdown"}
     assert time.monotonic() - asked > 3

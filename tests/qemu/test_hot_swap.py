@@ -38,7 +38,6 @@ chmod 755 /usr/local/bin/sync; rm -rf /run/waited /run/there /run/go; mkfifo /ru
 
 @pytest.fixture
 def slot(guest: Guest) -> Iterator[str]:
-    """An empty slot, emptied again."""
     yield "slot2"
     guest.root("rm -f /usr/local/bin/sync /run/there /run/go")
     guest.machine.unplug("slot2")
@@ -82,5 +81,4 @@ def test_a_disk_that_was_swapped_while_caches_are_dropped_is_not_written_to(
         let_go.join()
     finally:
         cleanup(guest.host, target)
-    written = Path(guest.machine.directory, f"{SECOND}.img").read_bytes()
-    assert written.count(0) == DISK_BYTES
+    assert Path(guest.machine.directory, f"{SECOND}.img").read_bytes().count(0) == DISK_BYTES

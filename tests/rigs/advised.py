@@ -29,8 +29,7 @@ _WORD = re.compile(r"[a-z][a-z-]*")
 
 @dataclass(frozen=True)
 class Advised:
-    """A command line in a text; `quoted` ones are commands for sure, others where they begin with
-    one."""
+    """A command line in a text; one that is not `quoted` is a command where it begins with one."""
 
     where: str
     line: str
@@ -72,8 +71,7 @@ def _text(node: ast.AST) -> str:
 
 @cache
 def loaded(name: str, *arguments: str) -> Any:
-    """A command with the options that these arguments lead to, made once: texts name the same ones
-    a few hundred times, and making one takes as long as parsing twenty lines."""
+    """A command with the options that these arguments lead to, made once: making one takes long."""
     return load(name, arguments)
 
 

@@ -1,8 +1,7 @@
 """A host whose commands wait, whose clock is moved, that restarts or lacks memory, when told to.
 
 Its own commands come first on the PATH. Over SSH it has a boot id and a /proc/vmstat of its own: in
-a mount namespace, other files lie over the kernel's.
-"""
+a mount namespace, other files lie over the kernel's."""
 
 from __future__ import annotations
 
@@ -56,7 +55,6 @@ class Ailing:
         return f"{self.place}/bin:{os.environ['PATH']}"
 
     def hold(self, name: str) -> None:
-        """Let a command wait until it is released."""
         (self.place / f"{name}.held").touch()
         self._command(name, _WAITS)
 
@@ -64,16 +62,13 @@ class Ailing:
         (self.place / f"{name}.held").unlink()
 
     def has_begun(self, name: str) -> bool:
-        """Whether a command that waits was called."""
         return (self.place / f"{name}.begun").exists()
 
     def fio_does(self, script: str) -> None:
-        """Let fio do this first, once it is started on a job."""
         (self.place / "fio.instead").write_text(script)
 
     @property
     def fio_starts(self) -> int:
-        """How often fio was started on a job."""
         try:
             return len((self.place / "fio.starts").read_text().splitlines())
         except FileNotFoundError:

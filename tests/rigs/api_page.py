@@ -12,7 +12,6 @@ PLACE = "place and disk"
 
 
 def documented(function: str) -> dict[str, str]:
-    """Every column of a function's frame with its type."""
     section = _section(rf"`{function}\(")
     columns = _columns(section)
     return columns | _columns(_section("Place and disk")) if f"[{PLACE}]" in section else columns

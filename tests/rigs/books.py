@@ -37,7 +37,6 @@ class Books:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What is to be told, in order."""
         return {
             "cells": self.cells,
             "done": self.done,
@@ -51,7 +50,6 @@ class Books:
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """Everything that should not be."""
         return (*self.unsettled, *self.leaked, *self.lost, *self.doubled)
 
 
@@ -63,10 +61,8 @@ def audit(
     left: Sequence[str] = (),
     newest: bool = False,
 ) -> Books:
-    """The books of all matrices of a database, or of the newest.
-
-    `expected`: step and direction of every row that one run of a cell has; `left`: what is still
-    there of what was rented."""
+    """The books of all matrices of a database, or of the newest. `expected`: step and direction of
+    every row that one run of a cell has; `left`: what is still there of what was rented."""
     engine = sa.create_engine(
         database_url.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
     )
@@ -112,7 +108,6 @@ def audit(
 
 
 def in_directories(*bases: Path) -> list[str]:
-    """What is rented in the fake cloud or the lab whose directories these are."""
     found = [str(p) for base in bases for p in (*base.glob("resources/*"), *base.glob("*/lease*"))]
     listed = subprocess.run(
         ["losetup", "-l", "-n", "-O", "BACK-FILE"], capture_output=True, text=True, check=True
@@ -123,8 +118,6 @@ def in_directories(*bases: Path) -> list[str]:
 
 
 class _Tables:
-    """What is asked of the database, read at once."""
-
     def __init__(self, connection: sa.Connection, *, newest: bool) -> None:
         campaign = sa.select(sa.func.max(_MATRIX.c.campaign_id)).scalar_subquery()
         cells, runs = sa.select(_CELL), sa.select(_RUN)
@@ -180,10 +173,8 @@ def _on_this_machine(trials: Sequence[str] | dict[str, Any]) -> list[str]:
 
 
 def main() -> int:
-    """Print the counts of the newest matrix and what is wrong; ends with 1 if anything is.
-
-    `python -m tests.rigs.books DATABASE_URL EVIDENCE_DIRECTORY STEP/DIRECTION…`
-    """
+    """Print the counts of the newest matrix and what is wrong; ends with 1 if anything is. `python
+    -m tests.rigs.books DATABASE_URL EVIDENCE_DIRECTORY STEP/DIRECTION…`"""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("database_url")
     parser.add_argument("evidence", type=Path)

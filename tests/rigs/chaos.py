@@ -13,25 +13,12 @@ from typing import Any
 import yaml
 from tests.rigs import dying
 from tests.rigs.books import Books, audit, in_directories
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
-WRITE_THEN_READ = """[global]
-filename=data
-size=1m
-{how}
-[write]
-rw=write
-bs=64k
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-"""
+PROFILE = WRITE_THEN_READ.replace("4m\ndirect=0\nioengine=psync", "1m\nfilename=data\n{how}")
 ROWS = [("write", "write"), ("read", "read")]
 """Step and direction of each row that one run of it has."""
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -53,7 +40,7 @@ class Chaos:
         """The path of a matrix of two cells with one run each, unless `more` says otherwise."""
         how, rented = KINDS[kind]
         profile = self.user.home / f"{kind}{seconds}.fio"
-        profile.write_text(WRITE_THEN_READ.format(how=how, seconds=seconds))
+        profile.write_text(PROFILE.format(how=how, seconds=seconds))
         defaults = {"profile": f"./{profile.name}", "replicates": 2} | rented
         limits = {"max_parallel": more.pop("max_parallel", 1)} | more.pop("limits", {})
         whole = {"name": "m", "limits": limits, "reuse_host": more.pop("reuse_host", False)}
@@ -67,21 +54,17 @@ class Chaos:
         return Cli(self.user.home, env, (dying.__file__,))
 
     def killed_at(self, moment: str, *words: str) -> None:
-        """Run `diskbench matrix WORDS` until it is killed there."""
         done = self.at(f"kill {moment}").run("matrix", *words)
         assert done.returncode == -9, f"it did not come to {moment!r}:\n{done.stderr}"
 
     def resumed(self) -> None:
-        """Go on with the matrix to its end, and find every cell done."""
         done = self.user.run("matrix", "resume")
         assert done.returncode == 0, done.stderr
 
     def cells(self) -> list[Any]:
-        """The cells, in order, as `matrix status` tells them."""
         return [one["row"] for one in self.user.json("matrix", "status")["cells"]]
 
     def steps(self) -> list[str]:
-        """The steps that are measured right now."""
         database = self.user.home / ".local/share/diskbench/diskbench.db"
         asked = "SELECT step FROM diskbench_progress WHERE tick IS NOT NULL"
         try:
@@ -109,8 +92,7 @@ def a_chaos(directory: Path) -> Iterator[Chaos]:
     with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as made_place:
         place = Path(made_place)
         user.extra_env |= {LAB_DIR: f"{place}/lab", FAKE_DIR: f"{place}/fake"}
-        made = Chaos(user, place)
-        yield made
+        yield Chaos(user, place)
         if (place / "lab").exists():
             user.run("matrix", "resume")
             user.run("gc")

@@ -44,8 +44,7 @@ _started: list[subprocess.Popen[str]] = []
 
 @contextmanager
 def all_ended() -> Iterator[None]:
-    """Kill, and wait for, what is started inside and still runs at the end: a test that fails must
-    not leave a process (and its open pipes) that a later test is blamed for."""
+    """What is started inside and still runs at the end is killed: no later test is blamed."""
     before = len(_started)
     try:
         yield
@@ -72,8 +71,7 @@ MEASURES = frozenset({"run", "resume", "worker"})
 def in_process(
     env: Mapping[str, str], directory: Path
 ) -> Iterator[tuple[Callable[[], str], Callable[[], str]]]:
-    """Environment, directory, streams and logging of a process of its own, until the block ends;
-    what was written to stdout and stderr, to be asked afterwards."""
+    """Environment, directory, streams and logging of a process of its own; what was written."""
     root, own = logging.getLogger(), logging.getLogger("diskbench")
     handlers, levels = root.handlers[:], (root.level, own.level)
     streams, said = (sys.stdin, sys.stdout, sys.stderr), ["", ""]
@@ -116,11 +114,9 @@ class Cli:
 
     @property
     def command(self) -> list[str]:
-        """How diskbench is started."""
         return [sys.executable, *self.program]
 
     def start(self, *args: str, **popen: Any) -> subprocess.Popen[str]:
-        """Start `diskbench ARGS` without waiting for it."""
         process = subprocess.Popen(
             [*self.command, *args],
             env=self.env,
@@ -135,7 +131,6 @@ class Cli:
         return process
 
     def run(self, *args: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
-        """Run `diskbench ARGS` to its end."""
         process = self.start(*args)
         try:
             out, err = process.communicate(timeout=timeout_s)
@@ -147,12 +142,9 @@ class Cli:
 
     def call(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Run `diskbench ARGS` to its end in this process: a tenth of the time that `run` takes.
-
-        For commands that look, write down or refuse. What measures, waits or is to be killed gets
-        a process of its own (`run`, `start`)."""
-        if MEASURES.intersection(args):
-            return self.run(*args)
-        return self.call_refused(*args)
+        For commands that look, write down or refuse. What measures, waits or is to be killed gets a
+        process of its own (`run`, `start`)."""
+        return self.run(*args) if MEASURES.intersection(args) else self.call_refused(*args)
 
     def call_refused(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Like `call`, also for a command that would measure: it must be refused before."""
@@ -177,8 +169,7 @@ class Cli:
 def invoked(
     app: Typer, *args: str, env: Mapping[str, str] | None = None, fails: bool = False
 ) -> Result:
-    """What typer's runner says of a command group called with ARGS; nothing of it is left.
-    What the command raises is raised here, unless it `fails` on purpose."""
+    """What typer's runner says of a command group; what it raises is raised, unless it `fails`."""
     # Not at the top: a test that copies conftest.py runs where there is no diskbench.
     from typer.testing import CliRunner
 
@@ -192,7 +183,6 @@ def invoked(
 
 
 def a_user(tmp_path: Path) -> Cli:
-    """A new user in a directory of the test's."""
     home = tmp_path / "home"
     home.mkdir()
     return Cli(home)

@@ -1,8 +1,7 @@
 """An sshd in a PID namespace of its own: what a run starts on its host can be counted exactly.
 
 The kernel numbers the processes and threads of a namespace one after the other, so the newest
-number is how many there were. Needs root.
-"""
+number is how many there were. Needs root."""
 
 from __future__ import annotations
 
@@ -31,7 +30,6 @@ class Counts:
     connections: int
 
     def since(self, before: Counts) -> Counts:
-        """What was started after `before` was counted."""
         return Counts(
             # Counting starts one itself.
             self.processes - before.processes - 1,
@@ -42,8 +40,6 @@ class Counts:
 
 @dataclass(frozen=True)
 class CountedHost:
-    """A running server whose processes and commands are counted."""
-
     server: Sshd
 
     @property
@@ -53,7 +49,6 @@ class CountedHost:
         return int(Path(f"/proc/{around}/task/{around}/children").read_text().split()[0])
 
     def counts(self) -> Counts:
-        """Everything that was started until now."""
         loadavg = subprocess.check_output(
             ["nsenter", "--target", str(self.first), "--pid", "cat", "/proc/loadavg"], text=True
         )

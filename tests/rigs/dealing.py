@@ -3,8 +3,7 @@
 Half of the workers are dealt from the front of the order, the others from its end. At the front is
 what waits for servers, disks and fio, the longest first; at the end what computes, the largest file
 last. So the cores are busy while others wait, and what is begun at the end of the session is short:
-no worker is left alone with a test of a minute.
-"""
+no worker is left alone with a test of a minute."""
 
 from __future__ import annotations
 
@@ -60,7 +59,6 @@ def unit_of(test_id: str) -> str:
 
 
 def in_order(test_ids: Sequence[str]) -> list[str]:
-    """All of these tests as they are dealt; those of a unit stay in a row and in their order."""
     sizes = Counter(unit_of(test_id) for test_id in test_ids)
 
     def place(test_id: str) -> tuple[int, int, str]:

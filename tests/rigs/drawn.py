@@ -11,15 +11,13 @@ _MARK = re.compile(r"<(?:path|rect|line|circle|text)[^>]* aria-label=\"([^\"]*)\
 
 
 def checked(figure, *, log=None) -> dict[str, Any]:
-    """A figure's drawing, which Vega-Lite's schema allows: a word that it does not know draws
-    nothing, and says nothing."""
+    """A figure's drawing, which Vega-Lite's schema allows: an unknown word draws nothing."""
     drawing: dict[str, Any] = figure.on(log=log)
     alt.Chart.from_dict(_without_rows(drawing), validate=True)
     return drawing
 
 
 def rows_in(figure, *, log=None) -> list[dict[str, Any]]:
-    """All rows of all layers of a figure's drawing."""
     return list(_rows(checked(figure, log=log)))
 
 
@@ -42,5 +40,4 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def marks_in(svg: str) -> list[str]:
-    """The words that marks of an SVG carry."""
     return [unescape(words) for words in _MARK.findall(svg)]

@@ -1,11 +1,10 @@
 """diskbench as ever, but that it ends at a moment that was named, as a machine that loses power.
-`DISKBENCH_TEST_MOMENT="kill before diskbench.engine.matrix.cells:LiveCells.rent 2" dying.py
-matrix run …`
+`DISKBENCH_TEST_MOMENT="kill before diskbench.engine.matrix.cells:LiveCells.rent 2" dying.py matrix
+run …`
 
 The words: what happens (`kill`, `fail` for a database that is away, `break` for a fault,
-`interrupt` for Ctrl-C, `vanish` for a thread that ends without a word), when
-(`before` or `after` the call), what is called (where its caller looks it up), at which call of it.
-"""
+`interrupt` for Ctrl-C, `vanish` for a thread that ends without a word), when (`before` or `after`
+the call), what is called (where its caller looks it up), at which call of it."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ def _happen(deed: str) -> None:
 
 
 def holders(function: Any, name: str) -> Iterator[ModuleType]:
-    """The loaded modules of diskbench in which `name` is this very function: modules import names,
-    so each holds one of its own."""
+    """The modules of diskbench in which `name` is this very function: each importer holds one."""
     for module_name, module in tuple(sys.modules.items()):
         if module_name.split(".")[0] == "diskbench" and vars(module).get(name) is function:
             yield module
@@ -81,18 +79,12 @@ def _install(deed: str, when: str, place: str, at: int) -> None:
     setattr(owner, name, worked)
 
 
-def _prepare() -> None:
-    if busy := os.environ.get(BUSY_S):
-        from diskbench.store import database
-
-        database.BUSY_TIMEOUT_S = int(busy)
-    if moment := os.environ.get(MOMENT):
-        deed, when, place, at = moment.split()
-        _install(deed, when, place, int(at))
-
-
 if __name__ == "__main__":
     from diskbench.cli.main import main
+    from diskbench.store import database
 
-    _prepare()
+    database.BUSY_TIMEOUT_S = int(os.environ.get(BUSY_S, database.BUSY_TIMEOUT_S))
+    if MOMENT in os.environ:
+        deed, when, place, at = os.environ[MOMENT].split()
+        _install(deed, when, place, int(at))
     sys.exit(main())

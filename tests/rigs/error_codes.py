@@ -13,8 +13,7 @@ _HEAD = re.compile(r"(?m)^(\S.*): \w+, (?:next|no other) zone, ")
 
 
 def published(name: str) -> list[str]:
-    """The codes in a table of tests/golden, in order: a new one is written there, and
-    `pytest --update-golden` adds what becomes of it."""
+    """The codes in a table of tests/golden; a new one is written there, then `--update-golden`."""
     return _HEAD.findall((PLACE / name).read_text("utf-8"))
 
 

@@ -1,8 +1,7 @@
 """A host whose connection breaks on command: this machine behind a simulated connection.
 
 For tests, and for trying what diskbench does when a network fails. Commands really run here; their
-output is lost, cut or damaged by the faults, one fault for each call, in order.
-"""
+output is lost, cut or damaged by the faults, one fault for each call, in order."""
 
 from __future__ import annotations
 
@@ -18,19 +17,15 @@ from diskbench.ports import ByteSink, Completed
 
 @dataclass(frozen=True)
 class Fault:
-    """The fault of one call.
-
-    `refuse`: no answer, and nothing runs. `cut`: the connection breaks after `after_bytes` of
-    output have come through; the command goes on. `damage`: one bit of the output is turned over.
-    """
+    """The fault of one call. `refuse`: no answer, and nothing runs. `cut`: the connection breaks
+    after `after_bytes` of output have come through; the command goes on. `damage`: one bit of the
+    output is turned over."""
 
     kind: Literal["refuse", "cut", "damage"]
     after_bytes: int = 0
 
 
 class FakeHost:
-    """This machine, reached through faults."""
-
     def __init__(self, name: str = "fake", faults: Iterable[Fault] = ()) -> None:
         self.name = name
         self.faults = deque(faults)
@@ -113,8 +108,6 @@ class FakeHost:
 
 
 class _Chunks:
-    """A sink that keeps the chunks written to it."""
-
     def __init__(self, into: list[bytes]) -> None:
         self._into = into
 

@@ -39,17 +39,14 @@ class Told:
 
     @property
     def ios(self) -> int:
-        """The I/Os of each direction."""
         return round(self.iops * self.seconds)
 
     @property
     def bytes(self) -> int:
-        """The bytes of each direction."""
         return (self.ios + self.more) * self.block
 
     @property
     def mean_ns(self) -> float:
-        """The mean latency."""
         if self.mean_us is not None:
             return self.mean_us * 1000
         return self.depth * self.jobs / self.iops / len(self.directions) * 1e9
@@ -73,7 +70,6 @@ class Disk:
 def text(
     jobs: Sequence[Told], disks: Sequence[Disk] = (), *, head: bool = True, version: str = "3.33"
 ) -> str:
-    """fio's normal output."""
     lines = [*(_head(jobs, version) if head else ()), ""]
     for job in jobs:
         lines += _results(job)
@@ -84,12 +80,10 @@ def text(
 
 
 def without_head(jobs: Sequence[Told], disks: Sequence[Disk] = ()) -> str:
-    """The text of somebody who kept the results alone."""
     return text(jobs, disks, head=False)
 
 
 def as_json(jobs: Sequence[Told], disks: Sequence[Disk] = (), *, options: bool = True) -> str:
-    """fio's JSON."""
     root: dict[str, Any] = {
         "fio version": "fio-3.36", "timestamp_ms": 1_790_000_000_000 + 61_000 * jobs[0].pid,
         "jobs": [_entry(job, options=options) for job in jobs],
@@ -105,7 +99,6 @@ def without_options(jobs: Sequence[Told], disks: Sequence[Disk] = ()) -> str:
 
 
 def terse(jobs: Sequence[Told], disks: Sequence[Disk] = ()) -> str:
-    """fio's terse lines of version 3."""
     counted = "".join(
         f";{d.name};{d.reads};{d.writes};{d.read_merges};{d.write_merges};0;0;0;{d.util:.2f}%"
         for d in disks

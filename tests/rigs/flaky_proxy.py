@@ -16,7 +16,8 @@ class FlakyProxy:
 
     def __init__(self, target_port: int) -> None:
         self._target = target_port
-        self._listener = _listen(0)
+        self._listener = _bound(0)
+        self._listener.listen(64)
         self.port: int = self._listener.getsockname()[1]
         self.accepted = 0
         self.passed = 0
@@ -35,12 +36,9 @@ class FlakyProxy:
         self._thread.start()
 
     def drop(self) -> None:
-        """Reset every open connection."""
         self._do(self._drop_all)
 
     def refuse(self) -> None:
-        """Reset every connection and refuse new ones."""
-
         def task() -> None:
             self._drop_all()
             with contextlib.suppress(KeyError):
@@ -60,8 +58,6 @@ class FlakyProxy:
         self._do(task)
 
     def heal(self) -> None:
-        """Pass everything again: what hung is reset, new connections are taken."""
-
         def task() -> None:
             if self._hung:
                 self._hung = False
@@ -74,8 +70,6 @@ class FlakyProxy:
         self._do(task)
 
     def close(self) -> None:
-        """Stop for good."""
-
         def task() -> None:
             self._closed = True
             self._drop_all()
@@ -156,12 +150,6 @@ class FlakyProxy:
             self._forget(next(iter(self._pairs)))
 
 
-def _listen(port: int) -> socket.socket:
-    sock = _bound(port)
-    sock.listen(64)
-    return sock
-
-
 def _bound(port: int) -> socket.socket:
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -171,7 +159,6 @@ def _bound(port: int) -> socket.socket:
 
 @contextlib.contextmanager
 def flaky_proxy(target_port: int) -> Iterator[FlakyProxy]:
-    """A proxy until the block ends."""
     proxy = FlakyProxy(target_port)
     try:
         yield proxy

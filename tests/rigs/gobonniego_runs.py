@@ -15,13 +15,7 @@ STEPS = ("seq-write-64k", "seq-read-64k", "rand-512-9to1")
 
 
 def trial_of(
-    run_ids,
-    *,
-    disk="gp2",
-    machine="c4.xlarge",
-    emulated=False,
-    verified=True,
-    expectation=None,
+    run_ids, *, disk="gp2", machine="c4.xlarge", emulated=False, verified=True, expectation=None
 ):
     """The plan of so many runs on one rented disk of 20 GiB."""
     return make_plan(
@@ -49,8 +43,7 @@ def trial_of(
 
 
 def save_trial(database, evidence, plan, iops, *, warnings=()):
-    """Keep a trial whose n-th run reached `iops[n]` at random places, and 90 MB/s either way; all
-    its steps have the `warnings`."""
+    """Keep a trial whose n-th run reached `iops[n]` at random places, and 90 MB/s either way."""
     save_plan(database, plan, evidence.url)
     for index, (run_id, reached) in enumerate(zip(plan.run_ids, iops, strict=True)):
         begin_run(database, run_id)

@@ -2,8 +2,7 @@
 
 A test compares all that is said with its file, so that a change of words is a change of one file,
 read in its diff. `pytest --update-golden` writes the files anew; a run that does so fails once, so
-that it is never mistaken for one that compared.
-"""
+that it is never mistaken for one that compared."""
 
 from __future__ import annotations
 
@@ -29,7 +28,6 @@ class Golden:
     update: bool
 
     def check(self, name: str, said: str) -> None:
-        """Fail with the difference unless `said` is the file's text."""
         path = self.place / name
         lines = [line.rstrip() for line in said.strip().splitlines()]
         if self.update:
@@ -42,8 +40,7 @@ class Golden:
 
 
 def check_part(path: Path, marks: tuple[str, str], made: str, *, update: bool) -> None:
-    """Fail unless `made` is what stands between the two marks of a page; `update` writes it first,
-    and fails all the same."""
+    """Fail unless `made` stands between the two marks of a page; `update` writes it first."""
     begin, end = marks
     head, rest = path.read_text("utf-8").split(begin)
     kept, tail = rest.split(end)

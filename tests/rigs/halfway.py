@@ -14,11 +14,6 @@ import sqlalchemy as sa
 LOOK_S = 0.1
 
 
-def is_half_way(states: Counter[str]) -> bool:
-    """A cell is done, and two are in the middle of it."""
-    return states["done"] >= 1 and states["measuring"] >= 2
-
-
 def cell_states(engine: sa.Engine) -> Counter[str]:
     """How many cells of the newest matrix are in each state; none before there is one."""
     query = (
@@ -33,9 +28,8 @@ def cell_states(engine: sa.Engine) -> Counter[str]:
 
 
 def wait(database_url: str, process: int) -> bool:
-    """True when the matrix is half way, False when the process is no more."""
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)
-    while not is_half_way(cell_states(engine)):
+    while (states := cell_states(engine))["done"] < 1 or states["measuring"] < 2:
         if not Path(f"/proc/{process}").exists():
             return False
         time.sleep(LOOK_S)
@@ -43,7 +37,6 @@ def wait(database_url: str, process: int) -> bool:
 
 
 def main() -> int:
-    """Wait."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("database_url")
     parser.add_argument("--process", type=int, required=True)

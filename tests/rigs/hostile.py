@@ -19,12 +19,8 @@ from diskbench.store.finish import finish_run
 from diskbench.visible import UNSEEN
 
 TITLE, CLIPBOARD, LINK = "\x1b]0;pwned\x07", "\x1b]52;c;cHduZWQ=\x07", "\x1b]8;;http://evil\x1b\\"
-BLINK, C1, BIDI, ZERO_WIDTH = (
-    "\x1b[5;7;99m",
-    "\x9b2J",
-    "\u202egnp.exe\u2066",
-    "a\u200bb\u2060\ufeffc",
-)
+BLINK, C1 = "\x1b[5;7;99m", "\x9b2J"
+BIDI, ZERO_WIDTH = "\u202egnp.exe\u2066", "a\u200bb\u2060\ufeffc"
 MARKUP = "[red]m[/red][link=http://evil]l[/link][/nothing]:warning:"
 HTML = "<script>alert(1)</script><img src=x onerror=alert(1)>|`**b**[t](http://evil)"
 HOSTILE = f"E{TITLE}{CLIPBOARD}{LINK}{BLINK}{C1}\x08\r\x7f{BIDI}{ZERO_WIDTH}\u2028{MARKUP}{HTML}Z"
@@ -39,7 +35,6 @@ class Stores:
 
 
 def hostile_stores(home: Path) -> Stores:
-    """Stores in `home` with a finished run whose host, disk, labels and profile are hostile."""
     cli = Cli(home)
     data = home / "stores"
     data.mkdir()
@@ -76,7 +71,6 @@ def unseen(text: str) -> list[str]:
 
 
 def on_a_terminal(cli: Cli, *arguments: str) -> str:
-    """What `diskbench ARGUMENTS` writes to a terminal, standard error included."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*cli.command, *arguments],

@@ -27,7 +27,6 @@ class Job:
     size: str = "16g"
 
     def document(self, group: int) -> dict[str, Any]:
-        """The job as fio's JSON has it."""
         ios = round(self.iops * self.seconds)
         mean_ns = self.depth / self.iops * 1e9
         stats = {
@@ -62,7 +61,6 @@ class Job:
 
 
 def fio_file(folder: Path, *jobs: Job) -> list[str]:
-    """fio's JSON of jobs that ran one after the other."""
     document = {
         "fio version": "fio-3.33",
         "timestamp_ms": 1_700_000_000_000,
@@ -77,12 +75,10 @@ def bucket_logs(
     folder: Path, credit: float, burst: float, baseline: float, seconds: int, *, kib: float = 4
 ) -> list[str]:
     """fio's logs of each second on a disk with a token bucket, blocks of `kib` KiB."""
-    series = bucket(credit, burst, baseline, seconds, QUIET, seed=1)
-    return _logs(folder, series, kib)
+    return _logs(folder, bucket(credit, burst, baseline, seconds, QUIET, seed=1), kib)
 
 
 def flat_logs(folder: Path, iops: float, seconds: int, *, kib: float = 4) -> list[str]:
-    """fio's logs of each second on a disk with one level."""
     return _logs(folder, flat(iops, seconds, QUIET, seed=1), kib)
 
 

@@ -8,7 +8,6 @@ import resource
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from tests.rigs.cli import Cli, in_process
@@ -21,19 +20,14 @@ CPU_S = 60
 """Processor time, which a busy machine does not change."""
 
 
-def _limit(memory_bytes: int, cpu_s: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
-
-
-limits = partial(_limit, MEMORY_BYTES, CPU_S)
-"""For Popen's `preexec_fn`."""
+def limits() -> None:
+    """For Popen's `preexec_fn`."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that ended, and what it wrote."""
-
     returncode: int
     stdout: str
     stderr: str
@@ -41,9 +35,8 @@ class Ended:
 
 def limited(user: Cli, lines: Iterable[tuple[str, ...]], timeout_s: float = 280) -> list[Ended]:
     """Call command lines one after the other in one process, with these limits for all of them
-    together: starting it takes longer than most of them.
-
-    What came back of each. Raises AssertionError with the number of the line that ended it."""
+    together: starting it takes longer than most of them. What came back of each. Raises
+    AssertionError with the number of the line that ended it."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     caller = replace(
         user,
@@ -58,7 +51,6 @@ def limited(user: Cli, lines: Iterable[tuple[str, ...]], timeout_s: float = 280)
 
 
 def _call_each(lines: list[list[str]]) -> None:
-    """Call each line in this process; a line of JSON for each on stdout."""
     from diskbench.cli.main import main
 
     for line in lines:

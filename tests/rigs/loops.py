@@ -32,24 +32,20 @@ class Loop:
 
     @property
     def identity(self) -> str:
-        """What `--destroy-data` takes for it."""
         return f"{self.image}:{self.image.stat().st_ino}"
 
     @property
     def name(self) -> str:
-        """The kernel's name of it."""
         return Path(self.path).name
 
 
 def empty_image(path: Path, mib: int = 32) -> Path:
-    """A sparse file of `mib` MiB of zeros."""
     with path.open("wb") as file:
         file.truncate(mib * MIB)
     return path
 
 
 def attach(image: Path, *flags: str) -> Loop:
-    """A loop device on `image`."""
     done = subprocess.run(
         ["losetup", "-f", "--show", *flags, str(image)], check=True, capture_output=True, text=True
     )
@@ -100,7 +96,6 @@ def set_offset(loop: Loop, offset: int) -> str:
 
 
 def grow(loop: Loop, mib: int) -> str:
-    """A command that gives the device another size, while it is in use."""
     return f"truncate -s {mib}M {shlex.quote(str(loop.image))} && losetup -c {loop.path}"
 
 

@@ -30,7 +30,6 @@ _BEGAN = datetime(2026, 3, 10, tzinfo=UTC)
 
 
 def judged(trial: Mapping[str, Any]) -> tuple[Verdict, ...]:
-    """The verdicts on a made trial, run by run."""
     hint = Hint(
         as_disk=trial.get("disk"),
         as_machine=trial.get("machine"),
@@ -44,8 +43,7 @@ def judged(trial: Mapping[str, Any]) -> tuple[Verdict, ...]:
 def stored(
     trial: Mapping[str, Any],
 ) -> tuple[list[Run], dict[str, list[StepResult]], dict[str, ReadRun]]:
-    """The runs of a made trial, and by their ids the results of their steps and what the evidence
-    says of them."""
+    """The runs of a made trial, and by their ids the results and the evidence of their steps."""
     series = {step["name"]: _series(step, number) for number, step in enumerate(trial["steps"])}
     at, runs = _BEGAN, []
     results: dict[str, list[StepResult]] = {}

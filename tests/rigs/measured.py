@@ -13,11 +13,9 @@ TIMES = {
 
 
 def measure(database, evidence, plan, run_index, fio_files):
-    """Keep the files of each step of a run and save its rows, as the engine does."""
     run_id = plan.run_ids[run_index]
     begin_run(database, run_id)
     for step, files in fio_files:
         record = archive.write_step_evidence(evidence, run_id, step, files, **TIMES)
         kept = archive.result_files(evidence, run_id, record)
-        result = step_result(step, run_id, kept, plan.facts, **TIMES)
-        save_step(database, run_id, result)
+        save_step(database, run_id, step_result(step, run_id, kept, plan.facts, **TIMES))

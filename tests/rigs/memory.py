@@ -29,8 +29,7 @@ class Measured:
 def run_python(
     code: str, *, address_mib: int = 3000, seconds: float = 100, env: dict[str, str] | None = None
 ) -> Measured:
-    """Run `code` to its end. More than `address_mib` of addresses end it with a MemoryError, so
-    that a missing limit fails a test instead of the machine."""
+    """Run `code` to its end; beyond `address_mib` it gets a MemoryError, and the machine stays."""
     limited = (
         f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({address_mib * _MIB},) * 2)\n"
     )

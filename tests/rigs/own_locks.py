@@ -1,9 +1,8 @@
 """A place for claims of disks that a test process has for itself.
 
-diskbench measures a disk once at a time, whoever starts it (hosts/agent.py). All test
-processes write to one disk: they would wait for each other. So each has a mount namespace of its
-own with another /run/lock, as if it were another machine; what it starts inherits that.
-"""
+diskbench measures a disk once at a time, whoever starts it (hosts/agent.py). All test processes
+write to one disk: they would wait for each other. So each has a mount namespace of its own with
+another /run/lock, as if it were another machine; what it starts inherits that."""
 
 from __future__ import annotations
 

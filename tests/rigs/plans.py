@@ -83,11 +83,9 @@ def make_plan(run_ids=RUN_IDS, *, labels=(("team", "storage"),), profile="quick"
 
 
 def built(text, target, *, version="3.33", **context):
-    """The steps of a job file on a target, with the changes that it took."""
     profile = parse_profile(text, name="mine")
     about = {"target_kind": target.kind, "size_bytes": target.size_bytes} | context
-    rendered = render(profile, {}, RenderContext(**about))
-    return build_steps(profile, rendered, target, version)
+    return build_steps(profile, render(profile, {}, RenderContext(**about)), target, version)
 
 
 def planned_on(profile, facts, *, parameters=(), rental=None, **target):
@@ -104,12 +102,10 @@ def planned_on(profile, facts, *, parameters=(), rental=None, **target):
 
 
 def run_fio(directory: Path, step: Step) -> dict[str, bytes]:
-    """What a host leaves of a step: fio's own output, its exit status, its logs.
-
-    In a session of its own, as every fio of a test: one whose job does not start within 5 s sends
-    SIGTERM to the job's process, and to its whole process group where that is not there yet
-    (`kill(td->pid, …)` with 0 in fio's backend.c). On a busy machine that group is all of pytest's.
-    """
+    """What a host leaves of a step: fio's own output, its exit status, its logs. In a session of
+    its own, as every fio of a test: one whose job does not start within 5 s sends SIGTERM to the
+    job's process, and to its whole process group where that is not there yet (`kill(td->pid, …)`
+    with 0 in fio's backend.c). On a busy machine that group is all of pytest's."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "job.fio").write_text(step.job)
     ended = subprocess.run(

@@ -1,8 +1,7 @@
 """A private PostgreSQL: a cluster of its own in a directory, on a unix socket only.
 
 Needs the `postgresql` package (initdb, pg_ctl). PostgreSQL refuses to run as root, so as root it
-runs as the user `postgres`.
-"""
+runs as the user `postgres`."""
 
 import os
 import shutil
@@ -33,14 +32,12 @@ class Server:
         self.pg_ctl("-m", "immediate", "stop")
 
     def start(self) -> None:
-        """Come back."""
         self.pg_ctl("-o", self.options, "start")
 
 
 @contextmanager
 def running_postgres(*settings: str, keep: Path | None = None) -> Iterator[str]:
-    """The URL of the database of a server with `settings` ("name=value"), empty unless it was kept;
-    the server ends with the block."""
+    """The URL of the database of a `postgres_server`."""
     with postgres_server(*settings, keep=keep) as server:
         yield server.url
 

@@ -23,7 +23,6 @@ def print_result(
     *,
     console: Console,
 ) -> None:
-    """Print the result of a trial, and the next step."""
     trial = View(
         trial_id=subject.trial_id,
         subject=subject,

@@ -1,8 +1,7 @@
 """What a run of tests prints: no dots, each failure at once, a line a minute, and a list to keep.
 
 A log of CI may keep only its last lines. So whatever failed also goes to the file that
-`--failures-to` names, one line each, and script/test prints that file last.
-"""
+`--failures-to` names, one line each, and script/test prints that file last."""
 
 from __future__ import annotations
 
@@ -22,12 +21,10 @@ LONGEST = 300
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add `--failures-to FILE` to pytest's options."""
     parser.addoption("--failures-to", default=None, help="write a line for each failure to FILE")
 
 
 def is_worker(config: pytest.Config) -> bool:
-    """Whether this process is one of xdist's workers, whose reports the controller prints."""
     return hasattr(config, "workerinput")
 
 

@@ -9,10 +9,8 @@ from diskbench.store.run_row import run_row
 
 
 def a_run(**changes: Any) -> Run:
-    """The first run of the usual plan, with some columns changed."""
     return Run(**(run_row(make_plan(), 0, "file:///e") | changes))
 
 
 def bare_run(**known: Any) -> Run:
-    """A run of which only these columns are known; all others are None."""
     return Run(**(dict.fromkeys(RUN_FIELDS) | {"labels": {}, "parameters": {}} | known))

@@ -15,8 +15,7 @@ _REGION = "eu-central-1"
 
 @contextmanager
 def s3_bucket() -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The URL of an empty evidence store in a bucket of its own, and the environment in which it is
-    opened."""
+    """The URL of an empty store in a bucket of its own, and the environment that opens it."""
     import boto3  # large, and most test processes need neither
     from moto.server import ThreadedMotoServer
 
@@ -28,8 +27,7 @@ def s3_bucket() -> Iterator[tuple[str, Mapping[str, str]]]:
         host, port = server.get_host_and_port()
         endpoint = f"http://{host}:{port}"
         keys = {"aws_access_key_id": "id", "aws_secret_access_key": "secret"}
-        client = boto3.client("s3", endpoint_url=endpoint, region_name=_REGION, **keys)
-        client.create_bucket(
+        boto3.client("s3", endpoint_url=endpoint, region_name=_REGION, **keys).create_bucket(
             Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": _REGION}
         )
         environment = {

@@ -25,13 +25,11 @@ def partition_entry(kind: int, first: int, sectors: int) -> bytes:
 
 
 def write_mbr(image: Path) -> None:
-    """A DOS partition table with one Linux partition."""
     entry = partition_entry(0x83, 2048, 4096)
     write_at(image, (440, b"\x12\x34\x56\x78"), (446, entry), (510, b"\x55\xaa"))
 
 
 def write_gpt(image: Path) -> None:
-    """A protective MBR and a GUID partition table without partitions."""
     sectors = image.stat().st_size // _SECTOR
     table = bytes(128 * 128)
 
@@ -56,7 +54,6 @@ def write_gpt(image: Path) -> None:
 
 
 def write_lvm(image: Path) -> None:
-    """The label of an LVM2 physical volume, in sector 1."""
     body = struct.pack("<I8s32s", 32, b"LVM2 001", b"A" * 32).ljust(_SECTOR - 20, b"\0")
     crc = 0xF597A6CF  # LVM's initial value; its CRC-32 is the usual one without the final inversion
     crc = zlib.crc32(body, crc ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
@@ -75,13 +72,11 @@ def write_md(image: Path, sector: int = 8) -> None:
 
 
 def write_zfs(image: Path) -> None:
-    """The uberblocks of a ZFS pool, in all four labels."""
     for label in range(4):
         write_zfs_label(image, label)
 
 
 def write_btrfs_copy(image: Path, at: int = 64 * 2**20) -> None:
-    """A copy of the superblock of a btrfs, alone."""
     block = bytearray(4096)
     struct.pack_into("<Q", block, 0x30, at)
     block[0x40:0x48] = b"_BHRfS_M"
@@ -131,7 +126,6 @@ def write_second_luks(image: Path) -> None:
 
 
 def write_luks(image: Path) -> None:
-    """The header of a LUKS1 volume."""
     header = b"LUKS\xba\xbe" + struct.pack(">H", 1) + b"aes".ljust(32, b"\0")
     write_at(image, (0, header.ljust(168, b"\0") + b"0f0e0d0c-0b0a-4908-8706-050403020100\0"))
 

@@ -26,7 +26,6 @@ def proxy(sshd) -> Iterator[FlakyProxy]:
 
 @pytest.fixture
 def ssh_config(sshd, proxy, tmp_path, monkeypatch) -> Path:
-    """An OpenSSH configuration with `direct` and, through the flaky proxy, `flaky`."""
     path = tmp_path / "ssh_config"
     path.write_text(sshd.config_block("direct") + sshd.config_block("flaky", port=proxy.port))
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(path))

@@ -47,14 +47,12 @@ class Sshd:
         )
 
     def trust(self, name: str) -> None:
-        """Write this server's key to its known_hosts file under `name`."""
         kind, key, *_ = self.host_public.split()
         with self.known_hosts.open("a") as file:
             file.write(f"{name} {kind} {key}\n")
 
 
 def keygen(path: Path) -> None:
-    """A fresh ed25519 key pair at `path`, unless it is there."""
     if not path.exists():
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
 
@@ -88,7 +86,7 @@ def running_sshd(
         "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
         "PermitRootLogin prohibit-password\nMaxStartups 100\nMaxSessions 50\nLogLevel ERROR\n"
         # The account's own ~/.bashrc, which bash reads under sshd, is no part of a test.
-        f"SetEnv {_environment(directory, env)}\n"
+        f"SetEnv {' '.join(f'{k}={v}' for k, v in {'HOME': str(directory), **env}.items())}\n"
         f"AllowTcpForwarding yes\n{extra}\n"
     )
     log = (directory / "sshd.log").open("ab")
@@ -112,12 +110,7 @@ def running_sshd(
         process.wait()
 
 
-def _environment(directory: Path, env: Mapping[str, str]) -> str:
-    return " ".join(f"{k}={v}" for k, v in {"HOME": str(directory), **env}.items())
-
-
 def free_port() -> int:
-    """A port nobody listens on now."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])

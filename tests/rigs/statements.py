@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 @contextmanager
 def statements_of(database: sa.Engine) -> Iterator[list[str]]:
-    """The statements that are sent while the block runs."""
     sent: list[str] = []
 
     def note(_connection, _cursor, statement, *_) -> None:

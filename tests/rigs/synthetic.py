@@ -22,8 +22,6 @@ class Noise:
     outliers: float = 0.0
 
     def factors(self, seconds: int, generator: np.random.Generator) -> Floats:
-        """Return one factor per second, with median 1."""
-
         # The first value is drawn from the stationary distribution, so that there is no warm-up.
         shocks = generator.normal(size=seconds) * np.sqrt(1 - self.phi**2)
         shocks[:1] = generator.normal(size=shocks[:1].size)
@@ -36,13 +34,10 @@ class Noise:
 
 
 def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
-    """Return a series of one constant level."""
     return steps([(level, seconds)], noise, seed=seed)
 
 
 def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Floats:
-    """Return levels of given durations in seconds: changes are at the sums of the durations."""
-
     clean = np.concatenate([np.full(seconds, level, dtype=float) for level, seconds in levels])
     series: Floats = clean * noise.factors(clean.size, np.random.default_rng(seed))
     return series

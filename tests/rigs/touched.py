@@ -40,15 +40,13 @@ def imported(text: str) -> frozenset[str]:
 
 
 def module_of(file: str) -> str | None:
-    """The name of a Python file of this checkout; None for any other file."""
     if not file.endswith(".py"):
         return None
     return file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
-    """Folders and files of tests that these changed files touch, beside what runs always.
-    `sources` are the texts of all Python files of tests by path below the root."""
+    """Tests that these files touch; `sources` are the texts of Python files of tests by path."""
     files = list(changed)
     if any(file in FOR_ALL for file in files):
         return list(EVERYTHING)
@@ -74,7 +72,6 @@ def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
 
 
 def _is_test(file: str) -> bool:
-    """Is it one of those that may be left out?"""
     return file.startswith("tests/unit/") and file.count("/") > 2 and "/test_" in file
 
 
@@ -93,8 +90,7 @@ def _folder(file: str, sources: Mapping[str, str]) -> str | None:
 
 
 def changed_files(root: Path = ROOT) -> list[str] | None:
-    """What differs from `main`, on `main` from the commit before: committed or not. None where git
-    cannot say, as in an unpacked archive or a shallow clone."""
+    """What differs from `main`, on `main` from the commit before; None where git cannot say."""
     main = _git(root, "merge-base", "HEAD", "main")
     head = _git(root, "rev-parse", "HEAD")
     since = main[0] if main and main != head else "HEAD~1"
@@ -104,7 +100,6 @@ def changed_files(root: Path = ROOT) -> list[str] | None:
 
 
 def _git(root: Path, *words: str) -> list[str] | None:
-    """The lines that git says; None where it fails or is not there."""
     command = ["git", "-c", "core.quotePath=false", *words]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
@@ -114,7 +109,6 @@ def _git(root: Path, *words: str) -> list[str] | None:
 
 
 def main() -> None:
-    """Print what is to be run."""
     changed = changed_files()
     if changed is None:
         print(*EVERYTHING, sep="\n")

@@ -22,8 +22,7 @@ def until(
     *,
     log: Callable[[], object] = lambda: "",
 ) -> Any:
-    """What `what` returns as soon as that is anything; a failure says `why` it was waited for, and
-    what the `log` of the others holds."""
+    """What `what` returns as soon as that is anything; a failure says `why`, and the `log`."""
     deadline = time.monotonic() + within_s
     while not (result := what()):
         assert time.monotonic() < deadline, f"it never came: {why}\n{log()}"
@@ -32,7 +31,6 @@ def until(
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> str:
-    """What a process says on stderr up to the line that holds `text`."""
     assert process.stderr is not None
     said = ""
     for line in process.stderr:

@@ -55,18 +55,15 @@ class Done:
 
     @property
     def exit(self) -> int:
-        """The exit status of the action; it must have been run."""
         return int((self.ran / "exit").read_text())
 
     @property
     def said(self) -> str:
-        """What it printed."""
         return (self.ran / "said").read_text()
 
 
 def in_window(directory: Path, window: Window, action: str) -> Done:
-    """Put a program of the window's name into `directory`, to be first on PATH: it runs `action`
-    (shell commands) once, and is what it stands for."""
+    """Put a program of the window's name into `directory`, which runs shell words once."""
     real = shutil.which(window.program)
     assert real is not None
     directory.mkdir(exist_ok=True)
@@ -82,5 +79,4 @@ def in_window(directory: Path, window: Window, action: str) -> Done:
 
 
 def first_on_path(directory: Path) -> str:
-    """PATH with `directory` first."""
     return f"{directory}:{os.environ['PATH']}"

@@ -1,8 +1,7 @@
 """diskbench where only its core is installed: `python -m tests.rigs.without_extras FILE HOME`.
 
 Modules of the extras cannot be imported, as where nothing installed them. FILE holds command lines,
-one a line; each is run on the example data, and its exit code and streams go to stdout as JSON.
-"""
+one a line; each is run on the example data, and its exit code and streams go to stdout as JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +33,6 @@ class Absent:
     def find_spec(
         self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Raise what Python raises where the module is not installed; None for other modules."""
         if name.partition(".")[0] in ABSENT:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return None

@@ -143,7 +143,6 @@ WORKS = (
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str | int]]:
-    """What each command did where only the core is installed."""
     home = tmp_path_factory.mktemp("core")
     (home / "one.fio").write_text(ONE_STEP)
     lines = home / "lines"

@@ -46,7 +46,6 @@ def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path:
 
 
 def all_errors() -> set[type[DiskbenchError]]:
-    """Every class of the tree, wherever it is defined: all modules are imported for it."""
     for one in pkgutil.walk_packages(diskbench.__path__, "diskbench."):
         if "__main__" not in one.name:
             importlib.import_module(one.name)

@@ -52,8 +52,7 @@ def test_google_holds_an_answer_back_while_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "headers", "status"),
-    [(VERSION, AZURE, 200), (VERSION, {}, 400), ({}, AZURE, 400)],
+    ("query", "headers", "status"), [(VERSION, AZURE, 200), (VERSION, {}, 400), ({}, AZURE, 400)]
 )
 def test_azure_wants_a_header_and_a_version(
     query: dict[str, str], headers: dict[str, str], status: int
@@ -66,8 +65,7 @@ def test_azure_wants_a_header_and_a_version(
 def test_the_wire_server_takes_reports_down_in_order() -> None:
     wire = WireServer("machine")
     report = b"<Health><State>NotReady</State><SubStatus>Provisioning</SubStatus></Health>"
-    sent = Asked("POST", "/machine", {"comp": "health"}, WIRE, report)
-    assert wire.answer(sent).status == 200
+    assert wire.answer(Asked("POST", "/machine", {"comp": "health"}, WIRE, report)).status == 200
     assert wire.health == [Health("NotReady", "Provisioning")]
     assert wire.answer(Asked("GET", "/machine/", {"comp": "goalstate"})).status == 400
     told = wire.answer(Asked("GET", "/machine/", {"comp": "goalstate"}, WIRE))

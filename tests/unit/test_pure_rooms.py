@@ -3,8 +3,7 @@
 Import contracts in pyproject.toml keep libraries of the world out of them; this reads their source
 for what the standard library and builtins offer without an import that a contract could forbid.
 
-A provider is one folder: no room but its own names it.
-"""
+A provider is one folder: no room but its own names it."""
 
 from __future__ import annotations
 
@@ -44,7 +43,6 @@ ALLOWED = {
 
 
 def found(text: str) -> list[str]:
-    """What a source does that a pure room may not: `line: call`."""
     return [f"{line}: {what}" for line, what in sorted(_impure(text))]
 
 

@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def files_of(room: rooms.Room) -> set[str]:
-    """Files of tests below the root of the checkout."""
     place = ROOT / room.prefix.removesuffix("::")
     files = [place] if place.is_file() else place.glob("test_*.py")
     return {str(file.relative_to(ROOT)) for file in files}

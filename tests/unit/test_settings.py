@@ -101,7 +101,7 @@ def test_variables_that_mean_nothing_are_told(places):
 
 def test_passwords_are_never_shown(places):
     places["environ"] = {
-        "DISKBENCH_DATABASE_URL": "postgresql://me:hun%2Fter@db:5432/x?password=hunter3",
+        "DISKBENCH_DATABASE_URL": "postgresql://me:hun%2Fter@db:5432/x?password=hunter3"
     }
     settings = load_settings(**places).settings
     assert settings.shown("database_url") == "postgresql://me:***@db:5432/x?password=***"

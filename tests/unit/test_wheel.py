@@ -30,7 +30,6 @@ def uv() -> str:
 
 
 def built(directory: Path, umask: int) -> dict[str, bytes]:
-    """What `uv build` makes of a copy of this checkout: name → content."""
     copy = directory / f"checkout-{umask:03o}"
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -53,7 +52,6 @@ def built(directory: Path, umask: int) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
-    """A folder with what was built, and the same built elsewhere."""
     here = tmp_path_factory.mktemp("package")
     first = built(here, 0o022)
     again = built(tmp_path_factory.mktemp("again"), 0o077)
@@ -98,8 +96,7 @@ def test_the_wheel_has_every_file_of_the_source(package) -> None:
 def test_the_wheel_says_what_it_is(package) -> None:
     archive = zipfile.ZipFile(wheel_of(package))
     (info,) = (name for name in archive.namelist() if name.endswith("METADATA"))
-    metadata = archive.read(info).decode()
-    head, _, readme = metadata.partition("\n\n")
+    head, _, readme = archive.read(info).decode().partition("\n\n")
     assert f"Name: {DISTRIBUTION}" in head
     assert "License-Expression: Apache-2.0" in head
     assert f"{info.removesuffix('METADATA')}licenses/LICENSE" in archive.namelist()

@@ -31,13 +31,11 @@ class Client:
         self.cloud = FakeCloud(Path(os.environ[VARIABLE]))
 
     def create(self, kind: str, name: str, zone: str, tags: dict[str, Any]) -> None:
-        """Make a thing with its tags in one call; the second call finds it."""
         self._answer(f"{kind}s.create", kind, zone)
         self.cloud.make(name, {**tags, "zone": zone})
 
     def check(self, kind: str, name: str, zone: str) -> None:
-        """Whether the API would make a thing; makes nothing. Its exchange is recorded while
-        `diskbench doctor --live` runs."""
+        """Whether the API would make a thing; makes nothing. `doctor --live` records it."""
         refused: StratusApiError | None = None
         fault = self.cloud.fault(kind, zone)
         if fault is not None:
@@ -55,16 +53,13 @@ class Client:
             raise translate(refused, f"{kind}s.check") from refused
 
     def delete(self, name: str, zone: str) -> None:
-        """Delete a thing; one that is gone is no error."""
         self._answer("things.delete", "release", zone)
         self.cloud.delete(name)
 
     def retag(self, name: str, tags: dict[str, Any]) -> None:
-        """Set the tags of a thing."""
         self.cloud.tag(name, tags)
 
     def things(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The name and tags of everything that there is."""
         return self.cloud.things()
 
     def _answer(self, action: str, kind: str, zone: str) -> None:

@@ -7,13 +7,10 @@ TABLE = error_tables("diskbench_stratus")["service"]
 
 
 class StratusApiError(Exception):
-    """What the client library of Stratus raises."""
-
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
         self.code = code
 
 
 def translate(error: StratusApiError, action: str) -> DiskbenchError:
-    """diskbench's error for one of Stratus at a call (`machines.create`)."""
     return error_of(TABLE, CloudError((error.code,), str(error), action))

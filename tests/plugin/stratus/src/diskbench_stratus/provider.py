@@ -131,12 +131,7 @@ class StratusProvider:
         return _handed_over(client, claim, rental, zone)
 
     def release(
-        self,
-        lease_id: str,
-        scope: Scope,
-        *,
-        made: Sequence[str] = (),
-        copied: Sequence[str] = (),
+        self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         client, which = Client(), Which(lease_id, made, copied)
 
@@ -262,12 +257,10 @@ def _name(lease_id: str, kind: str) -> str:
 
 
 def _disk(claim: Claim) -> str:
-    """The name of the disk of this turn."""
     return _name(claim.lease_id, "disk" if claim.turn == 1 else f"disk{claim.turn}")
 
 
 def _told(name: str) -> str:
-    """Kind and name, as `Found.resources` has them."""
     return f"thing {name}"
 
 

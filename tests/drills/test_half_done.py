@@ -1,6 +1,8 @@
 """Commands that write much, killed in the middle or out of room: no half of it is trusted."""
 
+import csv
 import hashlib
+import io
 import os
 import re
 import signal
@@ -37,10 +39,23 @@ def rows(user: Cli) -> str:
     return "".join(sorted(ended(user, "results", "export").splitlines(keepends=True)))
 
 
+def imported(user: Cli) -> list[dict[str, str]]:
+    """The rows of imports, but for the time of the import and the home that they are kept in."""
+    table = csv.DictReader(io.StringIO(ended(user, "results", "export")))
+    found = [{name: of.replace(str(user.home), "~") for name, of in row.items()} for row in table]
+    return sorted(({**row, "created_at": ""} for row in found), key=str)
+
+
 def evidence(user: Cli) -> dict[str, str]:
-    """What the evidence store holds, but for what is only computed from it."""
+    """What the evidence store holds, but for what is only computed from it. Records tell when an
+    undated file was imported: of them the names count."""
     found = tree(user.home / ".local/share/diskbench/evidence")
-    return {name: digest for name, digest in found.items() if "/derived/" not in name}
+    records = ("manifest.json", "step.json")
+    return {
+        name: "" if name.endswith(records) else digest
+        for name, digest in found.items()
+        if "/derived/" not in name
+    }
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -78,8 +93,7 @@ def test_an_import_that_was_killed_leaves_no_half_run(
     undisturbed.home.mkdir()
     ended(undisturbed, "results", "import", *FILES)
     assert evidence(user) == evidence(undisturbed)
-    mine, theirs = (rows(one).replace(str(one.home), "~") for one in (user, undisturbed))
-    assert mine == theirs
+    assert imported(user) == imported(undisturbed)
 
 
 @pytest.mark.thorough

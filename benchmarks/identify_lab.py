@@ -119,7 +119,8 @@ NOT_TRIED = {
 
 def measured(disk):
     """Measure a lab disk by `diskbench run`; the levels of its run."""
-    from diskbench.results.identified import identified
+    from tests.books import SHIPPED
+from diskbench.results.identified import identified
     from diskbench.store.database import open_database
     from diskbench.store.evidence import open_evidence
     from diskbench.store.query import find_runs
@@ -137,7 +138,8 @@ def measured(disk):
         stores = Path(place, ".local/share/diskbench")
         engine = open_database(f"sqlite:///{stores}/diskbench.db")
         (run,) = find_runs(engine, [])
-        levels, _ = identified(engine, open_evidence(f"file://{stores}/evidence"), run)
+        evidence = open_evidence(f"file://{stores}/evidence")
+        levels, _ = identified(engine, evidence, run, cloud=None, books=SHIPPED)
         engine.dispose()
         return levels
 

@@ -70,7 +70,7 @@ def line(cloud, disk_type, size):
         begun = [one for stage, one in zip(stages, truth, strict=True) if stage.load is not None]
         for one, true in zip(expected_afterwards(path, done), begun, strict=True):
             told += 1
-            left = min(one.credit.values())
+            left = min(one[1].values())
             right += (left > NEAR) == (true.left > NEAR) or abs(left - true.left) <= NEAR
     return (near, full), f"{worst:.1%}", (cliffs, wanted), (false, flat), (right, told)
 

@@ -190,6 +190,6 @@ def _promise(row, load, past):
         shares = {gate.limit: left for gate in path.gates if gate.capacity}
         return [StepPromise(expected, credit=shares)] * len(past)
     return [
-        StepPromise(one.expected, credit=one.credit, is_guess=True) if one else None
+        StepPromise(one[0], credit=one[1], is_guess=True) if one else None
         for one in expected_afterwards(path, past)
     ]

@@ -40,10 +40,7 @@ def usable_bytes(looked: list[str], host_name: str, path: str, size_bytes: int |
     _check_trusted(leading, where)
     refused = {
         "missing": ("does not exist", "create it, or give another --path"),
-        "file": (
-            "is not a directory",
-            "name the directory that holds it; for a disk use --device",
-        ),
+        "file": ("is not a directory", "name the directory that holds it; for a disk use --device"),
         "closed": (
             f"cannot be written to: {rest}",
             "mount it writable, change its permissions, or name another --path",

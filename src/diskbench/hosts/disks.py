@@ -249,9 +249,7 @@ def parse_inspection(text: str) -> Inspection:
     states = [_state(lines, mounts, swaps, system) for name, lines in blocks if name == "device"]
     asked = next(iter(shared.get("asked", [])), None)
     return Inspection(
-        devices=tuple(s for s in states if s is not None),
-        asked=asked,
-        complete="end" in shared,
+        devices=tuple(s for s in states if s is not None), asked=asked, complete="end" in shared
     )
 
 

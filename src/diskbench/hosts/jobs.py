@@ -257,11 +257,7 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
             f"is not trusted: its target changed while fio ran {where}: {why}",
             "its files are kept as evidence; find out who changed it, then run again",
         ),
-        (
-            end.reason or end.limit in NOT_STARTED,
-            f"was not started {where}, {late}",
-            advice,
-        ),
+        (end.reason or end.limit in NOT_STARTED, f"was not started {where}, {late}", advice),
         (
             end.is_garbled,
             f"ended {where} with text that diskbench never writes: {last[:80]!r}",

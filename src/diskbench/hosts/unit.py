@@ -188,10 +188,7 @@ _STILL_WRITING = (
 )
 NOT_STARTED = {
     "sync": (f"writing out older data (sync) did not end within {SYNC_LIMIT_S} s", _STILL_WRITING),
-    "cache-drop": (
-        f"dropping the page cache did not end within {SYNC_LIMIT_S} s",
-        _STILL_WRITING,
-    ),
+    "cache-drop": (f"dropping the page cache did not end within {SYNC_LIMIT_S} s", _STILL_WRITING),
     "go": ("no diskbench watched it, and fio starts only while one does", "run it again"),
 }
 """Stages before fio, which is not started where one of them takes too long: why, as the end of a

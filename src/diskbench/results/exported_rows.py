@@ -134,10 +134,7 @@ def cliff_safe_rows(
 
 
 def cliff_safe_frame(
-    database: Engine,
-    *,
-    run_ids: Sequence[str] | None = None,
-    evidence: EvidenceStore | None = None,
+    database: Engine, *, run_ids: Sequence[str] | None = None, evidence: EvidenceStore | None = None
 ) -> pl.DataFrame:
     """One row per run, step, job and direction, with what was bought for its run; `scope`
     distinguishes rows of jobs from merged rows of steps. `after_cliff` is the kind of the level

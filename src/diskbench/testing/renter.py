@@ -20,15 +20,7 @@ from diskbench.ports import (
     SwapsDisks,
     TellsTime,
 )
-from diskbench.testing.rig import (
-    Rig,
-    RigOnlooker,
-    acquire,
-    cell,
-    guest_of,
-    resolved,
-    scope_of,
-)
+from diskbench.testing.rig import Rig, RigOnlooker, acquire, cell, guest_of, resolved, scope_of
 from diskbench.testing.swaps import SwapContract
 
 EXPIRES_AT = 4e9

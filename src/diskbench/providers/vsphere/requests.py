@@ -12,11 +12,7 @@ from typing import Any
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.rental import Claim
-from diskbench.providers.vsphere.disk_request import (
-    Controller,
-    VsphereDiskRequest,
-    VsphereResolved,
-)
+from diskbench.providers.vsphere.disk_request import Controller, VsphereDiskRequest, VsphereResolved
 from diskbench.providers.vsphere.errors import vim
 from diskbench.units import GIB
 

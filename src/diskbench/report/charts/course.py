@@ -29,15 +29,7 @@ from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import columns, layer, layered
 from diskbench.report.charts.measure import Spec
-from diskbench.report.charts.palette import (
-    ACCENT,
-    BAND,
-    DIRECTIONS,
-    GRID,
-    INK,
-    MUTED,
-    OF_DIRECTION,
-)
+from diskbench.report.charts.palette import ACCENT, BAND, DIRECTIONS, GRID, INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
 
 Rate = Literal["iops", "bytes_per_s"]

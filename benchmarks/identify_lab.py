@@ -18,6 +18,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import lasts_s
 from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import limits
@@ -119,8 +120,7 @@ NOT_TRIED = {
 
 def measured(disk):
     """Measure a lab disk by `diskbench run`; the levels of its run."""
-    from tests.books import SHIPPED
-from diskbench.results.identified import identified
+    from diskbench.results.identified import identified
     from diskbench.store.database import open_database
     from diskbench.store.evidence import open_evidence
     from diskbench.store.query import find_runs
@@ -139,7 +139,7 @@ from diskbench.results.identified import identified
         engine = open_database(f"sqlite:///{stores}/diskbench.db")
         (run,) = find_runs(engine, [])
         evidence = open_evidence(f"file://{stores}/evidence")
-        levels, _ = identified(engine, evidence, run, cloud=None, books=SHIPPED)
+        levels, _ = identified(engine, evidence, run, cloud=None, books=Books())
         engine.dispose()
         return levels
 

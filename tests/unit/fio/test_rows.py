@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 
 from diskbench.fio.histogram import QUANTILES, bucket_index, bucket_middle_ns, merge, value_at
 from diskbench.fio.output import parse_output
-from diskbench.fio.reported import (
-    DirectionStats,
-    FioJob,
-    FioOutput,
-    ReportedLatency,
-    count_syncs,
-)
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency, count_syncs
 from diskbench.fio.rows import ALL_JOBS, measurements
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts

@@ -58,12 +58,9 @@ def test_a_limit_that_was_never_passed_is_noted_and_the_rate_stays_trusted():
     assert (found.trust, found.stands_for) == (plain.trust, plain.stands_for)
 
 
-def test_between_the_shares_and_without_counters_nothing_changes():
+def test_between_the_shares_without_counters_and_of_uncounted_seconds_nothing_is_said():
     assert judged(3000.0, counted(20.0)) == judged(3000.0, {})
     assert "counters" not in judged(3000.0, {}).sentence
-
-
-def test_of_seconds_that_nobody_counted_nothing_is_said():
     found = judged(3000.0, counted(40.0), counted_s=45.0)
     assert "counters: at least 40 of 60 s above its IOPS" in found.sentence
     unseen = judged(3000.0, counted(0.0), counted_s=45.0)

@@ -20,25 +20,18 @@ def noisy(levels, cov=0.02, seed=0):
 
 
 def test_a_tenth_less_is_found_with_its_place_and_size_after_three_figures():
-    found = drift(noisy([1000] * 30 + [900] * 3))
-    (shift,) = found.shifts
+    (shift,) = drift(noisy([1000] * 30 + [900] * 3)).shifts
     assert (shift.at, shift.change) == (30, pytest.approx(-0.1, abs=0.03))
     assert shift.before == pytest.approx(1000, rel=0.01)
 
 
-def test_one_bad_night_is_no_change():
+def test_neither_one_bad_night_nor_four_percent_is_a_change_and_down_and_up_are_two():
     assert drift(noisy([1000] * 15 + [400] + [1000] * 15)).shifts == ()
-
-
-def test_down_and_up_again_are_two_changes():
+    assert drift([1000.0] * 20 + [960.0] * 20).shifts == ()
+    assert len(drift([1000.0] * 20 + [940.0] * 20).shifts) == 1
     found = drift(noisy([1000] * 12 + [700] * 8 + [1000] * 12))
     assert [shift.at for shift in found.shifts] == [12, 20]
     assert found.shifts[0].change < 0 < found.shifts[1].change
-
-
-def test_four_percent_are_no_change_however_clear():
-    assert drift([1000.0] * 20 + [960.0] * 20).shifts == ()
-    assert len(drift([1000.0] * 20 + [940.0] * 20).shifts) == 1
 
 
 def test_the_noise_is_told_without_the_changes_in_it():
@@ -57,13 +50,10 @@ def test_the_step_that_would_be_seen_is_found_in_95_of_100():
     assert seen >= 0.95 * count
 
 
-def test_a_short_history_says_that_it_is_short():
+def test_a_short_history_says_that_it_is_short_and_a_figure_of_zero_has_no_level():
     found = drift([1000.0] * (LEAST_HISTORY - 1))
     assert (found.shifts, found.visible) == ((), None)
     assert drift([]).n == 0
-
-
-def test_a_figure_of_zero_has_no_level():
     with pytest.raises(ValueError, match="above zero"):
         drift([1.0, 0.0, 1.0])
 
@@ -84,14 +74,10 @@ def test_the_unit_of_the_figures_changes_nothing(values, factor):
     assert [one.at for one in scaled.shifts] == [one.at for one in drift(values).shifts]
 
 
-def test_the_fall_of_pd_standard_is_found_in_its_fifth_run():
+def test_a_fall_is_found_in_the_run_from_which_a_disk_stays_down_and_of_a_noisy_one_too():
     found = fall_of([300.0, 310.0, 295.0, 305.0, 80.0, 82.0, 79.0])
     assert (found.index + 1, found.before, found.after) == (5, 295.0, 82.0)
-
-
-def test_a_noisy_disk_that_falls_is_found_where_it_stays_down():
-    noisy = [1750, 2150, 1330, 2660, 2700, 1400, 2260, 1470, 151, 135]
-    assert fall_of(noisy).index + 1 == 9
+    assert fall_of([1750, 2150, 1330, 2660, 2700, 1400, 2260, 1470, 151, 135]).index + 1 == 9
 
 
 @pytest.mark.parametrize(

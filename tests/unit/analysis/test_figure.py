@@ -43,14 +43,11 @@ def test_the_middle_is_one_of_the_values_and_never_a_mean(values, worst_is_high)
     assert sum(one >= found for one in values) * 2 >= len(values)
 
 
-def test_of_two_the_worse_one_is_told():
+def test_of_two_the_worse_one_is_told_and_of_rounds_the_last_five_count():
     assert middle([3000, 2000]) == 2000
     assert middle([3.0, 2.0], worst_is_high=True) == 3.0
     with pytest.raises(ValueError, match="no value"):
         middle([])
-
-
-def test_of_rounds_the_last_five_count():
     assert of_rounds([9000, 100, 101, 102, 103, 104]) == 102
     assert of_rounds([100, 300]) == 100
 
@@ -73,16 +70,12 @@ def test_directions_that_ran_for_different_times_have_the_mean_over_all_of_it(re
 
 def test_of_one_level_it_is_what_fio_counted():
     found = figure(flat(1000, 900, QUIET, seed=1))
-    assert found.level is None
-    assert found.iops == pytest.approx(1000, rel=0.01)
+    assert (found.level, found.iops) == (None, pytest.approx(1000, rel=0.01))
 
 
-def test_after_a_cliff_it_is_the_level_that_lasts_and_latencies_are_of_neither():
+def test_after_a_cliff_it_is_the_level_that_lasts_without_the_second_of_the_fall():
     found = figure(steps([(3002, 186), (100, 417)], STILL, seed=1))
     assert (found.iops, found.kind, found.crosses) == (100, "baseline", True)
-
-
-def test_the_second_in_which_it_falls_is_of_neither_level():
     values = steps([(3000, 200), (100, 200)], STILL, seed=1)
     values[199:202] = (2100, 1500, 800)
     burst, baseline = levels_of(course(values))
@@ -94,15 +87,11 @@ def test_a_direction_has_its_share_of_the_level():
     assert (found.iops, found.bytes_per_s) == (pytest.approx(70), pytest.approx(50 * 4096))
 
 
-def test_stalls_count_as_the_seconds_that_they_are():
+def test_stalls_count_as_the_seconds_that_they_are_at_the_level_that_lasts_too():
     values = with_stalls(flat(2997, 600, STILL, seed=1), [(250, 341)])
     (whole, only) = figure(values), figure_of([], course(values))
-    assert whole.level is None
-    assert whole.iops == pytest.approx(2997 * 509 / 600)
+    assert (whole.level, whole.iops) == (None, pytest.approx(2997 * 509 / 600))
     assert only.iops == pytest.approx(2997 * 509 / 600, rel=0.003)
-
-
-def test_stalls_at_the_level_that_lasts_are_part_of_it():
     values = with_stalls(steps([(3000, 600), (100, 600)], STILL, seed=1), [(800, 830)])
     assert figure(values).iops == pytest.approx(100 * 570 / 600, rel=0.01)
 
@@ -114,8 +103,7 @@ def test_what_a_step_settled_at_is_its_figure_and_its_latencies_stay():
 
 
 def test_a_dip_that_recovers_has_the_longest_level():
-    found = figure(steps([(1000, 900), (500, 300), (1000, 600)], STILL, seed=5))
-    assert found.iops == 1000
+    assert figure(steps([(1000, 900), (500, 300), (1000, 600)], STILL, seed=5)).iops == 1000
 
 
 def test_rounds_past_the_cliff_have_the_figure_of_the_last_five():

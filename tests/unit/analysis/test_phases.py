@@ -46,25 +46,8 @@ def test_burst_cliff_and_baseline_are_found_where_they_are():
 
 
 def test_the_credits_of_a_bucket_come_back_from_the_seconds():
-    found = of(bucket(5_400_000, 3000, 100, 2400, QUIET, seed=2))
-    [cliff] = found.cliffs
+    [cliff] = of(bucket(5_400_000, 3000, 100, 2400, QUIET, seed=2)).cliffs
     assert cliff.credits == pytest.approx(5_400_000, rel=0.01)
-
-
-def test_one_level_alone_is_called_neither_burst_nor_baseline():
-    found = of(flat(3000, 900, QUIET, seed=3))
-    assert kinds(found) == ["level"]
-    assert found.steady.words() == "steady"
-
-
-def test_a_promise_tells_a_burst_from_a_baseline():
-    series = flat(3000, 900, QUIET, seed=3)
-    burst = of(series, expected=expectation(3000, 100))
-    assert kinds(burst) == ["burst"]
-    assert burst.steady.words() == "steady (burst)"
-    lasts = of(series, expected=expectation(3000, 3000))
-    assert kinds(lasts) == ["baseline"]
-    assert lasts.steady.words() == "steady (baseline)"
 
 
 def test_two_buckets_give_two_cliffs_and_only_the_last_level_is_the_baseline():
@@ -79,35 +62,38 @@ def test_two_buckets_give_two_cliffs_and_only_the_last_level_is_the_baseline():
         (of(steps([(1000, 900), (500, 600), (1000, 900)], QUIET, seed=5)), ["level"] * 3),
         (of(steps([(3000, 900), (100, 900)] * 2, QUIET, seed=5)), ["burst", "baseline"] * 2),
         (of(steps([(500, 2000), (3500, 30), (500, 2000)], QUIET, seed=33)), ["level"]),
-        (of(flat(3000, 900, QUIET, seed=3), expected=expectation(500, 500)), ["level"]),
     ],
     ids=["a dip that recovers is no bucket", "credit that comes back bursts again",
-         "half a minute at another level is no phase",
-         "what lies far above a promise without credit is no burst"],
+         "half a minute at another level is no phase"],
 )  # fmt: skip
 def test_the_levels_are_called_what_they_are(found, wanted):
-    assert kinds(found) == wanted
-    assert found.stalls == ()
+    assert (kinds(found), found.stalls) == (wanted, ())
+
+
+@pytest.mark.parametrize(
+    ("promise", "kind", "words"),
+    [
+        (None, "level", "steady"),
+        (expectation(3000, 100), "burst", "steady (burst)"),
+        (expectation(3000, 3000), "baseline", "steady (baseline)"),
+        (expectation(500, 500), "level", "steady"),  # far above what has no credit is no burst
+    ],
+)
+def test_only_a_promise_tells_of_one_level_whether_it_is_a_burst_or_a_baseline(
+    promise, kind, words
+):
+    found = of(flat(3000, 900, QUIET, seed=3), expected=promise)
+    assert (kinds(found), found.steady.words(), found.stalls) == ([kind], words, ())
 
 
 def test_a_slow_settling_is_a_ramp_and_no_cliff():
     found = of(settling(2500, 1000, 200, 1800, QUIET, seed=6))
-    assert kinds(found) == ["ramp", "level"]
-    assert found.cliffs == ()
-    ramp = found.phases[0]
-    assert ramp.from_iops > 2 * ramp.to_iops * 0.8
-
-
-def test_a_steady_fall_has_no_level():
-    values = np.linspace(3000, 1500, 1800) * QUIET.factors(1800, np.random.default_rng(7))
-    found = of(values)
-    assert kinds(found) == ["ramp"]
-    assert found.steady.state == "not steady"
+    assert (kinds(found), found.cliffs) == (["ramp", "level"], ())
+    assert found.phases[0].from_iops > 2 * found.phases[0].to_iops * 0.8
 
 
 def test_short_stalls_make_no_phase_and_are_all_told():
-    series = with_stalls(flat(1000, 900, QUIET, seed=8), [(100, 101), (300, 345)])
-    found = of(series)
+    found = of(with_stalls(flat(1000, 900, QUIET, seed=8), [(100, 101), (300, 345)]))
     assert kinds(found) == ["level"]
     assert [(one.start_s, one.end_s) for one in found.stalls] == [(100, 101), (300, 345)]
     # The level is 1,000, and in 46 of 900 seconds nothing was done.
@@ -127,24 +113,22 @@ def test_at_a_baseline_below_a_tenth_of_the_median_a_stall_is_measured_against_i
     assert [(one.start_s, one.end_s) for one in of(series).stalls] == still
 
 
-def test_a_long_stall_is_a_phase():
-    found = of(with_stalls(flat(1000, 1800, QUIET, seed=10), [(900, 1020)]))
-    assert kinds(found) == ["level", "stall", "level"]
-    assert [(one.start_s, one.end_s) for one in found.stalls] == [(900, 1020)]
-
-
-def test_a_disk_that_stops_answering_stalls_and_has_no_baseline_of_nothing():
-    found = of(with_stalls(flat(1000, 900, QUIET, seed=11), [(600, 900)]))
-    assert kinds(found) == ["level", "stall"]
-    assert found.stalls[-1].end_s == 900
+@pytest.mark.parametrize(
+    ("end", "wanted"),
+    [(1020, ["level", "stall", "level"]), (1800, ["level", "stall"])],
+    ids=["a long stall is a phase", "a disk that stops answering has no baseline of nothing"],
+)
+def test_a_long_stall_is_a_phase_and_no_baseline(end, wanted):
+    found = of(with_stalls(flat(1000, 1800, QUIET, seed=10), [(900, end)]))
+    assert kinds(found) == wanted
+    assert [(one.start_s, one.end_s) for one in found.stalls] == [(900, end)]
 
 
 def test_the_last_second_is_seldom_whole_and_counts_for_nothing():
     series = flat(1000, 300, QUIET, seed=12)
     series[-1] = 3
     found = of(series)
-    assert found.stalls == ()
-    assert found.phases[-1].end_s == 300
+    assert (found.stalls, found.phases[-1].end_s) == ((), 300)
 
 
 def test_bytes_are_cut_where_a_log_has_no_ios():
@@ -161,14 +145,11 @@ def test_a_scaled_bucket_is_found_in_scaled_seconds():
     assert kinds(of(series, shortest_s=12)) == ["burst", "baseline"]
 
 
-def test_a_baseline_that_is_served_in_batches_is_a_baseline_and_no_stall():
+def test_what_is_served_in_batches_or_in_turn_is_one_level_of_its_mean():
     batches = [3000 if second % 30 == 0 else 0 for second in range(900)]
     found = of(np.array([3000.0] * 900 + batches))
     assert kinds(found) == ["burst", "baseline"]
     assert found.phases[1].iops == pytest.approx(100, rel=0.05)
-
-
-def test_on_and_off_in_turn_is_one_level_of_their_mean():
     [phase] = of(np.tile([0.0, 2000.0], 300)).phases
     assert (phase.kind, phase.iops) == ("level", pytest.approx(1000, rel=0.01))
 
@@ -176,15 +157,13 @@ def test_on_and_off_in_turn_is_one_level_of_their_mean():
 @pytest.mark.parametrize("tau", [40, 60, 90])
 @pytest.mark.parametrize("seed", range(5))
 def test_what_lies_within_a_steep_settling_is_no_level(tau, seed):
-    noisy = Noise(sd=0.05, phi=0.5)
-    assert of(settling(2500, 1000, tau, 1800, noisy, seed=seed)).cliffs == ()
+    assert of(settling(2500, 1000, tau, 1800, Noise(sd=0.05, phi=0.5), seed=seed)).cliffs == ()
 
 
 def rest_and_burst(times: int):
     """A bucket that runs out, rests for twenty minutes and runs out again, `times` times."""
     first = [(3000, 2000), (300, 400), (1e-6, 1200)]
-    again = [(3000, 133), (300, 2267), (1e-6, 1200)]
-    return steps([*first, *again * times], QUIET, seed=31)
+    return steps([*first, *[(3000, 133), (300, 2267), (1e-6, 1200)] * times], QUIET, seed=31)
 
 
 @pytest.mark.slow
@@ -205,17 +184,20 @@ def test_a_slope_of_hours_is_one_ramp_however_noisy(ends, seed):
     assert found.steady.state == "not steady"
 
 
-def test_a_slow_beginning_of_a_ramp_is_no_stall():
+def test_a_ramp_stalls_where_it_stands_still_and_not_where_it_is_slow():
     clean = np.concatenate([np.linspace(120, 3000, 4000), np.full(3600, 3000.0)])
     found = of(clean * Noise(sd=0.05, phi=0.5).factors(7600, np.random.default_rng(32)))
     assert (kinds(found), found.stalls) == (["ramp", "level"], ())
-
-
-def test_a_stall_within_a_ramp_is_told():
     values = np.linspace(1000, 3000, 3600)
     values[900:904] = 0
     (stall,) = of(values).stalls
     assert (stall.start_s, stall.end_s) == (900, 904)
+
+
+def test_a_steady_fall_has_no_level_and_a_series_of_nothing_is_a_stall():
+    found = of(np.linspace(3000, 1500, 1800) * QUIET.factors(1800, np.random.default_rng(7)))
+    assert (kinds(found), found.steady.state) == (["ramp"], "not steady")
+    assert kinds(of(np.zeros(200))) == ["stall"]
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 2, 5])
@@ -225,16 +207,11 @@ def test_a_series_of_hardly_any_seconds_is_borne(seconds):
     assert len(found.phases) == (1 if seconds else 0)
 
 
-def test_a_series_of_nothing_is_a_stall():
-    assert kinds(of(np.zeros(200))) == ["stall"]
-
-
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=200), st.integers(4, 20))
 def test_the_phases_of_any_series_are_all_of_it_in_order(values, shortest_s):
     found = of(np.array(values), shortest_s=shortest_s)
     edges = [phase.start_s for phase in found.phases] + [found.phases[-1].end_s]
-    assert (edges[0], edges[-1]) == (0, len(values))
-    assert edges == sorted(set(edges))
+    assert (edges[0], edges[-1], edges) == (0, len(values), sorted(set(edges)))
     for stall in found.stalls:
         assert 0 <= stall.start_s < stall.end_s <= len(values)
 
@@ -248,31 +225,22 @@ def test_a_long_stall_of_a_slow_disk_is_a_stall_and_no_level(start, end):
     assert not [cliff for cliff in found.cliffs if abs(cliff.at_s - start) < 60]
 
 
-def test_a_tenth_is_no_stall_and_less_is():
-    values = np.array([100, 100, 10, 9.9, 100, 0, 0, 100, 100, 100])
-    assert stalls(values) == ((3, 4), (5, 7))
+FEW = np.full(100, 4.0)
+FEW[[10, 50, 51, 52]] = 0
 
 
-def test_the_first_and_the_last_second_may_stall():
-    assert stalls(np.array([0, 100, 100, 100, 0])) == ((0, 1), (4, 5))
-
-
-def test_where_the_median_is_nothing_there_is_no_stall():
-    assert stalls(np.zeros(10)) == ()
-    assert stalls(np.array([])) == ()
-
-
-def test_a_second_without_one_of_few_is_no_stall_and_three_are():
-    values = np.full(100, 4.0)
-    values[10] = 0
-    values[50:53] = 0
-    assert stalls(values, missed=10) == ((50, 53),)
-
-
-def test_filling_leaves_all_but_the_stalls_as_it_was():
-    values = np.full(200, 100.0)
-    values[50:60] = 0
-    assert (filled(values, longest_s=20) == 100).all()
+@pytest.mark.parametrize(
+    ("values", "missed", "found"),
+    [
+        ([100, 100, 10, 9.9, 100, 0, 0, 100, 100, 100], 0, ((3, 4), (5, 7))),  # a tenth is none
+        ([0, 100, 100, 100, 0], 0, ((0, 1), (4, 5))),
+        ([0.0] * 10, 0, ()),
+        ([], 0, ()),
+        (FEW, 10, ((50, 53),)),  # a second without one of few is none, three are
+    ],
+)
+def test_a_stall_is_less_than_a_tenth_of_the_median(values, missed, found):
+    assert stalls(np.array(values), missed=missed) == found
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=80))
@@ -282,12 +250,14 @@ def test_exactly_the_seconds_below_a_tenth_are_in_a_stall(values):
     assert stalled == set(np.flatnonzero(series < 0.1 * np.median(series)).tolist())
 
 
-def test_a_long_stall_is_filled_with_the_level_of_the_seconds_with_io():
+def test_filling_leaves_all_but_the_stalls_and_takes_the_level_of_the_seconds_with_io():
+    values = np.full(200, 100.0)
+    values[50:60] = 0
+    assert (filled(values, longest_s=20) == 100).all()
     values = np.tile([90.0, 110.0], 200)
     values[50:95] = 0
     assert filled(values, longest_s=60)[50:95] == pytest.approx(100, rel=0.11)
 
 
 def test_one_pause_is_the_longest_of_several():
-    assert longest(np.array([True, False, True, True, False])) == 2
-    assert longest(np.array([False])) == 0
+    assert [longest(np.array(one)) for one in ([True, False, True, True, False], [False])] == [2, 0]

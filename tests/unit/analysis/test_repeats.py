@@ -21,42 +21,28 @@ def samples(values, machines=None):
     return [repeats.Sample(f"t{i}", v, m) for i, (v, m) in enumerate(pairs)]
 
 
-def test_five_replicates_have_no_interval_and_six_have_one():
+def test_six_machines_have_an_interval_and_trials_that_shared_one_are_one_sample():
     assert repeats.replicated(samples([1, 2, 3, 4, 5])).interval is None
     found = repeats.replicated(samples([1, 2, 3, 4, 5, 6]))
     assert (found.interval.low, found.interval.high) == (1, 6)
-
-
-def test_trials_that_shared_a_machine_are_one_sample():
     found = repeats.replicated(samples([100, 200, 300, 50, 60, 70], ["m", "m", "m", "a", "b", "c"]))
     assert (found.trials, found.machines) == (6, 4)
     assert found.median == 65  # of 200, 50, 60 and 70
     assert found.interval is None
 
 
-def test_how_far_the_runs_of_a_trial_lie_apart_is_told():
-    assert repeats.disagreement([3000, 3000, 100]) == pytest.approx(2900 / 3000)
-
-
-def test_an_outlier_is_named_and_counts():
-    values = [1000, 1001, 999, 1002, 998, 1000, 500]
-    found = repeats.replicated(samples(values))
-    assert found.outliers == ("t6",)
-    assert (found.low, found.machines) == (500, 7)
-
-
-def test_of_few_figures_and_of_one_near_figures_that_are_alike_none_is_an_outlier():
+def test_an_outlier_is_named_and_counts_and_of_few_or_near_figures_there_is_none():
+    found = repeats.replicated(samples([1000, 1001, 999, 1002, 998, 1000, 500]))
+    assert (found.outliers, found.low, found.machines) == (("t6",), 500, 7)
     assert repeats.outliers(samples([1000] * 9 + [1030])) == ()
     assert repeats.outliers(samples([1000] * 9 + [1100])) == ("t9",)
     assert repeats.outliers(samples([1000, 1000, 1000, 1000, 1])) == ()
 
 
-def test_the_coefficient_of_variation_is_the_standard_deviation_over_the_mean():
+def test_variation_and_disagreement_are_told_where_there_are_figures():
     assert repeats.replicated(samples([90, 100, 110])).variation == pytest.approx(0.1)
     assert repeats.replicated(samples([90])).variation is None
-
-
-def test_nothing_to_say_of_nothing():
+    assert repeats.disagreement([3000, 3000, 100]) == pytest.approx(2900 / 3000)
     with pytest.raises(ValueError, match="no replicate"):
         repeats.replicated([])
 
@@ -82,8 +68,7 @@ def test_more_replicates_are_asked_for_where_there_is_more_noise(cov, least, mos
     """Of means, method.md B2 has 6, 12 and 90 for 5 %; medians need half as many more."""
     rng = np.random.default_rng(7)
     found = [repeats.more_needed(list(1000 * np.exp(cov * rng.normal(size=10)))) for _ in range(11)]
-    middle = sorted(one if one is not None else 400 for one in found)[5]
-    assert least <= middle <= most
+    assert least <= sorted(one if one is not None else 400 for one in found)[5] <= most
 
 
 @pytest.mark.slow

@@ -72,10 +72,6 @@ def test_falls_in_correlated_runs_are_found_in_their_run(before, after, first, r
     assert found >= 38
 
 
-def test_five_runs_tell_nothing():
-    assert run_course([3000, 3000, 100, 100, 100]) == ()
-
-
 @given(sd=st.floats(0.001, 0.05), seed=st.integers(0, 500))
 def test_runs_at_one_level_are_one(sd, seed):
     (found,) = run_course(noisy((1000, 30), sd=sd, seed=seed))
@@ -90,8 +86,7 @@ def test_steps_that_fall_together_show_one_fall():
     assert not any(stretch.fell_from for stretch in alone)
     for late in (0, 1):
         shifted = list(enumerate([reads[0]] * late + reads))[: len(random)]
-        both = joint_courses({"read": shifted, "random": list(enumerate(random))})
-        found = both["random"]
+        found = joint_courses({"read": shifted, "random": list(enumerate(random))})["random"]
         assert [stretch.kind for stretch in found] == ["burst"] * 8 + ["baseline"] * 8
         assert found[8].fell_from == pytest.approx(1000, rel=0.01)
 
@@ -110,7 +105,8 @@ def test_what_did_not_fall_beside_a_fall_is_one_level(sd):
     assert sum(fallen) <= 6
 
 
-def test_a_single_run_between_two_levels_costs_itself():
+def test_five_runs_tell_nothing_and_one_between_two_levels_costs_itself():
+    assert run_course([3000, 3000, 100, 100, 100]) == ()
     course = run_course(noisy((3000, 7), (1400, 1), (100, 9), sd=0.05))
     assert [(one.kind, one.end - one.start) for one in course] in (
         [("burst", 8), ("baseline", 9)],

@@ -86,8 +86,7 @@ def plain_penalized(y, penalty, smallest):
     least = [-penalty] + [np.inf] * n
     for end in range(smallest, n + 1):
         for begin in range(end - smallest + 1):
-            of_both = least[begin] + error(y[begin:end], []) + penalty
-            least[end] = min(least[end], of_both)
+            least[end] = min(least[end], least[begin] + error(y[begin:end], []) + penalty)
     return least[n]
 
 
@@ -102,8 +101,7 @@ def test_both_searches_find_what_trying_one_by_one_finds(values, smallest, penal
     fits = list(best_fits(costs))
     assert [len(cuts) for cuts in fits] == list(range(y.size // smallest))
     for cuts in (*fits, penalized_cuts(costs, penalty)):
-        edges = [0, *cuts, y.size]
-        assert not cuts or min(b - a for a, b in pairwise(edges)) >= smallest
+        assert not cuts or min(b - a for a, b in pairwise([0, *cuts, y.size])) >= smallest
     some = fits[:4]
     found = [error(y, cuts) for cuts in some]
     assert found == pytest.approx(plain_fits(y, smallest, 3)[: len(some)], abs=1e-6)

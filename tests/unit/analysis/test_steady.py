@@ -36,16 +36,12 @@ def test_both_limits_count_and_are_inclusive(values, is_steady):
     assert steady(values).steady is is_steady
 
 
-def test_the_figures_are_fractions_of_the_mean():
+def test_the_figures_are_fractions_of_the_mean_and_not_those_of_fio():
     found = steady([95, 97.5, 100, 102.5, 105])
     assert (found.excursion, found.slope) == (pytest.approx(0.10), pytest.approx(0.10))
     assert steady([105, 102.5, 100, 97.5, 95]).slope == pytest.approx(-0.10)
-
-
-def test_a_fall_that_fio_would_call_steady_is_not():
     # fio's iops_slope divides by the mean a second: 3,000 to 100 IOPS over 300 s gives 0.63 %.
-    falling = [3000 - 2900 * second / 299 for second in range(300)]
-    assert not steady(falling).steady
+    assert not steady([3000 - 2900 * second / 299 for second in range(300)]).steady
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=2, max_size=25), st.floats(0.001, 1000))
@@ -84,52 +80,35 @@ def phases(values):
     return step_phases(values, values * 4096)
 
 
-def test_a_rate_that_halves_slowly_has_a_first_and_a_last_level():
+def test_a_rate_that_halves_slowly_drifts_and_one_that_settles_does_not():
     found = phases(settling(6000, 2000, 5000, 7200, NOISE, seed=1)).drifted
     assert found.first == pytest.approx(5450, rel=0.05)
     assert found.last == pytest.approx(3100, rel=0.05)
-
-
-def test_a_rate_that_settles_has_a_level_and_does_not_drift():
     assert phases(settling(400, 3000, 900, 7200, NOISE, seed=1)).drifted is None
 
 
-def test_dips_have_a_period_and_a_share():
+def test_dips_have_a_period_and_a_share_or_are_none():
     found = phases(steps([(5000, 54), (1500, 6)] * 20, NOISE, seed=1)).dips
     assert (found.every_s, found.share) == (pytest.approx(60, abs=1), pytest.approx(0.1, abs=0.01))
     assert (found.usual, found.to) == (pytest.approx(5000, rel=0.05), pytest.approx(1500, rel=0.1))
-
-
-def test_dips_at_any_time_have_no_period():
     at_times = [(5000, 31), (1500, 4), (5000, 170), (1500, 4), (5000, 9), (1500, 4), (5000, 77)]
     assert dips(steps([*at_times, *reversed(at_times)], NOISE, seed=1)) is None
 
 
-def test_two_rates_in_turn_are_both_told():
-    found = phases(steps([(5000, 13), (2000, 9), (5000, 31), (2000, 17)] * 10, NOISE, seed=1)).modes
-    assert (found.high, found.low) == (pytest.approx(5000, rel=0.05), pytest.approx(2000, rel=0.05))
-    assert found.low_share == pytest.approx(26 / 70, abs=0.03)
-
-
-def test_a_baseline_after_a_burst_is_judged_by_its_own_seconds():
+def test_a_baseline_after_a_burst_batches_and_pauses_are_no_second_rate():
     assert phases(steps([(3000, 600), (100, 600)], NOISE, seed=1)).modes is None
-
-
-def test_batches_of_a_few_seconds_are_one_rate():
     values = steps([(400, 1), (0, 3)] * 200, Noise(0.02), seed=1)
     assert two_modes(values) is None
     assert dips(values) is None
-
-
-def test_pauses_are_stalls_and_no_second_rate():
-    values = steps([(400, 20), (0, 15)] * 20, Noise(0.02), seed=1)
-    assert phases(values).modes is None
+    assert phases(steps([(400, 20), (0, 15)] * 20, Noise(0.02), seed=1)).modes is None
     assert two_modes(np.zeros(600)) is None
 
 
-def test_runs_at_two_rates_are_told_and_a_fall_is_none():
-    rates = [5000, 2500, 5000, 5000, 2500, 5000, 2500, 2500]
-    found = two_modes_of_runs(rates)
+def test_two_rates_in_turn_are_told_of_seconds_and_of_runs_and_a_fall_is_none():
+    found = phases(steps([(5000, 13), (2000, 9), (5000, 31), (2000, 17)] * 10, NOISE, seed=1)).modes
+    assert (found.high, found.low) == (pytest.approx(5000, rel=0.05), pytest.approx(2000, rel=0.05))
+    assert found.low_share == pytest.approx(26 / 70, abs=0.03)
+    found = two_modes_of_runs([5000, 2500, 5000, 5000, 2500, 5000, 2500, 2500])
     assert (found.high, found.low, found.low_share) == (5000, 2500, 0.5)
     assert two_modes_of_runs([5000] * 4 + [2500] * 4) is None
 

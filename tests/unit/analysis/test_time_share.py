@@ -39,10 +39,6 @@ def test_slow_seconds_in_spells_make_the_interval_wider():
     assert spell.high - spell.low > 3 * (apart.high - apart.low)
 
 
-def test_a_minute_has_no_share_of_the_time():
-    assert kept_seconds(flat(3000, 60, Noise(), seed=1), 3000) is None
-
-
 @pytest.mark.parametrize("share", [0.9, 0.99])
 def test_the_interval_covers_the_share_of_independent_seconds(share):
     covered = 0
@@ -53,26 +49,23 @@ def test_the_interval_covers_the_share_of_independent_seconds(share):
     assert covered >= 180
 
 
-def test_runs_have_a_share_from_ten_on():
+def test_a_minute_and_nine_runs_have_no_share_of_the_time():
+    assert kept_seconds(flat(3000, 60, Noise(), seed=1), 3000) is None
     assert share_of_runs([1.0] * 9, 0.99) is None
     found = share_of_runs([1.0] * 199 + [0.5], 0.999)
     assert (found.kept, found.of, found.worst, found.designed) == (199, 200, 1, 0.999)
     assert found.low > 0.96
 
 
-def test_the_catalogue_says_the_share_of_the_time():
+def test_the_catalogue_says_the_share_that_the_runs_of_a_trial_stand_beside():
     shares = {
         ("aws", "gp3"): (0.99, 0.9),
         ("aws", "io2"): (0.999, 0.9),
         ("azure", "PremiumV2_LRS"): (0.999, 1.0),
     }
     for (cloud, name), wanted in shares.items():
-        iops = 1000 if name == "io2" else None
-        share = limits(cloud, name, 100, iops).time_share
+        share = limits(cloud, name, 100, 1000 if name == "io2" else None).time_share
         assert (share.of_time, share.at_least) == wanted
-
-
-def test_the_runs_of_a_trial_are_beside_what_the_disk_is_designed_for():
     step = {"name": "r", "load": {"block_bytes": 4096}, "seconds": 30, "runs": [[3000, 12]]}
     kept = judged({"disk": "aws:gp3:100", "steps": [step]})[0].kept
     assert (kept.kept, kept.of, kept.designed) == (12, 12, 0.99)

@@ -48,11 +48,8 @@ def test_an_hdd_bucket_pays_a_mebibyte_for_every_small_request(disk, tib, second
     assert round(told.lasts_s) == seconds
 
 
-def test_an_hdd_at_its_ceiling_has_nothing_to_empty() -> None:
+def test_nothing_empties_at_the_ceiling_or_below_the_baseline() -> None:
     assert found(limits("aws", "st1", 16384), MIB).lasts_s is None
-
-
-def test_a_demand_below_the_baseline_never_empties_a_bucket() -> None:
     told = found(limits("aws", "gp2", 20), rate=99)
     assert (told.begin.iops, told.lasts_s, told.begin.limited_by) == (99, None, "offered")
 
@@ -60,16 +57,12 @@ def test_a_demand_below_the_baseline_never_empties_a_bucket() -> None:
 class TestAccounting:
     """What one request costs."""
 
-    def test_a_large_request_counts_as_several(self) -> None:
+    def test_a_large_request_counts_as_several_a_small_one_as_the_least(self) -> None:
         gp2 = limits("aws", "gp2", 20).accounting
         assert (gp2.ios(MIB), gp2.bytes(MIB)) == (4, MIB)
         assert (gp2.ios(257 * KIB), gp2.ios(256 * KIB), gp2.ios(512)) == (2, 1, 1)
-
-    def test_a_small_one_is_charged_as_the_least(self) -> None:
         st1 = limits("aws", "st1", 500).accounting
         assert (st1.ios(4 * KIB), st1.bytes(4 * KIB), st1.bytes(2 * MIB)) == (1, MIB, 2 * MIB)
-
-    def test_without_a_rule_each_is_one_of_its_own_size(self) -> None:
         assert (NO_RULE.ios(8 * MIB), NO_RULE.bytes(512)) == (1, 512)
 
     def test_a_device_that_cuts_counts_parts(self) -> None:

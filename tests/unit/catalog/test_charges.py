@@ -27,12 +27,9 @@ def charged(cloud: str) -> Charges:
     return found
 
 
-def test_charges_are_of_the_region_of_the_prices():
+def test_charges_are_of_the_region_of_the_prices_five_cents_for_a_million_of_ebs_magnetic():
     for cloud in clouds():
         assert charged(cloud).region == SHIPPED.of(cloud).prices.region
-
-
-def test_a_million_requests_of_ebs_magnetic_are_five_cents():
     standard = charged("aws").transactions["standard"]
     million = [Work(requests=10**6, request_bytes=MIB, seconds=5000)]
     assert standard.cost_usd(standard.counted_as(None).count(million)) == pytest.approx(0.05)

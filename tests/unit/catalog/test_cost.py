@@ -57,44 +57,32 @@ def test_the_first_seeds_formula_gives_a_tenth_of_what_it_prints():
         assert transactions == pytest.approx(usd)
 
 
-def test_a_busy_month_of_a_standard_disk_costs_what_it_promises_and_its_size():
+def test_a_busy_month_costs_size_and_transactions_as_the_type_and_region_have_them():
     work = expected_work("azure", HDD, [4096], 730 * 3600)
     assert work.requests == 500 * 730 * 3600  # S15 promises 500 IOPS
     month = monthly(SHIPPED, "azure", HDD, "eastus", [work])
     assert month == pytest.approx((11.328, 500 * 730 * 3600 / 10_000 * 0.0005))
-
-
-def test_a_busy_month_of_a_premium_disk_costs_its_size_alone():
     premium = DiskSpec(type="Premium_LRS", size_gib=256)
     month = monthly(
         SHIPPED, "azure", premium, "eastus", [expected_work("azure", premium, [4096], 3600)]
     )
     assert month == pytest.approx((38.012142, 0.0))
-
-
-def test_a_month_elsewhere_is_not_made_up():
     assert monthly(SHIPPED, "azure", HDD, "westeurope", []) == (None, None)
 
 
-def test_the_busiest_disk_is_bounded_by_what_it_promises():
+def test_the_busiest_disk_is_bounded_by_what_it_promises_at_the_dearest_size():
     large = expected_work("azure", HDD, [MIB], 10)
     assert large.requests == pytest.approx(60e6 / MIB * 10)  # 60 MB/s
-    both = expected_work("azure", HDD, [4096, MIB], 10)
-    assert both.requests == 5000
-    held = expected_work("azure", HDD, [4096], 10, requests_per_s=20)
-    assert held.requests == 200
+    assert expected_work("azure", HDD, [4096, MIB], 10).requests == 5000
+    assert expected_work("azure", HDD, [4096], 10, requests_per_s=20).requests == 200
     striped = expected_work("azure", HDD.model_copy(update={"count": 4}), [4096], 10)
     assert striped.requests == 20_000
-    unknown = expected_work("aws", DiskSpec(type="no-such", size_gib=1), [4096], 10)
-    assert unknown.requests == 0
-
-
-def test_where_large_requests_are_counted_in_units_the_dearest_size_counts():
+    assert expected_work("aws", DiskSpec(type="no-such", size_gib=1), [4096], 10).requests == 0
     s4 = DiskSpec(type="Standard_LRS", size_gib=32)
     assert expected_work("azure", s4, [4096, MIB], 10).request_bytes == MIB
 
 
-def test_a_trial_costs_all_its_parts_by_the_hour():
+def test_a_trial_costs_all_its_parts_by_the_hour_and_an_azure_disk_an_hour_at_least():
     disk = DiskSpec(type="io1", size_gib=100, iops=5000, count=2)
     parts = (
         machine_part(SHIPPED, "aws", "c4.xlarge", "us-east-1"),
@@ -109,9 +97,6 @@ def test_a_trial_costs_all_its_parts_by_the_hour():
     assert (cost.fixed_usd, cost.transactions_usd, cost.unknown) == (0, 0, ())
     assert "karpenter-provider-aws" in cost.source
     assert "2024-07-01" in cost.source
-
-
-def test_an_hour_of_an_azure_disk_is_paid_for_at_least():
     disk = DiskSpec(type="Premium_LRS", size_gib=32767)
     parts = (
         machine_part(SHIPPED, "azure", "Standard_D2s_v5", "eastus"),
@@ -122,7 +107,7 @@ def test_an_hour_of_an_azure_disk_is_paid_for_at_least():
     assert cost.fixed_usd == pytest.approx(3604.11 / 730 * 5 / 6)
 
 
-def test_what_has_no_price_is_named_and_the_rest_is_known():
+def test_what_has_no_price_is_named_and_without_parts_the_hourly_price_counts():
     disk = DiskSpec(type="standard", size_gib=20)
     far = Scope(provider="aws", region="eu-central-1")
     parts = (
@@ -132,9 +117,6 @@ def test_what_has_no_price_is_named_and_the_rest_is_known():
     cost = cost_of(rental(disk=disk, scope=far, prices=parts), 3600)
     assert cost.unknown == ("machine m5.large", "transactions of standard")
     assert (cost.hourly_usd, cost.total_usd, cost.known_usd) == (None, None, 2.0)
-
-
-def test_a_rental_without_parts_has_its_hourly_price():
     assert cost_of(rental(hourly_usd=0.5), 7200).total_usd == 1.0
     assert cost_of(rental(hourly_usd=None), 7200).unknown == ("machine and disks",)
 
@@ -186,19 +168,15 @@ def test_what_was_done_is_counted_once_by_jobs_and_without_flushes():
     assert sum(work.seconds for work in works) == 10
 
 
-def test_a_lease_costs_its_age_and_what_was_done():
+def test_a_lease_costs_its_age_and_what_was_done_or_its_hourly_price():
     disk = DiskSpec(type="standard", size_gib=20)
     made = rental(disk=disk, prices=(machine_part(SHIPPED, "aws", "m5.large", "us-east-1"),))
     rows = [row(scope="job", ios=2_000_000, bytes=2_000_000 * 4096)]
     cost = cost_of_lease(lease(1.5, 0.096), rows, made, now=NOW)
-    assert cost.seconds == 5400
-    assert cost.transactions_usd == pytest.approx(0.10)
+    assert (cost.seconds, cost.transactions_usd) == (5400, pytest.approx(0.10))
     assert cost.total_usd == pytest.approx(0.096 * 1.5 + 0.10)
     still = cost_of_lease(lease(None, 0.096), (), made, now=NOW)
     assert still.total_usd == pytest.approx(0.096 * 2)
-
-
-def test_a_lease_of_which_no_rental_is_known_has_its_hourly_price():
     assert cost_of_lease(lease(1, 0.25), (), None, now=NOW).total_usd == 0.25
     assert cost_of_lease(lease(1, None), (), None, now=NOW).total_usd is None
 

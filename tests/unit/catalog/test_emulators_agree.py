@@ -156,8 +156,7 @@ def test_a_series_takes_the_disks_that_its_emulated_machines_take(name: str) -> 
 def test_a_size_of_azure_sustains_what_its_emulated_one_does(name: str) -> None:
     known, size = machine_book("azure").types[name], AZURE_SIZES[name]
     ours = (known.vcpus, known.memory_gib, known.max_disks, known.iops, known.mb_per_s)
-    theirs = (size.cores, size.memory_gib, size.disks, *(size.uncached or (None, None)))
-    assert ours == theirs
+    assert ours == (size.cores, size.memory_gib, size.disks, *(size.uncached or (None, None)))
     month, day, year = size.retires.split("/") if size.retires else ("", "", "")
     assert known.traits.get("retires", "--") == f"{year}-{month}-{day}"
 

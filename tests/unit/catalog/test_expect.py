@@ -51,36 +51,27 @@ def test_a_large_request_counts_as_several_and_says_so():
     assert lasting.words() == "disk IOPS (a block counts as 4)"
 
 
-def test_a_queue_too_short_is_the_limit():
+def test_a_queue_too_short_and_a_rate_that_is_asked_for_are_limits():
     """gp3: 3,000 IOPS are promised; one request after the other makes 1,000, 2,000 at best."""
     begin = found(limits("aws", "gp3", 100), load(depth=1)).begin
     assert begin.limited_by == "latency"
     assert (begin.low_iops, begin.iops, begin.high_iops) == (100, 1000, 2000)
-
-
-def test_a_rate_that_is_asked_for_is_named():
     begin = found(limits("aws", "gp3", 100), load(max_per_s=500)).begin
     assert (begin.iops, begin.limited_by) == (500, "offered")
 
 
-def test_a_small_machine_limits_a_fast_disk():
+def test_a_small_machine_limits_a_fast_disk_and_an_unknown_one_nothing():
     disk = limits("aws", "io1", 1000, iops=20_000)
     begin = found(disk, load(), machine_of(SHIPPED, "aws", "c4.xlarge", "io1")).begin
     assert (begin.iops, begin.limited_by) == (6000, "vm-iops")
-
-
-def test_an_unknown_machine_is_told_and_limits_nothing():
     machine = machine_of(SHIPPED, "aws", "z9.huge", "gp2")
     assert machine.gates == ()
     assert "z9.huge" in machine.unknown
 
 
-def test_a_mix_of_reads_and_writes_shares_what_both_have_together():
+def test_a_mix_shares_what_both_have_together_or_is_as_slow_as_its_tighter_direction():
     assert found(limits("aws", "gp3", 100), load(read_share=0.7)).begin.iops == 3000
-
-
-def test_a_mix_is_as_slow_as_its_tighter_direction():
-    """pd-standard keeps reads and writes apart: 15 a second and 30 of 20 GiB."""
+    # pd-standard keeps reads and writes apart: 15 a second and 30 of 20 GiB.
     disk = limits("gcp", "pd-standard", 20)
     assert found(disk, load(read_share=0)).begin.iops == pytest.approx(30)
     assert found(disk, load(read_share=0.5)).begin.iops == pytest.approx(30)
@@ -103,15 +94,13 @@ class TestBufferedAndDirect:
         assert found(self.disk, job).lasting.bytes_per_s == 100 * 16 * KIB
 
     def test_small_random_blocks_become_pages(self):
-        job = load(512, direct=False)
-        reads = found(self.disk, job).reads
+        reads = found(self.disk, load(512, direct=False)).reads
         assert (reads.request_bytes, reads.per_block) == (4 * KIB, 1)
 
     def test_ebs_may_merge_what_stands_in_a_queue_and_not_what_is_alone(self):
         queue = found(self.disk, load(64 * KIB, random=False, depth=8)).lasting
         alone = found(self.disk, load(64 * KIB, random=False, depth=1)).lasting
-        assert (queue.iops, queue.high_iops) == (100, 400)
-        assert alone.high_iops == 100
+        assert (queue.iops, queue.high_iops, alone.high_iops) == (100, 400, 100)
 
 
 class TestAzureCaching:
@@ -164,10 +153,6 @@ def test_what_its_owner_expects_of_a_disk_is_a_limit():
     assert large.begin.bytes_per_s == pytest.approx(100e6)
 
 
-def test_nothing_is_expected_of_a_disk_without_figures():
-    assert expect_on(path_of(limits("aws", "instance-store", 100), NO_LIMIT), load()) is None
-
-
 def test_several_disks_have_several_times_the_limits():
     one = limits("aws", "gp2", 20)
     four = found(one, load(), count=4)
@@ -175,9 +160,9 @@ def test_several_disks_have_several_times_the_limits():
     assert four.lasts_s == found(one, load()).lasts_s
 
 
-def test_a_burst_that_was_spent_is_not_expected():
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
-    empty = expect_on(path, load(), credit=[0.0, 0.0])
+def test_neither_a_disk_without_figures_nor_a_burst_that_was_spent_is_expected_of():
+    assert expect_on(path_of(limits("aws", "instance-store", 100), NO_LIMIT), load()) is None
+    empty = expect_on(path_of(limits("aws", "gp2", 20), NO_LIMIT), load(), credit=[0.0, 0.0])
     assert empty.begin.iops == empty.lasting.iops == 100
     assert not empty.bursts
 
@@ -205,8 +190,7 @@ def any_disk(kind: tuple[str, str], size: int) -> DiskLimits:
 
 @given(st.sampled_from(CLOUD_DISKS), sizes, machines, loads)
 def test_nothing_is_expected_above_any_limit(kind, size, machine, job):
-    instance = machine_of(SHIPPED, kind[0], machine, kind[1])
-    path = path_of(any_disk(kind, size), instance)
+    path = path_of(any_disk(kind, size), machine_of(SHIPPED, kind[0], machine, kind[1]))
     result = expect_on(path, job)
     assume(result is not None)
     costs = path.costs(job, "assumed")
@@ -261,14 +245,11 @@ def test_a_cap_of_a_lab_s_machine_is_a_gate():
     assert found(disk, load(MIB), machine).begin.limited_by == "vm-throughput"
 
 
-def test_a_small_gp2_bursts_for_31_minutes_and_then_gives_100():
+def test_a_small_gp2_bursts_for_31_minutes_and_then_gives_100_in_the_documented_columns():
     course = diskbench.simulate("aws", "gp2", 20, seconds=7200)
     assert course["iops"].to_list() == [3000, 100]
     assert course["end_s"].to_list() == pytest.approx([1862, 7200], abs=1)
     assert set(course["limited_by"]) == {"disk IOPS"}
-
-
-def test_columns_are_those_of_the_page():
     course = diskbench.simulate("aws", "gp2", 20, seconds=60)
     assert {name: str(kind) for name, kind in course.schema.items()} == documented("simulate")
 
@@ -294,18 +275,12 @@ def test_time_scale_divides_how_long_credit_lasts_and_nothing_else(scale, second
     assert (scaled["end_s"] * scale).to_list() == pytest.approx(whole["end_s"].to_list())
 
 
-def test_a_burst_is_cheap_and_what_lasts_is_not():
+def test_a_burst_is_cheap_what_lasts_is_not_and_no_price_elsewhere_is_made_up():
     price = diskbench.disk_price("aws", "gp2", 20)
     assert price.total_usd == pytest.approx(2.0)
     assert price.per_1000_iops_usd == pytest.approx(20.0)
     assert price.per_1000_burst_iops_usd == pytest.approx(2 / 3)
-
-
-def test_no_price_is_made_up_for_another_region():
     assert diskbench.disk_price("aws", "gp2", 20, region="eu-west-1").total_usd is None
-
-
-def test_what_is_not_sold_is_refused():
     with pytest.raises(UnknownName):
         diskbench.simulate("aws", "gp9", 20, seconds=60)
     with pytest.raises(InvalidValue):

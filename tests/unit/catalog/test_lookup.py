@@ -39,8 +39,7 @@ def test_io1_throughput_follows_its_iops() -> None:
 def test_an_azure_disk_performs_as_the_next_larger_tier() -> None:
     found = limits("azure", "Premium_LRS", 20)
     (pool,) = found.pools
-    assert found.tier == "P4"
-    assert pool.iops == Allowance(120, 3500, 6_084_000)
+    assert (found.tier, pool.iops) == ("P4", Allowance(120, 3500, 6_084_000))
     assert pool.bytes_per_s == Allowance(25e6, 170e6, 145e6 * 1800)
 
 
@@ -71,11 +70,8 @@ def test_what_is_not_sold_is_refused_with_the_range(disk, size, iops, throughput
     assert words in str(refused.value)
 
 
-def test_the_free_iops_of_gp3_need_no_size() -> None:
+def test_a_limit_says_where_it_stands_and_the_free_iops_of_gp3_need_no_size() -> None:
     assert limits("aws", "gp3", 1, 3000).pools[0].iops == Allowance(3000)
-
-
-def test_a_limit_says_where_it_stands() -> None:
     titles = [source.title for source in limits("aws", "gp2", 20).sources]
     assert any("general-purpose.md" in title for title in titles)
 

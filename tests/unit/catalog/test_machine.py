@@ -32,14 +32,11 @@ def test_newer_series_refuse_older_disks(series: str, disk: str) -> None:
     assert disk not in GCE.series[series].disks
 
 
-def test_a_cap_holds_from_its_vcpus_on() -> None:
+def test_caps_grow_with_the_machine_each_from_its_vcpus_on() -> None:
     fit = GCE.series["n2"].disks["pd-ssd"]
     sizes = (8, 15, 16, 31, 64, 128)
     assert [fit.cap(n).read_iops for n in sizes] == [15e3, 15e3, 25e3, 25e3, 1e5, 1e5]
     assert fit.cap(0) is None
-
-
-def test_caps_grow_with_the_machine() -> None:
     for series in GCE.series.values():
         for fit in series.disks.values():
             assert list(fit.caps) == sorted(fit.caps, key=lambda cap: cap.vcpus)
@@ -56,13 +53,10 @@ def test_only_disks_of_the_catalogue_are_named_and_all_but_local_ones_have_a_tak
 EC2 = SHIPPED.of("aws")
 
 
-def test_an_m5_large_sustains_81_mb_a_second() -> None:
+def test_every_machine_with_a_maximum_has_a_lower_baseline_81_mb_of_an_m5_large() -> None:
     m5 = EC2.machines.types["m5.large"]
     assert (m5.iops, m5.mb_per_s, m5.burst_mb_per_s) == (3600, 81.25, 593.75)
     assert not m5.current
-
-
-def test_every_machine_with_a_maximum_has_a_lower_baseline() -> None:
     for name, entry in EC2.machines.types.items():
         if entry.burst_iops is not None:
             assert entry.iops is not None, name

@@ -29,22 +29,8 @@ def overlay(patch: dict[str, Any]) -> Overlay:
     )
 
 
-def test_the_shipped_catalogue_has_no_digest():
+def test_the_digest_says_what_lies_over_the_shipped_catalogue_which_has_none():
     assert Books().digest is None
-
-
-def test_a_figure_that_was_refreshed_counts_and_the_others_stay():
-    before = SHIPPED.of("aws").machines.types["c4.xlarge"]
-    books = Books((overlay(FASTER),))
-    after = books.of("aws").machines.types["c4.xlarge"]
-    assert (after.iops, after.source) == (7000, "refreshed")
-    assert after.mb_per_s == before.mb_per_s
-    assert books.of("aws").prices == SHIPPED.of("aws").prices
-    assert machine_of(books, "aws", "c4.xlarge", "gp2").gates[0].source == "an API (2026-11-20)"
-    assert "m5.large" in books.of("aws").machines.types
-
-
-def test_the_digest_says_what_lies_over_it():
     one = Books((overlay(FASTER),)).digest
     slower = {**FASTER, "types": {"c4.xlarge": {"iops": 1, "source": "refreshed"}}}
     assert one is not None
@@ -52,12 +38,9 @@ def test_the_digest_says_what_lies_over_it():
     assert Books((overlay(FASTER),)).digest == one
 
 
-def test_a_file_that_no_session_lays_anything_over_cannot_be_patched():
+def test_neither_a_file_that_no_session_patches_nor_another_format_is_taken(tmp_path: Path):
     with pytest.raises(ValidationError, match=r"limits\.yaml cannot be refreshed"):
         Overlay(cloud="aws", region="", made_on="", patches={"limits.yaml": {}})
-
-
-def test_an_overlay_of_another_format_is_refused_with_what_to_do(tmp_path: Path):
     other = {"format": 2, "cloud": "aws", "region": "us-east-1", "made_on": "2026-11-20",
              "patches": {}}  # fmt: skip
     (tmp_path / "aws.json").write_text(json.dumps(other))
@@ -66,7 +49,14 @@ def test_an_overlay_of_another_format_is_refused_with_what_to_do(tmp_path: Path)
     assert "diskbench catalog prices --refresh --provider aws" in refused.value.advice
 
 
-def test_the_price_that_was_refreshed_goes_before_the_shipped_one():
+def test_a_figure_or_a_price_that_was_refreshed_counts_and_the_others_stay():
+    before = SHIPPED.of("aws").machines.types["c4.xlarge"]
+    books = Books((overlay(FASTER),))
+    after = books.of("aws").machines.types["c4.xlarge"]
+    assert (after.iops, after.source, after.mb_per_s) == (7000, "refreshed", before.mb_per_s)
+    assert books.of("aws").prices == SHIPPED.of("aws").prices
+    assert machine_of(books, "aws", "c4.xlarge", "gp2").gates[0].source == "an API (2026-11-20)"
+    assert "m5.large" in books.of("aws").machines.types
     patch = {"sources": {"refreshed": SOURCE}, "machines": {"refreshed": {"m5.large": 0.2}}}
     prices = {"cloud": "aws", "region": "us-east-1", "made_on": "", "patches": {PRICES: patch}}
     books = Books((Overlay.model_validate(prices),))
@@ -93,7 +83,7 @@ def hourly(books: Books, disk: str, region: str) -> float | None:
     return disk_part(books, "aws", DiskSpec(type=disk, size_gib=730), region).hourly_usd
 
 
-def test_prices_of_another_region_count_there_and_nowhere_else():
+def test_prices_of_another_region_count_there_and_none_is_taken_for_another_s():
     books = Books((ELSEWHERE,))
     assert machine_part(books, "aws", "m5.large", IRELAND).hourly_usd == 0.115
     assert machine_part(books, "aws", "m5.large", IRELAND).source == "an API (2026-11-20)"
@@ -101,11 +91,7 @@ def test_prices_of_another_region_count_there_and_nowhere_else():
     for disk in ("gp2", "gp3"):
         assert hourly(books, disk, "us-east-1") == hourly(SHIPPED, disk, "us-east-1")
     assert machine_part(books, "aws", "m5.large", "eu-west-2").hourly_usd is None
-
-
-def test_no_price_of_one_region_is_taken_for_another_s():
-    """The answer named neither c5.large nor what IOPS and throughput of gp3 cost there."""
-    books = Books((ELSEWHERE,))
+    # The answer named neither c5.large nor what IOPS and throughput of gp3 cost there.
     assert machine_part(books, "aws", "c5.large", IRELAND).hourly_usd is None
     assert hourly(books, "gp3", IRELAND) is None
     assert hourly(books, "st1", IRELAND) is None
@@ -123,8 +109,7 @@ def test_three_regions_of_a_cloud_have_prices_before_anything_is_asked(cloud: st
 
 
 def test_what_was_refreshed_of_a_shipped_region_leaves_its_other_prices():
-    told = ELSEWHERE.model_copy(update={"region": FRANKFURT})
-    books = Books((told,))
+    books = Books((ELSEWHERE.model_copy(update={"region": FRANKFURT}),))
     assert hourly(books, "gp2", FRANKFURT) == pytest.approx(0.119)
     assert hourly(books, "gp3", FRANKFURT) == hourly(SHIPPED, "gp3", FRANKFURT)
     assert machine_part(books, "aws", "m5.large", FRANKFURT).hourly_usd == 0.115
@@ -132,8 +117,7 @@ def test_what_was_refreshed_of_a_shipped_region_leaves_its_other_prices():
 
 
 def test_overlays_of_several_regions_stand_beside_each_other(tmp_path: Path):
-    home = overlay(FASTER)
-    for one in (home, ELSEWHERE):
+    for one in (overlay(FASTER), ELSEWHERE):
         write_overlay(one, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"aws.json", f"aws-{IRELAND}.json"}
     books = Books(read_overlays(tmp_path))

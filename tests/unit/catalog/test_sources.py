@@ -53,19 +53,6 @@ def test_each_provider_has_the_files_that_it_can_have():
     assert len([name for cloud, name in FILES if cloud == "aws"]) == 4
 
 
-@pytest.mark.parametrize(("cloud", "name"), FILES)
-def test_every_figure_has_a_source(cloud: str, name: str):
-    data = yaml.safe_load(text_of(cloud, name))
-    del data["format"]
-    assert list(unsourced(data, "", covered=False)) == []
-
-
-@pytest.mark.parametrize(("cloud", "name"), FILES)
-def test_every_source_has_a_date_or_the_day_it_was_read_on(cloud: str, name: str):
-    for source in yaml.safe_load(text_of(cloud, name))["sources"].values():
-        assert "20" in FigureSource.model_validate(source).words()
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -78,13 +65,10 @@ def test_a_source_without_title_or_date_is_refused(source: dict[str, str]):
         FigureSource.model_validate(source)
 
 
-def test_a_disk_without_figures_says_where_they_are():
+def test_a_disk_without_figures_says_where_they_are_of_an_instance_store_with_its_machine():
     for cloud in clouds():
         for name, disk in catalogue(cloud).disks.items():
             assert disk.unknown or disk.iops or disk.tiers, name
-
-
-def test_an_instance_store_has_the_figures_of_its_machine():
     (reads, writes) = machine_of(SHIPPED, "aws", "i3.large", "instance-store").gates
     assert (reads.allowance.baseline, writes.allowance.baseline) == (100_125, 35_000)
     assert machine_of(SHIPPED, "aws", "c5d.large", "instance-store").unknown
@@ -94,7 +78,12 @@ FOR_PEOPLE_ONLY = {"n-family", "extreme", "local-ssd-series"}
 
 
 @pytest.mark.parametrize(("cloud", "name"), FILES)
-def test_every_listed_source_is_used(cloud: str, name: str):
+def test_every_figure_has_a_source_each_with_a_date_and_used(cloud: str, name: str):
+    data = yaml.safe_load(text_of(cloud, name))
+    del data["format"]
+    assert list(unsourced(data, "", covered=False)) == []
+    for source in yaml.safe_load(text_of(cloud, name))["sources"].values():
+        assert "20" in FigureSource.model_validate(source).words()
     book = shipped_book(BOOKS[name], cloud)
     assert book is not None
     assert set(book.sources) - set(book.named_sources().values()) <= FOR_PEOPLE_ONLY

@@ -80,7 +80,7 @@ def grouped(*, blocks=(4096, 65536), depths=(4, 8), runtime_ns=2 * 10**9):
     return {"fio version": "fio-3.33", "global options": {"direct": "1"}, "jobs": [job]}
 
 
-def test_an_entry_that_sums_up_two_sections_has_no_block_or_depth_of_one_of_them():
+def test_an_entry_that_sums_up_two_sections_has_only_what_they_have_in_common():
     output = parse_output(json.dumps(grouped()).encode(), where="x")
     (job,) = output.jobs
     options = options_of(job, output, {})
@@ -89,15 +89,9 @@ def test_an_entry_that_sums_up_two_sections_has_no_block_or_depth_of_one_of_them
     (row, _) = measurements(output, run_id="r", step=step)
     assert (row.jobs, row.block_bytes, row.iodepth) == (2, None, None)
     assert {c.name: c.holds for c in audit_output(output, {}, end_known=True)}["bytes"] is None
-
-
-def test_sections_of_one_block_keep_it_and_lose_the_depth_that_may_differ():
     output = parse_output(json.dumps(grouped(blocks=(4096, 4096))).encode(), where="x")
     options = options_of(output.jobs[0], output, {})
     assert (block_bytes(options, "read"), iodepth(options)) == (4096, None)
-
-
-def test_a_job_file_says_what_the_sections_have_in_common():
     output = parse_output(json.dumps(grouped()).encode(), where="x")
     job = "[global]\nrw=randread\ngroup_reporting\n[a]\nbs=4k\niodepth=4\n[b]\nbs=64k\niodepth=4\n"
     options = options_of(output.jobs[0], output, declared(job))

@@ -29,8 +29,7 @@ def counts(jobs, disks, options=RANDOM, *, form="json", step=0):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_counters_of_every_report_of_fio_are_read(form):
-    disks = [Disk(reads=100_000, read_merges=70_000)]
-    count = counts([Told()], disks, form=form)["read"]
+    count = counts([Told()], [Disk(reads=100_000, read_merges=70_000)], form=form)["read"]
     assert (count.requests, count.ios) == (170_000, 180_000)
     assert count.share == pytest.approx(17 / 18)
 
@@ -93,27 +92,19 @@ def test_of_several_steps_each_did_what_the_others_leave(reads, shares, of_all):
     assert [count.of_all for count in found] == pytest.approx([of_all] * 2, abs=1e-3)
 
 
-def test_a_step_in_sequence_beside_leaves_open_what_the_others_did():
+def test_a_step_beside_in_sequence_leaves_the_share_open_and_one_of_writes_leaves_it():
     jobs = [Told(name="a", options={}), Told(name="b", rw="read", iops=30_000, group=1, options={})]
     found = counts(jobs, [Disk(reads=236_250)])["read"]
     assert (found.share, found.of_all) == (None, 1.0), "180,000 at random, 56,250 of the read-ahead"
-
-
-def test_a_step_in_another_direction_leaves_the_count_as_it_is():
     jobs = [Told(name="a"), Told(name="b", rw="randwrite", group=1)]
     found = counts(jobs, [Disk(reads=180_000, writes=90_000)])
-    assert found["read"].share == 1.0
-    assert found["read"].of_all is None
+    assert (found["read"].share, found["read"].of_all) == (1.0, None)
 
 
-def test_each_process_in_a_text_has_its_own_counters():
+def test_in_a_text_each_process_has_its_own_counters_and_sectors_count():
     data = "\n".join(text([Told(pid=p)], [Disk(reads=n)]) for p, n in ((1, 180_000), (2, 18_000)))
     runs = split_runs(read_reports("fio-text", data.encode(), where="x"))
-    shares = [device_counts(part, [RANDOM])["read"].share for ((_, part),) in runs]
-    assert shares == [1.0, 0.1]
-
-
-def test_sectors_count_where_fio_prints_them():
+    assert [device_counts(part, [RANDOM])["read"].share for ((_, part),) in runs] == [1.0, 0.1]
     disk = Disk(reads=10, read_bytes=180_000 * 4096, write_bytes=0)
     data = text([Told()], [disk]).encode()
     (output,) = read_reports("fio-text", data, where="x")
@@ -125,8 +116,7 @@ def test_sectors_count_where_fio_prints_them():
 @pytest.mark.parametrize(("seconds", "share"), [(1, 1.0), (60, 0.85)])
 def test_what_a_short_step_did_after_fios_last_look_is_not_missing(seconds, share):
     reads = 3000 * seconds
-    told = Told(iops=3000, seconds=seconds)
-    count = counts([told], [Disk(reads=round(0.85 * reads))])["read"]
+    count = counts([Told(iops=3000, seconds=seconds)], [Disk(reads=round(0.85 * reads))])["read"]
     assert count.share == pytest.approx(share, abs=1e-3)
 
 
@@ -216,7 +206,7 @@ def test_small_requests_beside_large_ones_are_seen_by_their_number():
     assert codes(crowd, "bs=1m") == ["other-io"]
 
 
-def test_without_samples_progress_or_time_it_is_silent():
+def test_without_samples_progress_or_time_it_is_silent_and_after_a_ramp_it_counts_anew():
     whole = files(fio_reads=100, reads=900)
     for name in ("live.tsv", "samples.txt"):
         assert codes({**whole, name: b""}) == []
@@ -224,17 +214,13 @@ def test_without_samples_progress_or_time_it_is_silent():
     assert codes(files(fio_reads=100, reads=900, seconds=2)) == []
     assert codes(whole, role="fill") == []
     assert codes({}) == []
-
-
-def test_counts_that_begin_again_after_a_ramp_are_read_from_there():
     found = files(fio_reads=1000, reads=1000)
     first = b"1000.900\t1\t99999999\t1\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n"
     assert codes({**found, "live.tsv": first + found["live.tsv"]}) == []
 
 
 def test_what_the_host_saw_is_told():
-    beside = "method flock\nbeside trial x (user y)\n"
-    assert codes(files(lock=beside)) == ["disk-shared"]
+    assert codes(files(lock="method flock\nbeside trial x (user y)\n")) == ["disk-shared"]
     assert codes(files(lock="method none\nwhy no directory\n")) == ["disk-unlocked"]
     assert codes(files(lock="method pid\n")) == ["disk-unlocked"]
     assert codes(files(lock="method flock\nwhy \n")) == []

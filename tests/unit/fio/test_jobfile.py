@@ -54,12 +54,9 @@ def test_groups_hold_every_job_once_and_in_order(sections):
     assert split == [job.name for job in jobs(file)]
 
 
-def test_comments_end_a_line_wherever_they_stand():
+def test_comments_end_a_line_and_a_global_section_applies_only_to_jobs_after_it():
     file = parse("; first\n# second\n[a] ; name\nbs=4k ; small\nrw=read # reads\nthread\n")
     assert without_lines(file) == [("a", [("bs", "4k"), ("rw", "read"), ("thread", None)])]
-
-
-def test_a_global_section_applies_only_to_jobs_after_it():
     file = parse("[a]\nrw=read\n[global]\nbs=8k\n[b]\nrw=write\n[globalised]\nbs=16k\n[c]\nrw=read")
     assert [job.get("bs") for job in jobs(file)] == [None, "8k", "16k"]
 
@@ -76,7 +73,7 @@ def test_groups_begin_at_a_stonewall(text, names):
     assert [[job.name for job in group.jobs] for group in groups(parse(text))] == names
 
 
-def test_a_group_keeps_the_globals_before_it_and_none_after_it():
+def test_a_group_keeps_the_globals_before_it_and_waits_for_no_job_of_an_earlier_one():
     file = parse(
         "[global]\nbs=4k\n[a]\nrw=read\n[global]\nbs=8k\n[b]\nstonewall\nrw=read\n"
         "[global]\nbs=16k\n[c]\nrw=read"
@@ -86,9 +83,6 @@ def test_a_group_keeps_the_globals_before_it_and_none_after_it():
     assert [job.get("bs") for job in second.jobs] == ["8k", "16k"]
     assert "bs=16k" not in write(first.sections)
     assert "stonewall" not in write(second.sections)
-
-
-def test_waiting_for_a_job_of_an_earlier_group_is_left_out():
     file = parse("[a]\nrw=read\n[b]\nstonewall\nrw=read\n[c]\nwait_for=b\n[d]\nwait_for=a\n")
     _, second = groups(file)
     assert [job.get("wait_for") for job in second.jobs] == [None, "b", None]
@@ -144,28 +138,22 @@ JOB = "; ${IGNORED}\n[a]\nrw=read\nsize=${SIZE}\nnumjobs=$ncpus ; ${ALSO}\nfilen
 CONTEXT = RenderContext(cores=4, memory_bytes=2**30)
 
 
-def test_a_variable_is_a_parameter_of_the_job_file():
+def test_a_variable_is_a_parameter_of_the_job_file_and_named_without_a_value():
     profile = parse_profile(JOB, name="job")
     assert [parameter.name for parameter in profile.parameters] == ["SIZE", "DIR"]
     done = render(profile, {"SIZE": "1g", "DIR": "/m"}, CONTEXT)
     assert done.text == "; ${IGNORED}\n[a]\nrw=read\nsize=1g\nnumjobs=4 ; ${ALSO}\nfilename=/m/x\n"
     assert done.parameters == {"SIZE": "1g", "DIR": "/m"}
-
-
-def test_every_variable_without_a_value_is_named():
     with pytest.raises(InvalidValue) as caught:
         render(parse_profile(JOB, name="job"), {}, CONTEXT)
     assert "SIZE, DIR" in caught.value.message
     assert "--set SIZE=VALUE --set DIR=VALUE" in (caught.value.advice or "")
 
 
-def test_the_environment_gives_defaults_and_set_replaces_them():
+def test_the_environment_gives_defaults_that_set_replaces_and_no_template():
     profile = with_environment(parse_profile(JOB, name="job"), {"SIZE": "2g", "DIR": "d", "X": "y"})
     assert "size=2g" in render(profile, {}, CONTEXT).text
     assert "size=1m" in render(profile, {"SIZE": "1m"}, CONTEXT).text
-
-
-def test_a_value_of_the_environment_is_no_template():
     profile = with_environment(parse_profile(JOB, name="job"), {"SIZE": "{{ 2 }}", "DIR": "d"})
     with pytest.raises(InvalidValue, match="SIZE"):
         render(profile, {}, CONTEXT)
@@ -216,15 +204,12 @@ def test_a_command_is_a_job(line):
     assert options(line) == [("a", {"rw": "read", "direct": "1"})]
 
 
-def test_what_stands_before_the_first_name_or_after_global_is_for_all_later_jobs():
+def test_options_before_the_first_name_are_of_all_jobs_of_a_command_and_of_no_other():
     line = "fio --bs=4k --name=a --rw=read --name=global --size=1m --name=b --group_reporting"
     assert options(line) == [
         ("a", {"bs": "4k", "rw": "read"}),
         ("b", {"bs": "4k", "size": "1m", "group_reporting": None}),
     ]
-
-
-def test_several_commands_are_steps_and_share_nothing():
     file = parse(
         job_file("fio --bs=4k --name=a --rw=read\nfio --name=b --rw=write && fio --name=c")
     )
@@ -278,8 +263,7 @@ def test_the_command_that_fio_makes_of_a_job_file_is_that_job_file_again(name):
     )  # fmt: skip
     (command,) = [line for line in done.stdout.splitlines() if line.startswith("fio ")]
     ours = [(job, set(found.items())) for job, found in options(command)]
-    theirs = jobs(parse((GUIDES / name).read_text()))
-    for (job, found), written in zip(ours, theirs, strict=True):
+    for (job, found), written in zip(ours, jobs(parse((GUIDES / name).read_text())), strict=True):
         assert job == written.name
         expected = {(o.key, o.value) for o in written.options if o.key not in {"filename"}}
         assert {(key, value) for key, value in found if key not in {"filename"}} == expected

@@ -167,8 +167,7 @@ BODIES = [
 @pytest.mark.parametrize("body", BODIES)
 def test_the_space_counted_holds_all_that_fio_lays_out(body, tmp_path):
     laid_out = sum(fio(body, tmp_path).values())
-    steps = built(f"[x]\nrw=write\n{body}\n", DIRECTORY).steps
-    assert 0 < laid_out <= space_bytes(steps)
+    assert 0 < laid_out <= space_bytes(built(f"[x]\nrw=write\n{body}\n", DIRECTORY).steps)
     small = DIRECTORY.model_copy(update={"size_bytes": laid_out // 2})
     with pytest.raises(ProfileError, match="--size"):
         built(f"[x]\nrw=write\n{body}\n", small)
@@ -202,15 +201,12 @@ def test_what_wraps_at_the_end_of_the_device_only_needs_the_whole_device(body):
     [
         ("30g/2", 15 * GIB), ("(4k*8)", 32768), ("2^20", 1048576), ("(1g+512m)/2", 805306368),
         ("7/2*2", 7), ("10%4", 2), ("1m-4k", 1044480),
+        ("1/0", None), ("4k-8k", None), ("", None), ("2^64", None), ("9^9^9", None), ("(1", None),
+        ("a*2", None), ("1*x", None), ("1.5*2", None),
     ],
 )  # fmt: skip
-def test_a_value_is_worked_out_as_its_author_wrote_it(text, value):
+def test_a_value_is_worked_out_as_its_author_wrote_it_or_stays_unread(text, value):
     assert numbers.evaluate(text) == value
-
-
-@pytest.mark.parametrize("text", ["1/0", "4k-8k", "", "2^64", "9^9^9", "(1", "a*2", "1*x", "1.5*2"])
-def test_what_is_no_number_of_63_bits_stays_unread(text):
-    assert numbers.evaluate(text) is None
 
 
 @pytest.mark.parametrize("text", ["4k", "10%", "4k-64k", "+4k", "$ncpus"])

@@ -35,16 +35,13 @@ def result(step, iops):
     return made.result(step, one, one.model_copy(update={"scope": "job"}))
 
 
-def test_the_rate_is_a_share_of_what_the_earlier_step_reached():
+def test_the_rate_is_a_share_of_what_the_earlier_step_reached_in_each_direction():
     capacity, offered = steps()
     assert (capacity.role, offered.role) == ("measure", "offered")
     resolved = resolve(offered, [result(capacity, 4000.0)])
     assert requested_iops(resolved.job) == 3000
     (job,) = jobs(parse(resolved.job))
     assert (job.get("numjobs"), job.get("rate_iops")) == ("8", "375")
-
-
-def test_a_mix_offers_each_direction_its_share():
     text = TEXT.replace("size=1m\nnumjobs", "rw=randrw\nrwmixread=70\nsize=1m\nnumjobs")
     capacity, offered = steps(text)
     resolved = resolve(offered, [result(capacity, 4000.0)])
@@ -53,31 +50,18 @@ def test_a_mix_offers_each_direction_its_share():
     assert requested_iops(resolved.job) == 3000
 
 
-def test_a_slow_disk_gets_fewer_workers_rather_than_a_wrong_rate():
+def test_of_several_rounds_the_last_counts_and_a_slow_disk_gets_fewer_workers():
     capacity, offered = steps()
+    finished = [result(capacity, 4000.0), result(capacity, 400.0)]
+    assert requested_iops(resolve(offered, finished).job) == pytest.approx(300, rel=0.03)
     resolved = resolve(offered, [result(capacity, 100.0)])
     assert requested_iops(resolved.job) == pytest.approx(75, rel=0.025)
 
 
-def test_of_several_rounds_the_last_counts():
-    capacity, offered = steps()
-    finished = [result(capacity, 4000.0), result(capacity, 400.0)]
-    assert requested_iops(resolve(offered, finished).job) == pytest.approx(300, rel=0.03)
-
-
-def test_a_step_without_a_reference_stays_as_it_is():
-    capacity, _ = steps()
-    assert resolve(capacity, []) is capacity
-    assert stand_in(capacity) is capacity
-
-
-def test_an_earlier_step_that_reached_nothing_fails_by_name():
+def test_a_reference_to_a_step_that_is_missing_later_or_reached_nothing_fails_by_name():
     capacity, offered = steps()
     with pytest.raises(MeasurementFailed, match="'capacity'"):
         resolve(offered, [result(capacity, 0.0)])
-
-
-def test_a_reference_to_a_later_or_missing_step_is_refused():
     with pytest.raises(ProfileError, match="'later'"):
         steps("[a]\nrw=read\nsize=1m\nrate_iops=5% of later\n[later]\nstonewall\nrw=read\nsize=1\n")
 
@@ -97,23 +81,22 @@ def test_less_than_99_percent_of_the_offered_load_is_saturated(achieved, verdict
     assert (saturated(resolved, result(resolved, achieved)) is not None) is verdict
 
 
-def test_chance_alone_does_not_saturate_a_slow_disk():
+def test_neither_chance_on_a_slow_disk_nor_a_closed_loop_is_called_saturated():
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 100.0)])
     assert saturated(resolved, result(resolved, 73.5)) is None
     assert saturated(resolved, result(resolved, 70.0)) is not None
-
-
-def test_a_closed_loop_is_never_called_saturated():
-    capacity, _ = steps()
     assert saturated(capacity, result(capacity, 1.0)) is None
 
 
-def test_the_notation_is_a_percentage_of_a_step():
+def test_the_notation_is_a_percentage_of_a_step_and_without_it_a_step_stays_as_it_is():
     assert share_of("75% of capacity") == (0.75, "capacity")
     assert share_of("12.5 % of a b") == (0.125, "a b")
     assert share_of("3000") is None
     assert share_of(None) is None
+    capacity, _ = steps()
+    assert resolve(capacity, []) is capacity
+    assert stand_in(capacity) is capacity
 
 
 def test_a_load_the_disk_cannot_follow_is_told_with_both_rates():

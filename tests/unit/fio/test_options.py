@@ -37,14 +37,11 @@ def test_an_option_the_target_does_not_know_is_named_with_section_and_version(li
     assert needs in caught.value.advice
 
 
-def test_what_the_target_knows_passes():
+def test_what_the_target_knows_passes_and_a_fio_older_than_the_oldest_is_refused():
     sections = parse("[a]\nrw=read\nsync=dsync\nioengine=filestat\n")
     options.check_version(sections, "3.33", where="x")
     options.check_version(sections, None, where="x")
     options.check_version(sections, "3.24", where="x")
-
-
-def test_a_fio_older_than_the_oldest_is_refused():
     with pytest.raises(ProfileError, match=r"3\.16"):
         options.check_version(parse("[a]\nrw=read\n"), "3.1", where="x")
 
@@ -130,8 +127,7 @@ def test_no_option_of_fio_is_without_a_class() -> None:
 
 
 def test_the_page_lists_every_option(request: pytest.FixtureRequest) -> None:
-    update = request.config.getoption("--update-golden")
-    check_part(PAGE, (BEGIN, END), table(), update=update)
+    check_part(PAGE, (BEGIN, END), table(), update=request.config.getoption("--update-golden"))
 
 
 def test_what_is_refused_is_refused_with_its_reason_and_the_rest_is_ours_or_passes() -> None:

@@ -68,18 +68,9 @@ def check_direction(stats, wanted):
             assert latency.percentiles.get(50.0) == wanted[kind].get("p50_ns")
 
 
-def test_versions_compare_as_numbers():
+def test_versions_compare_as_numbers_and_job_start_is_known_since_3_36():
     assert output("v3.16-two-jobs").version_numbers == (3, 16)
     assert output("v3.42-two-jobs").version_numbers > output("v3.39-two-jobs").version_numbers
-
-
-def test_a_client_result_has_its_hosts_and_not_their_sum():
-    jobs = output("v3.33-client").jobs
-    assert [job.name for job in jobs] == ["a", "b"]
-    assert {job.host for job in jobs} == {"127.0.0.1"}
-
-
-def test_job_start_is_known_since_3_36():
     assert output("v3.33-two-jobs").jobs[0].start_ms is None
     start = output("v3.39-two-jobs").jobs[0].start_ms
     assert start is not None
@@ -91,10 +82,12 @@ def test_an_interim_document_is_marked_when_the_last_one_is_cut():
     assert not output("v3.33-status-interval").interim
 
 
-def test_an_own_group_is_not_lost_when_all_clients_is_the_only_entry():
+def test_a_client_result_has_its_hosts_and_all_clients_only_where_it_is_the_only_entry():
+    jobs = output("v3.33-client").jobs
+    assert [job.name for job in jobs] == ["a", "b"]
+    assert {job.host for job in jobs} == {"127.0.0.1"}
     text = (CASES / "v3.33-client.out").read_text()
-    start = text.index("{\n")
-    document = json.loads(text[start:])
+    document = json.loads(text[text.index("{\n") :])
     document["client_stats"] = document["client_stats"][-1:]
     got = parse_output(json.dumps(document).encode(), where="x")
     assert [job.name for job in got.jobs] == ["All clients"]

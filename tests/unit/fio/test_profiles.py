@@ -1,7 +1,5 @@
 """Profiles, and what `--set` may change in them."""
 
-from pathlib import Path
-
 import pytest
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
@@ -26,25 +24,12 @@ def test_every_promised_profile_is_shipped_with_title_question_and_source():
         assert len(profile.source) > 20
 
 
-def test_an_unknown_name_names_the_nearest():
+def test_a_profile_that_is_unknown_missing_or_binary_is_refused_by_name(tmp_path):
     with pytest.raises(UnknownName) as caught:
         find_profile("quik")
     assert "quick" in caught.value.advice
-
-
-def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ProfileError, match=r"none\.fio"):
         find_profile(str(tmp_path / "none.fio"))
-
-
-def test_a_plain_job_file_is_a_profile_named_after_the_file(tmp_path):
-    path = tmp_path / "mine.fio"
-    path.write_text("[a]\nrw=read\n")
-    profile = find_profile(str(path))
-    assert (profile.name, profile.is_template) == ("mine", False)
-
-
-def test_a_binary_file_is_no_profile(tmp_path):
     path = tmp_path / "x.fio"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ProfileError, match="cannot be read"):
@@ -80,12 +65,9 @@ def test_a_mistake_in_the_front_matter_is_named(matter, named):
         parse_profile(f"---\n{matter}---\n[a]\nrw=read\n", name="mine")
 
 
-def test_front_matter_without_an_end_is_named():
+def test_front_matter_without_an_end_is_named_and_the_digest_changes_with_any_letter():
     with pytest.raises(ProfileError, match="no end"):
         parse_profile("---\ntitle: t\n[a]\n", name="mine")
-
-
-def test_the_digest_changes_with_any_letter():
     texts = [f"---\n{HEAD}---\n[a]\nrw={rw}\n" for rw in ("read", "write")]
     assert len({parse_profile(text, name="x").digest for text in texts}) == 2
 
@@ -93,15 +75,12 @@ def test_the_digest_changes_with_any_letter():
 JOB = "[a]\nrw=read\nsize=${SIZE}\nruntime=180\n"
 
 
-def test_an_option_is_set_beside_the_variables_and_is_among_the_parameters():
+def test_an_option_or_a_variable_of_its_name_is_set_and_is_among_the_parameters():
     profile = parse_profile(JOB, name="job")
     done = render(profile, {"SIZE": "1m", "runtime": "1", "time_based": "1"}, RenderContext())
     assert done.parameters == {"SIZE": "1m", "runtime": "1", "time_based": "1"}
     assert done.options == (("runtime", "1"), ("time_based", "1"))
     assert "runtime=180" in done.text
-
-
-def test_a_variable_of_an_options_name_is_the_variable():
     profile = parse_profile("[a]\nrw=read\nsize=${size}\n", name="job")
     done = render(profile, {"size": "1m"}, RenderContext())
     assert (done.text, done.options) == ("[a]\nrw=read\nsize=1m\n", ())
@@ -123,7 +102,11 @@ def test_what_a_job_file_may_not_hold_or_a_template_lacks_cannot_be_set(profile,
     assert told in refused.value.advice
 
 
-def test_a_file_of_commands_is_a_profile(tmp_path: Path):
+def test_a_plain_job_file_or_a_file_of_commands_is_a_profile(tmp_path):
+    path = tmp_path / "mine.fio"
+    path.write_text("[a]\nrw=read\n")
+    profile = find_profile(str(path))
+    assert (profile.name, profile.is_template) == ("mine", False)
     file = tmp_path / "guide.sh"
     file.write_text("# from a guide\n$ sudo fio --name=a --rw=read --size=1m --runtime=${LONG}\n")
     profile = find_profile(str(file))

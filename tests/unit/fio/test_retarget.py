@@ -65,10 +65,6 @@ def test_on_a_device_every_file_is_the_device(name):
     assert lines == (f"filename={name} → /dev/nvme1n1",)
 
 
-def test_a_device_is_not_removed():
-    assert changed("unlink=1", DEVICE)[0] == []
-
-
 @pytest.mark.parametrize("target", [DIRECTORY, DEVICE])
 def test_several_devices_cannot_be_one_target(target):
     text = "[a]\nrw=read\nfilename=/dev/sda:/dev/sdb\n[b]\nrw=read\nfilename=/dev/sda\n"
@@ -76,7 +72,8 @@ def test_several_devices_cannot_be_one_target(target):
         retarget(parse(text), target)
 
 
-def test_a_job_file_of_ours_stays_as_it_is():
+def test_a_device_is_not_removed_and_a_job_file_of_ours_stays_as_it_is():
+    assert changed("unlink=1", DEVICE)[0] == []
     file = parse("[global]\nfilename=x\nbs=4k,64k\nbssplit=4k/60:64k/40\n[a]\nrw=randrw\nsize=9%\n")
     assert retarget(file, DIRECTORY) == (file, ())
 
@@ -196,11 +193,7 @@ def test_with_size_every_such_job_runs_within_it(place, shape, size):
     assert laid_out <= space_bytes(made.steps)
 
 
-def test_files_without_data_need_no_size():
-    assert built("[a]\nioengine=filecreate\nrw=write\n", target("/mnt/d")).changes == ()
-
-
-def test_a_share_is_one_of_the_size_and_files_that_would_exceed_it_are_cut_alike():
+def test_a_share_is_one_of_the_size_files_beyond_it_are_cut_alike_and_no_data_needs_none():
     at = target("/mnt/d", 100 * MIB)
     one = built("[a]\nrw=write\nsize=80%\n", at)
     assert [j.get("size") for step in one.steps for j in jobs(parse(step.job))] == [str(80 * MIB)]
@@ -211,6 +204,7 @@ def test_a_share_is_one_of_the_size_and_files_that_would_exceed_it_are_cut_alike
     assert space_bytes(two.steps) == 100 * MIB
     beside = built("[w]\nrw=write\nsize=40m\n[a]\nrw=write\nnumjobs=3\n", at)
     assert space_bytes(beside.steps) == 100 * MIB
+    assert built("[a]\nioengine=filecreate\nrw=write\n", target("/mnt/d")).changes == ()
 
 
 @pytest.mark.parametrize("size", ["", "size=0", "size=0%", "size=0k"])
@@ -225,14 +219,10 @@ def test_zero_is_the_whole_device_and_never_more_than_the_size_that_is_allowed(s
     assert space_bytes(built(text, at).steps, 100 * MIB) == 10 * MIB * (1 + len(others))
 
 
-def test_on_a_device_a_share_stays_one_of_the_device():
+def test_on_a_device_a_share_stays_one_of_it_and_zero_is_told_as_what_fio_means():
     at = FioTarget(kind="device", path="/dev/loop9", capacity_bytes=100 * MIB)
     made = built("[a]\nrw=read\nsize=80%\n", at)
     assert (made.changes, space_bytes(made.steps, 100 * MIB)) == ((), 80 * MIB)
-
-
-def test_a_size_of_zero_on_a_device_is_written_as_what_fio_means_and_told():
-    at = FioTarget(kind="device", path="/dev/loop9", capacity_bytes=100 * MIB)
     made = built("[a]\nrw=read\nsize=0\n", at)
     assert "size=100%" in made.steps[0].job
     assert [line for change in made.changes for line in change.lines] == [

@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 
 from diskbench.fio.histogram import QUANTILES, bucket_index, bucket_middle_ns, merge, value_at
 from diskbench.fio.output import parse_output
-from diskbench.fio.reported import (
-    DirectionStats,
-    FioJob,
-    FioOutput,
-    ReportedLatency,
-    count_syncs,
-)
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency, count_syncs
 from diskbench.fio.rows import ALL_JOBS, measurements
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts
@@ -71,7 +65,7 @@ def test_every_version_gives_the_same_rows(fio):
     assert pick(rows, scope="step", direction="write").p50_ns is not None
 
 
-def test_options_come_from_the_job_file_and_its_aliases():
+def test_options_come_from_the_job_file_and_its_aliases_or_from_fio():
     _, rows = rows_of("v3.33-two-jobs")
     a = pick(rows, scope="job", job="a", direction="read")
     assert (a.rw, a.block_bytes, a.iodepth, a.jobs) == ("randrw", 4096, 1, 1)
@@ -79,22 +73,16 @@ def test_options_come_from_the_job_file_and_its_aliases():
     assert (b.rw, b.block_bytes) == ("write", 8192)
     merged = pick(rows, scope="step", direction="write")
     assert (merged.rw, merged.block_bytes, merged.jobs) == (None, None, 2)
-
-
-def test_without_a_job_file_fios_own_options_stand_in():
     _, rows = rows_of("v3.33-two-jobs", job="")
     assert pick(rows, scope="job", job="b", direction="write").block_bytes == 8192
     assert pick(rows, scope="job", job="a", direction="read").rw == "randrw"
-
-
-def test_sizes_of_reads_and_writes_may_differ():
     _, rows = rows_of("v3.33-two-jobs", "[a]\nrw=randrw\nbs=4k,16k\n[b]\nrw=write\nbssplit=4k/50")
     assert pick(rows, scope="job", job="a", direction="read").block_bytes == 4096
     assert pick(rows, scope="job", job="a", direction="write").block_bytes == 16384
     assert pick(rows, scope="job", job="b", direction="write").block_bytes is None
 
 
-def test_a_steps_rate_is_the_sum_over_the_longest_runtime():
+def test_a_step_has_the_rate_over_the_longest_runtime_and_the_quantiles_of_the_sum():
     output, rows = rows_of("v3.33-two-jobs")
     parts = [job.directions["write"] for job in output.jobs]
     merged = pick(rows, scope="step", direction="write")
@@ -102,48 +90,34 @@ def test_a_steps_rate_is_the_sum_over_the_longest_runtime():
     assert merged.runtime_ns == longest
     assert merged.iops == pytest.approx(sum(p.ios for p in parts) * 1e9 / longest)
     assert merged.bytes_per_s == pytest.approx(sum(p.bytes for p in parts) * 1e9 / longest)
-
-
-def test_a_steps_quantiles_are_those_of_the_summed_histogram():
-    output, rows = rows_of("v3.33-two-jobs")
     bins = merge(job.directions["write"].clat.bins for job in output.jobs)
-    merged = pick(rows, scope="step", direction="write")
     assert (merged.quantiles_of, merged.clat_samples) == ("clat", sum(bins.values()))
     assert merged.p50_ns == value_at(bins, 0.5)
     assert merged.p99_ns is None  # fewer than 299 I/Os
 
 
-def test_total_latency_is_preferred_where_fio_has_its_histogram():
+def test_a_group_counts_its_members_and_prefers_total_latency():
     output, rows = rows_of("v3.41-group")
     row = pick(rows, scope="job", job="a", direction="read")
     assert row.quantiles_of == "lat"
     assert row.p50_ns == value_at(output.jobs[0].directions["read"].lat.bins, 0.5)
-
-
-def test_a_group_counts_its_members_and_their_processor_time():
     output, rows = rows_of("v3.41-group", job="[global]\ngroup_reporting\nnumjobs=2\n[a]\n[b]\n")
     job = output.jobs[0]
     wall_ms = max(s.runtime_ns for s in job.directions.values()) / 1e6
     row = pick(rows, scope="step", direction="write")
     assert row.jobs == max(round(job.run_ms / wall_ms), 1)
-    runtime_ms = row.runtime_ns / 1e6
-    assert row.cpu_user == pytest.approx(job.usr_cpu / 100 * job.run_ms / runtime_ms)
+    assert row.cpu_user == pytest.approx(job.usr_cpu / 100 * job.run_ms / (row.runtime_ns / 1e6))
 
 
-def test_plain_json_has_fios_percentiles_for_jobs_and_none_for_the_step():
-    _, rows = rows_of("v3.33-plain-json")
-    job = pick(rows, scope="job", job="a", direction="read")
-    assert job.p50_ns is not None
-    assert pick(rows, scope="step", direction="write").p50_ns is None
-
-
-def test_syncs_have_their_own_row_with_their_rate():
+def test_syncs_have_a_row_of_their_own_and_plain_json_fios_percentiles_for_jobs_alone():
     output, rows = rows_of("v3.33-two-jobs")
     sync = output.jobs[1].directions["sync"]
     row = pick(rows, scope="step", direction="sync")
-    assert (row.ios, row.bytes, row.jobs) == (sync.ios, 0, 1)
-    assert row.lat_mean_ns == sync.lat.mean_ns
+    assert (row.ios, row.bytes, row.jobs, row.lat_mean_ns) == (sync.ios, 0, 1, sync.lat.mean_ns)
     assert row.iops == pytest.approx(sync.ios * 1e9 / row.runtime_ns)
+    _, rows = rows_of("v3.33-plain-json")
+    assert pick(rows, scope="job", job="a", direction="read").p50_ns is not None
+    assert pick(rows, scope="step", direction="write").p50_ns is None
 
 
 def test_unified_reporting_gives_one_mixed_row():
@@ -153,22 +127,16 @@ def test_unified_reporting_gives_one_mixed_row():
     assert {r.direction for r in rows} == {"read", "write"}
 
 
-def test_a_job_that_did_nothing_has_a_row_of_zeros():
+def test_a_job_that_did_nothing_has_zeros_and_untimed_ios_have_no_latency():
     _, rows = rows_of("v3.33-cannot-open", job="[none]\nrw=read\nbs=4k\n")
     row = pick(rows, scope="job", direction="read")
     assert (row.ios, row.iops, row.bytes_per_s, row.error) == (0, 0.0, 0.0, 20)
-    assert row.lat_mean_ns is None
-    assert row.p50_ns is None
+    assert (row.lat_mean_ns, row.p50_ns) == (None, None)
     _, rows = rows_of("v3.33-cannot-open", job="[another]\n")
     assert pick(rows, scope="job").direction == "read"
-
-
-def test_untimed_ios_have_a_rate_and_no_latency():
     _, rows = rows_of("v3.33-gtod-reduce", job="[null]\nrw=read\nbs=4k\n")
     row = pick(rows, scope="step", direction="read")
-    assert row.ios == 16
-    assert row.lat_mean_ns is None
-    assert row.quantiles_of is None
+    assert (row.ios, row.lat_mean_ns, row.quantiles_of) == (16, None, None)
 
 
 SAMPLES = st.lists(st.lists(st.floats(1, 1e9), min_size=1, max_size=30), min_size=1, max_size=4)
@@ -263,18 +231,15 @@ def test_a_step_with_a_job_that_times_nothing_has_no_latency_of_all(off, tmp_pat
 
 
 def test_where_one_job_has_no_total_latency_the_completion_latency_of_all_is_shown(tmp_path):
-    rows = timed_by_fio(MIXED.format(off="disable_lat=1"), tmp_path)
-    together = pick(rows, scope="step")
+    together = pick(timed_by_fio(MIXED.format(off="disable_lat=1"), tmp_path), scope="step")
     assert together.lat_mean_ns is None
     assert (together.quantiles_of, together.clat_samples) == ("clat", 2048)
 
 
 def test_a_group_that_hides_an_untimed_member_shows_only_what_all_were_timed_for(tmp_path):
     job = MIXED.format(off="disable_clat=1").replace("size=4m", "size=4m\ngroup_reporting")
-    rows = timed_by_fio(job, tmp_path)
-    for row in rows:
-        assert row.ios == 2048
-        assert row.clat_mean_ns is None
+    for row in timed_by_fio(job, tmp_path):
+        assert (row.ios, row.clat_mean_ns) == (2048, None)
         assert row.lat_mean_ns
 
 
@@ -316,15 +281,12 @@ def test_fdatasync_has_a_row_with_its_own_latencies_whatever_fio_counted(name):
     assert all(row.short_ios == 0 for row in rows)
 
 
-def test_fsync_beside_fdatasync_is_counted_once():
+def test_fsync_beside_fdatasync_is_counted_once_and_untimed_syncs_have_no_latency():
     rows, codes = rows_and_warnings("v3.33-fsync-and-fdatasync", job="both")
     raw = json.loads((CASES / "v3.33-fsync-and-fdatasync.out").read_text())["jobs"][0]
     row = pick(rows, scope="step", direction="sync")
     assert row.ios == raw["sync"]["lat_ns"]["N"] > raw["sync"]["total_ios"] > 0
     assert "short-ios" not in codes
-
-
-def test_syncs_that_nobody_timed_are_counted_and_have_no_latency():
     rows, codes = rows_and_warnings("v3.33-fdatasync-untimed")
     row = pick(rows, scope="step", direction="sync")
     assert (row.ios, row.lat_mean_ns, row.p99_ns) == (99, None, None)

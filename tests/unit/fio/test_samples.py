@@ -24,24 +24,19 @@ def test_samples_are_summed_from_the_first_to_the_last():
     assert found.mean_in_flight == pytest.approx(2.0)
 
 
-def test_the_busiest_core_is_one_core_not_the_mean():
-    data = (
-        b"@ 1\ncpu 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n"
-        b"@ 2\ncpu 100 0 0 100 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0\ncpu1 0 0 0 100 0 0 0 0\n"
-    )
-    found = parse_samples(data)
-    assert (found.busiest_core, found.mean_cpu) == (1.0, 0.5)
-    assert found.device_read_ios is None
-
-
 @pytest.mark.parametrize("data", [b"", b"@ 1\n", SAMPLES[: SAMPLES.index(b"@ 1010")]])
 def test_one_sample_tells_nothing(data):
     assert parse_samples(data) is None
 
 
-def test_a_last_sample_that_was_cut_short_costs_no_more_than_itself():
-    cut = SAMPLES + b"@ 1011.5\ncpu  950 0 2"
-    assert parse_samples(cut).device_read_ios == 100
+def test_the_busiest_core_is_no_mean_and_a_cut_sample_costs_no_more_than_itself():
+    data = (
+        b"@ 1\ncpu 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n"
+        b"@ 2\ncpu 100 0 0 100 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0\ncpu1 0 0 0 100 0 0 0 0\n"
+    )
+    found = parse_samples(data)
+    assert (found.busiest_core, found.mean_cpu, found.device_read_ios) == (1.0, 0.5, None)
+    assert parse_samples(SAMPLES + b"@ 1011.5\ncpu  950 0 2").device_read_ios == 100
 
 
 @given(st.binary(max_size=400), st.integers(0, len(SAMPLES)))
@@ -77,20 +72,6 @@ def test_what_is_parsed_is_finite_and_not_negative(fields):
         assert live.unix_s >= 0
 
 
-def test_rates_are_differences_over_the_time_between_two_documents():
-    before = LiveTotals(100.0, 1.0, Totals(100, 1000, 1e6, 100), Totals(10, 100, 1e5, 10))
-    now = LiveTotals(102.0, 3.0, Totals(300, 5000, 3e6, 300), Totals(10, 100, 1e5, 10))
-    made = tick(before, now)
-    assert (made.elapsed_s, made.read_iops, made.write_iops) == (3.0, 100.0, 0.0)
-    assert made.read_bytes_per_s == 2000.0
-
-
-def test_latency_is_that_of_the_ios_in_between_and_not_the_mean_so_far():
-    before = LiveTotals(100.0, 1.0, Totals(1000, 0, 1000 * 50e3, 1000))
-    now = LiveTotals(101.0, 2.0, Totals(1010, 0, 1000 * 50e3 + 10 * 900e3, 1010))
-    assert tick(before, now).latency_ns == pytest.approx(900e3)
-
-
 def live(at, runtime, ios, writes=0.0, *, latencies=0.0):
     return LiveTotals(at, runtime, Totals(ios, 0, latencies, latencies), Totals(writes))
 
@@ -112,7 +93,15 @@ def test_a_rate_is_of_the_time_since_what_was_counted_before(before, now, rate):
     assert found is None if rate is None else found.read_iops == pytest.approx(rate)
 
 
-def test_latency_of_a_second_without_ios_is_unknown():
+def test_rates_and_latencies_are_of_what_was_done_between_two_documents():
+    before = LiveTotals(100.0, 1.0, Totals(100, 1000, 1e6, 100), Totals(10, 100, 1e5, 10))
+    now = LiveTotals(102.0, 3.0, Totals(300, 5000, 3e6, 300), Totals(10, 100, 1e5, 10))
+    made = tick(before, now)
+    assert (made.elapsed_s, made.read_iops, made.write_iops) == (3.0, 100.0, 0.0)
+    assert made.read_bytes_per_s == 2000.0
+    before = LiveTotals(100.0, 1.0, Totals(1000, 0, 1000 * 50e3, 1000))
+    now = LiveTotals(101.0, 2.0, Totals(1010, 0, 1000 * 50e3 + 10 * 900e3, 1010))
+    assert tick(before, now).latency_ns == pytest.approx(900e3)
     assert tick(live(100, 1, 5, latencies=5), live(101, 2, 5, latencies=5)).latency_ns is None
 
 
@@ -183,14 +172,11 @@ def test_the_layout_follows_from_the_rows(line, columns, has_maximum, averaged, 
     assert (found.has_maximum, found.averaged, found.epoch) == (has_maximum, averaged, epoch)
 
 
-def test_an_iops_log_of_more_than_one_is_of_windows_whatever_its_block_size():
+def test_an_iops_log_of_more_than_one_is_of_windows_and_an_empty_one_has_no_layout():
     windows, single = b"1000, 2903, 1, 4096, 0\n", b"1000, 1, 1, 4096, 0\n"
     assert layout(windows, where="x", kind="iops").averaged
     assert not layout(single, where="x", kind="iops").averaged
     assert not layout(windows, where="x", kind="bw").averaged
-
-
-def test_an_empty_log_has_no_layout():
     assert layout(b"", where="x.log") is None
     assert layout(b"\n", where="x.log") is None
 

@@ -29,7 +29,7 @@ def job(step):
 TWO = "[global]\nfilename=data\nsize=1m\n[a]\nrw=write\n[b]\nstonewall\nrw=read\ndirect=0\n"
 
 
-def test_each_group_is_a_step_with_what_every_step_has():
+def test_each_group_is_a_step_with_what_every_step_has_but_for_a_plain_job_file_s_defaults():
     (a, b), loop = build(TWO)
     assert [a.index, b.index, a.name, b.name] == [0, 1, "a", "b"]
     assert loop is None
@@ -39,27 +39,19 @@ def test_each_group_is_a_step_with_what_every_step_has():
         assert job(step).get("log_avg_msec") == "1000"
         assert job(step).get("refill_buffers") == "1"
     assert (job(a).get("direct"), job(b).get("direct")) == ("1", "0")
-
-
-def test_a_plain_job_file_keeps_fios_own_defaults():
     (step,), _ = build("[a]\nrw=write\nsize=1m\n", matter=None)
     assert job(step).get("direct") is None
     assert job(step).get("refill_buffers") is None
     assert job(step).get("write_lat_log") == "fio"
 
 
-def test_on_a_device_every_file_name_becomes_the_device():
+def test_on_a_device_every_file_name_becomes_the_device_and_a_colon_in_a_target_is_escaped():
     steps, _ = build(TWO, target=DEVICE)
     for step in steps:
-        named = [o.value for o in job(step).options if o.name == "filename"]
-        assert named == ["/dev/loop9"]
+        assert [o.value for o in job(step).options if o.name == "filename"] == ["/dev/loop9"]
         assert job(step).get("allow_file_create") == "0"
         assert job(step).get("directory") is None
-
-
-def test_a_colon_in_the_target_is_escaped():
-    target = FioTarget(kind="directory", path="/mnt/a:b")
-    (step, _), _ = build(TWO, target=target)
+    (step, _), _ = build(TWO, target=FioTarget(kind="directory", path="/mnt/a:b"))
     assert "directory=/mnt/a\\:b\n" in step.job
 
 
@@ -76,25 +68,17 @@ def test_roles_and_page_cache_come_from_the_front_matter():
     assert (b.page_cache, b.drop_caches_every_s) == ("keep", 3)
 
 
-def test_a_loop_begins_after_the_fill_or_where_it_says():
-    matter = "roles: {a: fill}\nloop: {tracked: b, direction: read}\n"
-    loop = build(TWO, matter=matter)[1]
+def test_a_loop_begins_after_the_fill_or_where_it_says_around_a_step_that_there_is():
+    loop = build(TWO, matter="roles: {a: fill}\nloop: {tracked: b, direction: read}\n")[1]
     assert (loop.first, loop.tracked, loop.max_rounds) == (1, "b", 25)
-    named = build(TWO, matter="loop: {first: a, tracked: b, direction: read}\n")[1]
-    assert named.first == 0
-
-
-def test_a_loop_around_a_step_that_there_is_not_is_refused():
+    assert build(TWO, matter="loop: {first: a, tracked: b, direction: read}\n")[1].first == 0
     with pytest.raises(ProfileError, match="'c'"):
         build(TWO, matter="loop: {tracked: c, direction: read}\n")
 
 
-def test_two_steps_of_one_name_are_numbered():
+def test_two_steps_of_one_name_are_numbered_and_a_time_based_one_takes_its_time():
     steps, _ = build("[global]\nsize=1m\nrw=read\nstonewall\n[a]\n[a]\n[a]\n")
     assert [s.name for s in steps] == ["a", "a#2", "a#3"]
-
-
-def test_a_time_based_step_takes_its_time():
     body = "[a]\nrw=read\nsize=1g\ntime_based\nruntime=1m\nramp_time=5\nstartdelay=2s\n"
     (step,), _ = build(body)
     assert step.expected_s == 67
@@ -163,16 +147,13 @@ def found(text, version="3.33"):
     return tuple(mistakes(profile, {}, RenderContext(fio_version=version), TARGET))
 
 
-def test_every_stage_tells_its_mistakes_in_their_order():
+def test_every_stage_tells_its_mistakes_in_their_order_for_the_fio_of_the_host():
     named = ["SIZE", "line 1", "line 2", "line 14", "/dev/sdb, /dev/sdc", "line 7", "line 9",
              "line 10", "filename_format", "spr_op"]  # fmt: skip
     listed = found(BAD)
     assert len(listed) == len(named)
     for message, part in zip(listed, named, strict=True):
         assert part in message
-
-
-def test_a_newer_fio_knows_the_option():
     assert len(found(BAD, "3.42")) == len(found(BAD)) - 1
 
 

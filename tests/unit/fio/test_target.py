@@ -55,15 +55,12 @@ def test_the_first_device_of_the_file_is_the_first_disk(text, names):
     assert placed(text) == (names, LINES)
 
 
-def test_names_that_are_exchanged_are_not_mapped_twice():
+def test_names_that_are_exchanged_or_below_a_directory_of_devices_are_mapped_once():
     text = "[a]\nrw=read\nfilename=/dev/nvme2n1\n[b]\nrw=read\nfilename=/dev/nvme1n1\n"
     names, lines = placed(text)
     assert names == [["/dev/nvme1n1"], ["/dev/nvme2n1"]]
     exchanged = [line.removeprefix("filename=").split(" → ") for line in lines]
     assert exchanged == [["/dev/nvme2n1", "/dev/nvme1n1"], ["/dev/nvme1n1", "/dev/nvme2n1"]]
-
-
-def test_names_below_a_directory_of_devices_are_devices():
     text = "[global]\ndirectory=/dev\n[a]\nrw=read\nfilename=sdc\n[b]\nrw=read\nfilename=sdb\n"
     assert list(device_names(parse(text)).values()) == ["/dev/sdc", "/dev/sdb"]
     assert placed(text)[0] == [["/dev/nvme1n1"], ["/dev/nvme2n1"]]
@@ -137,17 +134,9 @@ def test_whatever_is_named_only_the_disks_are_left(named):
         assert set(value.split(":")) <= set(PAIR.paths)
 
 
-def test_the_job_file_of_a_step_names_the_disks_and_no_other_file():
-    (step,) = steps_of(EACH.replace("rw=read", "rw=read\nsize=1g"))
-    sections = parse(step.job)
-    assert [job.get("filename") for job in jobs(sections)] == list(PAIR.paths)
-    assert [job.get("allow_file_create") for job in jobs(sections)] == ["0", "0"]
-
-
 def test_size_is_what_may_be_used_of_each_disk():
     limited = PAIR.model_copy(update={"size_bytes": GIB})
-    text = f"{EACH}[both]\nrw=read\nfilename=/dev/sdb:/dev/sdc\n"
-    (step,) = steps_of(text, limited)
+    (step,) = steps_of(f"{EACH}[both]\nrw=read\nfilename=/dev/sdb:/dev/sdc\n", limited)
     sizes = [job.get("size") for job in jobs(parse(step.job))]
     assert sizes == [str(GIB), str(GIB), str(2 * GIB)]
     assert largest_bytes([step], PAIR.capacity_bytes) == dict.fromkeys(PAIR.paths, GIB)
@@ -165,7 +154,10 @@ def test_bytes_are_divided_between_disks_and_a_share_is_one_of_each(size, of_eac
     assert space_bytes(steps, PAIR.capacity_bytes) == 2 * of_each
 
 
-def test_steps_behind_a_stonewall_keep_their_disks():
+def test_the_job_file_of_a_step_names_the_disks_and_no_other_file_nor_behind_a_stonewall():
+    (step,) = steps_of(EACH.replace("rw=read", "rw=read\nsize=1g"))
+    sections = parse(step.job)
+    assert [job.get("filename") for job in jobs(sections)] == list(PAIR.paths)
+    assert [job.get("allow_file_create") for job in jobs(sections)] == ["0", "0"]
     steps = steps_of(EACH.replace("[b]\n", "[b]\nstonewall\n").replace("rw", "size=1m\nrw"))
-    named = [jobs(parse(step.job))[0].get("filename") for step in steps]
-    assert named == list(PAIR.paths)
+    assert [jobs(parse(step.job))[0].get("filename") for step in steps] == list(PAIR.paths)

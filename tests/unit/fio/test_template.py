@@ -32,12 +32,9 @@ def test_defaults_are_worked_out_from_host_and_target():
     assert text.parameters == {"size": 4 << 30, "runtime": 300, "workers": 8}
 
 
-def test_set_replaces_a_default_and_is_read_as_its_kind():
+def test_set_replaces_a_default_as_its_kind_and_an_unknown_parameter_lists_the_known_ones():
     overrides = {"size": "64k", "runtime": "1m"}
     assert render(profile("{{ size }} {{ runtime }}", SIZE), overrides, CONTEXT).text == "65536 60"
-
-
-def test_an_unknown_parameter_lists_the_known_ones():
     with pytest.raises(UnknownName) as caught:
         render(profile("", SIZE), {"runtme": "1"}, CONTEXT)
     assert caught.value.message == "'runtme' is not a valid parameter of profile 'mine'"
@@ -94,13 +91,6 @@ def test_a_value_cannot_inject_an_option_and_a_float_is_a_number(kind, value):
         read_value(Parameter(name="p", default="", help="h", kind=kind), value)
 
 
-def test_an_undefined_variable_is_named_with_its_line_in_the_file():
-    with pytest.raises(ProfileError) as caught:
-        render(profile("[a]\nrw=read\nbs={{ blocksize }}\n"), {}, CONTEXT)
-    assert "'blocksize'" in caught.value.message
-    assert "line 8" in caught.value.message
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -115,8 +105,7 @@ def test_a_wrong_or_prying_template_is_refused(body):
 
 def test_a_plain_job_file_is_not_expanded():
     text = "[a]\nrw=read\ndescription={{ x }}\n"
-    plain = parse_profile(text, name="plain")
-    assert render(plain, {}, CONTEXT).text == text
+    assert render(parse_profile(text, name="plain"), {}, CONTEXT).text == text
 
 
 @pytest.mark.parametrize(
@@ -137,8 +126,7 @@ def test_the_best_engine_of_the_target_is_offered(engines, chosen):
     ],
 )
 def test_local_nvme_is_told_from_network_nvme(model, local):
-    context = CONTEXT.model_copy(update={"transport": "nvme", "model": model})
-    assert context.is_local_nvme is local
+    assert CONTEXT.model_copy(update={"transport": "nvme", "model": model}).is_local_nvme is local
 
 
 @pytest.mark.parametrize("text", ["{{ 5|dictsort }}", "{{ 5|xmlattr }}", "{{ cycler() }}"])
@@ -148,7 +136,11 @@ def test_whatever_a_filter_raises_is_told_with_its_line(text):
     assert "MiB" not in str(told.value)
 
 
-def test_a_name_that_the_template_made_is_told_by_its_beginning():
+def test_an_undefined_variable_is_named_with_its_line_and_a_long_name_by_its_beginning():
+    with pytest.raises(ProfileError) as caught:
+        render(profile("[a]\nrw=read\nbs={{ blocksize }}\n"), {}, CONTEXT)
+    assert "'blocksize'" in caught.value.message
+    assert "line 8" in caught.value.message
     with pytest.raises(ProfileError) as told:
         render(profile('{{ {}["x" * 100000] }}'), {}, CONTEXT)
     assert len(str(told.value)) < 1000
@@ -161,13 +153,9 @@ def _without_processes(monkeypatch):
     monkeypatch.setattr("diskbench.fio.template.subprocess.run", run)
 
 
-def test_a_text_in_which_nothing_runs_needs_no_process(monkeypatch):
-    _without_processes(monkeypatch)
-    found = render(profile("[job]\nrw=read\n"), {}, RenderContext())
-    assert "rw=read" in found.text
-
-
-def test_the_same_template_with_the_same_values_is_expanded_once(monkeypatch):
+def test_a_template_is_expanded_once_for_the_same_values_and_plain_text_not_at_all(
+    monkeypatch,
+):
     mine = profile("[job]\nnumjobs={{ host.cores * 3 }}\n")
     first = render(mine, {}, RenderContext(cores=7))
     assert "numjobs=21" in first.text
@@ -175,6 +163,8 @@ def test_the_same_template_with_the_same_values_is_expanded_once(monkeypatch):
     assert render(mine, {}, RenderContext(cores=7)) == first
     with pytest.raises(AssertionError, match="process"):
         render(mine, {}, RenderContext(cores=8))
+    _without_processes(monkeypatch)
+    assert "rw=read" in render(profile("[job]\nrw=read\n"), {}, RenderContext()).text
 
 
 def test_a_template_that_met_a_limit_is_tried_again(monkeypatch):

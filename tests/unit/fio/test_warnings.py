@@ -34,16 +34,6 @@ def warn(output=None, *, job=DIRECT, facts=FACTS, samples=QUIET, **step):
     return {w.code: w for w in step_warnings(one, rows, output, facts, samples)}
 
 
-def test_a_sound_step_has_no_warning():
-    assert warn() == {}
-
-
-def test_every_warning_names_its_step_and_what_to_do_next():
-    found = warn(fake_output(error=5, ios=3), facts=HostFacts(network_filesystem=True))
-    assert {"fio-error", "too-short", "network-filesystem"} <= set(found)
-    assert all(w.step == "s" and w.advice and w.message for w in found.values())
-
-
 def core(share, **more):
     return SampleSummary(seconds=10, busiest_core=share, **more)
 
@@ -79,18 +69,12 @@ def test_whoever_fills_a_core_or_takes_time_is_named(user, system, samples, code
         assert "job j used 91 % of a core" in found["client-bound"].message
 
 
-def test_a_canary_that_fills_a_core_is_no_doubt():
+def test_neither_a_sound_step_nor_a_canary_that_fills_a_core_has_a_warning():
+    assert warn() == {}
     assert warn(fake_output(usr_cpu=90.0, sys_cpu=9.0), samples=None, role="canary") == {}
 
 
-def test_jobs_of_a_group_count_each_for_what_fills_a_core():
-    job = DIRECT + "numjobs=4\ngroup_reporting=1\n"
-    samples = SampleSummary(seconds=10, busiest_core=0.95)
-    found = warn(fake_output(usr_cpu=5.0, sys_cpu=10.0), job=job, samples=samples)
-    assert "fewer jobs" in found["client-bound"].advice
-
-
-def test_each_thing_that_used_the_processor_up_is_a_warning_of_its_own():
+def test_each_thing_that_used_the_processor_up_is_told_and_of_a_group_each_job():
     samples = SampleSummary(seconds=10, busiest_core=0.95, steal=0.05)
     output = fake_output(usr_cpu=40.0, sys_cpu=58.0)
     one = Step(index=0, name="s", job=DIRECT, expected_s=10)
@@ -100,6 +84,10 @@ def test_each_thing_that_used_the_processor_up_is_a_warning_of_its_own():
     assert all(text in client.message for text in ("95 %", "98 %", "usr_cpu 40 %, sys_cpu 58 %"))
     assert "5.0 %" in stolen.message
     assert client.advice.count("fewer jobs") == 1
+    job = DIRECT + "numjobs=4\ngroup_reporting=1\n"
+    samples = SampleSummary(seconds=10, busiest_core=0.95)
+    found = warn(fake_output(usr_cpu=5.0, sys_cpu=10.0), job=job, samples=samples)
+    assert "fewer jobs" in found["client-bound"].advice
 
 
 @pytest.mark.parametrize(
@@ -125,16 +113,14 @@ def test_buffered_writes_may_still_be_in_memory():
 
 @pytest.mark.parametrize(("size", "warned"), [("7g", True), ("8g", False), ("50%", False)])
 def test_without_samples_buffered_files_below_memory_are_suspect(size, warned):
-    job = BUFFERED.replace("1g", size)
-    assert ("page-cache" in warn(job=job, samples=None)) == warned
+    assert ("page-cache" in warn(job=BUFFERED.replace("1g", size), samples=None)) == warned
 
 
 @pytest.mark.parametrize(("share", "warned"), [(49.0, True), (51.0, False)])
 def test_a_queue_that_was_not_filled(share, warned):
     levels = {1: 100 - share, 2: 0.0, 4: 0.0, 8: 0.0, 16: 0.0, 32: share, 64: 0.0}
     job = DIRECT + "iodepth=32\nioengine=libaio\n"
-    found = warn(fake_output(depth_levels=levels), job=job)
-    assert ("queue-not-filled" in found) == warned
+    assert ("queue-not-filled" in warn(fake_output(depth_levels=levels), job=job)) == warned
     assert warn(fake_output(depth_levels=levels), job=job + "rate_iops=100\n") == {}
 
 
@@ -175,7 +161,10 @@ def test_a_run_that_is_too_short(seconds, ios, warned):
     assert "too-short" not in warn(fake_output(seconds=seconds, ios=ios), role="fill")
 
 
-def test_a_network_filesystem_is_named():
+def test_every_warning_names_its_step_and_what_to_do_next_and_a_network_filesystem_its_kind():
+    found = warn(fake_output(error=5, ios=3), facts=HostFacts(network_filesystem=True))
+    assert {"fio-error", "too-short", "network-filesystem"} <= set(found)
+    assert all(w.step == "s" and w.advice and w.message for w in found.values())
     mount = MountFacts(mount_point="/n", source="s:/n", fstype="nfs4", options="rw")
     found = warn(facts=HostFacts(network_filesystem=True, mount=mount))
     assert "nfs4" in found["network-filesystem"].message
@@ -191,8 +180,7 @@ def test_a_network_filesystem_is_named():
 def test_memory_is_not_taken_for_a_disk(fstype, disk, warned):
     mount = MountFacts(mount_point="/t", source="t", fstype=fstype, options="rw")
     facts = DiskFacts(name=disk, path=f"/dev/{disk}") if disk else None
-    found = warn(facts=HostFacts(mount=mount, disk=facts))
-    assert ("not-a-disk" in found) == warned
+    assert ("not-a-disk" in warn(facts=HostFacts(mount=mount, disk=facts))) == warned
 
 
 def test_a_short_step_is_told_by_what_is_short():
@@ -211,15 +199,12 @@ def test_a_wrong_clock(offset, warned):
     assert ("clock" in warn(facts=HostFacts(clock_offset_s=offset))) == warned
 
 
-def test_short_ios_and_no_io_are_told():
+def test_short_ios_no_io_and_an_error_of_fio_are_told_in_words():
     stats = DirectionStats(ios=1000, bytes=1, runtime_ns=10**10, short_ios=7)
     job = FioJob(name="j", index=0, group=0, error=0, options={}, directions={"read": stats})
     output = FioOutput(where="x", version="fio-3.33", jobs=(job,), options={})
     assert "7 of 1,000" in warn(output)["short-ios"].message
     assert "no-io" in warn(fake_output(ios=0))
-
-
-def test_an_error_of_fio_is_told_in_words():
     output = parse_output((CASES / "v3.33-error-etime.out").read_bytes(), where="fio.json")
     assert "timed out" in warn(output, job="[late]\nrw=randread\ndirect=1\n")["fio-error"].message
 
@@ -237,13 +222,10 @@ def run(iops, **row):
     return measurements(output, run_id="r", step=one)
 
 
-def test_runs_that_disagree_are_told_with_their_range():
+def test_runs_that_disagree_are_told_with_their_range_and_a_tenth_is_none():
     (found,) = run_warnings([run(3000), run(2990), run(100)])
     assert (found.code, found.step) == ("runs-disagree", "s")
     assert "from 100 IOPS (run 3) to 3,000 IOPS (run 1)" in found.message
-
-
-def test_runs_within_a_tenth_of_their_median_agree():
     assert run_warnings([run(950), run(1000), run(1050)]) == ()
     assert len(run_warnings([run(930), run(1000), run(1060)])) == 1
     assert run_warnings([run(1000)]) == ()

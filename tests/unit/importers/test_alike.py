@@ -61,24 +61,20 @@ def test_without_options_the_counts_tell_loads_apart(form):
     assert steps(imported(data)) == [["job-read-4k", "job-write-4k", "job-read-16k"]]
 
 
-def test_options_that_change_the_work_are_told_apart_by_a_number():
+def test_options_that_change_the_work_and_groups_of_one_name_are_told_apart():
     jobs = [Told(pid=1, options={"direct": "1"}), Told(pid=2, options={"direct": "0"})]
     data = "\n".join(as_json([job]) for job in jobs)
     assert steps(imported(data)) == [["job-1", "job-2"]]
     sized = [Told(pid=p, options={"direct": "1", "size": s}) for p, s in ((1, "1g"), (2, "64g"))]
     data = "\n".join(as_json([job]) for job in sized)
     assert steps(imported(data)) == [["job-1g", "job-64g"]]
-
-
-def test_groups_of_one_process_with_one_name_are_told_apart():
     jobs = [A, Told(rw="randwrite", group=1)]
     for data in (text(jobs), as_json(jobs)):
         assert steps(imported(data)) == [["job-randread", "job-randwrite"]]
 
 
 def test_the_steps_of_a_run_are_found_again():
-    data = apart("text", A, B, A, B).encode()
-    found = report_steps("fio-text", data, 1, where="x")
+    found = report_steps("fio-text", apart("text", A, B, A, B).encode(), 1, where="x")
     assert [(step.index, step.name) for step, _ in found] == [
         (0, "job-randread"), (1, "job-randwrite"),
     ]  # fmt: skip
@@ -119,13 +115,10 @@ def test_a_command_of_another_job_says_nothing(line):
     assert direct_in(f"{line}\n{text([A])}") == [None]
 
 
-def test_commands_of_one_name_are_of_the_reports_in_order():
+def test_commands_are_of_the_reports_in_order_and_without_direct_buffered():
     commands = [COMMAND, COMMAND.replace("direct=1", "direct=0")]
     data = "\n".join(f"{c}\n{without_head([Told(pid=p)])}" for p, c in enumerate(commands, 1))
     assert direct_in(data) == [True, False]
-
-
-def test_a_command_without_direct_is_buffered_and_json_goes_by_its_options():
     bare = COMMAND.replace(" --direct=1", "")
     assert direct_in(f"{bare}\n{text([A])}") == [False]
     assert direct_in(as_json([A]), "fio-json") == [True]
@@ -136,8 +129,7 @@ def test_a_command_without_direct_is_buffered_and_json_goes_by_its_options():
 def test_fio_3_1_prints_one_rate_wrongly_and_the_other_rightly():
     """341.704 s of 4,096 MiB are 11.99 MiB/s, where it prints 11.0, and 12.57 MB/s: 12.6."""
     data = (CASES / "fio-3.1.txt").read_bytes()
-    outputs = read_reports("fio-text", data, where="x")
-    for output in outputs:
+    for output in read_reports("fio-text", data, where="x"):
         held = {check.name: check.holds for check in audit_output(output, {}, end_known=False)}
         assert (held["rate"], held["bytes"]) == (True, None), "a group may sum up several sections"
     assert steps(read_imported(data, name="x")) == [["myjob-write", "myjob-read"]]
@@ -189,8 +181,7 @@ def test_an_import_is_doubted_as_a_run_is(form):
 
 
 def test_text_around_a_document_is_no_damage_to_it():
-    found = imported(f"{text([A])}\n{as_json([A])}\n", "x.json")
-    (step,) = found.runs[0].steps
+    (step,) = imported(f"{text([A])}\n{as_json([A])}\n", "x.json").runs[0].steps
     assert step.warnings == ()
     assert json.loads(as_json([A]))["jobs"]
 

@@ -26,17 +26,13 @@ def rates(recorded):
     ]
 
 
-def test_iostat_as_text_is_read_without_its_first_report():
+def test_iostat_as_text_is_read_without_its_first_report_in_any_unit():
     found = load("iostat.txt", device="vda")
     assert rates(found)[0] == (1.0, 788, 333, 25_448_448, 10_960_896)
     assert len(found.samples) == 3
     assert found.is_dated
     assert "since boot" in found.notes[0]
-
-
-def test_iostat_in_mebibytes_with_iso_times_is_the_same():
-    found = load("iostat-iso-m.txt", device="vda")
-    assert rates(found)[1] == (1.0, 1571, 8, 55_029_268, 429_916)
+    assert rates(load("iostat-iso-m.txt", device="vda"))[1] == (1.0, 1571, 8, 55_029_268, 429_916)
 
 
 def test_iostat_as_json_is_read_and_also_where_it_was_interrupted():
@@ -47,14 +43,11 @@ def test_iostat_as_json_is_read_and_also_where_it_was_interrupted():
     assert read_load(killed.encode(), "killed", device="vda").samples == whole.samples[:2]
 
 
-def test_sar_and_sadf_agree_and_share_ios_by_bytes():
+def test_sar_and_sadf_agree_share_ios_by_bytes_and_go_past_midnight():
     sar, sadf = load("sar.txt", device="vda"), load("sadf.csv", device="vda")
     assert rates(sar) == rates(sadf)
     assert sar.samples[0].ios == pytest.approx(1918)
     assert sar.samples[0].reads / 1918 == pytest.approx(118_012 / (118_012 + 564))
-
-
-def test_sar_of_another_day_begins_after_midnight():
     head = "Linux 6.1 (db) \t11/16/2026 \t_x86_64_\t(2 CPU)\n\n"
     columns = "11:50:01 PM       DEV       tps     rkB/s     wkB/s\n"
     rows = "11:55:01 PM  sda  100.00  400.00  0.00\n12:00:01 AM  sda  200.00  800.00  0.00\n"
@@ -62,19 +55,13 @@ def test_sar_of_another_day_begins_after_midnight():
     assert rates(found) == [(300.0, 100, 0, 409_600, 0), (300.0, 200, 0, 819_200, 0)]
 
 
-def test_sums_of_cloudwatch_become_rates():
+def test_metrics_of_azure_are_rates_sums_of_cloudwatch_become_them_and_averages_are_refused():
     found = load("cloudwatch.csv")
     assert rates(found)[0] == (300.0, 1000, 500, 4_096_000, 8_192_000)
     assert found.notes == ("sums of 300 s",)
-
-
-def test_averages_of_cloudwatch_are_refused():
     text = (CASES / "cloudwatch.csv").read_text().replace("Sum,", "Average,")
     with pytest.raises(InvalidValue, match="the metrics are of the statistic Average"):
         read_load(text.encode(), "x.csv")
-
-
-def test_metrics_of_azure_are_rates():
     assert rates(load("azure.csv"))[1] == (60.0, 2000, 500, 8_192_000, 8_192_000)
 
 
@@ -84,16 +71,13 @@ def test_the_summary_of_blkparse_is_one_rate():
     assert sample.writes == pytest.approx(5380 / 59.98, rel=1e-3)
 
 
-def test_a_fio_log_of_ios_counts_them_by_the_second():
+def test_a_fio_log_of_ios_counts_them_by_the_second_and_one_of_windows_needs_its_block():
     lines = [f"{at}, 1, 0, 4096, 0" for at in (0, 10, 990, 1500)] + ["3100, 1, 1, 8192, 0"]
     found = read_load("\n".join(lines).encode(), "x_lat.1.log")
     assert rates(found) == [
         (1.0, 3, 0, 12_288, 0), (1.0, 1, 0, 4096, 0), (1.0, 0, 0, 0, 0), (1.0, 0, 1, 0, 8192),
     ]  # fmt: skip
     assert not found.is_dated
-
-
-def test_a_fio_log_of_windows_needs_its_block_size():
     text = b"1000, 500, 0, 0, 0\n1000, 100, 1, 0, 0\n2000, 700, 0, 0, 0\n"
     with pytest.raises(InvalidValue, match="I/Os or bytes alone"):
         read_load(text, "x_iops.1.log")
@@ -104,15 +88,7 @@ def test_a_fio_log_of_windows_needs_its_block_size():
 def test_a_gap_is_left_out_and_said():
     rows = ["Time,read_iops,read_bytes_per_sec"]
     rows += [f"2026-11-16 {h:02}:00:00,100,409600" for h in (0, 1, 2, 9, 10)]
-    found = read_load("\n".join(rows).encode(), "x.csv")
-    assert found.seconds == 5 * 3600
-
-
-def test_a_file_of_several_busy_disks_asks_which_one():
-    with pytest.raises(InvalidValue) as refused:
-        read_load(_two_disks(), "two.txt")
-    assert refused.value.message == "two.txt has I/O of 2 devices: sda (100 IOPS), sdb (7 IOPS)"
-    assert refused.value.advice == "name one with --device"
+    assert read_load("\n".join(rows).encode(), "x.csv").seconds == 5 * 3600
 
 
 def _two_disks():
@@ -121,7 +97,11 @@ def _two_disks():
     return "".join(reports).encode()
 
 
-def test_a_device_that_is_not_there_is_refused():
+def test_a_file_of_several_busy_disks_asks_which_one_and_refuses_what_is_not_there():
+    with pytest.raises(InvalidValue) as refused:
+        read_load(_two_disks(), "two.txt")
+    assert refused.value.message == "two.txt has I/O of 2 devices: sda (100 IOPS), sdb (7 IOPS)"
+    assert refused.value.advice == "name one with --device"
     with pytest.raises(UnknownName):
         load("iostat.txt", device="sdz")
 

@@ -39,14 +39,6 @@ def test_diskspds_report_of_a_failed_run_is_refused_and_says_so():
     assert "measured nothing" in refused.value.message
 
 
-def test_a_list_of_perfkits_samples_is_read_as_its_lines_are():
-    samples = json.loads((CASES / "imports" / "perfkit-t4g-small.json").read_text())
-    lines = "\n".join(json.dumps(sample) for sample in samples)
-    assert read_imported(lines.encode(), name="x") == read_imported(
-        json.dumps(samples, indent=2).encode(), name="x"
-    )
-
-
 def test_repetitions_and_machines_of_perfkit_are_runs_of_their_own():
     samples = json.loads((CASES / "imports" / "perfkit-t4g-small.json").read_text())
     again = json.loads(
@@ -59,8 +51,12 @@ def test_repetitions_and_machines_of_perfkit_are_runs_of_their_own():
     assert [run.steps[0].measurements[0].iops for run in found.runs] == [189.553043, 189.6]
 
 
-def test_two_values_of_one_sample_of_perfkit_are_refused():
+def test_perfkits_samples_as_a_list_are_their_lines_and_contradictions_are_refused():
     samples = json.loads((CASES / "imports" / "perfkit-t4g-small.json").read_text())
+    lines = "\n".join(json.dumps(sample) for sample in samples)
+    assert read_imported(lines.encode(), name="x") == read_imported(
+        json.dumps(samples, indent=2).encode(), name="x"
+    )
     other = [{**samples[-1], "value": 200.0}]
     with pytest.raises(InvalidValue, match="sequential_write:write:iops"):
         read_imported(json.dumps(samples + other).encode(), name="x")
@@ -109,13 +105,10 @@ def test_ios_that_are_worked_out_of_a_rate_are_as_rough_as_it():
     assert all(check.holds is not False for check in audit_output(output, {}, end_known=False))
 
 
-def test_text_from_the_code_of_a_page_is_read_without_its_blanks():
+def test_text_from_the_code_of_a_page_is_read_without_its_blanks_and_with_its_depths():
     indented = "".join(f"    {line}\n" for line in CUT.format(version=16).splitlines())
     plain = text_of_fio(CUT.format(version=16))
     assert text_of_fio(f"$ fio, on an old machine:\n{indented}") == plain
-
-
-def test_the_depths_in_a_text_show_a_queue_that_was_not_filled():
     (doubt,) = text_of_fio(CUT.format(version=33)).warnings
     assert (doubt.code, "12 % of its I/Os" in doubt.message) == ("queue-not-filled", True)
 
@@ -148,8 +141,7 @@ def test_servers_whose_jobs_of_one_name_differ_have_no_options_in_common():
         text = text.replace(old, new, count)
     (run,) = read_imported(text.encode(), name="x").runs
     for row in (r for step in run.steps for r in step.measurements if r.scope == "step"):
-        assert (row.ios, row.bytes) == (2048, 12 * 2**20)
-        assert (row.rw, row.block_bytes) == (None, None)
+        assert (row.ios, row.bytes, row.rw, row.block_bytes) == (2048, 12 * 2**20, None, None)
 
 
 def test_a_text_that_was_cut_before_the_sum_of_its_servers_says_so():

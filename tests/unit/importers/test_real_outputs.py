@@ -76,8 +76,7 @@ def test_the_same_run_in_json_and_in_another_form_gives_the_same_rows(form, tmp_
     assert one.kind == "fio-json"
     assert two.kind == ("fio-text" if kind == "normal" else "fio-terse")
     assert len(document["jobs"]) == 2
-    pairs = list(zip(one.runs[0].steps, two.runs[0].steps, strict=True))
-    for ours, theirs in pairs:
+    for ours, theirs in zip(one.runs[0].steps, two.runs[0].steps, strict=True):
         assert ours.step.name == theirs.step.name
         left, right = (
             {row.direction: row for row in step.measurements if row.scope == "step"}

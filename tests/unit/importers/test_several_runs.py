@@ -106,16 +106,13 @@ def test_two_fios_that_report_into_one_file_in_turns_are_two_runs():
     assert [run.steps[0].step.name for run in imported(FORMS["indented"](parts)).runs] == ["a", "b"]
 
 
-def test_the_time_at_which_a_job_began_decides():
+def test_the_time_at_which_a_job_began_decides_and_a_ramp_starts_no_run():
     parts = [document(at=1_790_000_000 + s, seconds=s) for s in (1, 2)]
     for part in parts:
         part["jobs"][0]["job_start"] = 1_789_999_999_000
     assert len(imported(FORMS["one a line"](parts)).runs) == 1
     parts[1]["jobs"][0]["job_start"] += 1000
     assert len(imported(FORMS["one a line"](parts)).runs) == 2
-
-
-def test_counts_that_a_ramp_starts_anew_are_of_one_run():
     parts = [document(at=1_790_000_000 + s, seconds=s, age=s) for s in (5, 10)]
     parts += [document(at=1_790_000_010 + s, seconds=s, age=10 + s) for s in (1, 5)]
     for part in parts:
@@ -168,8 +165,7 @@ def test_any_sequence_of_runs_and_streams_is_counted(runs, form):
             ran = seconds * report / reports
             parts.append(document(name, at=at + ran, seconds=ran, rate=rate))
         at += seconds + 1
-    found = imported(FORMS[form](parts))
-    rows = [run.steps[0].measurements[-1] for run in found.runs]
+    rows = [run.steps[0].measurements[-1] for run in imported(FORMS[form](parts)).runs]
     assert [row.ios for row in rows] == [round(s * rate) for _, _, s, rate in runs]
 
 

@@ -16,8 +16,7 @@ OF_FIO = CASES.with_name("fio_output")
 
 def imported(name, change=None):
     text = (CASES / name).read_text()
-    changed = change(text) if change else text
-    return read_imported(changed.encode(), name=name)
+    return read_imported((change(text) if change else text).encode(), name=name)
 
 
 def rows(found):
@@ -110,7 +109,8 @@ def doubts(found):
 
 def test_what_no_disk_does_is_no_disk_whatever_tool_printed_it():
     assert doubts(imported("hdparm-ssd.txt")) == {"not-a-disk"}, "-T reads the page cache"
-    assert doubts(imported("yabs-2026.json")) == set()
+    assert doubts(imported("sysbench-1.0.20-rndrw.txt")) == {"maybe-memory"}, "buffered reads"
+    assert doubts(imported("elbencho-3.1.csv")) == doubts(imported("yabs-2026.json")) == set()
     fast = imported("yabs-2026.json", lambda text: text.replace("2130000,", "499000000000,"))
     assert doubts(fast) == {"not-a-disk"}
 
@@ -163,17 +163,6 @@ def test_hdparm_rounds_its_seconds_and_reads_a_drives_own_cache_with_direct():
     assert told == [["not-a-disk"], ["maybe-memory"], []]
 
 
-@pytest.mark.parametrize(
-    ("name", "edit", "codes"),
-    [
-        ("sysbench-1.0.20-rndrw.txt", lambda text: text, {"maybe-memory"}),
-        ("elbencho-3.1.csv", lambda text: text, set()),
-    ],
-)
-def test_buffered_reads_of_other_tools_may_be_of_memory(name, edit, codes):
-    assert doubts(imported(name, edit)) == codes
-
-
 def test_what_an_e_mail_quotes_is_read_without_its_marks():
     plain = "$ dd if=f of=/dev/null\n1024+0 records out\n1073741824 bytes copied, 23 s, 46 MB/s\n"
     quoted = "".join(f"> {line}\n" for line in [*plain.splitlines(), "", "SDR104 mode:"])
@@ -184,27 +173,18 @@ def test_what_an_e_mail_quotes_is_read_without_its_marks():
 # --- Groups, logs, and what is empty
 
 
-def test_jobs_of_one_group_are_one_step():
+def test_jobs_of_one_group_are_one_step_and_groups_one_after_another_are_steps():
     found = read_imported((OF_FIO / "v3.33-two-jobs.out").read_bytes(), name="mine.json")
     (run,) = found.runs
     assert [step.step.name for step in run.steps] == ["a+b"]
     assert (found.kind, found.facts["fio_version"]) == ("fio-json", "fio-3.33")
     assert run.finished_at.endswith("+00:00")
-
-
-def test_groups_that_ran_one_after_another_are_steps_of_their_own():
     document = json.loads((OF_FIO / "v3.39-two-jobs.out").read_text())
     document["jobs"][1]["groupid"] = 1
     found = read_imported(json.dumps(document).encode(), name="x")
     assert [(s.step.index, s.step.name) for s in found.runs[0].steps] == [(0, "a"), (1, "b")]
     assert found.runs[0].started_at < found.runs[0].finished_at
     assert {row.step_index for row in found.runs[0].steps[1].measurements} == {1}
-
-
-def test_a_log_is_a_step_named_by_its_prefix_without_rows():
-    found = read_imported(b"1, 2, 0, 0\n", name="d/web_lat.1.log")
-    (step,) = found.runs[0].steps
-    assert (found.kind, step.step.name, step.measurements) == ("fio-log", "web", ())
 
 
 @pytest.mark.parametrize(
@@ -224,7 +204,10 @@ def test_what_cannot_be_imported_is_named_with_its_cause(data, cause):
     assert caught.value.exit_code == 2
 
 
-def test_kinds_are_told_apart():
+def test_kinds_are_told_apart_and_a_log_is_a_step_named_by_its_prefix_without_rows():
+    found = read_imported(b"1, 2, 0, 0\n", name="d/web_lat.1.log")
+    (step,) = found.runs[0].steps
+    assert (found.kind, step.step.name, step.measurements) == ("fio-log", "web", ())
     assert format_of(b"", name="fio_bw.1.log").kind == "fio-log"
     assert format_of(b'{"jobs": [{"jobname": "x"}]}', name="x").kind == "fio-json"
 
@@ -239,8 +222,7 @@ def test_kinds_are_told_apart():
     ],
 )
 def test_a_log_with_unix_times_tells_when_it_began(line, began):
-    found = read_imported(line, name="x_iops.1.log")
-    assert found.runs[0].started_at == began
+    assert read_imported(line, name="x_iops.1.log").runs[0].started_at == began
 
 
 @pytest.mark.parametrize(
@@ -262,20 +244,16 @@ def test_a_whole_log_is_taken_however_it_ends(end):
     check_log(b"1000, 30, 0, 0, 0x0000\n2000, 31, 0, 0, 0x400a" + end, name="x_iops.1.log")
 
 
-def test_a_count_that_terse_output_does_not_give_is_empty():
-    """Of 1,000 KiB in a second at 123 IOPS no block size is a power of two."""
+def test_what_terse_output_and_vdbench_without_its_head_do_not_give_is_empty():
+    line = next(
+        line for line in (CASES / "vdbench-50407.txt").read_text().splitlines() if "avg_2-5" in line
+    )
+    (row,) = read_imported(line.encode(), name="x").runs[0].steps[0].measurements
+    assert (row.runtime_ns, row.iops) == (None, pytest.approx(104.5))
+    # Of 1,000 KiB in a second at 123 IOPS no block size is a power of two.
     line = (CASES / "fio-3.33-terse3.txt").read_text().splitlines()[0].split(";")
     line[5:9] = ["1000", "1000", "123", "1000"]
     found = read_imported(";".join(line).encode(), name="x")
     row = next(r for r in found.runs[0].steps[0].measurements if r.direction == "read")
     assert (row.ios, row.bytes, row.runtime_ns) == (None, 1_024_000, 1_000_000_000)
     assert row.iops == pytest.approx(123)
-
-
-def test_a_rate_of_vdbench_without_its_head_has_no_run_time():
-    line = next(
-        line for line in (CASES / "vdbench-50407.txt").read_text().splitlines() if "avg_2-5" in line
-    )
-    (row,) = read_imported(line.encode(), name="x").runs[0].steps[0].measurements
-    assert row.runtime_ns is None
-    assert row.iops == pytest.approx(104.5)

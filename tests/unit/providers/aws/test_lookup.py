@@ -104,8 +104,8 @@ def test_what_does_not_exist_is_named(
 
 def test_a_type_that_its_zone_does_not_offer_says_where_it_is(cloud: Cloud) -> None:
     def only_b(answer: dict) -> None:
-        kept = [o for o in answer["InstanceTypeOfferings"] if o["Location"] == "us-east-1b"]
-        answer["InstanceTypeOfferings"] = kept
+        offered = answer["InstanceTypeOfferings"]
+        offered[:] = [one for one in offered if one["Location"] == "us-east-1b"]
 
     cloud.wire.always("DescribeInstanceTypeOfferings", changed(only_b))
     with pytest.raises(InvalidValue, match=r"m5\.large is not offered in us-east-1a") as refused:
@@ -116,9 +116,8 @@ def test_a_type_that_its_zone_does_not_offer_says_where_it_is(cloud: Cloud) -> N
 
 def test_the_next_cheapest_machine_is_taken_where_the_cheapest_is_not_offered(cloud: Cloud) -> None:
     def without(answer: dict) -> None:
-        answer["InstanceTypeOfferings"] = [
-            o for o in answer["InstanceTypeOfferings"] if o["InstanceType"] != "c6in.large"
-        ]
+        offered = answer["InstanceTypeOfferings"]
+        offered[:] = [one for one in offered if one["InstanceType"] != "c6in.large"]
 
     cloud.wire.spoil("DescribeInstanceTypeOfferings", changed(without))
     assert cloud.resolve().instance_type == "m6in.large"
@@ -135,8 +134,7 @@ def test_a_small_burstable_or_spot_machine_and_one_open_to_all_are_warned_of(clo
 
 def test_a_catalogue_that_ec2_contradicts_is_told(cloud: Cloud) -> None:
     def faster(answer: dict) -> None:
-        limits = answer["InstanceTypes"][0]["EbsInfo"]["EbsOptimizedInfo"]
-        limits.update(BaselineIops=9000)
+        answer["InstanceTypes"][0]["EbsInfo"]["EbsOptimizedInfo"]["BaselineIops"] = 9000
 
     cloud.wire.spoil("DescribeInstanceTypes", changed(faster))
     rental = cloud.resolve()

@@ -115,8 +115,8 @@ MODEL = botocore.session.get_session().get_service_model("ec2")
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
-    text = json.dumps(CASES[name][1], indent=2, default=bytes.decode)
-    golden.check(f"requests/aws/{name}.json", text)
+    request = CASES[name][1]
+    golden.check(f"requests/aws/{name}.json", json.dumps(request, indent=2, default=bytes.decode))
 
 
 def test_no_file_is_left_of_a_request_that_is_gone() -> None:

@@ -139,26 +139,19 @@ def test_no_file_is_left_of_a_request_that_is_gone() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_sdk_knows_every_member_of_a_request(name: str) -> None:
-    module, model, request = CASES[name]
-    schema.check(module, model, request)
+    schema.check(*CASES[name])
 
 
-def test_what_the_guest_is_told_is_in_no_text_of_a_rental() -> None:
+def test_no_text_has_what_the_guest_is_told_and_a_disk_in_three_zones_is_made_in_none() -> None:
     assert "customData" not in repr(requests.parts(PLAIN, None))
-
-
-def test_a_disk_in_three_zones_is_made_in_none() -> None:
     assert "zones" not in of_disk(disk(kind="Premium_ZRS"))
 
 
-def test_a_tag_holds_what_azure_takes_of_it() -> None:
+def test_a_tag_holds_what_azure_takes_and_only_an_emulated_cloud_is_told_of_the_lab() -> None:
     odd = CLAIM.model_copy(update={"owner": "Zoë\n" + "x" * 300})
     owner = requests.tags(odd)["diskbench-owner"]
     assert owner.startswith("Zo__xxx")
     assert len(owner) == 256
-
-
-def test_only_an_emulated_cloud_is_told_of_the_lab() -> None:
     assert "diskbench-lab" not in requests.tags(CLAIM)
     lab = EmulationOptions(time_scale=60, noise=0.1).tag()
     assert requests.tags(CLAIM, lab)["diskbench-lab"] == "noise=0.1 time_scale=60.0"

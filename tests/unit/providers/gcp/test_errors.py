@@ -1,11 +1,9 @@
-"""Google's errors as ours: of the right kind, in its own words, with what to do next.
-
-Every error code that Compute Engine publishes and a call of ours can meet, and what comes of it.
+"""Every error code that Compute Engine publishes and a call of ours can meet, as ours: of the right
+kind, in its own words, with what to do next.
 
 Reasons of answers: Google, "Standard error responses" of its JSON APIs (global domain), with those
 of Compute Engine's reference. Codes of operations: Compute Engine, "Troubleshoot resource errors",
-and google.rpc.Code, which newer services use.
-"""
+and google.rpc.Code, which newer services use."""
 
 from __future__ import annotations
 

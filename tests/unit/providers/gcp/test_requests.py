@@ -111,10 +111,6 @@ def method(name: str) -> Method:
     return next(one for found in methods().values() for one in found if one.name == name)
 
 
-def body_of(request: dict[str, Any]) -> Any:
-    return next((value for key, value in request.items() if key.endswith("Resource")), None)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
     golden.check(f"requests/gcp/{name}.json", json.dumps(CASES[name][2], indent=2))
@@ -128,7 +124,8 @@ def test_no_file_is_left_of_a_request_that_is_gone() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_googles_description_of_the_service_accepts_a_request(name: str) -> None:
     collection, verb, request = CASES[name]
-    assert body_problems(method(f"{collection}.{verb}"), body_of(request)) == []
+    body = next((value for key, value in request.items() if key.endswith("Resource")), None)
+    assert body_problems(method(f"{collection}.{verb}"), body) == []
 
 
 @pytest.mark.slow
@@ -161,16 +158,15 @@ def test_the_request_id_is_the_same_for_the_same_request_and_for_no_other() -> N
     ]
     assert first not in {other["requestId"] for other in others}
     # Or a second try would be answered with the outcome of the first.
-    tries = [requests.attach_disk(LAUNCH, ZONE, 0, attempt=n)["requestId"] for n in range(3)]
-    assert len(set(tries)) == 3
+    tries = {requests.attach_disk(LAUNCH, ZONE, 0, attempt=n)["requestId"] for n in range(3)}
+    assert len(tries) == 3
 
 
 @pytest.mark.parametrize(
     ("run_s", "seconds"), [(0.0, "30"), (29.0, "30"), (7200.2, "7201"), (1e9, "10368000")]
 )
 def test_a_machine_runs_for_as_long_as_google_allows_at_most(run_s: float, seconds: str) -> None:
-    request = requests.insert_instance(LAUNCH, ZONE, run_s)
-    scheduling = request["instanceResource"]["scheduling"]
+    scheduling = requests.insert_instance(LAUNCH, ZONE, run_s)["instanceResource"]["scheduling"]
     assert scheduling["maxRunDuration"] == {"seconds": seconds}
     assert scheduling["instanceTerminationAction"] == "DELETE"
 

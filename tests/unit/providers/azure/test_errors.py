@@ -42,11 +42,10 @@ Visit https://aka.ms/azsdk/python/identity/environmentcredential/troubleshoot to
 \tAzureCliCredential: Azure CLI not found on path
 To mitigate this issue, please refer to the troubleshooting guidelines here."""
 EXPIRED = NOBODY.replace("Azure CLI not found on path", "AADSTS700082: the token has expired")
+CERTIFICATES = sdk.ServiceRequestError("no certificate today")
 RAISED: dict[str, Exception] = {
     "SDK: no answer": sdk.ServiceResponseError("connection reset"),
-    "SDK: a service that only speaks of certificates": sdk.ServiceRequestError(
-        "no certificate today"
-    ),
+    "SDK: a service that only speaks of certificates": CERTIFICATES,
     "SDK: a certificate that is not trusted": untrusted(),
     "SDK: a login that fails": sdk.ClientAuthenticationError("AADSTS7000222: expired"),
     "SDK: no login, of all that were tried": sdk.ClientAuthenticationError(NOBODY),

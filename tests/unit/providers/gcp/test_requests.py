@@ -13,15 +13,9 @@ from tests.rigs.golden import PLACE, Golden
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
+from diskbench.providers.gcp import disk_request as wanted
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import GceTiming
-from diskbench.providers.gcp.disk_request import (
-    GcpDiskRequest,
-    GcpImage,
-    GcpMachine,
-    GcpNetwork,
-    GcpResolved,
-)
 from diskbench.providers.gcp.provision import run_s
 from diskbench.providers.gcp.requests import GUEST_GRACE_S, GcpOrder
 from diskbench.providers.keys import LeaseKeys
@@ -43,14 +37,14 @@ class Plain(GcpOrder):
 
 def order(claim: Claim = CLAIM, **more: Any) -> GcpOrder:
     """The order of a disk (`type`, `size_gib` …) at a machine; `more` are details, else options."""
-    asked = {name: more.pop(name) for name in GcpDiskRequest.model_fields if name in more}
-    details = {name: more.pop(name) for name in GcpResolved.model_fields if name in more}
-    disk = GcpDiskRequest(**{"kind": "disk", "type": "pd-ssd", "size_gib": 20, **asked})
-    network = GcpNetwork(network="projects/my-project/global/networks/default")
-    machine = GcpMachine(
+    asked = {name: more.pop(name) for name in wanted.GcpDiskRequest.model_fields if name in more}
+    details = {name: more.pop(name) for name in wanted.GcpResolved.model_fields if name in more}
+    disk = wanted.GcpDiskRequest(**{"kind": "disk", "type": "pd-ssd", "size_gib": 20, **asked})
+    network = wanted.GcpNetwork(network="projects/my-project/global/networks/default")
+    machine = wanted.GcpMachine(
         type="n2-standard-8", arch="x86_64", vcpus=8, memory_bytes=2**35, max_disks=128
     )
-    image = GcpImage(
+    image = wanted.GcpImage(
         link="projects/ubuntu-os-cloud/global/images/ubuntu-2404", name="", arch="x86_64",
         root_gib=10, user="ubuntu",
     )  # fmt: skip
@@ -64,7 +58,7 @@ def order(claim: Claim = CLAIM, **more: Any) -> GcpOrder:
     )  # type: ignore[arg-type]
     return Plain(
         claim=claim, spec=RentSpec(**more), keys=keys, watch=edge, timing=GceTiming(), compute=edge,
-        details=GcpResolved(
+        details=wanted.GcpResolved(
             project="my-project", region="us-central1", requested=disk, size_gib=disk.size_gib,
             machine=machine, image=image, zones=(ZONE,), **resolved,
         ),
@@ -75,7 +69,7 @@ LAUNCH = order()
 KEY = "projects/p/locations/us-central1/keyRings/ring/cryptoKeys/disks"
 EVERYTHING = order(
     kind="local-ssd", type="local-ssd", size_gib=375, count=2, interface="scsi", boot_type="",
-    network=GcpNetwork(network="", subnetwork=OWN), tag="mine", emulated=True, kms_key=KEY,
+    network=wanted.GcpNetwork(network="", subnetwork=OWN), tag="mine", emulated=True, kms_key=KEY,
     spot=True, placement="close-together", lab=EmulationOptions(noise=0.1, time_scale=60),
 )  # fmt: skip
 BALANCED = {
@@ -86,22 +80,18 @@ COPIED = order(**BALANCED, kms_key=KEY, snapshot="projects/p/global/snapshots/fi
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "insert_firewall": ("firewalls", "insert", requests.insert_firewall(LAUNCH)),
     "insert_instance": ("instances", "insert", requests.insert_instance(LAUNCH, ZONE, 7200.2)),
-    "insert_instance_everything": (
-        "instances", "insert", requests.insert_instance(EVERYTHING, ZONE, 5.0, "TERMINATE"),
-    ),
+    "insert_instance_everything":
+        ("instances", "insert", requests.insert_instance(EVERYTHING, ZONE, 5.0, "TERMINATE")),
     "insert_disk_pd": ("disks", "insert", requests.insert_disk(LAUNCH, ZONE, 0)),
     "insert_disk_hyperdisk": ("disks", "insert", requests.insert_disk(order(**BALANCED), ZONE, 1)),
     "insert_disk_copied_and_encrypted": ("disks", "insert", requests.insert_disk(COPIED, ZONE, 0)),
     "insert_disk_of_a_region": ("regionDisks", "insert", requests.insert_disk(REGIONAL, ZONE, 0)),
     "attach_disk_of_a_region": ("instances", "attachDisk", requests.attach_disk(REGIONAL, ZONE, 0)),
     "attach_disk": ("instances", "attachDisk", requests.attach_disk(LAUNCH, ZONE, 0)),
-    "set_auto_delete": (
-        "instances", "setDiskAutoDelete", requests.set_auto_delete(LAUNCH, ZONE, 0),
-    ),
-    "delete": (
-        "disks", "delete",
-        requests.delete("01jlease", {"zone": "us-central1-a", "disk": "forgotten"}, "1"),
-    ),
+    "set_auto_delete":
+        ("instances", "setDiskAutoDelete", requests.set_auto_delete(LAUNCH, ZONE, 0)),
+    "delete":
+        ("disks", "delete", requests.delete("01jlease", {"zone": ZONE, "disk": "forgotten"}, "1")),
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,11 +82,8 @@ def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path: Path) -> No
             together.wait()
             give_up_address(place)
 
-        threads = [threading.Thread(target=release, args=(place,)) for place in found]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(found)) as pool:
+            list(pool.map(release, found))
         assert list((tmp_path / ADDRESSES).iterdir()) == []
         for place in found:
             place.path.rmdir()

@@ -55,11 +55,7 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
         (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines on nvme are on"),
         (resolved(requested=requested(provisioning="thin")), SERVER, "slower at the first write"),
         (resolved(free_bytes=30 * 2**30), SERVER, "more than half of the free space"),
-        (
-            resolved(requested=NVME, template=OLD),
-            SERVER,
-            "hardware 11 of old has no NVMe con",
-        ),
+        (resolved(requested=NVME, template=OLD), SERVER, "11 of old has no NVMe controller"),
     ],
 )
 def test_what_may_spoil_the_result_is_said_before(

@@ -45,7 +45,7 @@ def in_state(**state: str):
     return changed(change)
 
 
-def test_a_volume_is_rented_attached_found_and_read_back(cloud: Cloud) -> None:
+def test_a_volume_is_rented_attached_found_read_back_and_told_of_without_keys(cloud: Cloud):
     acquired = cloud.acquire()
     (instance,) = cloud.live()
     data = next(v for v in cloud.volumes() if v["Size"] == 20)
@@ -62,6 +62,12 @@ def test_a_volume_is_rented_attached_found_and_read_back(cloud: Cloud) -> None:
     (volume,) = facts["volumes"]
     assert (volume["type"], volume["size_gib"], volume["attached_as"]) == ("gp2", 20, "/dev/sdf")
     assert cloud.guest.closed == 1
+    told = acquired.model_dump_json() + "".join(cloud.watch.notes)
+    for text in ("is starting: c6in.large in us-east-1a", "is being made: gp2", "answers at",
+                 "is attached as /dev/sdf"):  # fmt: skip
+        assert text in told
+    for secret in ("PRIVATE", "cloud-config"):
+        assert secret not in told
 
 
 def test_only_the_callers_network_gets_in_and_the_machine_takes_its_disks_along(
@@ -76,16 +82,6 @@ def test_only_the_callers_network_gets_in_and_the_machine_takes_its_disks_along(
     (instance,) = cloud.live()
     cloud.client().terminate_instances(InstanceIds=[instance["InstanceId"]])
     assert cloud.volumes() == []
-
-
-def test_what_happens_is_told_as_it_happens_and_no_key_is(cloud: Cloud) -> None:
-    acquired = cloud.acquire()
-    told = acquired.model_dump_json() + "".join(cloud.watch.notes)
-    for text in ("is starting: c6in.large in us-east-1a", "is being made: gp2", "answers at",
-                 "is attached as /dev/sdf"):  # fmt: skip
-        assert text in told
-    assert "PRIVATE" not in told
-    assert "cloud-config" not in told
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,7 @@ def test_the_offer_names_machine_disk_and_place_and_warns_of_nothing_ordinary() 
         "limited to 3,000 IOPS of 32 KiB; debian-12"
     )
     assert (found.disk.type, found.disk.size_gib, found.cores) == ("nvme", 20, 4)
-
-
-def test_a_policy_is_named_in_place_of_how_the_disk_is_made() -> None:
+    # A policy is named in place of how the disk is made.
     asked, gold = requested(provisioning=None, count=2), VspherePlace(id="1", name="gold")
     details = resolved(requested=asked, policy=gold)
     assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi" in offered(details).offer

@@ -23,16 +23,11 @@ def release(cloud: Cloud, lease_id: str = CLAIM.lease_id) -> None:
     cloud.provider.release(lease_id, scope(cloud))
 
 
-def tagged(resource: str, claim: Claim = CLAIM) -> list[dict[str, object]]:
-    return [{"ResourceType": resource, "Tags": requests.tags(claim, "stray")}]
-
-
 def stray_volume(cloud: Cloud, claim: Claim = CLAIM) -> str:
     """A volume of the lease that `acquire` never made."""
-    made = cloud.client().create_volume(
-        AvailabilityZone="us-east-1d", Size=7, TagSpecifications=tagged("volume", claim)
-    )
-    return str(made["VolumeId"])
+    tagged = [{"ResourceType": "volume", "Tags": requests.tags(claim, "stray")}]
+    request = {"AvailabilityZone": "us-east-1d", "Size": 7, "TagSpecifications": tagged}
+    return str(cloud.client().create_volume(**request)["VolumeId"])
 
 
 def test_everything_is_given_back_in_the_order_of_dependence(cloud: Cloud) -> None:

@@ -1,7 +1,5 @@
-"""What a guest is told for its first boot.
-
-The guest's own preparation: the real script, with a package manager that has its moods.
-"""
+"""What a guest is told for its first boot; its own preparation by the real script, with a package
+manager that has its moods."""
 
 import re
 import shlex
@@ -15,13 +13,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 
 from diskbench.errors import InvalidValue
-from diskbench.providers.cloud_init import (
-    MAX_USER_DATA_BYTES,
-    GuestSpec,
-    extend_timer,
-    uptime_limit_s,
-    user_data,
-)
+from diskbench.providers import cloud_init
+from diskbench.providers.cloud_init import GuestSpec, extend_timer, user_data
 from diskbench.providers.scripts import script
 
 GOLDEN = Path(__file__).parents[2] / "cases" / "cloud_init" / "ubuntu.yaml"
@@ -48,7 +41,7 @@ def told(**changes):
 def test_user_data_is_what_was_reviewed_and_has_room_for_real_keys_and_more():
     text = GOLDEN.read_text()
     assert user_data(guest()) == user_data(guest()) == text
-    assert len(text.encode()) < MAX_USER_DATA_BYTES / 2
+    assert len(text.encode()) < cloud_init.MAX_USER_DATA_BYTES / 2
 
 
 def test_root_may_log_in_where_root_is_the_user():
@@ -58,16 +51,14 @@ def test_root_may_log_in_where_root_is_the_user():
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
-def test_every_script_is_sound_shell(number, tmp_path):
+def test_every_script_is_sound_shell(number):
     config = told()
     scripts = [entry[-1] for entry in (*config["bootcmd"], *config["runcmd"])]
     scripts += [extend_timer(1_795_272_000, left_s=60), script("ready.sh")]
     assert len(scripts) == 4
-    path = tmp_path / "script.sh"
-    path.write_text(scripts[number])
     done = subprocess.run(
-        ["shellcheck", "--shell=sh", "--exclude=SC2034", str(path)],
-        capture_output=True, text=True, check=False,
+        ["shellcheck", "--shell=sh", "--exclude=SC2034", "-"],
+        input=scripts[number], capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout == ""
 
@@ -141,9 +132,9 @@ def test_a_machine_without_a_switch_is_given_none():
 def test_a_machine_may_be_up_for_as_long_as_its_lease_lasts():
     lease_id, made_at = "01m7zbr8rkd5t7qb6q0am5m98c", 1795275105.0
     day, three_days = 24 * 3600, 3 * 24 * 3600
-    assert uptime_limit_s(lease_id, made_at + 600) == day
-    assert uptime_limit_s(lease_id, made_at + three_days) == pytest.approx(three_days, abs=1)
-    assert uptime_limit_s("somebody-elses", 4e9) == day
+    limit_s = cloud_init.uptime_limit_s
+    assert limit_s(lease_id, made_at + 600) == limit_s("somebody-elses", 4e9) == day
+    assert limit_s(lease_id, made_at + three_days) == pytest.approx(three_days, abs=1)
 
 
 # In a mount namespace of its own: nothing of the machine's own /var/lib is touched, and time passes
@@ -168,33 +159,37 @@ for name; do case $name in fio | mdadm) : >"has-$name" ;; esac; done""",
 }
 
 
-def prepare(place: Path, moody: int, *, has: tuple[str, ...] = ()) -> list[str]:
-    """What the script's end and ready.sh say, when apt fails `moody` times."""
+def unshared(place: Path, around: str, **commands: str) -> str:
+    """What the script prints in a mount namespace of its own, with these commands in `bin`."""
     (place / "bin").mkdir()
-    for name, text in COMMANDS.items():
+    for name, text in commands.items():
         (place / "bin" / name).write_text(f"#!/bin/sh\ncd {shlex.quote(str(place))}\n{text}\n")
         (place / "bin" / name).chmod(0o755)
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-euc", around],
+        cwd=place, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def prepare(place: Path, moody: int, *, has: tuple[str, ...] = ()) -> list[str]:
+    """What the script's end and ready.sh say, when apt fails `moody` times."""
     (place / "moody").write_text(f"{moody}\n")
     for name in has:
         (place / f"has-{name}").touch()
     (place / "prepare.sh").write_text(yaml.safe_load(user_data(guest()))["runcmd"][0][-1])
     (place / "ready.sh").write_text(script("ready.sh"))
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-euc", AROUND],
-        cwd=place, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return done.stdout.splitlines()
+    return unshared(place, AROUND, **COMMANDS).splitlines()
 
 
-def test_what_is_missing_is_installed_and_nothing_else(tmp_path):
-    assert prepare(tmp_path, 0, has=("fio",)) == ["exit 0", "ready"]
-    asked = (tmp_path / "asked").read_text().splitlines()
-    assert [line.split()[-1] for line in asked] == ["update", "mdadm"]
-
-
-def test_a_guest_that_has_everything_asks_no_mirror(tmp_path):
-    assert prepare(tmp_path, 0, has=("fio", "mdadm")) == ["exit 0", "ready"]
-    assert not (tmp_path / "asked").exists()
+@pytest.mark.parametrize(
+    ("has", "asked"), [(("fio",), ["update", "mdadm"]), (("fio", "mdadm"), [])]
+)
+def test_what_is_missing_is_installed_and_no_mirror_asked_for_anything_else(tmp_path, has, asked):
+    (tmp_path / "asked").touch()
+    assert prepare(tmp_path, 0, has=has) == ["exit 0", "ready"]
+    lines = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[-1] for line in lines] == asked
 
 
 def test_a_mirror_that_comes_back_is_waited_for(tmp_path):
@@ -214,14 +209,7 @@ def test_a_mirror_that_stays_away_is_given_up_with_its_last_word(tmp_path):
     [(("cloud-init",), "waiting"), (("fio",), "ready"), ((), "failed there is neither")],
 )
 def test_a_guest_that_has_not_said_anything_is_judged_by_what_it_has(tmp_path, has, said):
-    (tmp_path / "bin").mkdir()
-    if "fio" in has:
-        (tmp_path / "bin" / "fio").write_text("#!/bin/sh\n")
-        (tmp_path / "bin" / "fio").chmod(0o755)
     cloud = "mkdir /run/cloud-init\n" if "cloud-init" in has else ""
     around = f"mount -t tmpfs none /var/lib\nmount -t tmpfs none /run\n{cloud}PATH=$PWD/bin\n"
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-euc", around + script("ready.sh")],
-        cwd=tmp_path, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.startswith(said)
+    fio = {"fio": ""} if "fio" in has else {}
+    assert unshared(tmp_path, around + script("ready.sh"), **fio).startswith(said)

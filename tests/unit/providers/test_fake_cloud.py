@@ -16,14 +16,10 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-@pytest.fixture
-def cloud(tmp_path: Path) -> FakeCloud:
-    return FakeCloud(tmp_path)
-
-
 def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(
-    cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    cloud = FakeCloud(tmp_path)
     cloud.make("one", {"diskbench-lease": "l"})
 
     def cut_short(path: Path) -> NoReturn:
@@ -39,8 +35,10 @@ def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(
 
 
 def test_a_resource_is_there_once_it_is_made_and_until_it_was_deleted_by_anybody(
-    cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    cloud = FakeCloud(tmp_path)
+
     def cut_short(*_: object) -> NoReturn:
         raise Killed
 

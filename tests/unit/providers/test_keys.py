@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import getpass
 import os
 import stat
@@ -37,6 +38,13 @@ def user_config(tmp_path, monkeypatch):
     return path
 
 
+@pytest.fixture
+def access(tmp_path):
+    """Write access to the lease's machine: for `ubuntu` at 192.0.2.7 unless told otherwise."""
+    usual = {"address": "192.0.2.7", "user": "ubuntu"}
+    return functools.partial(write_access, LEASE, KEYS, tmp_path / "lease", **usual)
+
+
 def said(config, address):
     """`ssh -G`: every setting with its values."""
     done = subprocess.run(
@@ -47,9 +55,6 @@ def said(config, address):
         key, _, value = line.partition(" ")
         found.setdefault(key, []).append(value)
     return found
-
-
-# --- The secret
 
 
 def test_a_secret_is_made_at_first_use_for_its_owner_only(tmp_path):
@@ -92,20 +97,16 @@ def test_the_environment_goes_before_the_file_and_means_the_same(tmp_path, monke
     assert load_secret(tmp_path / "other") == made
 
 
-def test_a_short_secret_is_refused_without_showing_it(tmp_path, monkeypatch):
+def test_a_short_secret_is_not_shown_and_one_that_cannot_be_written_says_where(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidValue, match="file/secret"):
+        load_secret(tmp_path / "file" / "secret")
     monkeypatch.setenv("DISKBENCH_SECRET", "letmein")
     with pytest.raises(InvalidValue, match="has 7 bytes, fewer than 32") as caught:
         load_secret(tmp_path / "secret")
     assert "letmein" not in str(caught.value)
-
-
-def test_a_secret_that_cannot_be_written_says_where(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(InvalidValue, match="file/secret"):
-        load_secret(tmp_path / "file" / "secret")
-
-
-# --- The keys
 
 
 @pytest.mark.parametrize("role", ["user", "host"])
@@ -144,34 +145,30 @@ def test_private_keys_never_show():
         assert secret not in shown
 
 
-# --- Access
-
-
-def test_what_is_written_is_for_its_owner_only_and_the_same_when_written_twice(tmp_path):
-    directory = tmp_path / "lease"
-    first = write_access(LEASE, KEYS, directory, address="192.0.2.7", user="ubuntu")
+def test_what_is_written_is_for_its_owner_only_and_the_same_when_written_twice(access, tmp_path):
+    directory, first = tmp_path / "lease", access()
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in directory.iterdir()}
     assert modes == {"key": 0o600, "known_hosts": 0o600, "config": 0o600}
     before = Path(first.config).read_bytes()
-    assert write_access(LEASE, KEYS, directory, address="192.0.2.7", user="ubuntu") == first
+    assert access() == first
     assert Path(first.config).read_bytes() == before
 
 
-def test_trust_hangs_on_the_lease_and_not_on_the_address(tmp_path):
-    access = write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
-    assert said(access.config, "192.0.2.7")["hostkeyalias"] == [LEASE]
-    assert Path(access.known_hosts).read_text() == f"{LEASE} {KEYS.host_public}\n"
-    assert said(access.config, LEASE)["hostname"] == ["192.0.2.7"]
+def test_trust_hangs_on_the_lease_and_not_on_the_address(access):
+    written = access()
+    assert said(written.config, "192.0.2.7")["hostkeyalias"] == [LEASE]
+    assert Path(written.known_hosts).read_text() == f"{LEASE} {KEYS.host_public}\n"
+    assert said(written.config, LEASE)["hostname"] == ["192.0.2.7"]
 
 
 @pytest.mark.parametrize("address", ["2001:db8::7", "ec2-192-0-2-7.compute.example"])
-def test_addresses_of_every_kind_are_matched(tmp_path, address):
-    access = write_access(LEASE, KEYS, tmp_path / "lease", address=address, user="ubuntu")
-    assert said(access.config, address)["user"] == ["ubuntu"]
-    assert said(access.config, address)["hostname"] == [address]
+def test_addresses_of_every_kind_are_matched(access, address):
+    found = said(access(address=address).config, address)
+    assert (found["user"], found["hostname"]) == (["ubuntu"], [address])
 
 
+# Gives every host everything, and knows the way to some.
 GENEROUS = """
 IgnoreUnknown Nothing
 Host 192.0.2.*
@@ -201,14 +198,9 @@ Host *
 """
 
 
-@pytest.fixture
-def generous(user_config, tmp_path):
-    """A user's configuration that gives every host everything, and knows the way to some."""
+def test_the_way_is_the_users_and_key_user_and_trust_are_ours_alone(user_config, access):
     user_config.write_text(GENEROUS)
-    return write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
-
-
-def test_the_way_is_the_users_and_key_user_and_trust_are_ours_alone(generous):
+    generous = access()
     found = said(generous.config, "192.0.2.7")
     expected = {
         "hostname": "127.0.0.9", "port": "2222", "proxycommand": "nc -X 5 -x bastion:1080 %h %p",
@@ -224,50 +216,43 @@ def test_the_way_is_the_users_and_key_user_and_trust_are_ours_alone(generous):
     assert generous.port == 2222
 
 
-def test_hosts_on_the_way_are_reached_as_the_user_says(user_config, tmp_path):
+def test_hosts_on_the_way_are_reached_as_the_user_says(user_config, access):
     user_config.write_text(GENEROUS)
-    access = write_access(LEASE, KEYS, tmp_path / "lease", address="inner.example", user="ubuntu")
-    inner, bastion = said(access.config, "inner.example"), said(access.config, "bastion.example")
+    config = access(address="inner.example").config
+    inner, bastion = said(config, "inner.example"), said(config, "bastion.example")
     assert inner["proxyjump"] == ["jump@bastion.example:2200"]
     assert bastion["identityfile"] == ["~/.ssh/bastion_key", "~/.ssh/id_of_mine"]
     assert bastion["hostkeyalias"] == ["the-bastion"]
     assert bastion["user"] == ["somebody"]
 
 
-def test_a_port_and_a_proxy_that_are_given_go_before_the_users(user_config, tmp_path):
+def test_a_port_and_a_proxy_that_are_given_go_before_the_users(user_config, access):
     user_config.write_text(GENEROUS)
-    access = write_access(
-        LEASE, KEYS, tmp_path / "lease",
-        address="inner.example", user="ubuntu", port=2022, proxy_command="tunnel %h %p",
-    )  # fmt: skip
-    found = said(access.config, "inner.example")
+    written = access(address="inner.example", port=2022, proxy_command="tunnel %h %p")
+    found = said(written.config, "inner.example")
     assert (found["port"], found["proxycommand"]) == (["2022"], ["tunnel %h %p"])
     assert "proxyjump" not in found
-    assert access.port == 2022
+    assert written.port == 2022
 
 
 @pytest.mark.parametrize("named", ["none", "/dev/null"])
-def test_no_configuration_at_all_is_one_too(monkeypatch, tmp_path, named):
+def test_no_configuration_at_all_is_one_too(monkeypatch, access, named):
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", named)
-    access = write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
-    assert said(access.config, "192.0.2.7")["hostname"] == ["192.0.2.7"]
+    assert said(access().config, "192.0.2.7")["hostname"] == ["192.0.2.7"]
 
 
-def test_a_configuration_that_ssh_refuses_is_named(user_config, tmp_path):
+def test_a_configuration_that_ssh_refuses_is_named(user_config, access):
     user_config.write_text("Nonsense yes\n")
     with pytest.raises(HostUnavailable, match=r"192\.0\.2\.7.*nonsense"):
-        write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
+        access()
 
 
 @pytest.mark.parametrize("address", ["*", "-oProxyCommand=x", "a b", "a\nb", "!x", ""])
-def test_what_ssh_would_take_for_something_else_is_refused(tmp_path, address):
+def test_what_ssh_would_take_for_something_else_is_refused(access, tmp_path, address):
     with pytest.raises(InvalidValue, match="is not a valid address"):
-        write_access(LEASE, KEYS, tmp_path / "lease", address=address, user="ubuntu")
+        access(address=address)
     with pytest.raises(InvalidValue, match="would read otherwise"):
         write_access(LEASE, KEYS, tmp_path / "my lease", address="192.0.2.7", user="ubuntu")
-
-
-# --- A real server
 
 
 def with_keys(directory, keys):
@@ -290,27 +275,20 @@ def machine(tmp_path):
         yield server
 
 
-def hello(config):
+def hello(written):
     return subprocess.run(
-        ["ssh", "-F", config, LEASE, "echo hello"], capture_output=True, text=True, check=False
+        ["ssh", "-F", written.config, LEASE, "echo hello"], capture_output=True, text=True
     )
 
 
-def test_ssh_logs_in_with_the_keys_and_the_configuration_alone(machine, tmp_path):
-    access = write_access(
-        LEASE, KEYS, tmp_path / "lease",
-        address="127.0.0.1", user=getpass.getuser(), port=machine.port,
-    )  # fmt: skip
-    done = hello(access.config)
+LOCAL = {"address": "127.0.0.1", "user": getpass.getuser()}
+
+
+def test_ssh_and_our_client_log_in_with_keys_and_configuration_alone(machine, access, monkeypatch):
+    written = access(**LOCAL, port=machine.port)
+    done = hello(written)
     assert (done.stdout, done.stderr) == ("hello\n", "")
-
-
-def test_our_own_client_logs_in_with_that_configuration(machine, tmp_path, monkeypatch):
-    access = write_access(
-        LEASE, KEYS, tmp_path / "lease",
-        address="127.0.0.1", user=getpass.getuser(), port=machine.port,
-    )  # fmt: skip
-    monkeypatch.setenv("DISKBENCH_SSH_CONFIG", access.config)
+    monkeypatch.setenv("DISKBENCH_SSH_CONFIG", written.config)
     host = SshHost("127.0.0.1")
     try:
         assert host.run("echo hello").text == "hello\n"
@@ -318,28 +296,21 @@ def test_our_own_client_logs_in_with_that_configuration(machine, tmp_path, monke
         host.close()
 
 
-def test_a_machine_with_another_host_key_is_not_trusted(tmp_path):
+def test_a_machine_with_another_host_key_is_not_trusted(access, tmp_path):
     other = lease_keys(SecretBytes(b"1" * 32), LEASE).model_copy(
         update={"user_private": KEYS.user_private, "user_public": KEYS.user_public}
     )
     with running_sshd(with_keys(tmp_path / "sshd", other)) as server:
-        access = write_access(
-            LEASE, KEYS, tmp_path / "lease",
-            address="127.0.0.1", user=getpass.getuser(), port=server.port,
-        )  # fmt: skip
-        done = hello(access.config)
+        done = hello(access(**LOCAL, port=server.port))
     assert done.returncode == 255
     assert "Host key verification failed" in done.stderr
 
 
-def test_a_bastion_of_the_users_is_passed_through(user_config, machine, tmp_path):
+def test_a_bastion_of_the_users_is_passed_through(user_config, machine, access, tmp_path):
     with running_sshd(tmp_path / "bastion") as bastion:
         user_config.write_text(
             bastion.config_block("bastion")
             + f"Host 192.0.2.7\n  HostName 127.0.0.1\n  Port {machine.port}\n  ProxyJump bastion\n"
         )
-        access = write_access(
-            LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user=getpass.getuser()
-        )
-        done = hello(access.config)
+        done = hello(access(user=LOCAL["user"]))
         assert (done.stdout, done.stderr) == ("hello\n", "")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,11 +40,9 @@ Spoil = Callable[["Wire", Callable[[], Answer]], Answer]
 
 def refusal(code: str, message: str = "no", status: int = 400) -> ClientError:
     """An error as AWS answers it."""
-    told = {
-        "Error": {"Code": code, "Message": message},
-        "ResponseMetadata": {"HTTPStatusCode": status},
-    }
-    return ClientError(told, "Operation")  # type: ignore[arg-type]
+    told = {"Code": code, "Message": message}
+    answer = {"Error": told, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(answer, "Operation")  # type: ignore[arg-type]
 
 
 @dataclass
@@ -51,41 +51,29 @@ class Wire:
     calls of it, in order; a call without one goes through."""
 
     calls: list[tuple[str, Answer]] = field(default_factory=list)
-    faults: dict[str, list[Exception | Spoil]] = field(default_factory=dict)
+    faults: dict[str, Iterator[Exception | Spoil]] = field(default_factory=dict)
 
     def install(self, monkeypatch) -> None:
         genuine = BaseClient._make_api_call
 
         def call(client, operation: str, request: Answer) -> Answer:
             self.calls.append((operation, request))
-            waiting = self.faults.get(operation)
-            if not waiting:
-                return genuine(client, operation, request)
-            fault = waiting.pop(0)
+            fault = next(self.faults.get(operation, iter(())), None)
             if isinstance(fault, Exception):
                 raise fault
-            return fault(self, lambda: genuine(client, operation, request))
+            through = functools.partial(genuine, client, operation, request)
+            return fault(self, through) if fault else through()
 
         monkeypatch.setattr(BaseClient, "_make_api_call", call)
 
     def spoil(self, operation: str, *faults: Exception | Spoil) -> None:
-        self.faults.setdefault(operation, []).extend(faults)
+        self.faults[operation] = itertools.chain(self.faults.get(operation, ()), faults)
 
     def always(self, operation: str, fault: Exception | Spoil) -> None:
-        self.faults[operation] = Endless(fault)
+        self.faults[operation] = itertools.repeat(fault)
 
     def requests(self, operation: str) -> list[Answer]:
         return [request for name, request in self.calls if name == operation]
-
-
-class Endless(list[Any]):
-    """The same fault for ever."""
-
-    def __init__(self, fault: Exception | Spoil) -> None:
-        super().__init__([fault])
-
-    def pop(self, _at: Any = 0) -> Any:
-        return self[0]
 
 
 def changed(change: Callable[[Answer], None]) -> Spoil:
@@ -142,24 +130,12 @@ class Guest:
                     continue
                 serial = volume["VolumeId"].replace("-", "")
                 node = f"/dev/xvd{letter}" if self.xen else f"/dev/nvme{index + 1}n1"
-                told = f"{node}\t259:{index + 1}\t{volume['Size'] * GIB // 512}"
-                yield (
-                    f"disk\t{told}\tdevice/vbd/{index}\t\t"
-                    if self.xen
-                    else f"disk\t{told}\t{serial}\t{serial}\tAmazon Elastic Block Store"
-                )
+                nvme = f"{serial}\t{serial}\tAmazon Elastic Block Store"
+                rest = f"device/vbd/{index}\t\t" if self.xen else nvme
+                yield f"disk\t{node}\t259:{index + 1}\t{volume['Size'] * GIB // 512}\t{rest}"
 
     def close(self) -> None:
         self.closed += 1
-
-    def stream(self, script: str, **_: Any) -> Iterator[bytes]:
-        raise AssertionError(script)
-
-    def put(self, path: str, *_: Any, **__: Any) -> None:
-        raise AssertionError(path)
-
-    def fetch(self, script: str, *_: Any, **__: Any) -> int:
-        raise AssertionError(script)
 
 
 ROOT = "disk\t/dev/nvme0n1\t259:0\t31457280\tvol0000\tvol0000\tAmazon Elastic Block Store"

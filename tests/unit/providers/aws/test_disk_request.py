@@ -113,17 +113,15 @@ def offered(**more: Any) -> Rental:
 
 
 def test_a_snapshot_and_its_fast_restore_cost_and_a_rate_without_a_price_is_named() -> None:
-    plain = offered().hourly_usd
-    filled = offered(snapshot_of_fill=True)
-    assert plain is not None
-    assert filled.hourly_usd == pytest.approx(plain + 0.05 * 100 / 730)
+    plain, filled = offered(), offered(snapshot_of_fill=True)
+    assert filled.hourly_usd == pytest.approx(plain.hourly_usd + 0.05 * 100 / 730)
     restored = offered(snapshot_of_fill=True, aws={"fast_snapshot_restore": True})
     (fast,) = [part for part in restored.prices if part.name.startswith("fast restore")]
     assert (fast.hourly_usd, fast.minimum_s) == (0.75, 3600)
     rated = offered(snapshot_of_fill=True, aws={"initialization_rate": 200})
     (unknown,) = [part.name for part in rated.prices if part.hourly_usd is None]
     assert unknown == "loading at 200 MiB/s"
-    loads = [one.loads_bytes_per_s for one in (offered(), filled, restored, rated)]
+    loads = [one.loads_bytes_per_s for one in (plain, filled, restored, rated)]
     assert loads == [None, 0.0, None, 200 * MIB]
 
 

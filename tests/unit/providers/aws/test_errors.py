@@ -1,9 +1,6 @@
-"""AWS's errors, each as the kind of ours that tells what to do.
-
-Every code that AWS publishes and a call of diskbench can get: what the user sees, whether
-another zone or machine type is tried, and whether the call is sent again. tests/golden has the
-table.
-"""
+"""AWS's errors, each as the kind of ours that tells what to do: of every code that it publishes and
+a call can get, what the user sees, whether another zone or machine type is tried, and whether the
+call is sent again (tests/golden)."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ def test_a_type_that_a_zone_does_not_have_is_a_lack_of_capacity_there() -> None:
     assert isinstance(of_code("Unsupported", said, "ec2:CreateVolume"), InvalidValue)
 
 
-def test_an_encoded_message_is_opened_where_that_is_allowed() -> None:
+def test_an_encoded_message_is_opened_where_that_is_allowed_and_a_deny_in_it_told() -> None:
     said = "You are not authorized. Encoded authorization failure message: AbC-123"
     opened = {"AbC-123": '{"allowed":false,"context":{"action":"ec2:CreateTags"}}'}
     error = ours(refusal("UnauthorizedOperation", said, 403), decode=opened.get)
@@ -42,6 +39,9 @@ def test_an_encoded_message_is_opened_where_that_is_allowed() -> None:
     assert "AbC-123" not in str(error)
     closed = ours(refusal("UnauthorizedOperation", said, 403), decode=lambda _: None)
     assert "not allowed to do ec2:RunInstances" in closed.message
+    decoded = '{"explicitDeny": true, "matchedStatements": {"items": []}, "context": {}}'
+    error = ours(refusal("UnauthorizedOperation", said, 403), decode=lambda _: decoded)
+    assert error.message.startswith("a policy denies ec2:RunInstances: You are not authorized.")
 
 
 def statement(*keys: str, effect: str = "DENY") -> dict[str, object]:
@@ -166,8 +166,7 @@ def again(code: str, error: DiskbenchError) -> str:
         "detach: until free": attach.GOING,
         "attach: until listed": attach.NOT_YET,
     }
-    said = [how for how, codes in waits.items() if code in codes]
-    return ", ".join(said) or "no"
+    return ", ".join(how for how, codes in waits.items() if code in codes) or "no"
 
 
 def row(code: str, action: str, error: DiskbenchError) -> str:
@@ -226,10 +225,3 @@ def test_what_denies_beside_the_users_own_policies_is_named(why: str, kind: str)
     assert f"a policy denies ec2:RunInstances, a {kind}" in error.message
     assert "and not your own rights" in error.message
     assert "to allow ec2:RunInstances" in error.advice
-
-
-def test_an_explicit_deny_that_only_the_decoded_message_tells_is_told_as_one() -> None:
-    decoded = '{"explicitDeny": true, "matchedStatements": {"items": []}, "context": {}}'
-    text = "You are not authorized. Encoded authorization failure message: abc"
-    error = of_code("UnauthorizedOperation", text, RUN, decode=lambda _: decoded)
-    assert error.message.startswith("a policy denies ec2:RunInstances: You are not authorized.")

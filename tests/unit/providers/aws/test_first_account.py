@@ -22,16 +22,12 @@ from diskbench.providers.aws.plugin import PLUGIN
 pytestmark = pytest.mark.slow
 
 
-# One call's limits, and capacity
-
-
 def as_ec2_limits(wire: Any, call: Any) -> Answer:
     _, request = wire.calls[-1]
     values = [value for one in request["Filters"] for value in one["Values"]]
     if len(values) > 200:
         raise refusal("FilterLimitExceeded", "The maximum number of filter values is 200")
-    answer: Answer = call()
-    return answer
+    return call()
 
 
 def test_many_machines_are_asked_for_in_batches_the_cheapest_first(cloud: Cloud, monkeypatch):
@@ -40,8 +36,7 @@ def test_many_machines_are_asked_for_in_batches_the_cheapest_first(cloud: Cloud,
     cloud.wire.always("DescribeInstanceTypeOfferings", as_ec2_limits)
     assert cloud.resolve().instance_type == "m5.large"
     asked = cloud.wire.requests("DescribeInstanceTypeOfferings")
-    sizes = [len(request["Filters"][0]["Values"]) for request in asked]
-    assert sizes == [200, 200, 21]
+    assert [len(request["Filters"][0]["Values"]) for request in asked] == [200, 200, 21]
 
 
 def without(instance_type: str):
@@ -50,8 +45,7 @@ def without(instance_type: str):
     def spoil(wire: Any, call: Any) -> Answer:
         if wire.calls[-1][1]["InstanceType"] == instance_type:
             raise refusal("UnfulfillableCapacity", "none", 500)
-        answer: Answer = call()
-        return answer
+        return call()
 
     return spoil
 
@@ -79,15 +73,11 @@ def test_a_typed_machine_is_never_replaced(cloud: Cloud) -> None:
     assert cloud.left() == []
 
 
-# What is not listed yet
-
-
 def test_a_key_or_group_that_is_not_known_yet_is_waited_for(cloud: Cloud) -> None:
     late = [refusal("InvalidKeyPair.NotFound"), refusal("InvalidGroup.NotFound")]
     cloud.wire.spoil("RunInstances", *late, refusal("InvalidGroup.NotFound"))
     cloud.acquire()
-    tokens = {request["ClientToken"] for request in cloud.wire.requests("RunInstances")}
-    assert len(tokens) == 1
+    assert len({one["ClientToken"] for one in cloud.wire.requests("RunInstances")}) == 1
 
 
 def empty(key: str):
@@ -117,9 +107,6 @@ def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(cl
     cloud.wire.spoil("CreateVolume", none_and_unlisted)
     cloud.acquire()
     assert {i["Placement"]["AvailabilityZone"] for i in cloud.live()} == {"us-east-1b"}
-
-
-# Partitions, zones, subnets
 
 
 def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name_as_others_are() -> None:
@@ -185,13 +172,9 @@ def a_subnet(cloud: Cloud) -> str:
 )
 def test_a_subnet_in_which_no_machine_is_reached_is_refused(cloud: Cloud, told: Answer, says: str):
     subnet = a_subnet(cloud)
-    change = changed(lambda answer: answer["Subnets"][0].update(told))
-    cloud.wire.spoil("DescribeSubnets", change)
+    cloud.wire.spoil("DescribeSubnets", changed(lambda answer: answer["Subnets"][0].update(told)))
     with pytest.raises(InvalidValue, match=says):
         cloud.resolve(subnet=subnet, ssh_cidr="10.0.0.0/8")
-
-
-# Without a public address
 
 
 PRIVATE = {"network": {"no_public_ip": True}}
@@ -207,8 +190,7 @@ def test_a_machine_without_a_public_address_is_reached_at_its_private_one(cloud:
     (instance,) = cloud.live()
     assert acquired.address == instance["PrivateIpAddress"]
     assert acquired.facts["public_address"] is False
-    foreseen = cloud.provider.foresee(cell(GP2, **spec), SHIPPED)
-    assert len(foreseen.prices) == len(rental.prices)
+    assert len(cloud.provider.foresee(cell(GP2, **spec), SHIPPED).prices) == len(rental.prices)
 
 
 @pytest.mark.parametrize(
@@ -219,9 +201,6 @@ def test_a_private_machine_that_nobody_would_reach_is_refused_offline(more: Answ
     with pytest.raises(InvalidValue, match=says) as refused:
         disk_request(RentSpec(disk="gp2", size_gib=20, **PRIVATE, **more))
     assert refused.value.field == "no_public_ip"
-
-
-# Credentials, images, machines
 
 
 def test_an_image_of_the_marketplace_is_refused_before_renting_without_subscription(cloud: Cloud):
@@ -242,8 +221,7 @@ def test_bare_metal_has_the_time_that_its_firmware_needs(cloud: Cloud) -> None:
     timing = dataclasses.replace(cloud.provider.timing, ssh_s=0.2, metal_s=60.0)
     cloud.provider = AWSProvider(timing, cloud.provider.ask_caller)
     cloud.guest.refusals = 40
-    acquired = cloud.acquire(instance_type="m5.metal")
-    assert acquired.facts["bare_metal"] is True
+    assert cloud.acquire(instance_type="m5.metal").facts["bare_metal"] is True
 
 
 def test_of_several_ebs_cards_the_first_counts() -> None:

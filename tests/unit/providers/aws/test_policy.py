@@ -37,8 +37,7 @@ def called() -> set[str]:
     for service, prefix in SERVICES.items():
         for operation in session.get_service_model(service).operation_names:
             word = re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower()
-            quoted = f'"{word}"' in code or f".{word}(" in code
-            if word in words and quoted:
+            if word in words and (f'"{word}"' in code or f".{word}(" in code):
                 found.add(f"{prefix}:{operation}")
     return found
 
@@ -48,11 +47,8 @@ def statements() -> list[dict]:
 
 
 def allowed() -> set[str]:
-    actions: set[str] = set()
-    for statement in statements():
-        named = statement["Action"]
-        actions.update([named] if isinstance(named, str) else named)
-    return actions
+    named = [statement["Action"] for statement in statements()]
+    return {one for it in named for one in ([it] if isinstance(it, str) else it)}
 
 
 def test_the_policy_allows_what_is_called() -> None:
@@ -81,12 +77,8 @@ def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
             assert statement["Condition"] == {"Null": {"aws:RequestTag/diskbench-lease": "false"}}
         if statement["Sid"].startswith("Change"):
             assert statement["Condition"] == {"Null": {"aws:ResourceTag/diskbench-lease": "false"}}
-    words = (
-        "Attach", "Authorize", "Delete", "Deregister", "Detach", "Disable", "Enable", "Modify",
-        "Release", "Terminate",
-    )  # fmt: skip
-    changing = {one for one in allowed() if one.partition(":")[2].startswith(words)}
-    assert changing == set(policy.CHANGE)
+    words = "Attach|Authorize|Delete|Deregister|Detach|Disable|Enable|Modify|Release|Terminate"
+    assert {one for one in allowed() if re.match(f"[^:]*:({words})", one)} == set(policy.CHANGE)
 
 
 def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it() -> None:

@@ -40,12 +40,8 @@ NEW = {
 def sold(unit: str, usd: float, **attributes: str) -> str:
     """One product as GetProducts has it: JSON in text."""
     price = {"unit": unit, "pricePerUnit": {"USD": f"{usd:.10f}"}}
-    return json.dumps(
-        {
-            "product": {"attributes": attributes},
-            "terms": {"OnDemand": {"SKU.TERM": {"priceDimensions": {"SKU.TERM.RATE": price}}}},
-        }
-    )
+    terms = {"OnDemand": {"SKU.TERM": {"priceDimensions": {"SKU.TERM.RATE": price}}}}
+    return json.dumps({"product": {"attributes": attributes}, "terms": terms})
 
 
 MACHINES = [sold("Hrs", 0.21, instanceType="c4.xlarge"), sold("Hrs", 0.5, instanceType="z9.large")]
@@ -62,42 +58,33 @@ STORAGE = [
 ]
 
 
-def told(texts: list[str]) -> list[dict[str, Any]]:
-    return [json.loads(one) for one in texts]
+def book_of(*types: dict[str, Any]) -> ProviderBook:
+    machines, storage = ([json.loads(one) for one in told] for told in (MACHINES, STORAGE))
+    return Books((overlay(SHIPPED.of("aws"), list(types), machines, storage, TODAY),)).of("aws")
 
 
-def book_of(types: list[dict[str, Any]]) -> ProviderBook:
-    known = SHIPPED.of("aws")
-    return Books((overlay(known, types, told(MACHINES), told(STORAGE), TODAY),)).of("aws")
-
-
-def test_limits_and_prices_take_the_place_of_the_shipped_ones():
-    book = book_of([C4])
+def test_limits_and_prices_take_the_place_of_the_shipped_ones_and_say_where_they_are_from():
+    book = book_of(C4)
     found = book.machines.types["c4.xlarge"]
     assert (found.iops, found.mb_per_s) == (6500, 100)
-    assert book.prices.machine_hourly_usd("c4.xlarge") == 0.21
     assert found.burst_iops is None, "a maximum that is the baseline is none"
     assert found.max_disks == 40, "what the API does not tell stays"
+    assert "DescribeInstanceTypes" in book.machines.sources[found.source].words()
+    price = book.prices.machine_price("c4.xlarge")
+    assert price is not None
+    assert price[0] == book.prices.machine_hourly_usd("c4.xlarge") == 0.21
+    assert book.prices.sources[price[1]].words().endswith(f"({TODAY})")
 
 
 def test_a_machine_that_was_not_known_is_there_with_its_burst_if_it_has_a_price():
-    types = book_of([NEW, {**NEW, "InstanceType": "z9.huge"}]).machines.types
+    types = book_of(NEW, {**NEW, "InstanceType": "z9.huge"}).machines.types
     found = types["z9.large"]
     assert (found.iops, found.burst_iops, found.max_disks) == (4000, 20_000, 32)
     assert "z9.huge" not in types
 
 
-def test_every_refreshed_figure_says_where_it_is_from_and_of_which_day():
-    book = book_of([C4])
-    entry = book.machines.types["c4.xlarge"]
-    assert "DescribeInstanceTypes" in book.machines.sources[entry.source].words()
-    price = book.prices.machine_price("c4.xlarge")
-    assert price is not None
-    assert book.prices.sources[price[1]].words().endswith(f"({TODAY})")
-
-
 def test_volumes_are_priced_by_gib_iops_and_throughput():
-    volumes = book_of([C4]).prices.disks
+    volumes = book_of(C4).prices.disks
     assert volumes["gp2"].per_gib == 0.11
     assert volumes["gp3"].per_iops[0].usd == 0.006
     assert volumes["gp3"].per_mib_per_s == pytest.approx(0.04)

@@ -15,24 +15,19 @@ OTHER = Claim(lease_id="01jother", expires_at=5e9, owner="you@there", version="0
 
 
 def scope(cloud: Cloud, **more: str | None) -> Scope:
-    given = {"account": "123456789012", "region": "us-east-1", "endpoint": cloud.url, **more}
-    return Scope(provider="aws", **given)
+    given = {"account": "123456789012", "region": "us-east-1", "endpoint": cloud.url}
+    return Scope(provider="aws", **given | more)
 
 
 def release(cloud: Cloud, lease_id: str = CLAIM.lease_id) -> None:
     cloud.provider.release(lease_id, scope(cloud))
 
 
-def tagged(resource: str, claim: Claim = CLAIM) -> list[dict[str, object]]:
-    return [{"ResourceType": resource, "Tags": requests.tags(claim, "stray")}]
-
-
 def stray_volume(cloud: Cloud, claim: Claim = CLAIM) -> str:
     """A volume of the lease that `acquire` never made."""
-    made = cloud.client().create_volume(
-        AvailabilityZone="us-east-1d", Size=7, TagSpecifications=tagged("volume", claim)
-    )
-    return str(made["VolumeId"])
+    tagged = [{"ResourceType": "volume", "Tags": requests.tags(claim, "stray")}]
+    request = {"AvailabilityZone": "us-east-1d", "Size": 7, "TagSpecifications": tagged}
+    return str(cloud.client().create_volume(**request)["VolumeId"])
 
 
 def test_everything_is_given_back_in_the_order_of_dependence(cloud: Cloud) -> None:
@@ -47,8 +42,7 @@ def test_everything_is_given_back_in_the_order_of_dependence(cloud: Cloud) -> No
 
 
 def test_only_the_lease_is_given_back(cloud: Cloud) -> None:
-    rental = cloud.resolve()
-    cloud.acquire_of(rental)
+    cloud.acquire()
     mine = cloud.client().create_volume(AvailabilityZone="us-east-1a", Size=1)["VolumeId"]
     stray = stray_volume(cloud, OTHER)
     release(cloud)
@@ -102,9 +96,6 @@ def test_another_account_is_not_taken_for_an_empty_one(cloud: Cloud) -> None:
         cloud.provider.found(scope(cloud, account="999999999999"))
 
 
-# Listing
-
-
 def test_every_lease_is_found_with_all_that_it_holds(cloud: Cloud) -> None:
     cloud.acquire()
     stray = stray_volume(cloud, OTHER)
@@ -122,9 +113,6 @@ def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_p
     with pytest.raises((InvalidValue, ReleaseFailed), match="not a lease of diskbench"):
         release(cloud, "../precious")
     assert precious.exists()
-
-
-# Whether the machine is still there
 
 
 def test_a_machine_that_never_was_or_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:

@@ -11,23 +11,17 @@ from tests.rigs.golden import PLACE, Golden
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
+from diskbench.providers.aws import disk_request as resolved
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import AwsTiming
-from diskbench.providers.aws.disk_request import (
-    AwsDiskRequest,
-    AwsImage,
-    AwsMachine,
-    AwsResolved,
-    AwsZone,
-    EbsFigures,
-    Kind,
-)
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.keys import LeaseKeys
 from diskbench.providers.options import EmulationOptions
 
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
-HERE = AwsZone(zone="us-east-1a", subnet="subnet-0123456789abcdef0", vpc="vpc-0123456789abcdef0")
+HERE = resolved.AwsZone(
+    zone="us-east-1a", subnet="subnet-0123456789abcdef0", vpc="vpc-0123456789abcdef0"
+)
 GROUP = "sg-0123456789abcdef0"
 
 
@@ -40,21 +34,21 @@ class Plain(AwsOrder):
         return "#cloud-config\n"
 
 
-def order(kind: Kind = "volume", claim: Claim = CLAIM, **more: Any) -> AwsOrder:
+def order(kind: resolved.Kind = "volume", claim: Claim = CLAIM, **more: Any) -> AwsOrder:
     """The order of a disk (`type`, `size_gib` …); of `root`, a machine with every option."""
     root = kind == "root"
-    asked = {name: more.pop(name) for name in AwsDiskRequest.model_fields if name in more}
-    disk = AwsDiskRequest(kind=kind, **{"type": "gp3", "size_gib": 100, **asked})
-    machine = AwsMachine(
+    asked = {name: more.pop(name) for name in resolved.AwsDiskRequest.model_fields if name in more}
+    disk = resolved.AwsDiskRequest(kind=kind, **{"type": "gp3", "size_gib": 100, **asked})
+    machine = resolved.AwsMachine(
         type="m7i.large" if root else "c6in.large", arch="x86_64", vcpus=2, memory_bytes=2**32,
-        hypervisor="nitro", ebs_nvme=True, ebs=EbsFigures(),
+        hypervisor="nitro", ebs_nvme=True, ebs=resolved.EbsFigures(),
         ebs_optimized="unsupported" if root else "default",
     )  # fmt: skip
-    image = AwsImage(
+    image = resolved.AwsImage(
         id="ami-0123456789abcdef0", name="", arch="x86_64", user="ubuntu", root_gib=8,
         root_device="/dev/sda1" if root else "/dev/xvda",
     )  # fmt: skip
-    details = AwsResolved(
+    details = resolved.AwsResolved(
         account_id="123456789012", region="us-east-1", requested=disk, machine=machine,
         size_gib=disk.size_gib, image=image, places=(HERE,), ssh_cidr=None, emulated=root,
     )  # fmt: skip
@@ -74,39 +68,28 @@ EVERYTHING = order(
     "root", **GP3, kms_key="alias/mine", spot=True, placement="close-together",
     lab=EmulationOptions(noise=0.1, time_scale=60),
 )  # fmt: skip
+TAGGED = CLAIM.model_copy(update={"tags": (("team", "db"),)})
+ENCRYPTED = order(claim=TAGGED, **GP3, kms_key="alias/mine")
 PUBLIC = HERE.model_copy(update={"public": True})
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "import_key_pair": ("ImportKeyPair", requests.import_key_pair(order())),
-    "create_security_group": (
-        "CreateSecurityGroup", requests.create_security_group(CLAIM, "vpc-0123456789abcdef0"),
-    ),
-    "allow_ssh": (
-        "AuthorizeSecurityGroupIngress", requests.allow_ssh(CLAIM, "sg-0123", "203.0.113.7/32"),
-    ),
-    "allow_ssh_ipv6": (
-        "AuthorizeSecurityGroupIngress", requests.allow_ssh(CLAIM, "sg-0123", "2001:db8::7/128"),
-    ),
+    "create_security_group":
+        ("CreateSecurityGroup", requests.create_security_group(CLAIM, "vpc-0123456789abcdef0")),
+    "allow_ssh":
+        ("AuthorizeSecurityGroupIngress", requests.allow_ssh(CLAIM, "sg-0123", "203.0.113.7/32")),
+    "allow_ssh_ipv6":
+        ("AuthorizeSecurityGroupIngress", requests.allow_ssh(CLAIM, "sg-0123", "2001:db8::7/128")),
     "run_instances": ("RunInstances", requests.run_instances(order(), GROUP, PUBLIC)),
-    "run_instances_everything": (
-        "RunInstances", requests.run_instances(EVERYTHING, GROUP, HERE, 2),
-    ),
-    "create_volume_gp2": (
-        "CreateVolume", requests.create_volume(order(type="gp2", size_gib=20), HERE.zone, 0),
-    ),
+    "run_instances_everything":
+        ("RunInstances", requests.run_instances(EVERYTHING, GROUP, HERE, 2)),
+    "create_volume_gp2":
+        ("CreateVolume", requests.create_volume(order(type="gp2", size_gib=20), HERE.zone, 0)),
     "create_volume_io1": ("CreateVolume", requests.create_volume(order(**IO1), HERE.zone, 1)),
     "create_volume_gp3": ("CreateVolume", requests.create_volume(order(**GP3), HERE.zone, 2)),
-    "create_volume_encrypted": (
-        "CreateVolume",
-        requests.create_volume(
-            order(claim=CLAIM.model_copy(update={"tags": (("team", "db"),)}), **GP3,
-                  kms_key="alias/mine"),
-            HERE.zone, 0,
-        ),
-    ),
+    "create_volume_encrypted": ("CreateVolume", requests.create_volume(ENCRYPTED, HERE.zone, 0)),
     "attach_volume": ("AttachVolume", requests.attach_volume("vol-1", "i-1", "/dev/sdf")),
-    "end_with_machine": (
-        "ModifyInstanceAttribute", requests.end_with_machine("i-1", ["/dev/sdf", "/dev/sdg"]),
-    ),
+    "end_with_machine":
+        ("ModifyInstanceAttribute", requests.end_with_machine("i-1", ["/dev/sdf", "/dev/sdg"])),
     "of_lease": ("DescribeVolumes", requests.of_lease("01jlease")),
     "of_any_lease": ("DescribeInstances", requests.of_lease(None)),
 }  # fmt: skip
@@ -115,8 +98,8 @@ MODEL = botocore.session.get_session().get_service_model("ec2")
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
-    text = json.dumps(CASES[name][1], indent=2, default=bytes.decode)
-    golden.check(f"requests/aws/{name}.json", text)
+    request = CASES[name][1]
+    golden.check(f"requests/aws/{name}.json", json.dumps(request, indent=2, default=bytes.decode))
 
 
 def test_no_file_is_left_of_a_request_that_is_gone() -> None:
@@ -151,10 +134,7 @@ def test_what_a_tag_cannot_hold_is_replaced() -> None:
     assert len(tags["diskbench-owner"]) == 256
 
 
-def test_disks_are_attached_as_f_and_on() -> None:
+def test_disks_are_attached_as_f_and_on_and_an_emulated_cloud_told_what_is_no_default() -> None:
     assert [requests.attach_name(i) for i in (0, 1, 20)] == ["/dev/sdf", "/dev/sdg", "/dev/sdz"]
-
-
-def test_an_emulated_cloud_is_told_what_differs_from_the_default() -> None:
     assert EmulationOptions().tag() == ""
     assert EmulationOptions(time_scale=60, noise=0.1).tag() == "noise=0.1 time_scale=60.0"

@@ -20,13 +20,9 @@ def changed(disk: GuestDisk, **more: object) -> GuestDisk:
     return disk.model_copy(update=more)
 
 
-def test_a_disk_is_found_under_its_lun() -> None:
+def test_a_disk_is_found_under_its_lun_and_those_of_one_nvme_controller_by_their_wwn() -> None:
     assert find_lun([ROOT, OURS], 0, SIZE, [ROOT]) == OURS
-    assert path(OURS) == SCSI
-    assert identity(OURS) == "naa.2"
-
-
-def test_the_disks_of_one_nvme_controller_are_told_apart_by_their_wwn() -> None:
+    assert (path(OURS), identity(OURS)) == (SCSI, "naa.2")
     root = changed(ROOT, node="/dev/nvme0n1", number="259:0", identity=CONTROLLER, wwn="eui.1")
     ours = changed(
         OURS, node="/dev/nvme0n2", number="259:1", identity=CONTROLLER, wwn="eui.2", links=(NVME,)
@@ -51,8 +47,5 @@ def test_nvme_disks_of_the_machines_own_come_before_the_temporary_one_which_a_li
     temporary = changed(OURS, node="/dev/sdb", links=("/dev/disk/azure/resource",))
     assert find_local([second, temporary, first], 2) == (first, second)
     assert find_local([ROOT, temporary, OURS], 1) == (temporary,)
-
-
-def test_a_machine_with_fewer_disks_than_asked_for_is_refused() -> None:
     with pytest.raises(RentalFailed, match="0 disks of its own, not 1"):
         find_local([ROOT], 1)

@@ -30,13 +30,10 @@ def test_each_cloud_has_an_audience_of_its_own(endpoint: str, scope: str) -> Non
     assert client.token_scope(endpoint) == scope
 
 
-def test_a_host_that_only_ends_alike_is_not_azure() -> None:
+def test_a_host_that_only_ends_alike_is_not_azure_and_results_of_another_are_emulated() -> None:
     assert is_azure("https://westus.management.azure.com")
     assert not is_azure("https://notmanagement.azure.com")
     assert not is_azure("https://management.azure.com.example.org")
-
-
-def test_results_of_another_endpoint_are_emulated() -> None:
     local, sessions = "https://127.0.0.1:1", AzureSessions()
     told = [sessions.at("s", url).emulated_endpoint() for url in (None, GOVERNMENT, local)]
     assert told == [None, None, local]
@@ -100,11 +97,9 @@ def test_what_a_user_types_is_no_part_of_a_query() -> None:
             seen.append(request.url)
             raise ServiceRequestError("nobody is there")
 
-    azure = client.Azure("0", None)
+    azure, path = client.Azure("0", None), "/subscriptions/0/resourceGroups/a?b c/resources"
     azure.__dict__["client"] = Client()
     with pytest.raises(Throttled):
-        azure.edge(client.AzureTiming(retry_s=0)).get(
-            "/subscriptions/0/resourceGroups/a?b c/resources"
-        )
+        azure.edge(client.AzureTiming(retry_s=0)).get(path)
     (url,) = seen
     assert url.startswith("/subscriptions/0/resourceGroups/a%3Fb%20c/resources?api-version=")

@@ -88,13 +88,10 @@ def test_a_name_that_is_misspelt_is_answered_with_the_nearest(spec: RentSpec, ne
     assert near in refused.value.advice
 
 
-def test_without_a_word_there_is_no_host_cache() -> None:
+def test_without_a_word_there_is_no_host_cache_and_the_largest_is_just_below_four_tib() -> None:
     assert disk_request(asked()).caching == "None"
     assert disk_request(asked("root", None)).caching == "None"
     assert disk_request(asked("temp-disk", None)).caching is None
-
-
-def test_the_largest_cached_disk_has_one_gib_less_than_four_tib() -> None:
     assert disk_request(asked(size=4095, cache="readwrite")).caching == "ReadWrite"
 
 
@@ -106,12 +103,9 @@ def limits_of(spec: RentSpec) -> tuple[Any, Any, Any]:
     return found, pool.iops, pool.bytes_per_s
 
 
-def test_a_tier_promises_what_its_own_size_would() -> None:
+def test_a_tier_promises_what_its_own_size_would_and_bursting_on_demand_has_no_bucket() -> None:
     found, iops, _ = limits_of(asked(size=64, performance_tier="p30"))
     assert (found.tier, found.size_gib, iops.baseline) == ("P30", 64, 5000)
-
-
-def test_bursting_on_demand_has_no_bucket() -> None:
     _, iops, throughput = limits_of(asked(size=1024, bursting=True))
     assert (iops.baseline, iops.ceiling, iops.capacity) == (5000, 30_000, None)
     assert throughput.ceiling == 1000e6
@@ -121,8 +115,7 @@ def test_bursting_on_demand_has_no_bucket() -> None:
     ("disk", "limits"),
     [
         *((f"Premium_{kind}", (16_000, 600e6)) for kind in ("LRS", "ZRS")),
-        *((f"StandardSSD_{kind}", (3000, 300e6)) for kind in ("LRS", "ZRS")),
-        ("Standard_LRS", (3000, 300e6)),
+        *((f"Standard{kind}", (3000, 300e6)) for kind in ("SSD_LRS", "SSD_ZRS", "_LRS")),
     ],
 )
 def test_performance_plus_raises_the_limits_of_a_size(disk: str, limits: tuple[int, float]) -> None:

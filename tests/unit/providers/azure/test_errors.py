@@ -1,6 +1,5 @@
-"""What Azure says, as ours: by kind, with what to do next.
-
-Every error code that Azure publishes and a call of ours can meet, and what comes of it.
+"""Every error code that Azure publishes and a call of ours can meet, as ours: by kind, with what to
+do next.
 
 Resource Manager: "Troubleshoot common Azure deployment errors" (2018-07-16 and later). Compute:
 "Azure virtual machine error messages" (2017-03-17), whose codes for unmanaged disks, key vaults,
@@ -16,11 +15,7 @@ from types import SimpleNamespace
 
 import requests
 import urllib3
-from azure.core.exceptions import (
-    ClientAuthenticationError,
-    ServiceRequestError,
-    ServiceResponseError,
-)
+from azure.core import exceptions as sdk
 from tests.rigs.error_codes import published, table
 from tests.rigs.golden import Golden
 
@@ -31,13 +26,13 @@ MACHINE = "Microsoft.Compute/virtualMachines/write"
 TABLE = "error-codes-azure.txt"
 
 
-def untrusted() -> ServiceRequestError:
+def untrusted() -> sdk.ServiceRequestError:
     """What azure-core raises: around requests' error, that around urllib3's, around ssl's."""
     cause = ssl.SSLCertVerificationError("self-signed certificate")
     pool = urllib3.HTTPSConnectionPool("127.0.0.1")
     below = urllib3.exceptions.MaxRetryError(pool, "/", urllib3.exceptions.SSLError(cause))
     error = requests.exceptions.SSLError(below)
-    return ServiceRequestError(error, error=error)
+    return sdk.ServiceRequestError(error, error=error)
 
 
 NOBODY = """DefaultAzureCredential failed to retrieve a token from the included credentials.
@@ -47,19 +42,20 @@ Visit https://aka.ms/azsdk/python/identity/environmentcredential/troubleshoot to
 \tAzureCliCredential: Azure CLI not found on path
 To mitigate this issue, please refer to the troubleshooting guidelines here."""
 EXPIRED = NOBODY.replace("Azure CLI not found on path", "AADSTS700082: the token has expired")
+CERTIFICATES = sdk.ServiceRequestError("no certificate today")
 RAISED: dict[str, Exception] = {
-    "SDK: no answer": ServiceResponseError("connection reset"),
-    "SDK: a service that only speaks of certificates": ServiceRequestError("no certificate today"),
+    "SDK: no answer": sdk.ServiceResponseError("connection reset"),
+    "SDK: a service that only speaks of certificates": CERTIFICATES,
     "SDK: a certificate that is not trusted": untrusted(),
-    "SDK: a login that fails": ClientAuthenticationError("AADSTS7000222: expired"),
-    "SDK: no login, of all that were tried": ClientAuthenticationError(NOBODY),
-    "SDK: the one login of all that failed": ClientAuthenticationError(EXPIRED),
+    "SDK: a login that fails": sdk.ClientAuthenticationError("AADSTS7000222: expired"),
+    "SDK: no login, of all that were tried": sdk.ClientAuthenticationError(NOBODY),
+    "SDK: the one login of all that failed": sdk.ClientAuthenticationError(EXPIRED),
 }
 """What the SDK raises by itself."""
 
 
 def test_a_code_is_found_behind_our_own_error() -> None:
-    theirs = ServiceRequestError("x")
+    theirs = sdk.ServiceRequestError("x")
     theirs.error = SimpleNamespace(code="ResourceNotFound", message="gone")  # type: ignore[attr-defined]
     ours = InvalidValue("y")
     ours.__cause__ = theirs

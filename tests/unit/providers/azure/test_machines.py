@@ -9,21 +9,10 @@ from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.providers.azure.disk_request import (
-    AzureDiskRequest,
-    AzureMachine,
-    DiskPath,
-    disk_request,
-)
-from diskbench.providers.azure.machines import (
-    Offer,
-    candidates,
-    check_support,
-    machine,
-    of_book,
-    offer,
-    too_small,
-)
+from diskbench.providers.azure import machines as azure
+from diskbench.providers.azure.disk_request import AzureDiskRequest as Asked
+from diskbench.providers.azure.disk_request import AzureMachine, DiskPath, disk_request
+from diskbench.providers.azure.machines import candidates, offer, too_small
 from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.skeleton.offer import needs
 
@@ -38,27 +27,21 @@ SCSI = {
 
 def sku(name: str = "Standard_D8s_v3", zones: tuple[str, ...] = ("1", "2"), **more: Any) -> dict:
     told = {**SCSI, **more.pop("told", {})}
-    return {
-        "resourceType": "virtualMachines",
-        "name": name,
-        "locations": ["EastUS"],
-        "locationInfo": [{"location": "eastus", "zones": list(zones)}],
-        "capabilities": [{"name": key, "value": value} for key, value in told.items()],
-        **more,
-    }
+    capabilities = [{"name": key, "value": value} for key, value in told.items()]
+    info = [{"location": "eastus", "zones": list(zones)}]
+    usual = {"resourceType": "virtualMachines", "name": name, "locations": ["EastUS"]}
+    return {**usual, "locationInfo": info, "capabilities": capabilities, **more}
 
 
 def read(told: dict[str, str] | None = None, name: str = "Standard_D8s_v3") -> AzureMachine:
-    return machine(sku(name, told=told or {}), BOOK)
+    return azure.machine(sku(name, told=told or {}), BOOK)
 
 
-def of(
-    disk: str = "Premium_LRS", size: int | None = 256, cache: str | None = None
-) -> AzureDiskRequest:
+def of(disk: str = "Premium_LRS", size: int | None = 256, cache: str | None = None) -> Any:
     return disk_request(RentSpec(disk=disk, size_gib=size, azure=AzureOptions(cache=cache)))
 
 
-def small(asked: AzureDiskRequest, found: AzureMachine) -> str | None:
+def small(asked: Asked, found: AzureMachine) -> str | None:
     return too_small(found, needs(asked.limits(asked.size_gib or 1)), asked, None)
 
 
@@ -68,23 +51,18 @@ def test_a_size_is_read_with_its_limits_in_our_units() -> None:
     assert (found.uncached.iops, found.uncached.mb_per_s) == (12_800, 192)
     assert (found.cached.iops, found.cached.mb_per_s) == (16_000, 128)
     assert (found.local_gib, found.local_nvme, found.cacheable) == (64, False, True)
-
-
-def test_a_size_with_nvme_alone_has_no_host_cache_whatever_figures_it_names() -> None:
+    # One with NVMe alone has no host cache, whatever figures it names.
     found = read({"DiskControllerTypes": "NVMe", "NvmeDiskSizeInMiB": "112640"})
     assert (found.interface, found.cacheable) == ("nvme", False)
     assert (found.local_gib, found.local_nvme) == (110, True)
 
 
-def test_a_size_that_is_barred_in_the_region_or_sold_elsewhere_is_refused_with_the_reason() -> None:
-    assert offer("westeurope", [sku()]) == Offer("westeurope", {}, {}, {})
+def test_a_size_that_is_barred_sold_elsewhere_or_misspelt_is_refused_with_the_reason() -> None:
+    assert offer("westeurope", [sku()]) == azure.Offer("westeurope", {}, {}, {})
     barred = {"type": "Location", "reasonCode": "NotAvailableForSubscription"}
     found = offer("eastus", [sku(restrictions=[barred])])
     with pytest.raises(InvalidValue, match="NotAvailableForSubscription"):
         found.machine("Standard_D8s_v3", BOOK)
-
-
-def test_a_size_that_is_misspelt_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownName) as refused:
         offer("eastus", [sku()]).machine("Standard_D8_v3", BOOK)
     assert "Standard_D8s_v3" in refused.value.advice
@@ -98,9 +76,7 @@ def test_a_zone_counts_where_both_machine_and_disk_are() -> None:
     assert found.zones("Standard_D8s_v3", "PremiumV2_LRS") == ("1",)
     assert found.zones("Standard_D8s_v3", "Premium_LRS") == ("1", "3")
     assert found.all_zones() == ("1", "3")
-
-
-def test_ultra_disks_are_where_the_size_takes_them() -> None:
+    # Ultra disks are where the size takes them.
     takes = [{"name": ["2"], "capabilities": [{"name": "UltraSSDAvailable", "value": "True"}]}]
     info = [{"location": "eastus", "zones": ["1", "2"], "zoneDetails": takes}]
     found = offer("eastus", [sku(locationInfo=info)])
@@ -117,16 +93,16 @@ def test_ultra_disks_are_where_the_size_takes_them() -> None:
     ],
 )
 def test_a_disk_that_the_machine_cannot_carry_is_refused(
-    asked: AzureDiskRequest, told: dict, words: str
+    asked: Asked, told: dict, words: str
 ) -> None:
     with pytest.raises(InvalidValue, match=words):
-        check_support(read(told), asked, ("Premium_LRS",))
+        azure.check_support(read(told), asked, ("Premium_LRS",))
 
 
-def chosen(asked: AzureDiskRequest, **more: Any) -> list[AzureMachine]:
+def chosen(asked: Asked, **more: Any) -> list[AzureMachine]:
     """The catalogue's machines for a disk, the best first."""
     need = needs(asked.limits(asked.size_gib or 1), asked.count)
-    return candidates(BOOK, of_book(BOOK), need, asked, **more)
+    return candidates(BOOK, azure.of_book(BOOK), need, asked, **more)
 
 
 TEN = {
@@ -199,13 +175,10 @@ def test_a_cached_disk_gets_a_machine_with_a_host_cache_whose_limit_is_known_if_
     assert [one.size for one in found] == [known.size, unknown.size]
 
 
-def test_a_machine_that_is_too_small_is_told_of_with_both_figures() -> None:
+def test_a_machine_too_small_is_told_with_both_figures_and_on_a_cached_disk_by_both() -> None:
     said = small(of(), read()) or ""
     assert "192 MB/s (uncached)" in said
     assert "204" in said
-
-
-def test_on_a_cached_disk_the_cached_limit_counts_as_well() -> None:
     plain, cached = of("Premium_LRS", 20), of("Premium_LRS", 20, cache="readonly")
     found = read({"UncachedDiskBytesPerSecond": "300000000"})
     assert small(plain, found) is None

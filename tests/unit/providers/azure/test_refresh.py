@@ -41,17 +41,21 @@ def machine_price(name: str, usd: float, sku_name: str = "D2s v3", **more: str) 
     }  # fmt: skip
 
 
-def disk_price(tier: str, usd: float) -> dict[str, Any]:
-    return {
-        "productName": "Premium SSD Managed Disks", "meterName": f"{tier} LRS Disk",
-        "unitOfMeasure": "1/Month", "retailPrice": usd,
-    }  # fmt: skip
+def meter(product: str, name: str, unit: str, usd: float) -> dict[str, Any]:
+    said = {"productName": product, "meterName": name}
+    return {**said, "unitOfMeasure": unit, "retailPrice": usd}
 
 
-def refreshed(
-    machines: list[dict[str, Any]], disks: list[dict[str, Any]] | None = None
-) -> ProviderBook:
-    return Books((overlay(KNOWN, [PLAIN], machines, disks or [], TODAY),)).of("azure")
+def disk_price(tier: str, usd: float, kind: str = "LRS") -> dict[str, Any]:
+    return meter("Premium SSD Managed Disks", f"{tier} {kind} Disk", "1/Month", usd)
+
+
+def v2_price(part: str, usd: float, unit: str = "1/Hour") -> dict[str, Any]:
+    return meter("Azure Premium SSD v2", f"Premium LRS Provisioned {part}", unit, usd)
+
+
+def refreshed(machines: list[dict[str, Any]], *disks: dict[str, Any]) -> ProviderBook:
+    return Books((overlay(KNOWN, [PLAIN], machines, disks, TODAY),)).of("azure")
 
 
 def test_what_lasts_is_refreshed_and_what_bursts_stays():
@@ -86,16 +90,13 @@ def test_the_price_is_that_on_demand_for_linux():
 
 def test_tiers_are_priced_anew_if_all_are_told():
     tiers = KNOWN.prices.disks["Premium_LRS"].tiers
-    book = refreshed([], [disk_price(tier, 7.0) for tier in tiers])
+    book = refreshed([], *(disk_price(tier, 7.0) for tier in tiers))
     assert set(book.prices.disks["Premium_LRS"].tiers.values()) == {7.0}
-    assert refreshed([], [disk_price("P10", 7.0)]).prices.disks["Premium_LRS"].tiers == tiers
-
-
-def v2_price(part: str, usd: float, unit: str = "1/Hour") -> dict[str, Any]:
-    return {
-        "productName": "Azure Premium SSD v2", "meterName": f"Premium LRS Provisioned {part}",
-        "unitOfMeasure": unit, "retailPrice": usd,
-    }  # fmt: skip
+    assert refreshed([], disk_price("P10", 7.0)).prices.disks["Premium_LRS"].tiers == tiers
+    # Zone-redundant disks have tiers of their own.
+    found = refreshed([], *(disk_price(tier, 9.0, "ZRS") for tier in tiers)).prices.disks
+    assert set(found["Premium_ZRS"].tiers.values()) == {9.0}
+    assert found["Premium_LRS"].tiers == tiers
 
 
 def test_premium_v2_is_priced_by_its_parts_above_what_is_free():
@@ -105,8 +106,8 @@ def test_premium_v2_is_priced_by_its_parts_above_what_is_free():
         v2_price("IOPS", 0.00001),
         v2_price("Throughput (MBps)", 0.0001),
     ]
-    assert "PremiumV2_LRS" not in refreshed([], told[:3]).prices.disks
-    price = refreshed([], told).prices
+    assert "PremiumV2_LRS" not in refreshed([], *told[:3]).prices.disks
+    price = refreshed([], *told).prices
 
     def usd(**more: float) -> float | None:
         return price.disk_hourly_usd("PremiumV2_LRS", 100, "eastus", **more)
@@ -114,14 +115,6 @@ def test_premium_v2_is_priced_by_its_parts_above_what_is_free():
     assert usd() == pytest.approx(100 * 0.0001)
     assert usd(iops=3000, throughput=125) == usd()
     assert usd(iops=4000, throughput=225) == pytest.approx(0.01 + 1000 * 0.00001 + 100 * 0.0001)
-
-
-def test_zone_redundant_disks_are_priced_by_tiers_of_their_own():
-    tiers = KNOWN.prices.disks["Premium_LRS"].tiers
-    zrs = [{**disk_price(t, 9.0), "meterName": f"{t} ZRS Disk"} for t in tiers]
-    found = refreshed([], zrs).prices.disks
-    assert set(found["Premium_ZRS"].tiers.values()) == {9.0}
-    assert found["Premium_LRS"].tiers == tiers
 
 
 class Prices(BaseHTTPRequestHandler):
@@ -135,10 +128,8 @@ class Prices(BaseHTTPRequestHandler):
         self.asked.append(query)
         host = f"http://127.0.0.1:{self.server.server_address[1]}"
         second = "page" in query
-        body = {
-            "Items": [machine_price("Standard_D4s_v3" if second else "Standard_D2s_v3", 0.2)],
-            "NextPageLink": None if second else f"{host}/?page=2",
-        }
+        items = [machine_price("Standard_D4s_v3" if second else "Standard_D2s_v3", 0.2)]
+        body = {"Items": items, "NextPageLink": None if second else f"{host}/?page=2"}
         self.send_response(self.status)
         self.end_headers()
         self.wfile.write(json.dumps(body).encode())
@@ -170,10 +161,7 @@ def test_all_pages_of_the_price_list_are_read_and_one_that_does_not_answer_is_to
 
 
 def test_another_region_is_asked_for_by_name_with_its_address():
-    address = {
-        "productName": "IP Addresses", "meterName": "Standard IPv4 Static Public IP",
-        "unitOfMeasure": "1 Hour", "retailPrice": 0.006,
-    }  # fmt: skip
+    address = meter("IP Addresses", "Standard IPv4 Static Public IP", "1 Hour", 0.006)
     known = KNOWN.asked_for("westeurope")
     prices = [machine_price("Standard_D2s_v3", 0.12)]
     told = overlay(known, [PLAIN], prices, [disk_price("P10", 7.0)], TODAY, [address])

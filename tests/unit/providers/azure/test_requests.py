@@ -13,15 +13,9 @@ from tests.rigs.golden import PLACE, Golden
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
+from diskbench.providers.azure import disk_request as wanted
 from diskbench.providers.azure import requests, teardown
 from diskbench.providers.azure.client import Azure, AzureTiming
-from diskbench.providers.azure.disk_request import (
-    AzureImage,
-    AzureMachine,
-    AzureResolved,
-    DiskPath,
-    disk_request,
-)
 from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.keys import LeaseKeys
@@ -34,23 +28,26 @@ KEYS = LeaseKeys(
     user_private=SecretStr("user's"), user_public="ssh-ed25519 AAAA",
     host_private=SecretStr("host's"), host_public="ssh-ed25519 BBBB",
 )  # fmt: skip
-IMAGE = AzureImage(
+IMAGE = wanted.AzureImage(
     name="ubuntu",
     reference={"publisher": "Canonical", "offer": "ubuntu", "sku": "server", "version": "24.04.1"},
 )
-OWN = AzureImage(name="mine", reference={"id": f"{BELOW}/Microsoft.Compute/images/mine"})
-MACHINE = AzureMachine(
+OWN = wanted.AzureImage(name="mine", reference={"id": f"{BELOW}/Microsoft.Compute/images/mine"})
+MACHINE = wanted.AzureMachine(
     size="Standard_D4s_v5", arch="x86_64", vcpus=4, memory_bytes=2**34, premium=True,
-    interface="scsi", uncached=DiskPath(), cached=DiskPath(), cacheable=True, max_disks=8,
+    interface="scsi", uncached=wanted.DiskPath(), cached=wanted.DiskPath(), cacheable=True,
+    max_disks=8,
 )  # fmt: skip
 KEY = f"{BELOW}/Microsoft.Compute/diskEncryptionSets/k"
 SNAPSHOT = f"{BELOW}/Microsoft.Compute/snapshots/s"
 
 
-def order(spec: RentSpec, *, emulated: bool = False, image: AzureImage = IMAGE) -> AzureOrder:
+def order(
+    spec: RentSpec, *, emulated: bool = False, image: wanted.AzureImage = IMAGE
+) -> AzureOrder:
     """The order for a disk, as it is resolved."""
-    asked = disk_request(spec)
-    details = AzureResolved(
+    asked = wanted.disk_request(spec)
+    details = wanted.AzureResolved(
         region="westeurope", requested=asked, size_gib=asked.size_gib or 30, machine=MACHINE,
         image=image, os_type=asked.type if asked.kind == "root" else "Premium_LRS", zones=(),
         subnet=spec.subnet, ssh_cidr="203.0.113.7/32", emulated=emulated,
@@ -139,26 +136,19 @@ def test_no_file_is_left_of_a_request_that_is_gone() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_sdk_knows_every_member_of_a_request(name: str) -> None:
-    module, model, request = CASES[name]
-    schema.check(module, model, request)
+    schema.check(*CASES[name])
 
 
-def test_what_the_guest_is_told_is_in_no_text_of_a_rental() -> None:
+def test_no_text_has_what_the_guest_is_told_and_a_disk_in_three_zones_is_made_in_none() -> None:
     assert "customData" not in repr(requests.parts(PLAIN, None))
-
-
-def test_a_disk_in_three_zones_is_made_in_none() -> None:
     assert "zones" not in of_disk(disk(kind="Premium_ZRS"))
 
 
-def test_a_tag_holds_what_azure_takes_of_it() -> None:
+def test_a_tag_holds_what_azure_takes_and_only_an_emulated_cloud_is_told_of_the_lab() -> None:
     odd = CLAIM.model_copy(update={"owner": "Zoë\n" + "x" * 300})
     owner = requests.tags(odd)["diskbench-owner"]
     assert owner.startswith("Zo__xxx")
     assert len(owner) == 256
-
-
-def test_only_an_emulated_cloud_is_told_of_the_lab() -> None:
     assert "diskbench-lab" not in requests.tags(CLAIM)
     lab = EmulationOptions(time_scale=60, noise=0.1).tag()
     assert requests.tags(CLAIM, lab)["diskbench-lab"] == "noise=0.1 time_scale=60.0"

@@ -3,13 +3,8 @@
 import pytest
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.gcp.attach import (
-    find_disk,
-    find_local,
-    no_link,
-    with_unique_identity,
-    without_link,
-)
+from diskbench.providers.gcp import attach
+from diskbench.providers.gcp.attach import find_disk, find_local, without_link
 from diskbench.providers.guest import GuestDisk, parse_disks
 
 SIZE = 20 * 2**30
@@ -26,36 +21,29 @@ link\t/dev/disk/by-id/google-diskbench-0\t259:1
 
 
 def test_a_disk_is_found_by_the_name_it_was_attached_under() -> None:
-    found = find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT])
-    assert found is not None
-    assert (found.node, found.path) == ("/dev/sdb", LINK)
-    assert find_disk([ROOT], "diskbench-0", SIZE, [ROOT]) is None
+    assert OURS.path == LINK
+    assert find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT]) == OURS
     assert find_disk([ROOT, OURS], "diskbench-1", SIZE, [ROOT]) is None
     early = OURS.model_copy(update={"identity": ""})
     assert find_disk([early], "diskbench-0", SIZE, ()) is None, "udev has not stored it yet"
     other = "/dev/disk/by-id/google-a"
     found = find_disk([OURS.model_copy(update={"links": (other, LINK)})], "diskbench-0", SIZE, [])
-    assert found is not None
     assert found.links == (LINK, other), "our link goes before others"
 
 
 def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
     disks = parse_disks(NVME)
     assert disks[0].identity == disks[1].identity
-    before = with_unique_identity(disks[:1])
-    found = find_disk(disks, "diskbench-0", SIZE, before)
-    assert found is not None
+    found = find_disk(disks, "diskbench-0", SIZE, attach.with_unique_identity(disks[:1]))
     assert (found.node, found.identity) == ("/dev/nvme0n2", "nvme.02")
 
 
 def test_a_new_disk_without_googles_link_is_told_with_what_to_do() -> None:
     bare = OURS.model_copy(update={"links": ("/dev/disk/by-id/wwn-0x1",)})
     found = without_link([ROOT, bare], SIZE, [ROOT])
-    assert found is not None
-    assert found.node == "/dev/sdb"
-    error = no_link(found, "diskbench-0")
-    assert f"/dev/sdb ({SIZE:,} bytes) appeared" in error.message
-    assert LINK in error.message
+    error = attach.no_link(found, "diskbench-0")
+    for says in (f"/dev/sdb ({SIZE:,} bytes) appeared", LINK):
+        assert says in error.message
     assert "choose an --image with Google's guest environment" in error.advice
     assert without_link([ROOT, OURS], SIZE, [ROOT]) is None, "it has its link"
     assert without_link([ROOT, bare], SIZE + 512, [ROOT]) is None, "it is another disk"

@@ -1,7 +1,5 @@
-"""The role allows what the program calls and nothing more, and the page shows it.
-
-Which of a region's quotas renting counts against.
-"""
+"""The role allows what the program calls and nothing more, and the page shows it; which of a
+region's quotas renting counts against."""
 
 from __future__ import annotations
 
@@ -52,19 +50,13 @@ def _of_call(node: ast.Call) -> Iterator[str]:
         yield f"{words[0]}.{named[0] if name == 'found' and named else BY_FUNCTION[name]}"
 
 
-def test_every_call_is_known_with_what_it_needs() -> None:
+def test_the_role_allows_what_is_called_and_the_page_shows_it_as_it_is_printed() -> None:
     assert called() == set(NEEDS)
-
-
-def test_the_role_allows_what_is_called() -> None:
     role = yaml.safe_load(policy())
     needed = {f"compute.{permission}" for names in NEEDS.values() for permission in names}
     wanted = sorted(needed | OPTIONAL.keys())
     assert role["includedPermissions"] == wanted == list(permissions())
     assert len(wanted) <= 100, 'more than "projects.testIamPermissions" takes'
-
-
-def test_the_page_shows_the_role_as_it_is_printed() -> None:
     (text,) = re.findall(r"```yaml\n(.*?)\n```", (ROOT / "docs/gcp.md").read_text(), re.DOTALL)
     assert text == policy()
 
@@ -73,9 +65,8 @@ def test_totals_families_and_disks_are_told_apart() -> None:
     def told(**limits: float) -> list[dict[str, Any]]:
         return [{"metric": name, "limit": one, "usage": 8.0} for name, one in limits.items()]
 
-    listed = told(
-        CPUS=24, C3_CPUS=8, PREEMPTIBLE_CPUS=0, COMMITTED_CPUS=0, SSD_TOTAL_GB=500, SNAPSHOTS=10_000
-    )
+    limits = {"CPUS": 24, "C3_CPUS": 8, "PREEMPTIBLE_CPUS": 0, "COMMITTED_CPUS": 0}
+    listed = told(**limits, SSD_TOTAL_GB=500, SNAPSHOTS=10_000)
     project = told(CPUS_ALL_REGIONS=12, NETWORKS=5)
     found = {one.name: one for one in quotas(listed, project, "us-east1")}
     assert set(found) == {

@@ -1,11 +1,9 @@
-"""Google's errors as ours: of the right kind, in its own words, with what to do next.
-
-Every error code that Compute Engine publishes and a call of ours can meet, and what comes of it.
+"""Every error code that Compute Engine publishes and a call of ours can meet, as ours: of the right
+kind, in its own words, with what to do next.
 
 Reasons of answers: Google, "Standard error responses" of its JSON APIs (global domain), with those
 of Compute Engine's reference. Codes of operations: Compute Engine, "Troubleshoot resource errors",
-and google.rpc.Code, which newer services use.
-"""
+and google.rpc.Code, which newer services use."""
 
 from __future__ import annotations
 
@@ -72,9 +70,7 @@ def test_of_several_errors_all_are_told_and_the_one_with_a_class_counts() -> Non
     error = of_operation({"error": {"errors": told}}, ACTION)
     assert isinstance(error, QuotaExceeded)
     assert "first; second" in error.message
-
-
-def test_an_operation_that_failed_without_a_word_is_judged_by_its_status() -> None:
+    # One that failed without a word is judged by its status.
     operation = {"httpErrorStatusCode": 503, "httpErrorMessage": "SERVICE UNAVAILABLE"}
     assert isinstance(of_operation(operation, ACTION), Throttled)
     assert of_operation({"status": "DONE"}, ACTION) is None

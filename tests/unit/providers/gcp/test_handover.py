@@ -6,29 +6,23 @@ from typing import Any
 import pytest
 
 from diskbench.errors import RentalFailed
+from diskbench.providers.gcp import disk_request as wanted
 from diskbench.providers.gcp import handover
-from diskbench.providers.gcp.disk_request import (
-    GcpDiskRequest,
-    GcpImage,
-    GcpMachine,
-    GcpNetwork,
-    GcpResolved,
-)
 
 ZONE = "us-central1-a"
 URL = f"https://www.googleapis.com/compute/v1/projects/p/zones/{ZONE}"
-DETAILS = GcpResolved(
+DETAILS = wanted.GcpResolved(
     project="p", region="us-central1", size_gib=100, boot_type="hyperdisk-balanced",
-    requested=GcpDiskRequest(
+    requested=wanted.GcpDiskRequest(
         kind="disk", type="hyperdisk-balanced", iops=4000, throughput_mib_per_s=250.0
     ),
-    machine=GcpMachine(
+    machine=wanted.GcpMachine(
         type="n4-standard-4", arch="x86_64", vcpus=4, memory_bytes=2**34, max_disks=16
     ),
-    image=GcpImage(
+    image=wanted.GcpImage(
         link="projects/u/global/images/i", name="i", arch="x86_64", root_gib=10, user="u"
     ),
-    network=GcpNetwork(network="projects/p/global/networks/default"),
+    network=wanted.GcpNetwork(network="projects/p/global/networks/default"),
     zones=(ZONE,), ssh_cidr="203.0.113.7/32", emulated=False,
 )  # fmt: skip
 INSTANCE: dict[str, Any] = {
@@ -94,7 +88,7 @@ def test_a_machine_that_is_another_is_refused(change: Any, says: str) -> None:
 
 
 def test_a_machine_without_its_local_ssds_is_refused() -> None:
-    own = GcpDiskRequest(kind="local-ssd", type="local-ssd", size_gib=375, count=2)
+    own = wanted.GcpDiskRequest(kind="local-ssd", type="local-ssd", size_gib=375, count=2)
     details = DETAILS.model_copy(update={"requested": own, "size_gib": 375})
     instance = copy.deepcopy(INSTANCE)
     instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]

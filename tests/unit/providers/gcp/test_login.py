@@ -34,9 +34,9 @@ def key_file(tmp_path: Path, monkeypatch) -> Path:
     return file
 
 
-def googles(file: Path) -> None:
-    told = json.loads(file.read_text())
-    file.write_text(json.dumps({**told, "token_uri": "https://oauth2.googleapis.com/token"}))
+def googles(file: Path, **more: str) -> None:
+    told = json.loads(file.read_text()) | {"token_uri": "https://oauth2.googleapis.com/token"}
+    file.write_text(json.dumps(told | more))
 
 
 @pytest.mark.parametrize("endpoint", [None, "https://compute-mine.p.googleapis.com"])
@@ -54,10 +54,12 @@ def test_a_file_of_credentials_that_cannot_be_used_is_named(
         log_in("my-project", None)
 
 
-def test_the_project_is_that_of_the_credentials_unless_it_is_typed(key_file: Path) -> None:
+def test_the_project_is_that_typed_or_of_credentials_which_never_go_out_in_the_clear(key_file):
     googles(key_file)
     assert log_in(None, None).project == "diskbench-emulated"
     assert log_in("my-project", None).project == "my-project"
+    # Google's token never goes out in the clear.
+    assert isinstance(log_in("my-project", EMULATOR).credentials, AnonymousCredentials)
 
 
 def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials(monkeypatch) -> None:
@@ -68,12 +70,6 @@ def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials(monkeypa
         log_in(None, EMULATOR)
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "told")
     assert log_in(None, EMULATOR).project == "told"
-
-
-def test_googles_token_never_goes_out_in_the_clear(key_file: Path) -> None:
-    googles(key_file)
-    login = log_in("my-project", EMULATOR)
-    assert isinstance(login.credentials, AnonymousCredentials)
 
 
 def test_a_token_goes_back_to_whoever_issued_it_and_google_is_not_asked_about_it(
@@ -87,9 +83,7 @@ def test_a_token_goes_back_to_whoever_issued_it_and_google_is_not_asked_about_it
 
 
 def test_a_sovereign_cloud_is_known_by_its_credentials(key_file: Path) -> None:
-    googles(key_file)
-    told = json.loads(key_file.read_text())
-    key_file.write_text(json.dumps({**told, "universe_domain": "s3nsapis.fr"}))
+    googles(key_file, universe_domain="s3nsapis.fr")
     login = log_in("my-project", "https://compute.s3nsapis.fr")
     assert (login.universe, login.emulated) == ("s3nsapis.fr", False)
     assert log_in("my-project", "https://compute.example.com").emulated

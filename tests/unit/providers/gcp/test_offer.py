@@ -3,15 +3,9 @@
 import pytest
 
 from diskbench.model.options import RentSpec
+from diskbench.providers.gcp import offer
 from diskbench.providers.gcp.disk_request import GcpDiskRequest, disk_request
-from diskbench.providers.gcp.offer import (
-    boot_type,
-    candidates,
-    machine,
-    maintenance,
-    needs,
-    too_small,
-)
+from diskbench.providers.gcp.offer import candidates, needs, too_small
 
 
 def of(disk: str, size_gib: int | None = None, **more: object) -> GcpDiskRequest:
@@ -49,10 +43,7 @@ def test_a_disk_as_fast_as_every_machine_or_faster_is_measured_all_the_same() ->
     assert candidates(of("pd-extreme", 500, iops=4000), 500) == ("n2-standard-64",)
     asked = of("hyperdisk-balanced", 1000, iops=160_000, count=2, stripe=True)
     assert not set(candidates(asked, 1000)) & {"n4-standard-16", "n4-standard-32"}
-
-
-def test_a_local_ssd_goes_by_no_cap() -> None:
-    asked = of("local-ssd")
+    asked = of("local-ssd")  # goes by no cap
     assert candidates(asked, 375)[0] == "n2-standard-2"
     assert needs(asked, 375).read_iops == 0
     assert too_small("n2-standard-2", 2, asked, 375) is None
@@ -79,7 +70,7 @@ def test_a_machine_that_would_measure_itself_or_whose_limit_is_not_known_is_told
 def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice(
     machine: str, disk: str, boot: str
 ) -> None:
-    assert boot_type(machine, of(disk, 20)) == boot
+    assert offer.boot_type(machine, of(disk, 20)) == boot
 
 
 @pytest.mark.parametrize(
@@ -105,5 +96,5 @@ def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice(
 def test_what_becomes_of_a_machine_at_maintenance_follows_from_its_series_and_size(
     described: dict[str, object], spot: bool, placed: bool, needed: str | None
 ) -> None:
-    found = machine({"guestCpus": 8, "memoryMb": 32768, **described})
-    assert maintenance(found, spot=spot, placed=placed) == needed
+    found = offer.machine({"guestCpus": 8, "memoryMb": 32768, **described})
+    assert offer.maintenance(found, spot=spot, placed=placed) == needed

@@ -51,30 +51,25 @@ def test_machines_that_share_cores_or_have_disks_stay():
     assert machine_part(books, "gcp", "e2-micro", "us-central1") == before
 
 
-def test_a_disk_is_priced_anew_if_every_part_of_it_is_told():
-    def told(*skus: Any) -> Any:
-        return Books((overlay(KNOWN, [], skus, TODAY),)).of("gcp").prices
+def disks_of(*skus: Any) -> Any:
+    return Books((overlay(KNOWN, [], skus, TODAY),)).of("gcp").prices.disks
 
-    assert told(sku("SSD backed PD Capacity", 0.18)).disks["pd-ssd"].per_gib == 0.18
+
+def test_a_disk_is_priced_anew_if_every_part_of_it_is_told():
+    assert disks_of(sku("SSD backed PD Capacity", 0.18))["pd-ssd"].per_gib == 0.18
     half = sku("Extreme PD Capacity", 0.2)
-    assert told(half).disks["pd-extreme"].per_gib == 0.125
-    both = told(half, sku("Extreme PD IOPS", 0.07))
-    assert both.disks["pd-extreme"].per_iops[0].usd == 0.07
+    assert disks_of(half)["pd-extreme"].per_gib == 0.125
+    assert disks_of(half, sku("Extreme PD IOPS", 0.07))["pd-extreme"].per_iops[0].usd == 0.07
 
 
 def test_a_type_without_a_shipped_price_gets_one_where_all_of_it_is_told():
-    skus = [
+    disks = disks_of(
         sku("Hyperdisk Throughput Capacity in Iowa", 0.005),
         sku("Hyperdisk Throughput Throughput Capacity in Iowa", 0.25),
         sku("Hyperdisk ML Capacity in Iowa", 0.08),
-    ]
-    disks = Books((overlay(KNOWN, [], skus, TODAY),)).of("gcp").prices.disks
+    )
     assert disks["hyperdisk-throughput"].month_usd(2048, 0, 100) == 2048 * 0.005 + 100 * 0.25
     assert "hyperdisk-ml" not in disks
-
-
-def answer(status_code: int, body: dict[str, Any]) -> Any:
-    return SimpleNamespace(status_code=status_code, json=lambda: body)
 
 
 def test_all_pages_are_read_and_a_catalogue_that_refuses_is_told():
@@ -83,12 +78,12 @@ def test_all_pages_are_read_and_a_catalogue_that_refuses_is_told():
 
     def get(url: str, fields: dict[str, str]) -> Any:
         asked.append({"url": url, **fields})
-        return answer(200, pages[fields.get("pageToken")])
+        return SimpleNamespace(status_code=200, json=lambda: pages[fields.get("pageToken")])
 
     assert list(skus(get)) == [1, 2]
     assert asked[1] == {"url": URL, "currencyCode": "USD", "pageToken": "two"}
     with pytest.raises(HostUnavailable, match="HTTP 403"):
-        list(skus(lambda *_: answer(403, {})))
+        list(skus(lambda *_: SimpleNamespace(status_code=403, json=dict)))
 
 
 def test_another_region_has_the_prices_of_its_own():

@@ -13,15 +13,9 @@ from tests.rigs.golden import PLACE, Golden
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
+from diskbench.providers.gcp import disk_request as wanted
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import GceTiming
-from diskbench.providers.gcp.disk_request import (
-    GcpDiskRequest,
-    GcpImage,
-    GcpMachine,
-    GcpNetwork,
-    GcpResolved,
-)
 from diskbench.providers.gcp.provision import run_s
 from diskbench.providers.gcp.requests import GUEST_GRACE_S, GcpOrder
 from diskbench.providers.keys import LeaseKeys
@@ -43,14 +37,14 @@ class Plain(GcpOrder):
 
 def order(claim: Claim = CLAIM, **more: Any) -> GcpOrder:
     """The order of a disk (`type`, `size_gib` …) at a machine; `more` are details, else options."""
-    asked = {name: more.pop(name) for name in GcpDiskRequest.model_fields if name in more}
-    details = {name: more.pop(name) for name in GcpResolved.model_fields if name in more}
-    disk = GcpDiskRequest(**{"kind": "disk", "type": "pd-ssd", "size_gib": 20, **asked})
-    network = GcpNetwork(network="projects/my-project/global/networks/default")
-    machine = GcpMachine(
+    asked = {name: more.pop(name) for name in wanted.GcpDiskRequest.model_fields if name in more}
+    details = {name: more.pop(name) for name in wanted.GcpResolved.model_fields if name in more}
+    disk = wanted.GcpDiskRequest(**{"kind": "disk", "type": "pd-ssd", "size_gib": 20, **asked})
+    network = wanted.GcpNetwork(network="projects/my-project/global/networks/default")
+    machine = wanted.GcpMachine(
         type="n2-standard-8", arch="x86_64", vcpus=8, memory_bytes=2**35, max_disks=128
     )
-    image = GcpImage(
+    image = wanted.GcpImage(
         link="projects/ubuntu-os-cloud/global/images/ubuntu-2404", name="", arch="x86_64",
         root_gib=10, user="ubuntu",
     )  # fmt: skip
@@ -64,7 +58,7 @@ def order(claim: Claim = CLAIM, **more: Any) -> GcpOrder:
     )  # type: ignore[arg-type]
     return Plain(
         claim=claim, spec=RentSpec(**more), keys=keys, watch=edge, timing=GceTiming(), compute=edge,
-        details=GcpResolved(
+        details=wanted.GcpResolved(
             project="my-project", region="us-central1", requested=disk, size_gib=disk.size_gib,
             machine=machine, image=image, zones=(ZONE,), **resolved,
         ),
@@ -75,7 +69,7 @@ LAUNCH = order()
 KEY = "projects/p/locations/us-central1/keyRings/ring/cryptoKeys/disks"
 EVERYTHING = order(
     kind="local-ssd", type="local-ssd", size_gib=375, count=2, interface="scsi", boot_type="",
-    network=GcpNetwork(network="", subnetwork=OWN), tag="mine", emulated=True, kms_key=KEY,
+    network=wanted.GcpNetwork(network="", subnetwork=OWN), tag="mine", emulated=True, kms_key=KEY,
     spot=True, placement="close-together", lab=EmulationOptions(noise=0.1, time_scale=60),
 )  # fmt: skip
 BALANCED = {
@@ -86,22 +80,18 @@ COPIED = order(**BALANCED, kms_key=KEY, snapshot="projects/p/global/snapshots/fi
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "insert_firewall": ("firewalls", "insert", requests.insert_firewall(LAUNCH)),
     "insert_instance": ("instances", "insert", requests.insert_instance(LAUNCH, ZONE, 7200.2)),
-    "insert_instance_everything": (
-        "instances", "insert", requests.insert_instance(EVERYTHING, ZONE, 5.0, "TERMINATE"),
-    ),
+    "insert_instance_everything":
+        ("instances", "insert", requests.insert_instance(EVERYTHING, ZONE, 5.0, "TERMINATE")),
     "insert_disk_pd": ("disks", "insert", requests.insert_disk(LAUNCH, ZONE, 0)),
     "insert_disk_hyperdisk": ("disks", "insert", requests.insert_disk(order(**BALANCED), ZONE, 1)),
     "insert_disk_copied_and_encrypted": ("disks", "insert", requests.insert_disk(COPIED, ZONE, 0)),
     "insert_disk_of_a_region": ("regionDisks", "insert", requests.insert_disk(REGIONAL, ZONE, 0)),
     "attach_disk_of_a_region": ("instances", "attachDisk", requests.attach_disk(REGIONAL, ZONE, 0)),
     "attach_disk": ("instances", "attachDisk", requests.attach_disk(LAUNCH, ZONE, 0)),
-    "set_auto_delete": (
-        "instances", "setDiskAutoDelete", requests.set_auto_delete(LAUNCH, ZONE, 0),
-    ),
-    "delete": (
-        "disks", "delete",
-        requests.delete("01jlease", {"zone": "us-central1-a", "disk": "forgotten"}, "1"),
-    ),
+    "set_auto_delete":
+        ("instances", "setDiskAutoDelete", requests.set_auto_delete(LAUNCH, ZONE, 0)),
+    "delete":
+        ("disks", "delete", requests.delete("01jlease", {"zone": ZONE, "disk": "forgotten"}, "1")),
 }  # fmt: skip
 
 
@@ -109,10 +99,6 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
 def method(name: str) -> Method:
     """A method of Google's description of the service, which is 3 MB of JSON."""
     return next(one for found in methods().values() for one in found if one.name == name)
-
-
-def body_of(request: dict[str, Any]) -> Any:
-    return next((value for key, value in request.items() if key.endswith("Resource")), None)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -128,7 +114,8 @@ def test_no_file_is_left_of_a_request_that_is_gone() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_googles_description_of_the_service_accepts_a_request(name: str) -> None:
     collection, verb, request = CASES[name]
-    assert body_problems(method(f"{collection}.{verb}"), body_of(request)) == []
+    body = next((value for key, value in request.items() if key.endswith("Resource")), None)
+    assert body_problems(method(f"{collection}.{verb}"), body) == []
 
 
 @pytest.mark.slow
@@ -161,16 +148,15 @@ def test_the_request_id_is_the_same_for_the_same_request_and_for_no_other() -> N
     ]
     assert first not in {other["requestId"] for other in others}
     # Or a second try would be answered with the outcome of the first.
-    tries = [requests.attach_disk(LAUNCH, ZONE, 0, attempt=n)["requestId"] for n in range(3)]
-    assert len(set(tries)) == 3
+    tries = {requests.attach_disk(LAUNCH, ZONE, 0, attempt=n)["requestId"] for n in range(3)}
+    assert len(tries) == 3
 
 
 @pytest.mark.parametrize(
     ("run_s", "seconds"), [(0.0, "30"), (29.0, "30"), (7200.2, "7201"), (1e9, "10368000")]
 )
 def test_a_machine_runs_for_as_long_as_google_allows_at_most(run_s: float, seconds: str) -> None:
-    request = requests.insert_instance(LAUNCH, ZONE, run_s)
-    scheduling = request["instanceResource"]["scheduling"]
+    scheduling = requests.insert_instance(LAUNCH, ZONE, run_s)["instanceResource"]["scheduling"]
     assert scheduling["maxRunDuration"] == {"seconds": seconds}
     assert scheduling["instanceTerminationAction"] == "DELETE"
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from diskbench.providers.lab import machines
-from diskbench.providers.lab.places import (
-    ADDRESSES,
-    VARIABLE,
-    LeaseFolder,
-    candidates,
-    claim_address,
-    give_up_address,
-)
+from diskbench.providers.lab import places as registry
+from diskbench.providers.lab.places import ADDRESSES, LeaseFolder, claim_address, give_up_address
 
 
 def places(base: Path, number: int) -> list[LeaseFolder]:
@@ -63,7 +58,7 @@ def test_an_address_that_is_given_up_while_it_is_asked_for_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [ours] = places(tmp_path, 1)
-    taken = tmp_path / ADDRESSES / next(candidates(ours))
+    taken = tmp_path / ADDRESSES / next(registry.candidates(ours))
     taken.parent.mkdir()
     taken.symlink_to("another")
     first_time(monkeypatch, "readlink", lambda link: link.unlink())
@@ -81,11 +76,8 @@ def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path: Path) -> No
             together.wait()
             give_up_address(place)
 
-        threads = [threading.Thread(target=release, args=(place,)) for place in found]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(found)) as pool:
+            list(pool.map(release, found))
         assert list((tmp_path / ADDRESSES).iterdir()) == []
         for place in found:
             place.path.rmdir()
@@ -94,7 +86,7 @@ def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path: Path) -> No
 def test_a_release_of_nothing_removes_what_the_last_one_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "lab"))
+    monkeypatch.setenv(registry.VARIABLE, str(tmp_path / "lab"))
     (tmp_path / "lab" / ADDRESSES).mkdir(parents=True)
     machines.release("never")
     assert not (tmp_path / "lab").exists()

@@ -45,9 +45,6 @@ def test_every_disk_of_a_host_has_names_of_its_own(style: request.Style) -> None
     volumes = enumerate(request.made_up_volume(style, "lease", n) for n in range(most))
     found = [request.disk_names(style, n, volume) for n, volume in volumes]
     assert len({names.node for names in found}) == len({names.best for names in found}) == most
-
-
-def test_a_volume_id_loses_its_dash_in_the_serial() -> None:
     names = request.disk_names("aws-nvme", 0, "vol-0abc")
     assert names.best == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
 

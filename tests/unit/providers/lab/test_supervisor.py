@@ -10,18 +10,10 @@ from hypothesis import strategies as st
 from diskbench.catalog.bucket import Allowance, lasts_s
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.devices import Counters, ThrottleLimits, io_max
+from diskbench.providers.lab.supervisor import rates
 from diskbench.providers.lab.supervisor.__main__ import Hold
 from diskbench.providers.lab.supervisor.governor import Governor
-from diskbench.providers.lab.supervisor.rates import (
-    LabPool,
-    MachineGate,
-    Orders,
-    ThrottledDisk,
-    Weather,
-    allowed,
-    parse_orders,
-    share,
-)
+from diskbench.providers.lab.supervisor.rates import LabPool, Orders, ThrottledDisk, Weather
 from diskbench.units import KIB, MIB
 
 TICK = 0.1
@@ -37,28 +29,25 @@ def gp2(*, size: int = 20, scale: float = 1.0) -> ThrottledDisk:
     return ThrottledDisk("loop9", "7:9", (LabPool("both", iops, Allowance(128 * MIB)),), 256 * KIB)
 
 
-def run(
-    governor: Governor, *, seconds: float, size: int = 4 * KIB, demand: float = 1e9
-) -> list[float]:
+def run(governor: Governor, *, seconds: float, size: int = 4 * KIB, demand: float = 1e9):
     """Reads a second, tick by tick, of a load that takes all it is given."""
-    done, rates, at = 0, [], 0.0
+    done, course, at = 0, [], 0.0
     limits = governor.tick(FRESH, 0.0, at)["loop9"]
     for _ in range(round(seconds / TICK)):
         at += TICK
         rate = min(demand, limits.read_iops or demand, (limits.read_bps or demand * size) / size)
         done += round(rate * TICK)
-        rates.append(rate)
+        course.append(rate)
         counters = Counters(done, done * size, 0, 0)
         limits = governor.tick({"loop9": counters}, TICK, at)["loop9"]
-    return rates
+    return course
 
 
 def test_a_burst_empties_at_the_second_of_the_catalogues_model() -> None:
-    rates = run(Governor(orders(gp2(scale=60))), seconds=40)
-    fell = next(i for i, rate in enumerate(rates) if rate < 1550) * TICK
-    predicted = lasts_s(Allowance(100, 3000, 90_000))
-    assert fell == pytest.approx(predicted, rel=0.01)
-    assert rates[-1] == pytest.approx(100, rel=0.05)
+    course = run(Governor(orders(gp2(scale=60))), seconds=40)
+    fell = next(i for i, rate in enumerate(course) if rate < 1550) * TICK
+    assert fell == pytest.approx(lasts_s(Allowance(100, 3000, 90_000)), rel=0.01)
+    assert course[-1] == pytest.approx(100, rel=0.05)
 
 
 def test_large_requests_are_charged_as_several() -> None:
@@ -71,9 +60,9 @@ def test_large_requests_are_charged_as_several() -> None:
 def test_small_requests_cost_an_hdd_a_whole_credit() -> None:
     rate = Allowance(40 * MIB, 250 * MIB, 1000 * MIB)
     disk = ThrottledDisk("loop9", "7:9", (LabPool("both", Allowance(500), rate),), MIB, MIB)
-    rates = run(Governor(orders(disk)), seconds=12)
-    assert rates[0] == 250
-    assert rates[-1] == pytest.approx(40, rel=0.1)  # four operations a tick are coarse
+    course = run(Governor(orders(disk)), seconds=12)
+    assert course[0] == 250
+    assert course[-1] == pytest.approx(40, rel=0.1)  # four operations a tick are coarse
 
 
 def test_an_idle_disk_earns_credits_up_to_its_capacity() -> None:
@@ -87,17 +76,18 @@ def test_an_idle_disk_earns_credits_up_to_its_capacity() -> None:
 
 def test_with_credit_off_nothing_is_spent_and_the_burst_goes_on() -> None:
     governor = Governor(orders(gp2(scale=5400), credit=False))
-    rates = run(governor, seconds=5)
-    assert set(rates) == {3000}
+    assert set(run(governor, seconds=5)) == {3000}
     assert governor.balances_left() == {"loop9/0/iops": 1000}
 
 
-def test_new_orders_keep_the_balance() -> None:
+def test_new_orders_keep_the_balance_and_come_through_json_as_they_were() -> None:
     governor = Governor(orders(gp2()))
     run(governor, seconds=5)
     before = governor.balances_left()
     governor.follow(orders(gp2(), credit=False))
     assert governor.balances_left() == before
+    made = orders(gp2(), machine=(rates.MachineGate("ios", Allowance(5000.0)),))
+    assert rates.parse_orders(json.dumps(asdict(made))) == made
 
 
 def test_a_disk_without_limits_is_told_none_but_a_stall_and_one_that_is_gone_is_left_out() -> None:
@@ -113,22 +103,20 @@ USES = st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1e6), min_size=1)
 
 @settings(deadline=None)  # two cores that others use too
 @given(st.floats(1, 1e6), USES)
-def test_no_stream_gets_more_than_the_limit_or_nothing(
-    limit: float, used: dict[str, float]
-) -> None:
-    for part in share(limit, used).values():
+def test_no_stream_gets_more_than_the_limit_or_nothing(limit: float, used: dict) -> None:
+    for part in rates.share(limit, used).values():
         assert 0 < part <= limit
 
 
 def test_a_stream_alone_has_the_whole_limit_and_those_that_press_on_it_divide_it() -> None:
-    assert share(100.0, {"read": 100.0, "write": 0.0})["read"] == 100
-    parts = share(100.0, {"read": 140.0, "write": 60.0})
+    assert rates.share(100.0, {"read": 100.0, "write": 0.0})["read"] == 100
+    parts = rates.share(100.0, {"read": 140.0, "write": 60.0})
     assert (parts["read"], parts["write"]) == pytest.approx((71.4, 30.6))
 
 
 def test_without_a_bucket_the_rate_is_plain_and_a_burst_that_is_paid_for_is_served() -> None:
-    assert allowed(Allowance(100), balance=0.0) == 100
-    assert allowed(Allowance(5000, burst=30_000), balance=0.0) == 30_000
+    assert rates.allowed(Allowance(100), balance=0.0) == 100
+    assert rates.allowed(Allowance(5000, burst=30_000), balance=0.0) == 30_000
 
 
 def test_weather_repeats_with_its_seed() -> None:
@@ -161,11 +149,6 @@ def test_a_large_request_that_waits_is_not_made_to_wait_anew() -> None:
     assert hold.due("loop9", stall, moved=False), "it begins all the same"
     at_rest = [hold.due("loop9", ThrottleLimits(write_bps=103)) for _ in range(3)]
     assert at_rest == [False, False, True]
-
-
-def test_orders_come_through_json_as_they_were() -> None:
-    made = orders(gp2(), machine=(MachineGate("ios", Allowance(5000.0)),))
-    assert parse_orders(json.dumps(asdict(made))) == made
 
 
 def test_cgroup_v2_is_told_in_one_line() -> None:

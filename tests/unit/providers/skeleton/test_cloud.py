@@ -1,13 +1,13 @@
-"""A session is opened once for all threads, and anew only after the cloud refused it.
-
-The details of a rental are stored in plans: what they are called there does not change.
-"""
+"""A session is opened once for all threads, and anew only after the cloud refused it. The details
+of a rental are stored in plans: what they are called there does not change."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.unit.providers.vsphere.made import resolved
@@ -47,12 +47,12 @@ def test_threads_that_ask_at_the_same_time_share_one_session() -> None:
     assert sessions.of("us", open_new) is not made[0]
 
 
+def fail(*_: object) -> Opened:
+    raise OSError("nobody answers")
+
+
 def test_a_session_that_was_refused_or_could_not_be_opened_is_opened_anew() -> None:
     sessions: Sessions[Opened] = Sessions()
-
-    def fail() -> Opened:
-        raise OSError("nobody answers")
-
     with pytest.raises(OSError, match="nobody"):
         sessions.of("eu", fail)
     first = sessions.of("eu", Opened)
@@ -64,12 +64,8 @@ def test_a_session_that_was_refused_or_could_not_be_opened_is_opened_anew() -> N
 
 
 def test_closing_ends_every_session_also_after_one_that_fails() -> None:
-    class Broken(Opened):
-        def close(self) -> None:
-            raise OSError
-
-    sessions: Sessions[Opened] = Sessions()
-    sessions.of("us", Broken)
+    sessions: Sessions[Any] = Sessions()
+    sessions.of("us", lambda: SimpleNamespace(close=fail, refused=threading.Event()))
     second = sessions.of("eu", Opened)
     sessions.close()
     sessions.close()

@@ -3,7 +3,6 @@ cloud: in doubt none is, and nothing is written."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +17,7 @@ from diskbench.providers.guest import GuestDisk
 from diskbench.providers.skeleton.handover import Machine, differs, reached, refuse
 from diskbench.providers.vsphere.attach import VirtualDisk, find_disks
 from diskbench.providers.waits import CloudTiming
+from diskbench.testing.rig import RigOnlooker
 
 SIZE = 20 * 2**30
 ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**35, identity="naa.1", wwn="naa.1")
@@ -90,7 +90,7 @@ def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked() -> None:
     refuse("Sky", [*differs("disk a", "IOPS", 100, None), *differs("disk a", "IOPS", None, 100)])
 
 
-class Silent:
+class Silent(RigOnlooker):
     """A machine that nobody reaches, and who watches the attempts."""
 
     def connect(self) -> None:
@@ -99,17 +99,8 @@ class Silent:
     def close(self) -> None:
         pass
 
-    def host(self, *_: object) -> Silent:
+    def host(self, *_: object) -> Any:
         return self
-
-    def note(self, text: str) -> None:
-        pass
-
-    def stopping(self) -> bool:
-        return False
-
-    def span(self, _: str) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
-"""The rounds of a release, as every cloud gives back a lease.
-
-A cloud's listing that lags is asked again, by one rule for all clouds.
-"""
+"""The rounds of a release, as every cloud gives back a lease; a listing that lags is asked again,
+by one rule for all clouds."""
 
 from __future__ import annotations
 
@@ -43,15 +41,17 @@ class Cloud:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the lease's keys are."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    place = lease_directory(ONE.lease_id)
+    place.mkdir(parents=True)
+    return place
 
 
-def test_what_comes_while_it_is_given_back_goes_in_the_next_round() -> None:
+def test_what_comes_while_it_is_given_back_goes_in_the_next_round(keys: Path) -> None:
     taken: list[tuple[str, ...]] = []
     look = Cloud(("disk a",), ("disk b",), ()).list_lease
-    keys = lease_directory(ONE.lease_id)
-    keys.mkdir(parents=True)
     release(ONE, "here", look, lambda found, _: taken.append(found.left))
     assert taken == [("disk a",), ("disk b",)]
     assert not keys.exists(), "the lease's keys go with it"
@@ -64,7 +64,7 @@ def test_what_never_ends_is_given_up_after_some_rounds_and_named() -> None:
     assert len(rounds) == leases.RELEASE_ROUNDS
 
 
-def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason() -> None:
+def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason(keys: Path) -> None:
     rounds: list[int] = []
 
     def give_back(_: Listing, failures: Failures) -> None:
@@ -72,8 +72,6 @@ def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason() -
         with noting(failures, "disk a", lambda _: False):
             raise AccessDenied("no right to delete it")
 
-    keys = lease_directory(ONE.lease_id)
-    keys.mkdir(parents=True)
     look = Cloud(("disk a", "disk b"), ("disk a",)).list_lease
     with pytest.raises(ReleaseFailed) as failed:
         release(ONE, "here", look, give_back, tell=str.upper)
@@ -113,9 +111,7 @@ def test_whatever_keeps_a_lease_from_being_given_back_is_told_with_its_advice() 
     assert failed.value.advice == "log in; then: diskbench gc 01jone"
 
 
-def test_a_copy_that_a_person_named_leaves_the_leases_keys() -> None:
-    keys = lease_directory(ONE.lease_id)
-    keys.mkdir(parents=True)
+def test_a_copy_that_a_person_named_leaves_the_leases_keys(keys: Path) -> None:
     release(Which("01jone", copied=["disk x"]), "here", Cloud(()).list_lease, lambda *_: None)
     assert keys.exists()
 

@@ -22,13 +22,10 @@ def nvme(node="/dev/nvme0n1", number="259:0", size=2**30):
     return disk(node, number, size, links=(), identity="VMware NVME_0000", model=NVME_MODEL)
 
 
-def test_a_disk_is_known_by_its_uuid():
+def test_disks_are_known_by_their_uuid_and_come_in_the_order_they_were_asked_for():
     assert find_disks([ROOT, disk()], [OURS], [ROOT], "pvscsi") == (disk(),)
     by_wwn = disk(links=())
     assert find_disks([ROOT, by_wwn], [OURS], [ROOT], "pvscsi") == (by_wwn,)
-
-
-def test_disks_come_in_the_order_they_were_asked_for():
     other = VirtualDisk(key=2001, uuid=UUID.replace("C29f", "C29e"), size_bytes=2**30)
     second = disk("/dev/sdc", "8:32", links=(), identity=f"naa.{other.wwn}")
     assert find_disks([disk(), second], [other, OURS], [], "lsi") == (second, disk())

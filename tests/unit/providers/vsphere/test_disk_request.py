@@ -28,10 +28,12 @@ def test_a_datastore_and_a_size_are_enough():
     assert found.spec("nvme").type == "nvme"
 
 
-def test_a_storage_policy_decides_how_the_disk_is_made_unless_that_is_typed():
+def test_a_storage_policy_decides_how_the_disk_is_made_unless_a_known_way_is_typed():
     gold = {"datastore": None, "storage_policy": "gold"}
     assert disk_request(of(**gold)).provisioning is None
     assert disk_request(of(**gold, provisioning="thin")).provisioning == "thin"
+    with pytest.raises(UnknownName, match="eager-zeroed"):
+        disk_request(of(provisioning="eager"))
 
 
 @pytest.mark.parametrize("memory_gib", [0.001, 1.001, 3.3])
@@ -61,11 +63,6 @@ def test_what_cannot_be_had_is_named(spec, told):
     with pytest.raises(InvalidValue) as refused:
         disk_request(spec)
     assert told in refused.value.message
-
-
-def test_an_unknown_word_is_answered_with_those_that_are_known():
-    with pytest.raises(UnknownName, match="eager-zeroed"):
-        disk_request(of(provisioning="eager"))
 
 
 @pytest.mark.parametrize(

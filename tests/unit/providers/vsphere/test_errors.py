@@ -1,6 +1,4 @@
-"""Each fault of vSphere's is one of our errors, with what to do next.
-
-Every fault that vSphere declares for a call of ours, and what comes of it.
+"""Each fault that vSphere declares for a call of ours is one of our errors, with what to do next.
 
 The faults are those that VMware's API declares for each method (pyVmomi's description of it), with
 all kinds of each, and the runtime faults, which any method can have."""
@@ -30,14 +28,11 @@ def page_of_a_proxy() -> ExpatError:
     raise AssertionError("it was parsed")
 
 
-def test_a_thing_that_is_gone_is_known_through_our_error():
+def test_what_is_gone_is_known_through_our_error_and_a_mistake_of_ours_is_not_vspheres():
     fault = vmodl.fault.ManagedObjectNotFound()
     error = translate(fault, "Destroy")
     error.__cause__ = fault
     assert is_missing(error)
-
-
-def test_a_mistake_of_ours_is_not_blamed_on_vsphere():
     with pytest.raises(KeyError):
         translate(KeyError("ours"), "login")
 
@@ -69,10 +64,8 @@ def faults() -> list[Any]:
     for owner, method in METHODS:
         told = VmomiSupport.GetVmodlType(owner)._GetMethodInfo(method)
         declared |= {VmomiSupport.GetVmodlType(name) for name in told.faults or ()}
-    known = [
-        name for name in VmomiSupport._dataDefMap
-        if name.startswith(("vim.fault.", "vmodl.fault.", "vmodl.query."))
-    ]  # fmt: skip
+    kinds = ("vim.fault.", "vmodl.fault.", "vmodl.query.")
+    known = {name for name in VmomiSupport._dataDefMap if name.startswith(kinds)}
     types = {VmomiSupport.GetVmodlType(name) for name in known} | declared
     found = {one for one in types if issubclass(one, tuple(declared))}
     return sorted(found, key=lambda one: str(one._wsdlName))

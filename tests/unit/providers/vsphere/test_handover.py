@@ -22,8 +22,6 @@ VALUES: dict[str, Any] = {
     ],
     "runtime.host": vim.HostSystem("host-22"),
 }
-
-
 UUID_OFF = vim.option.OptionValue(key="disk.EnableUUID", value="FALSE")
 
 
@@ -49,13 +47,12 @@ def disk(limit: int | None = 500, size: int = 20 * GIB, **backing: Any) -> Any:
     )  # fmt: skip
 
 
-def test_what_is_as_asked_passes() -> None:
+def test_what_is_as_asked_or_not_told_passes_and_what_a_policy_made_as_it_says() -> None:
     handover.check(DETAILS, machine(), [disk()])
-
-
-def test_what_vsphere_does_not_tell_is_no_difference() -> None:
     silent = disk(eagerlyScrub=None, thinProvisioned=None, datastore=None)
     handover.check(DETAILS, Item(vim.VirtualMachine("vm-99"), {}), [silent])
+    details = resolved(requested=requested(provisioning=None))
+    handover.check(details, machine(), [disk(limit=None, thinProvisioned=True, eagerlyScrub=False)])
 
 
 @pytest.mark.parametrize(
@@ -88,11 +85,6 @@ def test_a_machine_that_is_another_is_refused(change: dict[str, Any], says: str)
     with pytest.raises(RentalFailed) as refused:
         handover.check(DETAILS, machine(**change), [disk()])
     assert says in refused.value.message
-
-
-def test_a_disk_that_a_policy_made_may_be_as_that_says() -> None:
-    details = resolved(requested=requested(provisioning=None))
-    handover.check(details, machine(), [disk(limit=None, thinProvisioned=True, eagerlyScrub=False)])
 
 
 def test_what_is_recorded_says_what_was_measured_and_no_secret() -> None:

@@ -12,7 +12,7 @@ from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.offer import rental
 
 SERVER = VsphereServer("https://vcenter.example:443", "/etc/ca.pem")
-OLD = Template(id="vm-1", name="old", hardware="vmx-11")
+NVME, OLD = requested(controller="nvme"), Template(id="vm-1", name="old", hardware="vmx-11")
 
 
 def offered(
@@ -21,16 +21,15 @@ def offered(
     return rental(RentSpec(size_gib=20), details, server, "uuid-of-vcenter", promise)
 
 
-def test_the_offer_names_machine_disk_and_place() -> None:
+def test_the_offer_names_machine_disk_and_place_and_warns_of_nothing_ordinary() -> None:
+    assert offered(resolved()).warnings == ()
     found = offered(resolved(requested=requested(iops_limit=3000)))
     assert found.offer == (
         "4 vCPUs, 8 GiB on esx-1 with 20 GiB eager-zeroed on nvme (VMFS) by pvscsi, "
         "limited to 3,000 IOPS of 32 KiB; debian-12"
     )
     assert (found.disk.type, found.disk.size_gib, found.cores) == ("nvme", 20, 4)
-
-
-def test_a_policy_is_named_in_place_of_how_the_disk_is_made() -> None:
+    # A policy is named in place of how the disk is made.
     asked, gold = requested(provisioning=None, count=2), VspherePlace(id="1", name="gold")
     details = resolved(requested=asked, policy=gold)
     assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi" in offered(details).offer
@@ -54,18 +53,10 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
         (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines on nvme are on"),
         (resolved(requested=requested(provisioning="thin")), SERVER, "slower at the first write"),
         (resolved(free_bytes=30 * 2**30), SERVER, "more than half of the free space"),
-        (
-            resolved(requested=requested(controller="nvme"), template=OLD),
-            SERVER,
-            "virtual hardware 11 of old has no NVMe controller",
-        ),
+        (resolved(requested=NVME, template=OLD), SERVER, "11 of old has no NVMe controller"),
     ],
 )
 def test_what_may_spoil_the_result_is_said_before(
     details: VsphereResolved, server: VsphereServer, told: str
 ) -> None:
     assert told in " ".join(offered(details, server).warnings)
-
-
-def test_an_ordinary_rental_warns_of_nothing() -> None:
-    assert offered(resolved()).warnings == ()

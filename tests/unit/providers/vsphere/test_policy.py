@@ -20,13 +20,10 @@ def test_one_object_that_grants_all_is_enough():
     assert (told.state, told.told) == ("ok", "datastore: all 2 privileges on 1 of 3")
 
 
-def test_what_is_missing_on_the_best_of_them_is_named():
+def test_what_is_missing_on_the_best_of_them_is_named_and_halves_on_two_are_not_all():
     (told,) = judged("datastore", BOTH, [granted(), granted(BOTH[0])])
     assert (told.state, told.told) == ("problem", "datastore: Datastore.Browse is missing")
     assert "--print-policy vsphere" in told.advice
-
-
-def test_half_on_one_and_half_on_another_is_not_all_and_none_at_all_is_a_problem():
     assert judged("datastore", BOTH, [granted(BOTH[0]), granted(BOTH[1])])[0].state == "problem"
     assert judged("datastore", BOTH, [])[0].state == "problem"
 

@@ -1,6 +1,5 @@
-"""What vSphere is asked for: each request is a file, of the types that pyVmomi knows.
-
-A lease is read back from a machine's notes as it was written, and from nobody else's."""
+"""What vSphere is asked for: each request is a file, of the types that pyVmomi knows. A lease is
+read back from a machine's notes as it was written, and from nobody else's."""
 
 import json
 from typing import Any
@@ -119,28 +118,20 @@ def test_the_controller_of_our_own_is_beside_the_templates(
     assert requests.bus_number(details) == bus
 
 
-def test_a_template_full_of_controllers_is_refused() -> None:
+def test_our_controller_is_known_by_kind_and_bus_and_needs_a_free_one() -> None:
     full = Template(id="vm-70", name="debian-12", buses=(0, 1, 2, 3))
     with pytest.raises(InvalidValue, match="none is left"):
         requests.bus_number(resolved(template=full))
-
-
-def test_our_controller_is_known_by_kind_and_bus() -> None:
     device, details = vim.vm.device, resolved()  # the template has bus 0
     assert requests.is_ours(device.ParaVirtualSCSIController(busNumber=1), details)
     assert not requests.is_ours(device.ParaVirtualSCSIController(busNumber=0), details)
     assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)
 
 
-def test_lease_and_expiry_come_back():
-    found = mark(notes(CLAIM))
-    assert (found.lease_id, found.expires_at) == ("01jlease", 1.8e9)
-
-
 @given(st.text())
-def test_no_owner_can_write_another_lease(owner):
-    claim = CLAIM.model_copy(update={"owner": owner})
-    assert mark(notes(claim)).lease_id == "01jlease"
+def test_lease_and_expiry_come_back_and_no_owner_can_write_another_lease(owner):
+    found = mark(notes(CLAIM.model_copy(update={"owner": owner})))
+    assert (found.lease_id, found.expires_at) == ("01jlease", 1.8e9)
 
 
 @given(st.text())

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.rigs.chaos import Chaos
+from tests.rigs.chaos import PROFILE, Chaos
 from tests.rigs.cli import merged_rows
 from tests.rigs.waiting import read_until
 
@@ -157,19 +157,6 @@ def test_a_fault_of_our_own_fails_its_cell_alone(chaos: Chaos, moment: str, kind
     both_done(chaos)
 
 
-TWO_STEPS = """[global]
-size=256k
-ioengine=null
-[write]
-rw=write
-[read]
-stonewall
-rw=randread
-time_based
-runtime=1
-"""
-
-
 @pytest.mark.parametrize(
     "moment",
     [
@@ -194,7 +181,7 @@ runtime=1
 def test_ctrl_c_at_an_odd_moment_ends_in_order(chaos: Chaos, moment: str) -> None:
     """Ctrl-C at one of 16 moments of a run: exit 130, or 0 where all was done; nothing rented."""
     profile = chaos.user.home / "two.fio"
-    profile.write_text(TWO_STEPS)
+    profile.write_text(PROFILE.format(how="ioengine=null", seconds=1))
     words = ("run", "--provider", "fake", "--disk", "plain", "--size", "1")
     done = chaos.at(f"interrupt {moment}").run(*words, "--profile", str(profile))
     assert done.returncode in {0, 130}, done.stderr

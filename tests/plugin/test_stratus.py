@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 
 from diskbench.providers.fake.cloud import FakeCloud
 
@@ -22,21 +22,6 @@ pytestmark = pytest.mark.slow
 
 PACKAGE = Path(__file__).with_name("stratus")
 RENTED = ("--provider", "stratus", "--disk", "vapor", "--size", "10")
-PROFILE = """[global]
-filename=data
-size=8m
-direct=0
-ioengine=psync
-[first]
-rw=write
-bs=64k
-[second]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime=1
-"""
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +52,7 @@ def with_site(site: Path) -> str:
 def user(tmp_path: Path, site: Path) -> Cli:
     made = a_user(tmp_path)
     made.extra_env |= {"STRATUS_DIR": str(tmp_path / "sky"), "PYTHONPATH": with_site(site)}
-    (made.home / "mine.fio").write_text(PROFILE)
+    (made.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
     return made
 
 
@@ -147,7 +132,7 @@ def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud
     assert (run["state"], run["provider"], run["emulated"]) == ("done", "stratus", True)
     document = user.json("results", "show", run["run_id"])["runs"][0]
     assert document["zone"] == "sky-1b"
-    assert {verdict["step"] for verdict in document["verdicts"]} == {"first", "second"}
+    assert {verdict["step"] for verdict in document["verdicts"]} == {"write", "read"}
     page = user.home / "page.html"
     done(user, "report", "last", "--to", str(page))
     assert "Stratus" in page.read_text() or "stratus" in page.read_text()

@@ -17,17 +17,10 @@ from diskbench.store.evidence import open_evidence
 
 FORGED_IOPS = 123456789
 SHORT = """{"fio version" : "fio-9.99", "jobs" : [{"jobname" : "forged", "read" : {}}]}"""
-PROFILE = """[global]
-size=1m
-ioengine=psync
-direct=0
-rw=randread
-bs=4k
-rate_iops=200
-time_based
-runtime={seconds}
-[honest]
-"""
+PROFILE = (
+    "[global]\nsize=1m\nioengine=psync\ndirect=0\nrw=randread\nbs=4k\nrate_iops=200\n"
+    "time_based\nruntime={seconds}\n[honest]\n"
+)
 
 
 def forged() -> str:

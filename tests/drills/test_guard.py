@@ -228,16 +228,6 @@ def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change
     assert is_empty(stage.other)
 
 
-def test_a_step_is_lost_with_whoever_holds_its_disk(stage: Stage) -> None:
-    """The unit, which holds the disk, is killed: nothing is left that could start fio on it."""
-    done = stage.when(CACHE_DROP, kill_holder(stage))
-    with pytest.raises(MeasurementFailed, match="died on this machine without a result"):
-        stage.raw_step()
-    assert done.exit == 0, done.said
-    assert is_empty(stage.disk.image)
-    assert is_empty(stage.other)
-
-
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stage: Stage) -> None:
     """Another disk takes the name before fio opens it: fio was given its disk by descriptor."""
@@ -319,14 +309,22 @@ def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
     assert check_device(HERE, stage.disk.path, stage.disk.identity)
 
 
-def test_a_step_that_is_killed_releases_its_disk(stage: Stage) -> None:
-    """The process of a step is killed with SIGKILL while caches are dropped."""
-    done = stage.when(CACHE_DROP, 'read -r pid rest <pid && kill -9 "$pid"')
-    with pytest.raises(MeasurementFailed, match="died"):
+@pytest.mark.parametrize(
+    "kill",
+    [kill_holder, lambda _: 'read -r pid rest <pid && kill -9 "$pid"'],
+    ids=["holder", "pid"],
+)
+def test_a_step_is_lost_with_whoever_holds_its_disk_and_the_disk_is_free(
+    stage: Stage, kill: Callable[[Stage], str]
+) -> None:
+    """The unit, which holds the disk, is killed: nothing is left that could start fio on it."""
+    done = stage.when(CACHE_DROP, kill(stage))
+    with pytest.raises(MeasurementFailed, match="died on this machine without a result"):
         stage.raw_step()
     assert done.exit == 0, done.said
     assert check_device(HERE, stage.disk.path, stage.disk.identity)
     assert is_empty(stage.disk.image)
+    assert is_empty(stage.other)
 
 
 @pytest.mark.parametrize(("window", "words"), [(CACHE_DROP, "refused: "), (FIO, "fio ran.*: ")])

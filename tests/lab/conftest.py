@@ -52,9 +52,13 @@ class Lab:
             except OSError:
                 continue
             # What a killed creator had started, such as ssh-keygen, ends by itself in a moment.
-            if needle in words and b"pytest" not in words and _stays(_names, process, needle):
+            if (
+                needle in words
+                and b"pytest" not in words
+                and _stays(_holds, process / "cmdline", needle)
+            ):
                 found.append(f"process {words!r}")
-            if needle in mounts and _stays(_sees, process, needle):
+            if needle in mounts and _stays(_holds, process / "mountinfo", needle):
                 found.append(f"mount in {process}")
         return found
 
@@ -78,12 +82,8 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         assert left == []
 
 
-def _names(process: Path, needle: bytes) -> bool:
-    return needle in (process / "cmdline").read_bytes()
-
-
-def _sees(process: Path, needle: bytes) -> bool:
-    return needle in (process / "mountinfo").read_bytes()
+def _holds(file: Path, needle: bytes) -> bool:
+    return needle in file.read_bytes()
 
 
 def _is_limited(number: str) -> bool:

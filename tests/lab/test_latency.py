@@ -28,9 +28,6 @@ MS = 100.0
 """Long enough that what a machine adds to it is little, unless it is very busy."""
 
 
-# -- what is asked for -------------------------------------------------------------------------
-
-
 def test_jitter_of_no_latency_is_refused(lab: Lab) -> None:
     with pytest.raises(InvalidValue, match="without a latency"):
         lab.machines.acquire("one", custom(latency_jitter=0.2))
@@ -43,9 +40,6 @@ def test_without_fuse_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatc
         lab.machines.acquire("one", custom(latency_ms=1))
     lab.machines.check(custom())
     assert not lab.base.exists()
-
-
-# -- what a disk does --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("direction", ["read", "write"])
@@ -89,9 +83,6 @@ def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
     assert lab.left() == []
 
 
-# -- what is left of it ------------------------------------------------------------------------
-
-
 def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None:
     lab.machines.acquire("one", custom(latency_ms=1, count=3))
     assert len(servers()) == len(fuse_file.mounted(lab.base)) == len(devices.find(lab.base)) == 3
@@ -119,9 +110,6 @@ def test_a_mounted_filesystem_does_not_hold_the_host(lab: Lab) -> None:
     ssh(host, f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && echo a >/mnt/f")
     lab.machines.release("one")
     assert lab.left() == []
-
-
-# -- tools -------------------------------------------------------------------------------------
 
 
 class Measured:

@@ -42,9 +42,6 @@ def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path:
     assert [one for one in found if (name, one) != _NOT_SAID_TWICE] == []
 
 
-# The tree of errors
-
-
 def all_errors() -> set[type[DiskbenchError]]:
     for one in pkgutil.walk_packages(diskbench.__path__, "diskbench."):
         if "__main__" not in one.name:
@@ -75,9 +72,6 @@ def test_the_tree_of_errors_is_whole_and_in_one_file() -> None:
     assert drawn == there
 
 
-# What crosses a checkpoint, a process or the database
-
-
 def raised() -> list[DiskbenchError]:
     own: dict[str, DiskbenchError] = {
         "UnknownName": errors.UnknownName("disk type", "gp9", ["gp2"], field="disk"),
@@ -103,8 +97,6 @@ def test_an_error_keeps_what_is_decided_by_it_wherever_it_goes(error: DiskbenchE
     assert CellRow.problem.fget is not None
     assert CellRow.model_construct(**row).problem == problem
 
-
-# Errors of a cell's fields
 
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 _CHECKED = ("catalog", "plan", "providers", "fio")

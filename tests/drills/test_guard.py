@@ -11,27 +11,10 @@ from pathlib import Path
 
 import pytest
 import ulid
+from tests.rigs import loops
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.loops import (
-    MIB,
-    Loop,
-    attached,
-    detach_all,
-    empty_image,
-    grow,
-    is_empty,
-    point_at,
-    set_offset,
-)  # fmt: skip
-from tests.rigs.windows import (
-    BEFORE_FIO,
-    CACHE_DROP,
-    FIO,
-    Done,
-    Window,
-    first_on_path,
-    in_window,
-)  # fmt: skip
+from tests.rigs.loops import MIB, Loop, attached, detach_all, empty_image, is_empty, set_offset
+from tests.rigs.windows import BEFORE_FIO, CACHE_DROP, FIO, Done, Window, first_on_path, in_window
 
 from diskbench.errors import HostUnavailable, MeasurementFailed, TargetRefused
 from diskbench.hosts.device import check_device
@@ -126,7 +109,7 @@ def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(
     stage: Stage, user: Cli
 ) -> None:
     """A loop device is pointed at another file while caches are dropped, then fio starts."""
-    done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
+    done = stage.when(CACHE_DROP, loops.point_at(stage.disk, stage.other))
     user.run(*run_args(stage))
     assert done.exit != 0, "the device was pointed elsewhere although it was held"
     assert is_empty(stage.other)
@@ -183,7 +166,7 @@ def kill_holder(stage: Stage) -> str:
 
 CHANGES: dict[str, tuple[Callable[[Stage], str], str]] = {
     "moved in its file": (lambda s: set_offset(s.disk, MIB), "offset .* is now 1048576, it was 0"),
-    "grown": (lambda s: grow(s.disk, 64), "size .* is now 67108864, it was 33554432"),
+    "grown": (lambda s: loops.grow(s.disk, 64), "size .* is now 67108864, it was 33554432"),
     "written to": (clone, "holds ext4"),
     "another loop device on a hard link": (second_loop, "shares its backing file with"),
     "another node under its name": (other_node, "is now"),
@@ -243,7 +226,7 @@ OTHERS: dict[str, Callable[[Stage], str]] = {
     "mkfs": lambda s: f"mkfs.ext4 -q -F {s.disk.path}",
     "mkswap": lambda s: f"mkswap {s.disk.path}",
     "wipefs": lambda s: f"wipefs -a {s.disk.path}",
-    "losetup": lambda s: point_at(s.disk, s.other),
+    "losetup": lambda s: loops.point_at(s.disk, s.other),
 }
 
 
@@ -262,7 +245,7 @@ def test_no_other_process_gets_a_disk_that_a_step_holds(
 
 def test_a_step_holds_its_disk_exclusively_and_its_evidence_says_so(stage: Stage) -> None:
     """The loop device of a step is pointed elsewhere during the cache drop."""
-    done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
+    done = stage.when(CACHE_DROP, loops.point_at(stage.disk, stage.other))
     target = stage.target()
     make_workspace(HERE, target)
     try:
@@ -385,7 +368,7 @@ def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
 ) -> None:
     """The loop device is pointed at another file just before mkfs, or just before mount."""
     target = stage.target("ext4")
-    done = stage.when(Window(program), point_at(stage.disk, stage.other))
+    done = stage.when(Window(program), loops.point_at(stage.disk, stage.other))
     try:
         make_workspace(HERE, target)
     except MeasurementFailed:

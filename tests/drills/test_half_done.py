@@ -1,7 +1,6 @@
 """Commands that write much, killed in the middle or out of room: no half of it is trusted."""
 
 import hashlib
-import os
 import re
 import signal
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.rigs import dying
 from tests.rigs.cli import Cli
-from tests.rigs.loops import filesystem
+from tests.rigs.loops import filesystem, fill
 
 from diskbench.store.site_folder import MANIFEST
 
@@ -164,14 +163,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
     """A filesystem without room for another file, on a loop device; it holds `kept.csv`."""
     with filesystem(tmp_path / "full", 4) as directory:
         (directory / "kept.csv").write_text("the earlier one")
-        filler = os.open(directory / "filler", os.O_WRONLY | os.O_CREAT)
-        try:
-            while os.write(filler, bytes(512)):
-                pass
-        except OSError:
-            pass
-        finally:
-            os.close(filler)
+        fill(directory / "filler")
         yield directory
 
 

@@ -25,15 +25,9 @@ def killed(user: Cli, moment: str, *words: str) -> None:
     assert done.returncode == -signal.SIGKILL, f"it never came to {moment!r}:\n{done.stderr}"
 
 
-def ended(user: Cli, *words: str) -> str:
-    done = user.run(*words)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def rows(user: Cli) -> str:
     """All rows as they are exported, whose order follows from the files alone."""
-    return "".join(sorted(ended(user, "results", "export").splitlines(keepends=True)))
+    return "".join(sorted(user.done("results", "export").stdout.splitlines(keepends=True)))
 
 
 def evidence(user: Cli) -> dict[str, str]:
@@ -72,10 +66,10 @@ def test_an_import_that_was_killed_leaves_no_half_run(
         shown = user.json("results", "show", run["run_id"])["runs"][0]
         assert shown["state"] == "done"
         assert all(step["measurements"] for step in shown["steps"])
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     undisturbed = Cli(tmp_path / "undisturbed")
     undisturbed.home.mkdir()
-    ended(undisturbed, "results", "import", *FILES)
+    undisturbed.done("results", "import", *FILES)
     assert evidence(user) == evidence(undisturbed)
     mine, theirs = (rows(one).replace(str(one.home), "~") for one in (user, undisturbed))
     assert mine == theirs
@@ -93,7 +87,7 @@ def test_an_import_that_was_killed_leaves_no_half_run(
 )
 def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: bool) -> None:
     """SIGKILL while every row is made again, over existing rows and into an empty database."""
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     before = rows(user)
     if empty:
         for file in (user.home / ".local/share/diskbench").glob("diskbench.db*"):
@@ -103,7 +97,7 @@ def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: b
     assert meanwhile <= set(before.splitlines())
     if not empty:
         assert meanwhile == set(before.splitlines())
-    ended(user, "results", "rebuild")
+    user.done("results", "rebuild")
     assert rows(user) == before
 
 
@@ -116,11 +110,11 @@ def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: b
 )
 def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None:
     """SIGKILL while runs are deleted: after the evidence of the first, and before the rows."""
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     ids = [run["run_id"] for run in user.json("results", "list")["runs"]]
     killed(user, moment, "results", "delete", "--yes", *ids)
-    ended(user, "results", "delete", "--yes", *ids)
-    ended(user, "results", "rebuild")
+    user.done("results", "delete", "--yes", *ids)
+    user.done("results", "rebuild")
     assert user.json("results", "list")["runs"] == []
     assert evidence(user) == {}
 
@@ -136,13 +130,13 @@ def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None
 )
 def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, moment: str) -> None:
     """SIGKILL while a site is published: between two pages, and before its manifest."""
-    ended(user, "results", "import", *FILES)
-    ended(user, "publish", str(user.home / "undisturbed"))
+    user.done("results", "import", *FILES)
+    user.done("publish", str(user.home / "undisturbed"))
     wanted = tree(user.home / "undisturbed")
     killed(user, moment, "publish", str(user.home / "site"))
     for name, digest in tree(user.home / "site").items():
         assert name == MANIFEST or wanted[name] == digest, f"{name} is half written"
-    ended(user, "publish", str(user.home / "site"))
+    user.done("publish", str(user.home / "site"))
     assert tree(user.home / "site") == wanted
 
 
@@ -151,7 +145,7 @@ def test_an_export_that_was_killed_leaves_the_earlier_file(
     user: Cli, command: tuple[str, ...]
 ) -> None:
     """SIGKILL while an export or a report replaces an earlier file."""
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     file = user.home / "kept.html"
     file.write_text("the earlier one")
     killed(user, "before pathlib:Path.replace 1", *command, "--to", str(file))
@@ -169,7 +163,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
 
 def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -> None:
     """An export replaces an earlier file on a full filesystem: exit 2 with the reason."""
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     done = user.call("results", "export", "--to", str(full / "kept.csv"))
     assert done.returncode == 2, done.stderr
     assert "No space left" in done.stderr
@@ -185,5 +179,5 @@ def test_an_import_without_room_keeps_no_half_run(user: Cli, full: Path) -> None
     assert "No space left" in done.stderr
     assert user.json("results", "list")["runs"] == []
     (full / "filler").unlink()
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     assert len(user.json("results", "list")["runs"]) == len(FILES)

@@ -72,8 +72,7 @@ def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: P
     assert "left out" in err
     files = json.loads((step / "step.json").read_text())["files"]
     assert {files[name]["key"] for name in ("twin", "twin.zst")} == {"twin.zst", "twin.zst.zst"}
-    again = user.run("results", "rebuild")
-    assert again.returncode == 0, again.stderr
+    user.done("results", "rebuild")
     assert user.run("gc").returncode == 0
 
 

@@ -91,8 +91,7 @@ def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
     """SIGKILL before the cloud receives each call and before its answer; then resume, or gc."""
     killed_at(aws, renter, moment, *words)
     (row,) = renter.json("results", "list")["runs"]
-    done = renter.run(wish, *([row["trial_id"]] if wish == "gc" else []))
-    assert done.returncode == 0, done.stderr
+    renter.done(wish, *([row["trial_id"]] if wish == "gc" else []))
     if wish == "resume":
         when, action = moment.split()
         rented_once_and_given_back(aws, renter, lost=action if when == "lost" else "")
@@ -109,6 +108,5 @@ def test_a_run_killed_four_times_leaks_and_doubles_nothing(
     killed_at(aws, renter, "done RunInstances", *words)
     for moment in ("lost CreateVolume", "done AttachVolume", "done TerminateInstances"):
         killed_at(aws, renter, moment, "resume")
-    done = renter.run("resume")
-    assert done.returncode == 0, done.stderr
+    renter.done("resume")
     rented_once_and_given_back(aws, renter, lost="CreateVolume")

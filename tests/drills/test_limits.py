@@ -70,8 +70,7 @@ def kept_step(user: Cli) -> Path:
     (user.home / "mine.fio").write_text(
         "[write]\nrw=write\nsize=1m\nbs=64k\ndirect=0\nioengine=psync\n"
     )
-    done = user.run("run", "--path", "target", "--profile", "mine.fio", "--quiet")
-    assert done.returncode == 0, done.stderr
+    user.done("run", "--path", "target", "--profile", "mine.fio", "--quiet")
     (step,) = user.home.glob(".local/share/diskbench/evidence/runs/*/steps/*")
     return step
 

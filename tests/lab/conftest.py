@@ -21,13 +21,6 @@ from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import LabRequest
 
 
-def limited_numbers(directory: str) -> set[str]:
-    found = set()
-    for file in Path(directory).glob("blkio.throttle.*_device"):
-        found |= {line.split()[0] for line in file.read_text("ascii").splitlines()}
-    return found
-
-
 @dataclass(frozen=True)
 class Lab:
     base: Path
@@ -88,8 +81,9 @@ def _holds(file: Path, needle: bytes) -> bool:
 
 def _is_limited(number: str) -> bool:
     """Whether a number is limited that belongs to no disk; somebody else's may have it by now."""
-    limited = number in limited_numbers(str(find_groups().throttle))
-    return limited and not Path(f"/sys/dev/block/{number}/loop/backing_file").exists()
+    files = Path(find_groups().throttle).glob("blkio.throttle.*_device")
+    limited = {line.split()[0] for file in files for line in file.read_text("ascii").splitlines()}
+    return number in limited and not Path(f"/sys/dev/block/{number}/loop/backing_file").exists()
 
 
 def _stays(what: Callable[..., bool], *given: object) -> bool:

@@ -64,12 +64,6 @@ def sky(user: Cli) -> Iterator[FakeCloud]:
     assert list(cloud.things()) == []
 
 
-def done(user: Cli, *args: str) -> subprocess.CompletedProcess[str]:
-    ended = user.run(*args)
-    assert ended.returncode == 0, ended.stderr
-    return ended
-
-
 def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None:
     """As its own project runs it: with its own test file, in a directory of its own."""
     shutil.copy(PACKAGE / "contract" / "test_contract.py", tmp_path)
@@ -89,16 +83,16 @@ def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None
 
 
 def test_it_is_listed_with_its_abilities(user: Cli) -> None:
-    listed = done(user, "providers").stdout
+    listed = user.done("providers").stdout
     assert "Machines and disks of Stratus, a cloud that is invented." in listed
-    assert "stratus" not in done(Cli(user.home), "providers").stdout
+    assert "stratus" not in Cli(user.home).done("providers").stdout
 
 
 def test_its_options_are_flags_of_its_own_and_nobody_elses(user: Cli) -> None:
-    own = done(user, "run", "--provider", "stratus", "--help").stdout
+    own = user.done("run", "--provider", "stratus", "--help").stdout
     assert "--altitude" in own
     assert "--lightning" in own
-    assert "--altitude" not in done(user, "run", "--provider", "aws", "--help").stdout
+    assert "--altitude" not in user.done("run", "--provider", "aws", "--help").stdout
     refused = user.run("run", *RENTED, "--altitude", "higher", "--profile", "mine.fio")
     assert refused.returncode == 2
     assert "unknown altitude 'higher'" in refused.stderr
@@ -110,21 +104,21 @@ def test_its_catalogue_is_listed_and_shown(user: Cli) -> None:
     disks = json.dumps(user.json("catalog", "disks", "--provider", "stratus"))
     assert "vapor" in disks
     assert "cumulus" in disks
-    shown = done(user, "catalog", "show", "vapor").stdout
+    shown = user.done("catalog", "show", "vapor").stdout
     assert "6,000" in shown
     assert "brochure" in shown
-    assert "puff-2" in done(user, "catalog", "instances", "--provider", "stratus").stdout
+    assert "puff-2" in user.done("catalog", "instances", "--provider", "stratus").stdout
 
 
 def test_a_plan_promises_prices_and_rents_nothing(user: Cli, sky: FakeCloud) -> None:
-    plan = done(user, "plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
+    plan = user.done("plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
     assert "bursts to 6,000" in plan.stdout + plan.stderr
     assert list(sky.things()) == []
 
 
 def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud) -> None:
     sky.plan_fault("machine", "sky-1a", "capacity")
-    ended = done(user, "run", *RENTED, "--altitude", "high", "--profile", "mine.fio")
+    ended = user.done("run", *RENTED, "--altitude", "high", "--profile", "mine.fio")
     assert "no capacity in sky-1a; trying sky-1b" in ended.stderr
     assert "promised 100 IOPS, bursts to 6,000" in ended.stderr
     assert "[emulated]" in ended.stdout
@@ -134,7 +128,7 @@ def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud
     assert document["zone"] == "sky-1b"
     assert {verdict["step"] for verdict in document["verdicts"]} == {"write", "read"}
     page = user.home / "page.html"
-    done(user, "report", "last", "--to", str(page))
+    user.done("report", "last", "--to", str(page))
     assert "Stratus" in page.read_text() or "stratus" in page.read_text()
     # Whoever has not installed the package reads the results all the same.
     del user.extra_env["PYTHONPATH"]
@@ -168,14 +162,14 @@ def matrix_of_two(user: Cli) -> str:
 
 @pytest.mark.usefixtures("sky")
 def test_cells_of_a_matrix_run_on_it(user: Cli) -> None:
-    done(user, "matrix", "run", matrix_of_two(user))
+    user.done("matrix", "run", matrix_of_two(user))
     assert sorted(run["state"] for run in user.json("results", "list")["runs"]) == ["done", "done"]
 
 
 def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user: Cli, sky: FakeCloud) -> None:
     assert "tenant ground" in json.dumps(user.json("doctor", "--provider", "stratus"))
     sky.make("diskbench-01jforgotten-disk", {"lease": "01jforgotten", "expires": 1.0, "zone": "x"})
-    ended = done(user, "gc", "--provider", "stratus")
+    ended = user.done("gc", "--provider", "stratus")
     assert "01jforgotten" in ended.stdout + ended.stderr
 
 

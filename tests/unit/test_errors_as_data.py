@@ -26,10 +26,6 @@ _SAID = "said"
 _NOT_SAID_TWICE = ("providers/gcp/errors.py", "reason not in said")
 
 
-def sources() -> list[Path]:
-    return sorted(ROOT.rglob("*.py"))
-
-
 @pytest.mark.parametrize("path", sorted((ROOT / "providers").glob("*/errors.py")))
 def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path: Path) -> None:
     found = [
@@ -130,7 +126,7 @@ def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room: str) ->
 @pytest.mark.slow
 def test_every_field_that_an_error_carries_is_one_of_a_cell() -> None:
     known = set(cell_model().model_fields)
-    for path in sources():
+    for path in sorted(ROOT.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         for call in ast.walk(ast.parse(text)) if "field=" in text else ():
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):

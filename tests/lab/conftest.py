@@ -19,6 +19,7 @@ from diskbench.providers.lab import devices, machines
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import LabRequest
+from diskbench.providers.lab.supervisor.rates import read_report
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Lab:
         for lease_id in found:
             machines.release(lease_id)
         return found
+
+    def balances(self) -> list[float]:
+        report = read_report(self.base / "one" / "report.json")
+        assert report is not None
+        return list(report.balances.values())
 
     def left(self) -> list[str]:
         groups = find_groups()
@@ -98,14 +104,6 @@ def _stays(what: Callable[..., bool], *given: object) -> bool:
             return False
         time.sleep(0.05)
     return True
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for another process, or the kernel, to have done something that it tells nobody."""
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def ssh(host: Acquired, script: str) -> str:

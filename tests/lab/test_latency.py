@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh, until
+from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.rigs.waiting import until
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.rental import Acquired, DiskSpec

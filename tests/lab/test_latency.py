@@ -1,8 +1,7 @@
 """A disk with a latency of its own: never earlier, not much later, and many requests at once.
 
-A busy machine adds to every latency and never takes from one. So what comes too early is a fault at
-once, and how late a disk is, is measured until the machine leaves it alone (`when_left_alone`).
-What short latencies get on a quiet machine stands in docs/lab.md."""
+A busy machine only adds: what comes too early is a fault at once, and how late a disk is, is
+measured until it is left alone (`when_left_alone`). Of short latencies: docs/lab.md."""
 
 import contextlib
 import json

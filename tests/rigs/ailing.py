@@ -1,7 +1,6 @@
 """A host whose commands wait, whose clock is moved, that restarts or lacks memory, when told to.
-
-Its own commands come first on the PATH. Over SSH it has a boot id and a /proc/vmstat of its own: in
-a mount namespace, other files lie over the kernel's."""
+Its own commands come first on the PATH. Over SSH other files lie over the kernel's boot id and
+/proc/vmstat, in a mount namespace."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Which files of fast tests `script/check` runs: those that a change touches.
-
-`tests/unit/*.py` (the structure of the whole) and `tests/method` run always. Of the other folders
-of tests/unit a change touches the folder of the source that changed, the test that changed, and
-each test that imports what changed, itself or by a module of tests. What follows from a change
-further away is found by script/test, which runs everything.
+"""Which files of fast tests `script/check` runs: those that a change touches. `tests/unit/*.py` and
+`tests/method` run always; of the other folders of tests/unit that of the source that changed, the
+test that changed, and each test that imports what changed, itself or by a module of tests.
 
     python -m tests.rigs.touched    # prints folders and files, one a line; without git, all of them
 """

@@ -22,7 +22,7 @@ from diskbench.model.expectation import Load
 from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
 from diskbench.plan.published import published_verdict
-from diskbench.report.assemble.summary import gave
+from diskbench.report.assemble.summary import Told as Trial
 from diskbench.report.terminal.verdict_text import verdict_lines
 from diskbench.results.verdicts import trial_verdicts
 from diskbench.store.database import open_database
@@ -72,7 +72,8 @@ def of_trial(row):
     by_step = verdicts_by_step(verdicts)
     of_step = by_step[row["of"] if "of" in row else next(iter(by_step))]
     stands = shown(of_step)
-    text = " ".join(f"{gave(verdicts)} {lines_of(verdicts)}".split())
+    told = Trial("", None, (), verdicts=verdicts)  # what it gave needs no subject
+    text = " ".join(f"{told.gave()} {lines_of(verdicts)}".split())
     return replace(_ours(stands, stands.stands_for), trust=trust_of(of_step), text=text)
 
 

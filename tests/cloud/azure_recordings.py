@@ -1,7 +1,8 @@
-"""Exchanges with the real Azure that the SDK's own tests recorded: they are in its source packages.
+"""Exchanges with the real Azure that the SDK's own tests recorded, and the same requests sent to
+the emulated one: how its answers differ in form.
 
-Downloaded once by pip, as it is configured, into the user's cache directory. Secrets in them were
-replaced by their authors; so was the subscription's id."""
+They are in the SDK's source packages, downloaded once by pip, as it is configured, into the user's
+cache directory. Their authors replaced secrets and the subscription's id."""
 
 from __future__ import annotations
 
@@ -14,9 +15,14 @@ import tempfile
 import venv
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import requests
+from emulators.azure import cloud as emulated
+from emulators.azure.identity import CLIENT, token_for
+from tests.cloud.rented_azure import Azure
 
 from diskbench.model.finding import Exchange
 from diskbench.model.finding import Recording as LiveRecording
@@ -128,3 +134,151 @@ def _parsed(text: str | None) -> Any:
         return json.loads(text) if text else None
     except ValueError:
         return text
+
+
+_IN = "/subscriptions/[^/]+(/resourceGroups/[^/]+)?/providers/"
+COVERED = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "disk": _IN + "Microsoft.Compute/disks(/[^/]+)?",
+        "machine": _IN + "Microsoft.Compute/virtualMachines(/[^/]+)?",
+        "image": _IN + "Microsoft.Compute/locations/.*/artifacttypes/vmimage/.*/versions(/[^/]+)?",
+        "interface": _IN + "Microsoft.Network/networkInterfaces(/[^/]+)?",
+        "address": _IN + "Microsoft.Network/publicIPAddresses(/[^/]+)?",
+        "network": _IN + "Microsoft.Network/virtualNetworks(/[^/]+)?",
+        "subnet": _IN + "Microsoft.Network/virtualNetworks/[^/]+/subnets(/[^/]+)?",
+    }.items()
+}
+"""What the emulator has, of what was recorded."""
+_METHODS = {"disk": "PUT GET DELETE", "machine": "PUT PATCH GET DELETE"}
+"""What it answers of them; of the others PUT and GET."""
+_HEADERS = ("azure-asyncoperation", "azure-asyncnotification", "location")
+_GROUP = re.compile(r"/resourceGroups/([^/?]+)", re.IGNORECASE)
+
+
+def kind_of(exchange: Exchange) -> str | None:
+    """What of the emulator answers it; None for what it does not have."""
+    kind = next((name for name, form in COVERED.items() if form.fullmatch(exchange.path)), None)
+    answered = _METHODS.get(kind or "", "PUT GET").split()
+    return kind if exchange.method in answered else None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one of our answers is not as Azure's was with that version of its API."""
+
+    what: str
+    api_version: str
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.api_version})"
+
+
+@dataclass
+class Replay:
+    """One recording sent to the emulator."""
+
+    azure: Azure
+    differences: list[Difference] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    session: requests.Session = field(default_factory=requests.Session)
+
+    def play(self, recording: Recording) -> None:
+        """Send all that is covered, in order, each operation awaited."""
+        groups: set[str] = set()
+        for exchange in recording.exchanges:
+            kind = kind_of(exchange)
+            if kind is None:
+                continue
+            for group in _GROUP.findall(exchange.path):
+                if group.lower() not in groups:
+                    groups.add(group.lower())
+                    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{group}"
+                    url = f"{path}?api-version=2024-11-01"
+                    self._send("PUT", url, {"location": "eastus"})
+            what = f"{exchange.method} {kind}"
+            self.compared.append(what)
+            answer = self._send(exchange.method, exchange.url, exchange.asked)
+            self._compare(what, exchange, answer)
+            self._await(what, recording, exchange, answer)
+
+    def _await(
+        self, what: str, recording: Recording, exchange: Exchange, answer: requests.Response
+    ) -> None:
+        """Look at the operation until it is over, and compare each of its states."""
+        url = answer.headers.get("Azure-AsyncOperation")
+        if url is None:
+            return
+        path = _path(exchange.headers.get("azure-asyncoperation", ""))
+        looks = (one for one in recording.exchanges if one.path == path)
+        real = {one.body["status"]: one for one in looks if "monitor=true" not in one.url}
+        status = "InProgress"
+        while status == "InProgress":
+            looked = self.session.get(url, **self._how())
+            status = looked.json()["status"]
+            if status in real:
+                self._compare(f"{what}, {status}", real[status], looked)
+        if status != "Succeeded":
+            self._differ(f"{what}: the operation ended with {looked.json()}", exchange)
+
+    def _compare(self, what: str, real: Exchange, ours: requests.Response) -> None:
+        if ours.status_code != real.status:
+            self._differ(f"{what}: {ours.status_code}, not {real.status}: {ours.text}", real)
+            return
+        for name in _HEADERS:
+            if (name in ours.headers) != (name in real.headers):
+                self._differ(f"{what}: header {name}", real)
+        theirs, mine = shape(real.body), shape(ours.json() if ours.content else None)
+        for path in sorted(theirs.keys() | mine.keys()):
+            if path not in mine:
+                self._differ(f"{what}: missing {path}", real)
+            elif path not in theirs:
+                self._differ(f"{what}: invented {path}", real)
+            elif not mine[path] <= theirs[path]:
+                self._differ(f"{what}: {path} is {mine[path]}, not {theirs[path]}", real)
+
+    def _differ(self, what: str, real: Exchange) -> None:
+        self.differences.append(Difference(what, real.api_version))
+
+    def _send(self, method: str, url: str, body: Any) -> requests.Response:
+        given = self.azure.endpoint + url.replace(SUBSCRIPTION, emulated.SUBSCRIPTION)
+        # The body, with the emulated subscription in its ids.
+        asked = json.dumps(body).replace(SUBSCRIPTION, emulated.SUBSCRIPTION) if body else "null"
+        return self.session.request(method, given, json=json.loads(asked), **self._how())
+
+    def _how(self) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {token_for(CLIENT)}"}
+        return {"headers": headers, "verify": str(self.azure.cloud.ca_file), "timeout": 60}
+
+
+def _path(url: str) -> str:
+    return re.sub(r"^https://[^/]+", "", url).partition("?")[0]
+
+
+def shape(document: Any) -> dict[str, set[str]]:
+    """Path → types found there. Lists count as one element that has the members of all; what is
+    below `tags` is data."""
+    found: dict[str, set[str]] = {}
+    for path, kind in _walk(document, ""):
+        found.setdefault(path, set()).add(kind)
+    return found
+
+
+def _walk(document: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(document, dict):
+        yield path, "object"
+        if path.endswith(".tags"):
+            return
+        for name, value in document.items():
+            yield from _walk(value, f"{path}.{name}")
+    elif isinstance(document, list):
+        yield path, "array"
+        for value in document:
+            yield from _walk(value, f"{path}[]")
+    else:
+        yield path, _named(document)
+
+
+def _named(value: Any) -> str:
+    names = {bool: "boolean", type(None): "null", int: "number", float: "number"}
+    return names.get(type(value), "string")

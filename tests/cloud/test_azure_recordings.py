@@ -10,8 +10,7 @@ from collections import Counter
 
 import pytest
 from emulators.azure.server import fresh
-from tests.cloud.azure_recordings import PACKAGES, recordings
-from tests.cloud.azure_replay import COVERED, Difference, Replay, kind_of
+from tests.cloud.azure_recordings import COVERED, PACKAGES, Difference, Replay, kind_of, recordings
 from tests.cloud.rented_azure import Azure
 
 # The first use fetches the packages; pip prepares each: 300 s are too few on a busy machine.

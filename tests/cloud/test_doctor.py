@@ -19,8 +19,7 @@ from emulators.gcp.server import ACCOUNT
 from emulators.vsphere.simulator import ADDRESS as VSPHERE_ADDRESS
 from emulators.vsphere.simulator import PASSWORD, USER
 from tests.cloud import rented_azure, rented_gcp
-from tests.cloud.azure_recordings import of_file
-from tests.cloud.azure_replay import Replay
+from tests.cloud.azure_recordings import Replay, of_file
 from tests.cloud.azure_rig import Rig
 from tests.cloud.conftest import of as on
 from tests.cloud.conftest import table

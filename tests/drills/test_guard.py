@@ -160,7 +160,7 @@ def kill_holder(stage: Stage) -> str:
     return (
         f"for fd in /proc/[0-9]*/fd/*; do "
         f'[ "$(readlink $fd)" = {stage.disk.path} ] || continue; '
-        'pid=${fd#/proc/}; kill -9 ${pid%%/*} && found=1; done; [ -n "$found" ]'
+        "pid=${fd#/proc/}; kill -9 ${pid%%/*} && exit 0; done; exit 1"
     )
 
 

@@ -13,7 +13,7 @@ from diskbench.cli.terminal import option, print_json
 from diskbench.engine.trial.planning import Previewed, preview
 from diskbench.model.matrix import HOW
 from diskbench.model.outcome import problem_of
-from diskbench.plan.cost import PlanDocument, PlannedTrial, RefusedTrial, cost_of_plan
+from diskbench.plan.cost import PlanDocument, PricedPlan, RefusedPlan, cost_of_plan
 from diskbench.report.terminal.plan_text import render_plan
 from diskbench.results.refreshed_catalogue import open_books
 
@@ -64,9 +64,9 @@ def print_document(previewed: Previewed) -> None:
     trials, refused = [], []
     for draft, was_asked in previewed.plans:
         cost, longest = cost_of_plan(draft), cost_of_plan(draft, longest=True)
-        trials.append(PlannedTrial(plan=draft, asked=was_asked, cost=cost, longest_cost=longest))
+        trials.append(PricedPlan(plan=draft, asked=was_asked, cost=cost, longest_cost=longest))
     for cell, error in previewed.refused:
         where = {"address": cell.address, "replicate": cell.replicate}
-        refused.append(RefusedTrial(**where, problem=problem_of(error)))
+        refused.append(RefusedPlan(**where, problem=problem_of(error)))
     document = PlanDocument(trials=tuple(trials), refused=tuple(refused))
     print_json(document.model_dump_json(indent=2))

@@ -123,7 +123,7 @@ def check_cost(
     return total
 
 
-class PlannedTrial(Frozen):
+class PricedPlan(Frozen):
     """One trial: its plan with its expectation, its cost if the steps take as long as expected, and
     its highest cost, with loops run to their last round. `asked` says whether the provider itself
     was queried or only the catalogue."""
@@ -134,7 +134,7 @@ class PlannedTrial(Frozen):
     longest_cost: CellCost
 
 
-class RefusedTrial(Frozen):
+class RefusedPlan(Frozen):
     """A trial that cannot be measured; `address` is None for a machine that would be rented."""
 
     address: str | None
@@ -146,5 +146,5 @@ class PlanDocument(Frozen):
     """All trials of one command line."""
 
     format: Literal[1] = 1
-    trials: tuple[PlannedTrial, ...]
-    refused: tuple[RefusedTrial, ...] = ()
+    trials: tuple[PricedPlan, ...]
+    refused: tuple[RefusedPlan, ...] = ()

@@ -60,7 +60,7 @@ class LeaseRecord(_Record):
     lease: dict[str, Any]
 
 
-class TrialRecord(_Record):
+class TimingRecord(_Record):
     """`trial.json`. `seconds` are those of `results show --timing`, in their order; `cell` is the
     row of the trial's cell, None for a trial without a matrix."""
 
@@ -98,7 +98,7 @@ def keep_trial(
 
     def read() -> bytes:
         cell = ending or matrix_cell_of_trial(database, trial_id)
-        record = TrialRecord(
+        record = TimingRecord(
             trial_id=trial_id,
             seconds=load_timing(database, trial_id),
             cell=cell.model_dump(mode="json") if cell else None,
@@ -215,7 +215,7 @@ def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, Diskbe
         row = Lease.model_validate(known).model_dump(mode="json")
         insert_missing(connection, schema.lease, [row])
 
-    def put_trial(connection: Connection, record: TrialRecord) -> None:
+    def put_trial(connection: Connection, record: TimingRecord) -> None:
         _put_timing(connection, record)
         if record.cell is not None:
             cell = _cell_row(record.cell)
@@ -224,12 +224,12 @@ def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, Diskbe
                 attempts[place] = cell
 
     each(LEASES, LeaseRecord, put_lease)
-    each(TRIALS, TrialRecord, put_trial)
+    each(TRIALS, TimingRecord, put_trial)
     each(MATRICES, MatrixRecord, partial(_put_matrix, attempts=attempts))
     return failed
 
 
-def _put_timing(connection: Connection, record: TrialRecord) -> None:
+def _put_timing(connection: Connection, record: TimingRecord) -> None:
     """The timing of a trial that has rows and no timing yet."""
     trial, timing = schema.trial, schema.timing
     of_trial = sa.select(trial.c.trial_id).where(trial.c.trial_id == record.trial_id)

@@ -11,7 +11,6 @@ from diskbench.model.processor import Processor
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.run import Headline, ListedStep
 from diskbench.report.assemble.result_rows import result_rows
-from diskbench.report.assemble.summary import two_sentences
 from diskbench.report.terminal.verdict_text import verdict_lines
 
 IDLE = Processor(busiest_core=0.3, busiest_job=0.1, all_jobs=0.1)
@@ -164,7 +163,7 @@ def test_the_headline_has_the_figure_of_the_table():
     one = trial(count=2, verdicts=tuple(found))
     (row,) = result_rows([one])
     assert row.iops.text == "2,900"
-    assert "2,900 IOPS" in two_sentences(one)[1]
+    assert "2,900 IOPS" in one.sentences[1]
 
 
 def test_blocks_are_merged_or_split_and_never_both():

@@ -1,12 +1,14 @@
 """Phases of a stored run and `diskbench.load_phases()`, from logs as fio writes them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.rigs.api_page import documented
 from tests.rigs.plans import make_plan
 from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.rigs.taken_in import taken_in
-from tests.unit.report.assemble.test_summary import headline_of
+from tests.unit.report.assemble.test_summary import headline_of, told
 
 import diskbench
 from diskbench.errors import UnknownName
@@ -14,7 +16,6 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.model.spec import Step
 from diskbench.providers.options import EmulationOptions
-from diskbench.report.assemble.summary import headline
 from diskbench.store.manifest import StepRecord
 from diskbench.store.phases import _arrays, _groups, _shortest_s, run_phases
 from diskbench.store.stored_series import SeriesColumns
@@ -69,7 +70,7 @@ def test_a_run_without_evidence_is_said_to_be_unknown(evidence):
 def test_the_headline_tells_the_cliff_and_what_was_promised(evidence, tmp_path):
     series = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)
     found = run_phases(evidence, imported(evidence, tmp_path / "logs", np.asarray(series)))
-    assert headline(headline_of(), found, ()) == (
+    assert replace(told(promised=headline_of()), phases=tuple(found)).headline == (
         "burst of 3,000 IOPS for 5:10 in disk, then a baseline of 100 IOPS (promised: 100 IOPS)"
     )
 

@@ -91,7 +91,7 @@ def load_curves(
         if len(loads) < LEAST_POINTS or (offered and len(loads) < len(points)):
             continue
         if not offered:
-            # Where no later point brings more, from the last that does on.
+            # The knee is the first point from which on no deeper queue brings more.
             flat = [
                 max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * point.iops
                 for at, point in enumerate(points)

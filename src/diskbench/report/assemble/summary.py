@@ -119,7 +119,7 @@ class Told(Facts):
     @property
     def sentences(self) -> tuple[str, str]:
         """What was bought; what it delivered and why. The second is empty without a verdict."""
-        return self._bought(), self._gave()
+        return self._bought(), self.gave()
 
     @property
     def trust(self) -> str:
@@ -133,8 +133,8 @@ class Told(Facts):
         if not words:
             return ""
         more = len(words) - _MOST_DOUBTED
-        shown = "; ".join(words[:_MOST_DOUBTED])
-        return f"Doubtful figures: {shown}{f' and {more} more' if more > 0 else ''}."
+        first = "; ".join(words[:_MOST_DOUBTED])
+        return f"Doubtful figures: {first}{f' and {more} more' if more > 0 else ''}."
 
     @property
     def fell(self) -> LastingFall | None:
@@ -209,7 +209,7 @@ class Told(Facts):
         promises = f": it promises {promise.promise}" if promise.promise else ""
         return f"{verb} {promise.offer}{promises}."
 
-    def _gave(self) -> str:
+    def gave(self) -> str:
         """What it delivered, and why. It is told of the most informative step: one that fell, else
         the one with the smallest share of its promise, else the one that is most above it, else the
         fastest that kept it, else the first."""

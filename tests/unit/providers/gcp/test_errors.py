@@ -31,15 +31,12 @@ def refused(status: int, reason: str, message: str = "no") -> sdk.GoogleAPICallE
 
 ORG = 'Operation denied by custom org policies: ["customConstraints/custom.'
 RAISED: dict[str, Exception] = {
-    "a permission": refused(
-        403, "forbidden", "Required 'compute.instances.create' permission for 'projects/p'"
-    ),
-    "a quota": refused(
-        403, "quotaExceeded", "Quota 'SSD_TOTAL_GB' exceeded.  Limit: 500.0 in us-east1."
-    ),
-    "no billing": refused(
-        403, "forbidden", "This API method requires billing to be enabled. Please enable billing."
-    ),
+    "a permission": refused(403, "forbidden",
+        "Required 'compute.instances.create' permission for 'projects/p'"),
+    "a quota": refused(403, "quotaExceeded",
+        "Quota 'SSD_TOTAL_GB' exceeded.  Limit: 500.0 in us-east1."),
+    "no billing": refused(403, "forbidden",
+        "This API method requires billing to be enabled. Please enable billing."),
     "billing that ended": refused(403, "BILLING_DISABLED", "Project 1 has billing disabled."),
     "a key": refused(
         400, "kmsPermissionDenied",

@@ -1,6 +1,6 @@
 """Prices of Google Cloud as its billing catalogue tells them, made a patch of the catalogue."""
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -73,27 +73,22 @@ def test_a_type_without_a_shipped_price_gets_one_where_all_of_it_is_told():
     assert "hyperdisk-ml" not in disks
 
 
-@dataclass
-class Answer:
-    status_code: int
-    body: dict[str, Any]
-
-    def json(self) -> dict[str, Any]:
-        return self.body
+def answer(status_code: int, body: dict[str, Any]) -> Any:
+    return SimpleNamespace(status_code=status_code, json=lambda: body)
 
 
 def test_all_pages_are_read_and_a_catalogue_that_refuses_is_told():
     pages = {None: {"skus": [1], "nextPageToken": "two"}, "two": {"skus": [2]}}
     asked = []
 
-    def get(url: str, fields: dict[str, str]) -> Answer:
+    def get(url: str, fields: dict[str, str]) -> Any:
         asked.append({"url": url, **fields})
-        return Answer(200, pages[fields.get("pageToken")])
+        return answer(200, pages[fields.get("pageToken")])
 
     assert list(skus(get)) == [1, 2]
     assert asked[1] == {"url": URL, "currencyCode": "USD", "pageToken": "two"}
     with pytest.raises(HostUnavailable, match="HTTP 403"):
-        list(skus(lambda *_: Answer(403, {})))
+        list(skus(lambda *_: answer(403, {})))
 
 
 def test_another_region_has_the_prices_of_its_own():

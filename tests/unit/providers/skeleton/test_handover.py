@@ -23,13 +23,12 @@ SIZE = 20 * 2**30
 ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**35, identity="naa.1", wwn="naa.1")
 UUID = "6000C29f-1111-2222-3333-444455556666"
 WWN = UUID.replace("-", "").lower()
+VOLUME = Volume("vol-0abc", "/dev/sdf", SIZE)
 Find = Callable[[Sequence[GuestDisk], Sequence[GuestDisk]], Any]
 CLOUDS: dict[str, tuple[dict[str, Any], Find]] = {
     "aws": (
         {"identity": "vol0abc", "serial": "vol0abc"},
-        lambda found, before: find_volume(
-            found, Volume("vol-0abc", "/dev/sdf", SIZE), before, nvme=True
-        ),
+        lambda found, before: find_volume(found, VOLUME, before, nvme=True),
     ),
     "azure": (
         {"identity": "naa.2", "wwn": "naa.2", "links": ("/dev/disk/azure/scsi1/lun0",)},

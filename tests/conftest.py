@@ -156,13 +156,10 @@ def _nothing_of_an_earlier_test() -> Iterator[None]:
         yield
 
 
-def skip_is_allowed(test_id: str) -> bool:
-    return any(fnmatchcase(test_id, pattern) for pattern in ALLOWED_SKIPS)
-
-
 def _note(report: pytest.TestReport | pytest.CollectReport) -> None:
     # An expected failure is reported as skipped too, but carries the reason in `wasxfail`.
-    if report.skipped and not hasattr(report, "wasxfail") and not skip_is_allowed(report.nodeid):
+    allowed = any(fnmatchcase(report.nodeid, pattern) for pattern in ALLOWED_SKIPS)
+    if report.skipped and not hasattr(report, "wasxfail") and not allowed:
         reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else "no reason given"
         _skipped.append((report.nodeid, str(reason)))
 

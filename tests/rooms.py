@@ -1,9 +1,8 @@
 """Which tests `script/check` and `script/test` run, and which only `script/test --all`: by room.
 
-`tests/unit`, `tests/method` and what no row of rooms.yaml names run always. Of a room in it, what
-`kept` names runs always; the other tests take long, or repeat one thing for each provider, moment
-or page, and have the marker `thorough`. Whoever changes what `changes` names runs the whole room
-before it is merged. CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it)."""
+`tests/unit`, `tests/method` and what no row of rooms.yaml names run always. Of a room in it what
+`kept` names does; the others have the marker `thorough`, and run before a change of it is merged.
+CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """The system's Chromium, driven by pytest-playwright: pages are opened from files, and watched.
 
-Playwright keeps an event loop running in its thread for as long as it is there, and no other test
-could then start one. So all that pytest-playwright makes for a session is made for this folder
-here: it is gone before the next folder's first test. tests/conftest.py gives the folder to one
-process."""
+Playwright's event loop would stop other tests from starting one. So all that it makes for a session
+is made for this folder, which one process has (tests/conftest.py), and is gone at its end."""
 
 from __future__ import annotations
 

@@ -21,25 +21,14 @@ from diskbench.store.finish import finish_run
 SECONDS = 3000
 CREDITS, BURST, BASELINE = 5_400_000.0, 3000.0, 100.0
 """A gp2 disk of 20 GiB (AWS, "General Purpose SSD volumes")."""
-JOB = """[global]
-ioengine=libaio
-direct=1
-filename=/dev/nvme1n1
-[burst]
-rw=randread
-bs=4k
-iodepth=32
-time_based
-runtime=3000
-"""
-LOGGED = """write_iops_log=fio
-write_bw_log=fio
-write_lat_log=fio
-log_avg_msec=1000
-time_based
-runtime=3
-rate_iops=200
-"""
+JOB = (
+    "[global]\nioengine=libaio\ndirect=1\nfilename=/dev/nvme1n1\n[burst]\nrw=randread\n"
+    "bs=4k\niodepth=32\ntime_based\nruntime=3000\n"
+)
+LOGGED = (
+    "write_iops_log=fio\nwrite_bw_log=fio\nwrite_lat_log=fio\nlog_avg_msec=1000\ntime_based\n"
+    "runtime=3\nrate_iops=200\n"
+)
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 
 

@@ -1,39 +1,25 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
-from tests.cloud.conftest import (
-    aws,
-    aws_server,
-    azure,
-    azure_server,
-    gcp,
-    gcp_server,
-    vsphere,
-    vsphere_server,
-)
+from tests.cloud.conftest import aws as aws
+from tests.cloud.conftest import aws_server as aws_server
+from tests.cloud.conftest import azure as azure
+from tests.cloud.conftest import azure_server as azure_server
+from tests.cloud.conftest import gcp as gcp
+from tests.cloud.conftest import gcp_server as gcp_server
+from tests.cloud.conftest import vsphere as vsphere
+from tests.cloud.conftest import vsphere_server as vsphere_server
 from tests.rigs.fake_host import FakeHost, Fault
 from tests.rigs.flaky_proxy import FlakyProxy
-from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
+from tests.rigs.ssh_fixtures import proxy as proxy
+from tests.rigs.ssh_fixtures import ssh_config as ssh_config
+from tests.rigs.ssh_fixtures import sshd as sshd
 
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
 from diskbench.ports import Host
-
-__all__ = [
-    "Breakable",
-    "aws",
-    "aws_server",
-    "azure",
-    "azure_server",
-    "gcp",
-    "gcp_server",
-    "proxy",
-    "ssh_config",
-    "sshd",
-    "vsphere",
-    "vsphere_server",
-]
 
 
 @dataclass(frozen=True)
@@ -49,9 +35,8 @@ class Breakable:
 def host(request) -> Iterator[Host]:
     if request.param == "ssh":
         request.getfixturevalue("ssh_config")
-    made: Host = {"local": LocalHost, "fake": FakeHost, "ssh": lambda: SshHost("direct")}[
-        request.param
-    ]()
+    kinds = {"local": LocalHost, "fake": FakeHost, "ssh": partial(SshHost, "direct")}
+    made: Host = kinds[request.param]()
     yield made
     made.close()
 

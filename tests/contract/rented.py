@@ -30,18 +30,17 @@ class FakeCloud:
         return {json.loads(one.read_text())["diskbench-expires"] for one in files}
 
     def add_leftover(self, lease_id: str) -> None:
-        made = self.directory / "resources" / f"diskbench-{lease_id}-address"
-        made.mkdir(parents=True)
-        (made / "tags.json").write_text(
-            json.dumps({"diskbench-lease": lease_id, "diskbench-expires": 1.0})
-        )
+        self._make(lease_id, f"diskbench-{lease_id}-address")
 
     def add_copy(self, lease_id: str) -> str:
-        made = self.directory / "resources" / "prod-database"
+        return self._make(lease_id, "prod-database")
+
+    def _make(self, lease_id: str, name: str) -> str:
+        made = self.directory / "resources" / name
         made.mkdir(parents=True)
         tags = {"diskbench-lease": lease_id, "diskbench-expires": 1.0}
         (made / "tags.json").write_text(json.dumps(tags))
-        return made.name
+        return name
 
     def is_there(self, copy: str) -> bool:
         return (self.directory / "resources" / copy).exists()

@@ -14,9 +14,8 @@ ABILITIES = {
         "Monitors", "SnapshotsDisks",
     )
 }  # fmt: skip
-CLOUD = {
-    "Renter", "SwapsDisks", "Foresees", "TellsTime", "Examinable", "Governed",
-}  # fmt: skip
+CLOUD = {"Renter", "SwapsDisks", "Foresees", "TellsTime", "Examinable", "Governed"}
+OWN = {"Renter", "SwapsDisks", "Foresees", "ExtendsLeases"}
 PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions", "SnapshotsDisks"}
 
 
@@ -27,16 +26,11 @@ PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions", "Snapsho
         ("azure", PUBLIC | {"ExtendsLeases", "Caches", "Monitors"}),
         ("gcp", PUBLIC),
         ("vsphere", CLOUD | {"ExtendsLeases"}),
-        ("fake", {"Renter", "SwapsDisks", "Foresees", "ExtendsLeases"}),
-        (
-            "lab",
-            {
-                "Renter", "SwapsDisks", "Foresees", "ExtendsLeases", "Examinable", "HoldsCredit",
-            },
-        ),
+        ("fake", OWN),
+        ("lab", OWN | {"Examinable", "HoldsCredit"}),
         ("local", set()),
         ("ssh", set()),
     ],
-)  # fmt: skip
+)
 def test_a_provider_has_these_abilities(name: str, abilities: set[str]) -> None:
     assert {one for one, kind in ABILITIES.items() if isinstance(provider(name), kind)} == abilities

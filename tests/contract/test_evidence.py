@@ -3,6 +3,7 @@
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -22,26 +23,15 @@ def test_it_is_an_evidence_store(store):
     assert isinstance(store, EvidenceStore)
 
 
-def test_what_is_put_is_got(store):
-    store.put("runs/a/fio.json", b"\x00\xff" * 1000)
-    assert store.get("runs/a/fio.json") == b"\x00\xff" * 1000
-
-
-def test_an_empty_file_is_kept(store):
-    store.put("runs/a/stderr.txt", b"")
-    assert store.get("runs/a/stderr.txt") == b""
-
-
-def test_a_file_larger_than_an_upload_part_is_kept_whole(store):
-    data = bytes(range(256)) * (12 * 2**20 // 256)
-    store.put("runs/a/big", data)
-    store.put("runs/a/big", data)
-    assert store.get("runs/a/big") == data
-
-
-def test_the_same_bytes_again_are_accepted(store):
-    store.put("runs/a/x", b"1")
-    store.put("runs/a/x", b"1")
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x00\xff" * 1000, bytes(range(256)) * (12 * 2**20 // 256)],
+    ids=["empty", "small", "larger than an upload part"],
+)
+def test_what_is_put_is_got_whole_and_may_be_put_again(store, data):
+    store.put("runs/a/x", data)
+    store.put("runs/a/x", data)
+    assert store.get("runs/a/x") == data
     assert store.list("runs") == ["runs/a/x"]
 
 
@@ -107,23 +97,25 @@ def test_a_store_that_cannot_be_made_is_told(tmp_path):
     assert "DISKBENCH_EVIDENCE_URL" in caught.value.advice
 
 
-def test_a_store_that_may_only_be_read_is_told(tmp_path):
-    place = tmp_path / "store"
+@contextmanager
+def mounted(place, options):
     place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", place], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], check=True)
     try:
-        with pytest.raises(StoreUnavailable, match="Read-only file system"):
-            open_evidence(place.as_uri()).check_writable()
+        yield place.as_uri()
     finally:
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
+def test_a_store_that_may_only_be_read_is_told(tmp_path):
+    read_only = pytest.raises(StoreUnavailable, match="Read-only file system")
+    with mounted(tmp_path / "store", "ro,size=1m") as url, read_only:
+        open_evidence(url).check_writable()
+
+
 def test_a_full_disk_is_told_with_what_to_do_and_keeps_what_was_there(tmp_path):
-    place = tmp_path / "store"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
-    try:
-        store = open_evidence(place.as_uri())
+    with mounted(tmp_path / "store", "size=1m") as url:
+        store = open_evidence(url)
         store.put("runs/a/small", b"x")
         with pytest.raises(StoreUnavailable, match="No space left on device") as caught:
             store.put("runs/a/large", b"x" * 2**21)
@@ -131,8 +123,6 @@ def test_a_full_disk_is_told_with_what_to_do_and_keeps_what_was_there(tmp_path):
         assert "still on the measured host" in caught.value.advice
         assert store.list("runs") == ["runs/a/small"]
         assert store.get("runs/a/small") == b"x"
-    finally:
-        subprocess.run(["umount", "--lazy", place], check=True)
 
 
 @pytest.mark.parametrize("url", ["ftp://host/x", "nonsense://x"])

@@ -51,38 +51,23 @@ class Emulated:
     """New things are absent from the first three looks at them, and deleted ones still there."""
 
     @pytest.fixture
-    def rig(self, request, tmp_path, monkeypatch):
-        emulator = request.getfixturevalue(self.cloud)
-        if self.lags and self.cloud == "vsphere":
+    def kind(self):
+        return self.cloud, self.lags
+
+    @pytest.fixture
+    def rig(self, kind, request, tmp_path, monkeypatch):
+        cloud, lags = kind
+        emulator = request.getfixturevalue(cloud)
+        if lags and cloud == "vsphere":
             emulator.lag(LAG)
-        elif self.lags:
+        elif lags:
             monkeypatch.setattr(emulator.cloud, "lag", LAG)
-        yield RIGS[self.cloud](emulator, monkeypatch, tmp_path / "data")
-        if self.lags and self.cloud == "vsphere":
+        yield RIGS[cloud](emulator, monkeypatch, tmp_path / "data")
+        if lags and cloud == "vsphere":
             emulator.lag(0)
 
 
-@pytest.mark.usefixtures("aws")
-class OnAws(Emulated):
-    cloud = "aws"
-
-
-@pytest.mark.usefixtures("azure")
-class OnAzure(Emulated):
-    cloud = "azure"
-
-
-@pytest.mark.usefixtures("gcp")
-class OnGcp(Emulated):
-    cloud = "gcp"
-
-
-@pytest.mark.usefixtures("vsphere")
-class OnVsphere(Emulated):
-    cloud = "vsphere"
-
-
-class InOneSession(EndToEndContract):
+class InOneSession(Emulated, EndToEndContract):
     """All calls of the lease share one session at the cloud."""
 
     opening: str
@@ -102,64 +87,39 @@ class InOneSession(EndToEndContract):
         assert len(opened) == 1
 
 
-class TestAwsEndToEnd(OnAws, InOneSession):
+class TestAwsEndToEnd(InOneSession):
+    cloud = "aws"
     opening = "diskbench.providers.aws.client._open"
 
 
-class TestLaggingAwsEndToEnd(OnAws, EndToEndContract):
+class TestLaggingAwsEndToEnd(Emulated, EndToEndContract):
+    cloud = "aws"
     lags = True
 
 
-class TestAzureEndToEnd(OnAzure, InOneSession):
+class TestAzureEndToEnd(InOneSession):
+    cloud = "azure"
     opening = "diskbench.providers.azure.client.Azure"
 
 
-class TestGcpEndToEnd(OnGcp, InOneSession):
+class TestGcpEndToEnd(InOneSession):
+    cloud = "gcp"
     opening = "diskbench.providers.gcp.client.log_in"
 
 
-class TestVsphereEndToEnd(OnVsphere, InOneSession):
+class TestVsphereEndToEnd(InOneSession):
+    cloud = "vsphere"
     opening = "diskbench.providers.vsphere.client.connect"
 
 
 @pytest.mark.thorough
-class TestAws(OnAws, RenterContract, SwapContract):
-    pass
-
-
-@pytest.mark.thorough
-class TestLaggingAws(OnAws, RenterContract, SwapContract):
-    lags = True
-
-
-@pytest.mark.thorough
-class TestAzure(OnAzure, RenterContract, SwapContract):
-    pass
-
-
-@pytest.mark.thorough
-class TestAzureLag(OnAzure, RenterContract, SwapContract):
-    lags = True
-
-
-@pytest.mark.thorough
-class TestGcp(OnGcp, RenterContract, SwapContract):
-    pass
-
-
-@pytest.mark.thorough
-class TestGcpLag(OnGcp, RenterContract, SwapContract):
-    lags = True
-
-
-@pytest.mark.thorough
-class TestVsphere(OnVsphere, RenterContract, SwapContract):
-    pass
-
-
-@pytest.mark.thorough
-class TestVsphereLag(OnVsphere, RenterContract, SwapContract):
-    lags = True
+class TestEmulated(Emulated, RenterContract, SwapContract):
+    @pytest.fixture(
+        params=[(cloud, lags) for cloud in RIGS for lags in (False, True)],
+        ids=lambda kind: f"{kind[0]}{' lags' * kind[1]}",
+    )
+    def kind(self, request):
+        return request.param
 
 
 class TestTheFakesFaults:

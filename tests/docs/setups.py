@@ -219,7 +219,6 @@ def _cloud(cloud: str) -> Callable[[Reader], None]:
         if cloud == "aws":
             reader.env["AWS_ENDPOINT_URL"] = told["endpoint"]
 
-    start.__doc__ = _cloud.__doc__
     return start
 
 

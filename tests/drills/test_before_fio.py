@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -120,18 +121,15 @@ def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Pa
 def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) -> None:
     """The same claim blocks a run that may not wait, and a run that waits."""
     notes: list[str] = []
-    with locked(their_claim):
+    with ThreadPoolExecutor(1) as pool, locked(their_claim):
         with pytest.raises(MeasurementFailed, match=r"names no trial \(user root\)"):
             watched(unit.model_copy(update={"if_busy": "fail"}))
         assert not ran_fio(unit)
         second = unit.model_copy(update={"name": "001-read"})
-        ends: list[UnitExit] = []
-        waits = threading.Thread(target=lambda: ends.append(watched(second, on_note=notes.append)))
-        waits.start()
+        waits = pool.submit(watched, second, on_note=notes.append)
         until(lambda: bool(notes))
-    waits.join(HURRY_S)
+    assert waits.result(HURRY_S).fio_exit == 0
     assert "names no trial" in notes[0]
-    assert [end.fio_exit for end in ends] == [0]
 
 
 def test_a_unit_without_a_follower_does_not_block_the_disk(
@@ -201,16 +199,8 @@ def test_a_unit_that_never_begins_is_not_waited_for(
     shim.write_text("#!/bin/sh\necho 'setsid: no more processes' >&2\nexit 1\n")
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
-    ends: list[BaseException] = []
-
-    def follow() -> None:
-        try:
-            watched(unit)
-        except MeasurementFailed as error:
-            ends.append(error)
-
-    follows = threading.Thread(target=follow, daemon=True)
-    follows.start()
-    follows.join(HURRY_S)
-    assert ends, "it is still waited for"
-    assert "did not begin within 2 s; setsid: no more processes" in str(ends[0])
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(MeasurementFailed, match="within 2 s; setsid: no more processes"),
+    ):
+        pool.submit(watched, unit).result(HURRY_S)

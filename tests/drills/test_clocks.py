@@ -175,8 +175,7 @@ def test_a_lease_expires_by_the_clock_of_the_database(
     """A run begins on a machine whose clock is two hours off, with its rows in PostgreSQL."""
     profile = tmp_path / "one.fio"
     profile.write_text("[one]\nrw=write\nbs=64k\nsize=64k\ndirect=0\nioengine=psync\n")
-    done = shifted(user, seconds).run("run", "--path", str(tmp_path), "--profile", str(profile))
-    assert done.returncode == 0, done.stderr
+    shifted(user, seconds).done("run", "--path", str(tmp_path), "--profile", str(profile))
     (lease,) = list_leases(database)
     present = database_time(database)
     for text in (lease.created_at, lease.released_at):

@@ -210,8 +210,7 @@ def test_another_user_of_the_disk_is_noticed(tmp_path: Path, disk: Path) -> None
 def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, disk: Path) -> None:
     """No other process uses a disk while fio measures a file on it: the figure has no doubt."""
     (user,) = users(tmp_path, 1)
-    done = user.run(*command(user, disk, seconds=4))
-    assert done.returncode == 0, done.stderr
+    done = user.done(*command(user, disk, seconds=4))
     assert not {"other-io", "disk-unlocked"} & warnings(done)
 
 

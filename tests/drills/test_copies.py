@@ -32,8 +32,7 @@ class Homes:
         return Cli(self.user.home, self.user.extra_env | {"XDG_DATA_HOME": str(place)} | more)
 
     def imported(self, **more: str) -> None:
-        done = self.there(self.first, **more).call("results", "import", str(GOBONNIEGO))
-        assert done.returncode == 0, done.stderr
+        self.there(self.first, **more).called("results", "import", str(GOBONNIEGO))
 
     def copied(self, *options: str) -> None:
         subprocess.run(
@@ -63,8 +62,7 @@ def test_a_copied_data_directory_acts_on_itself(homes: Homes, options: tuple[str
     before = content(homes.first / "diskbench/evidence")
     copy = homes.there(homes.second)
     for words in (("results", "rebuild"), PRUNE, DELETE):
-        done = copy.call(*words)
-        assert done.returncode == 0, done.stderr
+        done = copy.called(*words)
     assert f"{homes.second.as_uri()}/diskbench/evidence" in done.stdout
     assert content(homes.first / "diskbench/evidence") == before
     assert not list((homes.second / "diskbench/evidence/runs").glob("*/manifest.json"))
@@ -146,8 +144,7 @@ def test_a_store_that_the_settings_do_not_name_is_not_changed(
 def test_a_store_that_was_typed_is_changed(homes: Homes) -> None:
     """The evidence of an original is named by --evidence-url when its copy deletes."""
     copy, kept = kept_elsewhere(homes), homes.first / "kept"
-    done = copy.call(*DELETE, "--evidence-url", kept.as_uri())
-    assert done.returncode == 0, done.stderr
+    done = copy.called(*DELETE, "--evidence-url", kept.as_uri())
     assert kept.as_uri() in done.stdout
     assert not list((kept / "runs").glob("*/manifest.json"))
 
@@ -159,8 +156,7 @@ def test_a_moved_data_directory_works_where_it_is(homes: Homes) -> None:
     moved = homes.there(homes.second)
     shown = moved.call("results", "show", "last")
     assert (shown.returncode, "evidence" in shown.stderr) == (0, False), shown.stderr
-    done = moved.call(*DELETE)
-    assert done.returncode == 0, done.stderr
+    moved.called(*DELETE)
     assert list(homes.first.iterdir()) == []
 
 
@@ -170,8 +166,7 @@ def test_reading_from_a_store_that_is_not_named_is_shown_once(homes: Homes, *, g
     copy, kept = kept_elsewhere(homes), homes.first / "kept"
     if gone:
         shutil.move(kept, homes.first / "away")
-    shown = copy.call("report", "last", "-o", str(homes.second / "page.html"))
-    assert shown.returncode == 0, shown.stderr
+    shown = copy.called("report", "last", "-o", str(homes.second / "page.html"))
     assert shown.stderr.count(kept.as_uri()) == 1, shown.stderr
     assert kept.exists() is not gone
 
@@ -185,8 +180,7 @@ def test_a_run_is_resumed_in_the_copy_alone(homes: Homes, target: Path) -> None:
     killed_at(process, "step 2 of 2")
     homes.copied()
     before = content(homes.first / "diskbench/evidence")
-    done = homes.there(homes.second).run("resume", "--quiet")
-    assert done.returncode == 0, done.stderr
+    homes.there(homes.second).done("resume", "--quiet")
     assert content(homes.first / "diskbench/evidence") == before
     with closing_engine(homes.second / "diskbench/diskbench.db") as engine:
         (run,) = find_runs(engine)

@@ -11,27 +11,10 @@ from pathlib import Path
 
 import pytest
 import ulid
+from tests.rigs import loops
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.loops import (
-    MIB,
-    Loop,
-    attached,
-    detach_all,
-    empty_image,
-    grow,
-    is_empty,
-    point_at,
-    set_offset,
-)  # fmt: skip
-from tests.rigs.windows import (
-    BEFORE_FIO,
-    CACHE_DROP,
-    FIO,
-    Done,
-    Window,
-    first_on_path,
-    in_window,
-)  # fmt: skip
+from tests.rigs.loops import MIB, Loop, attached, detach_all, empty_image, is_empty, set_offset
+from tests.rigs.windows import BEFORE_FIO, CACHE_DROP, FIO, Done, Window, first_on_path, in_window
 
 from diskbench.errors import HostUnavailable, MeasurementFailed, TargetRefused
 from diskbench.hosts.device import check_device
@@ -126,7 +109,7 @@ def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(
     stage: Stage, user: Cli
 ) -> None:
     """A loop device is pointed at another file while caches are dropped, then fio starts."""
-    done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
+    done = stage.when(CACHE_DROP, loops.point_at(stage.disk, stage.other))
     user.run(*run_args(stage))
     assert done.exit != 0, "the device was pointed elsewhere although it was held"
     assert is_empty(stage.other)
@@ -183,7 +166,7 @@ def kill_holder(stage: Stage) -> str:
 
 CHANGES: dict[str, tuple[Callable[[Stage], str], str]] = {
     "moved in its file": (lambda s: set_offset(s.disk, MIB), "offset .* is now 1048576, it was 0"),
-    "grown": (lambda s: grow(s.disk, 64), "size .* is now 67108864, it was 33554432"),
+    "grown": (lambda s: loops.grow(s.disk, 64), "size .* is now 67108864, it was 33554432"),
     "written to": (clone, "holds ext4"),
     "another loop device on a hard link": (second_loop, "shares its backing file with"),
     "another node under its name": (other_node, "is now"),
@@ -228,16 +211,6 @@ def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change
     assert is_empty(stage.other)
 
 
-def test_a_step_is_lost_with_whoever_holds_its_disk(stage: Stage) -> None:
-    """The unit, which holds the disk, is killed: nothing is left that could start fio on it."""
-    done = stage.when(CACHE_DROP, kill_holder(stage))
-    with pytest.raises(MeasurementFailed, match="died on this machine without a result"):
-        stage.raw_step()
-    assert done.exit == 0, done.said
-    assert is_empty(stage.disk.image)
-    assert is_empty(stage.other)
-
-
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stage: Stage) -> None:
     """Another disk takes the name before fio opens it: fio was given its disk by descriptor."""
@@ -253,7 +226,7 @@ OTHERS: dict[str, Callable[[Stage], str]] = {
     "mkfs": lambda s: f"mkfs.ext4 -q -F {s.disk.path}",
     "mkswap": lambda s: f"mkswap {s.disk.path}",
     "wipefs": lambda s: f"wipefs -a {s.disk.path}",
-    "losetup": lambda s: point_at(s.disk, s.other),
+    "losetup": lambda s: loops.point_at(s.disk, s.other),
 }
 
 
@@ -272,7 +245,7 @@ def test_no_other_process_gets_a_disk_that_a_step_holds(
 
 def test_a_step_holds_its_disk_exclusively_and_its_evidence_says_so(stage: Stage) -> None:
     """The loop device of a step is pointed elsewhere during the cache drop."""
-    done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
+    done = stage.when(CACHE_DROP, loops.point_at(stage.disk, stage.other))
     target = stage.target()
     make_workspace(HERE, target)
     try:
@@ -319,14 +292,22 @@ def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
     assert check_device(HERE, stage.disk.path, stage.disk.identity)
 
 
-def test_a_step_that_is_killed_releases_its_disk(stage: Stage) -> None:
-    """The process of a step is killed with SIGKILL while caches are dropped."""
-    done = stage.when(CACHE_DROP, 'read -r pid rest <pid && kill -9 "$pid"')
-    with pytest.raises(MeasurementFailed, match="died"):
+@pytest.mark.parametrize(
+    "kill",
+    [kill_holder, lambda _: 'read -r pid rest <pid && kill -9 "$pid"'],
+    ids=["holder", "pid"],
+)
+def test_a_step_is_lost_with_whoever_holds_its_disk_and_the_disk_is_free(
+    stage: Stage, kill: Callable[[Stage], str]
+) -> None:
+    """The unit, which holds the disk, is killed: nothing is left that could start fio on it."""
+    done = stage.when(CACHE_DROP, kill(stage))
+    with pytest.raises(MeasurementFailed, match="died on this machine without a result"):
         stage.raw_step()
     assert done.exit == 0, done.said
     assert check_device(HERE, stage.disk.path, stage.disk.identity)
     assert is_empty(stage.disk.image)
+    assert is_empty(stage.other)
 
 
 @pytest.mark.parametrize(("window", "words"), [(CACHE_DROP, "refused: "), (FIO, "fio ran.*: ")])
@@ -387,7 +368,7 @@ def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
 ) -> None:
     """The loop device is pointed at another file just before mkfs, or just before mount."""
     target = stage.target("ext4")
-    done = stage.when(Window(program), point_at(stage.disk, stage.other))
+    done = stage.when(Window(program), loops.point_at(stage.disk, stage.other))
     try:
         make_workspace(HERE, target)
     except MeasurementFailed:

@@ -3,7 +3,6 @@
 import csv
 import hashlib
 import io
-import os
 import re
 import signal
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.rigs import dying
 from tests.rigs.cli import Cli
-from tests.rigs.loops import filesystem
+from tests.rigs.loops import filesystem, fill
 
 from diskbench.store.site_folder import MANIFEST
 
@@ -28,20 +27,14 @@ def killed(user: Cli, moment: str, *words: str) -> None:
     assert done.returncode == -signal.SIGKILL, f"it never came to {moment!r}:\n{done.stderr}"
 
 
-def ended(user: Cli, *words: str) -> str:
-    done = user.run(*words)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def rows(user: Cli) -> str:
     """All rows as they are exported, whose order follows from the files alone."""
-    return "".join(sorted(ended(user, "results", "export").splitlines(keepends=True)))
+    return "".join(sorted(user.done("results", "export").stdout.splitlines(keepends=True)))
 
 
 def imported(user: Cli) -> list[dict[str, str]]:
     """The rows of imports, but for the time of the import and the home that they are kept in."""
-    table = csv.DictReader(io.StringIO(ended(user, "results", "export")))
+    table = csv.DictReader(io.StringIO(user.done("results", "export").stdout))
     found = [{name: of.replace(str(user.home), "~") for name, of in row.items()} for row in table]
     return sorted(({**row, "created_at": ""} for row in found), key=str)
 
@@ -88,10 +81,10 @@ def test_an_import_that_was_killed_leaves_no_half_run(
         shown = user.json("results", "show", run["run_id"])["runs"][0]
         assert shown["state"] == "done"
         assert all(step["measurements"] for step in shown["steps"])
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     undisturbed = Cli(tmp_path / "undisturbed")
     undisturbed.home.mkdir()
-    ended(undisturbed, "results", "import", *FILES)
+    undisturbed.done("results", "import", *FILES)
     assert evidence(user) == evidence(undisturbed)
     assert imported(user) == imported(undisturbed)
 
@@ -108,7 +101,7 @@ def test_an_import_that_was_killed_leaves_no_half_run(
 )
 def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: bool) -> None:
     """SIGKILL while every row is made again, over existing rows and into an empty database."""
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     before = rows(user)
     if empty:
         for file in (user.home / ".local/share/diskbench").glob("diskbench.db*"):
@@ -118,7 +111,7 @@ def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: b
     assert meanwhile <= set(before.splitlines())
     if not empty:
         assert meanwhile == set(before.splitlines())
-    ended(user, "results", "rebuild")
+    user.done("results", "rebuild")
     assert rows(user) == before
 
 
@@ -131,11 +124,11 @@ def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: b
 )
 def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None:
     """SIGKILL while runs are deleted: after the evidence of the first, and before the rows."""
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     ids = [run["run_id"] for run in user.json("results", "list")["runs"]]
     killed(user, moment, "results", "delete", "--yes", *ids)
-    ended(user, "results", "delete", "--yes", *ids)
-    ended(user, "results", "rebuild")
+    user.done("results", "delete", "--yes", *ids)
+    user.done("results", "rebuild")
     assert user.json("results", "list")["runs"] == []
     assert evidence(user) == {}
 
@@ -151,21 +144,20 @@ def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None
 )
 def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, moment: str) -> None:
     """SIGKILL while a site is published: between two pages, and before its manifest."""
-    ended(user, "results", "import", *FILES)
-    ended(user, "publish", str(user.home / "undisturbed"))
+    user.done("results", "import", *FILES)
+    user.done("publish", str(user.home / "undisturbed"))
     wanted = tree(user.home / "undisturbed")
     killed(user, moment, "publish", str(user.home / "site"))
     for name, digest in tree(user.home / "site").items():
         assert name == MANIFEST or wanted[name] == digest, f"{name} is half written"
-    ended(user, "publish", str(user.home / "site"))
+    user.done("publish", str(user.home / "site"))
     assert tree(user.home / "site") == wanted
 
 
 @pytest.mark.parametrize("command", ["results export --to kept.csv", "report last --to kept.html"])
 def test_an_export_that_was_killed_leaves_the_earlier_file(user: Cli, command: str) -> None:
-    """SIGKILL while an export or a report replaces an earlier file: the earlier file is
-    unchanged."""
-    ended(user, "results", "import", *FILES)
+    """SIGKILL while an export or a report replaces an earlier file."""
+    user.done("results", "import", *FILES)
     *words, name = command.split()
     file = user.home / name
     file.write_text("the earlier one")
@@ -178,20 +170,13 @@ def full(tmp_path: Path) -> Iterator[Path]:
     """A filesystem without room for another file, on a loop device; it holds `kept.csv`."""
     with filesystem(tmp_path / "full", 4) as directory:
         (directory / "kept.csv").write_text("the earlier one")
-        filler = os.open(directory / "filler", os.O_WRONLY | os.O_CREAT)
-        try:
-            while os.write(filler, bytes(512)):
-                pass
-        except OSError:
-            pass
-        finally:
-            os.close(filler)
+        fill(directory / "filler")
         yield directory
 
 
 def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -> None:
     """An export replaces an earlier file on a full filesystem: exit 2 with the reason."""
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     done = user.call("results", "export", "--to", str(full / "kept.csv"))
     assert done.returncode == 2, done.stderr
     assert "No space left" in done.stderr
@@ -207,5 +192,5 @@ def test_an_import_without_room_keeps_no_half_run(user: Cli, full: Path) -> None
     assert "No space left" in done.stderr
     assert user.json("results", "list")["runs"] == []
     (full / "filler").unlink()
-    ended(user, "results", "import", *FILES)
+    user.done("results", "import", *FILES)
     assert len(user.json("results", "list")["runs"]) == len(FILES)

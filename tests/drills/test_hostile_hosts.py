@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -12,13 +13,7 @@ import pytest
 from tests.rigs.cli import Cli
 from tests.rigs.memory import run_python
 
-JOB = """[write]
-rw=write
-size=1m
-bs=64k
-direct=0
-ioengine=psync
-"""
+JOB = "[write]\nrw=write\nsize=1m\nbs=64k\ndirect=0\nioengine=psync\n"
 LITTER = """
 printf '{"forged": true}' >step.json
 printf '{"forged": true}' >manifest.json
@@ -40,9 +35,7 @@ def run_with_fio(user: Cli, tmp_path: Path, after: str, *more: str) -> tuple[int
     programs, target = tmp_path / "programs", tmp_path / "target"
     programs.mkdir()
     target.mkdir()
-    real = next(
-        path for part in os.environ["PATH"].split(":") if (path := Path(part, "fio")).exists()
-    )
+    real = shutil.which("fio")
     fio = programs / "fio"
     fio.write_text(
         f'#!/bin/sh\n{real} "$@"\nstatus=$?\ncase "$*" in *job.fio)\n{after}\n;;esac\n'
@@ -79,8 +72,7 @@ def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: P
     assert "left out" in err
     files = json.loads((step / "step.json").read_text())["files"]
     assert {files[name]["key"] for name in ("twin", "twin.zst")} == {"twin.zst", "twin.zst.zst"}
-    again = user.run("results", "rebuild")
-    assert again.returncode == 0, again.stderr
+    user.done("results", "rebuild")
     assert user.run("gc").returncode == 0
 
 
@@ -91,9 +83,7 @@ def test_a_file_of_holes_is_left_out_and_named(user: Cli, tmp_path: Path) -> Non
     assert status == 0, err
     (step,) = (stored(user) / "steps").iterdir()
     told = (step / "left-out.txt").read_text()
-    assert told == ("holes.log: has 3 TiB, of which 0 B were ever written: the rest are holes\n"), (
-        told
-    )
+    assert told == "holes.log: has 3 TiB, of which 0 B were ever written: the rest are holes\n"
     assert "holes.log has 3 TiB" in err
     kept = json.loads((step / "step.json").read_text())["files"]
     assert "whole.log" in kept

@@ -107,8 +107,7 @@ def test_a_foreign_target_is_replaced_by_ours(
     victim.write_text("kept")
     profile = tmp_path / "foreign.fio"
     profile.write_text(f"[a]\nrw=write\nsize=1m\n{line.format(victim=victim)}\n")
-    done = user.run("run", "--path", str(target), "--profile", str(profile))
-    assert done.returncode == 0, done.stderr
+    done = user.done("run", "--path", str(target), "--profile", str(profile))
     assert "job file" in done.stderr
     assert victim.read_text() == "kept"
     assert [path.name for path in tmp_path.iterdir() if "victim" in path.name] == ["victim"]

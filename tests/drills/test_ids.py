@@ -62,35 +62,23 @@ def two_runs(user: Cli) -> None:
         save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
 
 
-def two_matrices(user: Cli) -> None:
-    for campaign_id in (ONE, TWO):
-        row = campaign_row(campaign_id=campaign_id, name=f"matrix {campaign_id[-3:]}", queue="q")
-        save_campaign(database(user), row, [cell_row(0, campaign_id=campaign_id)])
-
-
-COMMANDS: dict[str, tuple[str, ...]] = {
-    "gc": ("gc",),
-    "cancel": ("cancel",),
-    "resume": ("resume",),
-    "results show": ("results", "show"),
-    "results export": ("results", "export"),
-    "results prune": ("results", "prune", "--keep", "0s", "--yes"),
-    "results delete": ("results", "delete", "--yes"),
-    "report": ("report",),
-    "compare": ("compare", "last"),
-    "matrix status": ("matrix", "status"),
-    "matrix cancel": ("matrix", "cancel"),
-    "matrix resume": ("matrix", "resume"),
-    "matrix retry": ("matrix", "retry", "--failed"),
-}
-EVERY = pytest.mark.parametrize("command", list(COMMANDS))
+COMMANDS = [
+    *("gc", "cancel", "resume", "report", "compare last", "results show", "results export"),
+    *("results prune --keep 0s --yes", "results delete --yes", "matrix status", "matrix cancel"),
+    *("matrix resume", "matrix retry --failed"),
+]
+EVERY = pytest.mark.parametrize("command", COMMANDS)
 
 
 def typed(user: Cli, command: str, text: str):
     """The command with an id in a database of two that it could mean; neither may change."""
-    (two_matrices if command.startswith("matrix") else two_runs)(user)
+    if not command.startswith("matrix"):
+        two_runs(user)
+    for campaign_id in (ONE, TWO) if command.startswith("matrix") else ():
+        row = campaign_row(campaign_id=campaign_id, name=f"matrix {campaign_id[-3:]}", queue="q")
+        save_campaign(database(user), row, [cell_row(0, campaign_id=campaign_id)])
     before = standing(user)
-    done = user.call_refused(*COMMANDS[command], text)
+    done = user.call_refused(*command.split(), text)
     assert standing(user) == before, "something was changed"
     assert "Traceback" not in done.stderr
     return done
@@ -114,7 +102,7 @@ def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) ->
     done = typed(user, command, BEGINNING)
     assert done.returncode == 2, done.stderr
     # Both trials are parts of matrices whose ids begin so, too; what is listed are the wholes.
-    of_matrices = command.startswith("results ") or command in {"report", "compare"}
+    of_matrices = command.startswith(("results ", "report", "compare"))
     for one in MATRICES if of_matrices else (ONE, TWO):
         assert one in done.stderr
     assert " old" in done.stderr
@@ -124,7 +112,7 @@ def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) ->
 def test_an_empty_id_means_nothing(user: Cli, command: str) -> None:
     """Every command that takes an id is given an empty one, a space, a tab: exit 2."""
     for text in NOTHING:
-        done = user.call_refused(*COMMANDS[command], text) if text else typed(user, command, text)
+        done = user.call_refused(*command.split(), text) if text else typed(user, command, text)
         assert done.returncode == 2, (text, done.stderr)
         assert "Traceback" not in done.stderr
 
@@ -159,8 +147,7 @@ def test_a_full_id_is_exact(user: Cli) -> None:
     """A full id is typed that is the beginning of another id, also in capitals, with spaces."""
     for name in ("01kq", "01kq8z"):
         create_lease(database(user), Lease(lease_id=name, provider="fake"))
-    done = user.call("gc", " 01KQ ")
-    assert done.returncode == 0, done.stderr
+    user.called("gc", " 01KQ ")
     states = {one.lease_id: one.state for one in list_leases(database(user))}
     assert states == {"01kq": "released", "01kq8z": "open"}
 
@@ -192,10 +179,15 @@ def test_a_lease_of_another_database_needs_its_full_id(user: Cli) -> None:
     assert not left.exists()
 
 
-@pytest.mark.parametrize("owner", ["bob@laptop", None])
-def test_an_unexpired_lease_of_another_owner_needs_not_mine(user: Cli, owner: str | None) -> None:
-    """Gc --provider with the full id of another's or of nobody's lease: exit 2 with its owner."""
-    young, old = rented(user, ONE, owner=owner), rented(user, TWO, owner=owner, expires=1.0)
+@pytest.mark.parametrize(
+    ("owner", "expires"), [("bob@laptop", YOUNG), (None, YOUNG), ("bob@laptop", None)]
+)
+def test_an_unexpired_lease_of_another_owner_needs_not_mine(
+    user: Cli, owner: str | None, expires: float | None
+) -> None:
+    """Gc --provider with the full id of another's lease, of one without owner or expiry."""
+    young = rented(user, ONE, owner=owner, expires=expires)
+    old = rented(user, TWO, owner=owner, expires=1.0)
     done = gc(user, ONE)
     assert done.returncode == 2, done.stdout
     assert (owner or "no owner") in done.stderr
@@ -205,13 +197,6 @@ def test_an_unexpired_lease_of_another_owner_needs_not_mine(user: Cli, owner: st
     assert not old.exists()
     assert gc(user, "--not-mine", ONE).returncode == 0
     assert not young.exists()
-
-
-def test_a_lease_without_an_expiry_counts_as_unexpired(user: Cli) -> None:
-    """Gc --provider with another's lease whose tags do not say when it expires: exit 2."""
-    left = rented(user, ONE, expires=None)
-    assert gc(user, ONE).returncode == 2
-    assert left.exists()
 
 
 def test_one_refused_id_stops_all_ids_of_the_command(user: Cli) -> None:
@@ -254,7 +239,9 @@ def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_copy_is_listed_beside_a_lease_of_ones_own(user: Cli, dry_run: bool) -> None:
     """Gc --provider where a lease of this database ended whose tags were copied by hand."""
-    create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2026-01-01"))
+    create_lease(
+        database(user), Lease(lease_id=ONE, provider="fake", expires_at="2026-01-01T00:00:00+00:00")
+    )
     copied, made = rented(user, ONE, name="prod-database"), rented(user, ONE)
     done = gc(user, "--output", "json", *(["--dry-run"] if dry_run else []))
     assert done.returncode == 0, done.stderr
@@ -273,7 +260,6 @@ def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
     )
     save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
     assert "diskbench gc --dry-run" in user.call("status").stdout
-    done = user.call("gc", "--dry-run")
-    assert done.returncode == 0, done.stderr
+    done = user.called("gc", "--dry-run")
     assert "resume with 'diskbench resume'" in done.stderr
     assert f"diskbench gc {short(plan.trial_id)}" in done.stderr

@@ -16,20 +16,10 @@ from tests.cloud.rented import REGION, Aws
 from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.waiting import until
 
-WRITE_THEN_READ = """[global]
-filename=data
-size=4m
-direct=1
-ioengine=libaio
-[write]
-rw=write
-bs=256k
-[read]
-stonewall
-rw=randread
-bs=4k
-size=256k
-"""
+JOB = (
+    "[global]\nfilename=data\nsize=4m\ndirect=1\nioengine=libaio\n[write]\nrw=write\nbs=256k\n"
+    "[read]\nstonewall\nrw=randread\nbs=4k\nsize=256k\n"
+)
 RENTING = (
     "CreateSecurityGroup", "AuthorizeSecurityGroupIngress", "ImportKeyPair", "RunInstances",
     "CreateVolume", "AttachVolume", "ModifyInstanceAttribute",
@@ -57,7 +47,7 @@ def renter(aws: Aws, user: Cli) -> Cli:
 @pytest.fixture
 def words(aws: Aws, tmp_path: Path) -> tuple[str, ...]:
     profile = tmp_path / "mine.fio"
-    profile.write_text(WRITE_THEN_READ)
+    profile.write_text(JOB)
     where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
     return ("run", *where, "--disk", "gp3", "--size", "4", "--profile", str(profile))
 
@@ -89,10 +79,8 @@ def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
     (row,) = user.json("results", "list")["runs"]
     (run,) = user.json("results", "show", row["run_id"])["runs"]
     assert run["state"] == "done"
-    assert [(one["step"], one["direction"]) for one in merged_rows(run)] == [
-        ("write", "write"),
-        ("read", "read"),
-    ]
+    steps = [(one["step"], one["direction"]) for one in merged_rows(run)]
+    assert steps == [("write", "write"), ("read", "read")]
 
 
 @pytest.mark.thorough
@@ -103,8 +91,7 @@ def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
     """SIGKILL before the cloud receives each call and before its answer; then resume, or gc."""
     killed_at(aws, renter, moment, *words)
     (row,) = renter.json("results", "list")["runs"]
-    done = renter.run(wish, *([row["trial_id"]] if wish == "gc" else []))
-    assert done.returncode == 0, done.stderr
+    renter.done(wish, *([row["trial_id"]] if wish == "gc" else []))
     if wish == "resume":
         when, action = moment.split()
         rented_once_and_given_back(aws, renter, lost=action if when == "lost" else "")
@@ -121,6 +108,5 @@ def test_a_run_killed_four_times_leaks_and_doubles_nothing(
     killed_at(aws, renter, "done RunInstances", *words)
     for moment in ("lost CreateVolume", "done AttachVolume", "done TerminateInstances"):
         killed_at(aws, renter, moment, "resume")
-    done = renter.run("resume")
-    assert done.returncode == 0, done.stderr
+    renter.done("resume")
     rented_once_and_given_back(aws, renter, lost="CreateVolume")

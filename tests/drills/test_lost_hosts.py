@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.chaos import Chaos
+from tests.rigs.cli import over_ssh
 from tests.rigs.flaky_proxy import flaky_proxy
 from tests.rigs.loops import filesystem
 from tests.rigs.sshd import running_sshd
@@ -26,10 +27,7 @@ def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     target = tmp_path / "target"
     target.mkdir()
     with running_sshd(tmp_path / "sshd") as server, flaky_proxy(server.port) as proxy:
-        config = chaos.user.home / "ssh_config"
-        config.write_text(server.config_block("box", port=proxy.port))
-        config.chmod(0o600)
-        chaos.user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        over_ssh(chaos.user, server.config_block("box", port=proxy.port))
         file = chaos.matrix("ssh", host="box", path=str(target), seconds=12)
         process = chaos.user.start("matrix", "run", file)
         until(lambda: chaos.steps() == ["read"])

@@ -1,6 +1,5 @@
 """The database and the evidence store go away under a matrix, and come back."""
 
-import io
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from tests.rigs import dying
 from tests.rigs.chaos import Chaos
-from tests.rigs.loops import filesystem
+from tests.rigs.loops import filesystem, fill
 from tests.rigs.postgres import postgres_server
 from tests.rigs.waiting import until
 
@@ -51,22 +50,13 @@ def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_st
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
     until(lambda: chaos.steps() == ["read"])
     filler = small_store / "filler"
-    with filler.open("wb", buffering=0) as file:
-        while filled(file):
-            pass
+    fill(filler)
     until(lambda: "No space left" in (chaos.cells()[0]["note"] or ""))
     filler.unlink()
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     books = chaos.books(evidence=small_store)
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
-
-
-def filled(file: io.FileIO) -> bool:
-    try:
-        return file.write(b"x" * 4096) > 0
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("fall", ["crash", "stop"])

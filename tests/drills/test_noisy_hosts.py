@@ -222,8 +222,7 @@ def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
         assert "diskbench resume" in done.stderr
         assert "Traceback" not in done.stderr
         (programs / "broken").unlink()
-        again = user.run("resume", "last", "--output", "json")
-        assert again.returncode == 0, again.stderr
+        again = user.done("resume", "last", "--output", "json")
     assert json.loads(again.stdout)["runs"][0]["state"] == "done"
     assert (programs / "starts").read_text().count("\n") == 1
 

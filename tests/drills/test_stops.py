@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from tests.rigs.ailing import Ailing, ailing_host, reached_by_ssh
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, merged_rows
 from tests.rigs.loops import attached, empty_image
@@ -194,13 +193,8 @@ def test_a_deadline_arrives_before_the_first_line_of_fio(
     host.hold("sync")
     (user.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
     (user.home / "matrix.yaml").write_text(
-        yaml.safe_dump(
-            {
-                "name": "m",
-                "limits": {"max_cell_time": "4s"},
-                "defaults": {"provider": "local", "path": str(target), "profile": "./mine.fio"},
-            }
-        )
+        "name: m\nlimits: {max_cell_time: 4s}\n"
+        f"defaults: {{provider: local, path: {target}, profile: ./mine.fio}}\n"
     )
     done = user.run("matrix", "run", "matrix.yaml")
     assert done.returncode == 1, done.stderr

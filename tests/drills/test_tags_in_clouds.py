@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.cloud.conftest import aws, aws_server, azure, azure_server
+from tests.cloud.eager import AWS
 from tests.cloud.rented import REGION, ZONE, Aws
 from tests.cloud.rented_azure import REGION as AZURE_REGION
 from tests.cloud.rented_azure import Azure
@@ -19,8 +20,7 @@ from diskbench.model.rental import Scope
 
 __all__ = ["aws", "aws_server", "azure", "azure_server"]
 
-ONE, TWO = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
-YOUNG, OLD = "4000000000", "1"
+ONE = "01kq8z6rj0aaaaaaaaaaaaaaa1"
 
 
 @pytest.fixture
@@ -30,19 +30,14 @@ def user(aws: Aws, tmp_path: Path) -> Cli:
     return made
 
 
-def volume(aws: Aws, lease: str, name: str | None, expires: str = OLD) -> str:
-    tags = {
-        "diskbench-lease": lease,
-        "diskbench-expires": expires,
-        "diskbench-owner": "bob@laptop",
-        "Name": name,
-    }
-    pairs = [{"Key": key, "Value": value} for key, value in tags.items() if value is not None]
+def volume(aws: Aws) -> str:
+    """A volume with all tags that the disk of an expired lease has."""
+    tags = {"diskbench-lease": ONE, "diskbench-expires": "1", "Name": f"diskbench-{ONE}-disk-0"}
+    tags["diskbench-owner"] = "bob@laptop"
+    pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
+    specification = [{"ResourceType": "volume", "Tags": pairs}]
     made = aws.client().create_volume(
-        AvailabilityZone=ZONE,
-        Size=1,
-        VolumeType="gp3",
-        TagSpecifications=[{"ResourceType": "volume", "Tags": pairs}],
+        AvailabilityZone=ZONE, Size=1, VolumeType="gp3", TagSpecifications=specification
     )
     return str(made["VolumeId"])
 
@@ -60,15 +55,12 @@ def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A volume has all tags of a lease's disk, also its Name, and its run gives the lease back."""
-    from tests.cloud.eager import AWS
-
     from diskbench.providers.aws.cloud import AWSProvider
 
     for name, value in aws.env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    name = f"diskbench-{ONE}-disk-0"
-    ours, copied = volume(aws, ONE, name), volume(aws, ONE, name)
+    ours, copied = volume(aws), volume(aws)
     scope = Scope(provider="aws", region=REGION, endpoint=aws.endpoint)
     with caplog.at_level(logging.WARNING):
         AWSProvider(timing=AWS).release(ONE, scope, made=(f"volume {ours}",))
@@ -81,8 +73,7 @@ def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
     user: Cli, aws: Aws
 ) -> None:
     """A backup service copied all tags of an expired lease's disk; full ids delete its own."""
-    ec2, name = aws.client(), f"diskbench-{ONE}-disk-0"
-    ours = volume(aws, ONE, name)
+    ec2, ours = aws.client(), volume(aws)
     carried = ec2.describe_volumes(VolumeIds=[ours])["Volumes"][0]["Tags"]
     tagged = [{"ResourceType": "snapshot", "Tags": carried}]
     snapshot = ec2.create_snapshot(VolumeId=ours, TagSpecifications=tagged)["SnapshotId"]
@@ -112,8 +103,6 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
     aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A security group of another name has a lease's tags while the lease is rented."""
-    from tests.cloud.eager import AWS
-
     from diskbench.model.rental import Which
     from diskbench.providers.aws.client import AwsSessions
     from diskbench.providers.aws.leases import inventory

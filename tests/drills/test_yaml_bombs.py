@@ -59,16 +59,13 @@ FIELDS = {
     "a key of 1 MB": f"labels: {{{'k' * 1_000_000}: v}}",
 }
 """A field of a matrix → a bomb in it."""
+PROFILE = "---\ntitle: t\nquestion: q\nsource: s\n{}\n---\n[a]\nrw=read\nsize=1m\n"
 PLAIN = "defaults: {provider: fake, disk: plain, size: 1, profile: quick}"
 
 
 def matrix_with(text: str) -> str:
     begin = "" if text.startswith("name") else "name: m\n"
     return f"{begin}{PLAIN}\n{text}\n"
-
-
-def profile_with(text: str) -> str:
-    return f"---\ntitle: t\nquestion: q\nsource: s\n{text}\n---\n[a]\nrw=read\nsize=1m\n"
 
 
 KINDS = ("binary", "directory", "zero device")
@@ -80,7 +77,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> AllEnded:
     """What came of each bomb, by where it is and its name, in one process with limits."""
     user = a_user(tmp_path_factory.mktemp("bombs"))
     texts = {("matrix", name): matrix_with(text) for name, text in BOMBS.items()}
-    texts |= {("profile", name): profile_with(text) for name, text in BOMBS.items()}
+    texts |= {("profile", name): PROFILE.format(text) for name, text in BOMBS.items()}
     texts |= {("field", name): matrix_with(text) for name, text in FIELDS.items()}
     lines = []
     for number, ((place, _), text) in enumerate(texts.items()):

@@ -19,13 +19,7 @@ from diskbench.providers.lab import devices, machines
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import LabRequest
-
-
-def limited_numbers(directory: str) -> set[str]:
-    found = set()
-    for file in Path(directory).glob("blkio.throttle.*_device"):
-        found |= {line.split()[0] for line in file.read_text("ascii").splitlines()}
-    return found
+from diskbench.providers.lab.supervisor.rates import read_report
 
 
 @dataclass(frozen=True)
@@ -38,6 +32,11 @@ class Lab:
         for lease_id in found:
             machines.release(lease_id)
         return found
+
+    def balances(self) -> list[float]:
+        report = read_report(self.base / "one" / "report.json")
+        assert report is not None
+        return list(report.balances.values())
 
     def left(self) -> list[str]:
         groups = find_groups()
@@ -52,9 +51,13 @@ class Lab:
             except OSError:
                 continue
             # What a killed creator had started, such as ssh-keygen, ends by itself in a moment.
-            if needle in words and b"pytest" not in words and _stays(_names, process, needle):
+            if (
+                needle in words
+                and b"pytest" not in words
+                and _stays(_holds, process / "cmdline", needle)
+            ):
                 found.append(f"process {words!r}")
-            if needle in mounts and _stays(_sees, process, needle):
+            if needle in mounts and _stays(_holds, process / "mountinfo", needle):
                 found.append(f"mount in {process}")
         return found
 
@@ -78,18 +81,15 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         assert left == []
 
 
-def _names(process: Path, needle: bytes) -> bool:
-    return needle in (process / "cmdline").read_bytes()
-
-
-def _sees(process: Path, needle: bytes) -> bool:
-    return needle in (process / "mountinfo").read_bytes()
+def _holds(file: Path, needle: bytes) -> bool:
+    return needle in file.read_bytes()
 
 
 def _is_limited(number: str) -> bool:
     """Whether a number is limited that belongs to no disk; somebody else's may have it by now."""
-    limited = number in limited_numbers(str(find_groups().throttle))
-    return limited and not Path(f"/sys/dev/block/{number}/loop/backing_file").exists()
+    files = Path(find_groups().throttle).glob("blkio.throttle.*_device")
+    limited = {line.split()[0] for file in files for line in file.read_text("ascii").splitlines()}
+    return number in limited and not Path(f"/sys/dev/block/{number}/loop/backing_file").exists()
 
 
 def _stays(what: Callable[..., bool], *given: object) -> bool:
@@ -104,14 +104,6 @@ def _stays(what: Callable[..., bool], *given: object) -> bool:
             return False
         time.sleep(0.05)
     return True
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for another process, or the kernel, to have done something that it tells nobody."""
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def ssh(host: Acquired, script: str) -> str:

@@ -17,18 +17,13 @@ def test_a_disk_comes_and_goes(lab: Lab) -> None:
     path = plug_in("one", "vol-0abc", DISK, index=2)
     assert plug_in("one", "vol-0abc", DISK, index=2) == path
     assert path == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
-    assert ssh(host, f"readlink -f {path}; lsblk -ndbo SIZE").split() == [
-        "/dev/nvme3n1",
-        str(4 * 2**30),
-    ]
+    shown = ssh(host, f"readlink -f {path}; lsblk -ndbo SIZE")
+    assert shown.split() == ["/dev/nvme3n1", str(4 * 2**30)]
     pull_out("one", "vol-0abc")
     pull_out("one", "vol-0abc")
     assert devices.find(lab.base) == ()
-    assert ssh(host, "ls /dev/disk/by-id /sys/block; ls /dev | grep -c nvme || :").split() == [
-        "/dev/disk/by-id:",
-        "/sys/block:",
-        "0",
-    ]
+    shown = ssh(host, "ls /dev/disk/by-id /sys/block; ls /dev | grep -c nvme || :")
+    assert shown.split() == ["/dev/disk/by-id:", "/sys/block:", "0"]
 
 
 def test_a_disk_that_is_plugged_in_goes_with_its_host(lab: Lab) -> None:

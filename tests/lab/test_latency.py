@@ -1,8 +1,7 @@
 """A disk with a latency of its own: never earlier, not much later, and many requests at once.
 
-A busy machine adds to every latency and never takes from one. So what comes too early is a fault at
-once, and how late a disk is, is measured until the machine leaves it alone (`when_left_alone`).
-What short latencies get on a quiet machine stands in docs/lab.md."""
+A busy machine only adds: what comes too early is a fault at once, and how late a disk is, is
+measured until it is left alone (`when_left_alone`). Of short latencies: docs/lab.md."""
 
 import contextlib
 import json
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh, until
+from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.rigs.waiting import until
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.rental import Acquired, DiskSpec
@@ -26,9 +26,6 @@ from diskbench.providers.lab.request import LabRequest
 
 MS = 100.0
 """Long enough that what a machine adds to it is little, unless it is very busy."""
-
-
-# -- what is asked for -------------------------------------------------------------------------
 
 
 def test_jitter_of_no_latency_is_refused(lab: Lab) -> None:
@@ -43,9 +40,6 @@ def test_without_fuse_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatc
         lab.machines.acquire("one", custom(latency_ms=1))
     lab.machines.check(custom())
     assert not lab.base.exists()
-
-
-# -- what a disk does --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("direction", ["read", "write"])
@@ -89,9 +83,6 @@ def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
     assert lab.left() == []
 
 
-# -- what is left of it ------------------------------------------------------------------------
-
-
 def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None:
     lab.machines.acquire("one", custom(latency_ms=1, count=3))
     assert len(servers()) == len(fuse_file.mounted(lab.base)) == len(devices.find(lab.base)) == 3
@@ -119,9 +110,6 @@ def test_a_mounted_filesystem_does_not_hold_the_host(lab: Lab) -> None:
     ssh(host, f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && echo a >/mnt/f")
     lab.machines.release("one")
     assert lab.left() == []
-
-
-# -- tools -------------------------------------------------------------------------------------
 
 
 class Measured:

@@ -1,7 +1,6 @@
 """Whatever was killed, and whenever: giving back leaves nothing."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -12,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh, until
+from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.rigs.waiting import until
 
 from diskbench.providers.lab import devices, fuse_file, processes
 from diskbench.providers.lab.processes import find_groups, init_of, members
-from diskbench.providers.lab.supervisor.rates import read_report
 
 CREATE = """
 import sys
@@ -105,14 +104,13 @@ def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab: Lab) -> No
     group = find_groups().of("one")
     old = processes.supervisor_of(group)
     assert old is not None
-    report = lab.base / "one" / "report.json"
-    (left,) = balances(report)
+    (left,) = lab.balances()
     killed = time.monotonic()
     os.kill(old, signal.SIGKILL)
     until(lambda: processes.supervisor_of(group) is None)
     assert lab.machines.acquire("one", request) == host
     assert processes.supervisor_of(group) not in {None, old}
-    (after,) = balances(report)
+    (after,) = lab.balances()
     earned = 100 * (time.monotonic() - killed)
     assert after <= left + 1000 + earned
     assert after < 5_400_000, "a full one, as a new disk has it"
@@ -162,12 +160,6 @@ def test_a_host_is_found_by_its_devices_when_its_directory_is_gone(lab: Lab) -> 
     assert set(lab.machines.leases()) == {"one"}
     assert lab.release_stale() == ("one",)
     assert lab.left() == []
-
-
-def balances(report: Path) -> list[float]:
-    found = read_report(report)
-    assert found is not None, json.dumps(str(report))
-    return list(found.balances.values())
 
 
 def mounts_of(pid: int | None) -> str:

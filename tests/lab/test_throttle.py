@@ -1,9 +1,7 @@
 """A lab disk does what its cloud promises, and no more. Real fio on real loop devices.
 
-Upper bounds are the lab's; lower ones are wide, since other tests use this machine too.
-
-Bounds are wide, so that a busy machine does not fail them: unthrottled these disks do tens of
-thousands."""
+Upper bounds are the lab's; lower ones are wide, since other tests use this machine too:
+unthrottled these disks do tens of thousands."""
 
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from diskbench.catalog.lookup import limits
 from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import devices
 from diskbench.providers.lab.request import Cache, LabMachine, LabRequest
-from diskbench.providers.lab.supervisor.rates import read_report
 from diskbench.units import MIB
 
 SHORT = ("--runtime=4", "--time_based", "--ramp_time=1")
@@ -73,9 +70,7 @@ def test_filling_a_disk_spends_nothing_while_credit_is_off(lab: Lab) -> None:
     host = lab.machines.acquire("one", request)  # 1,000 credits: a third of a second
     lab.machines.set_credit("one", on=False)
     assert fio(host, "--rw=randread", "--bs=4k", *SHORT)["read_iops"] > 500, "the baseline is 100"
-    report = read_report(lab.base / "one" / "report.json")
-    assert report is not None
-    assert list(report.balances.values()) == [1000]
+    assert lab.balances() == [1000]
     lab.machines.set_credit("one", on=True)
     slow = fio(host, "--rw=randread", "--bs=4k", "--ramp_time=2", "--runtime=3", "--time_based")
     assert slow["read_iops"] == pytest.approx(100, rel=0.3)
@@ -92,11 +87,8 @@ def test_a_request_of_a_mebibyte_costs_an_hdd_a_mebibyte_though_the_kernel_cuts_
     done = fio(host, *("--rw=randread", "--bs=1m", "--size=1g", "--runtime=6", "--time_based"))
     # Charged as two each, the halves would get half of the rate, and spend the credit all the same.
     assert done["read_bytes"] == pytest.approx(allowance.ceiling, rel=0.25)
-    report = read_report(lab.base / "one" / "report.json")
-    assert report is not None
-    [left] = report.balances.values()
-    spent = allowance.capacity / 100 - left
-    assert spent < 6 * done["read_bytes"]
+    (left,) = lab.balances()
+    assert allowance.capacity / 100 - left < 6 * done["read_bytes"]
 
 
 def test_a_loop_device_is_given_back_uncut(lab: Lab) -> None:

@@ -51,13 +51,25 @@ def first_empty(course: Simulation) -> Emptied:
     return found
 
 
-def test_the_first_post_s_gp2_collapses_in_the_34th_run_as_it_did():
-    """ "Amazon's performance collapsed on the thirty-fourth run", "after 3 hours": 256 KiB a write,
-    128 KiB a read (read-ahead), at the rates that were measured."""
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
-    course = simulate(path, gobonniego(5, as_measured=True) * 60)
-    assert collapse(course) == (34, "read")
-    assert first_empty(course).at_s == pytest.approx(11_005, rel=0.01)
+@pytest.mark.parametrize(
+    ("size_gib", "seconds", "runs", "fell", "at_s", "within"),
+    [
+        # "Amazon's performance collapsed on the thirty-fourth run", "after 3 hours": 256 KiB a
+        # write, 128 KiB a read (read-ahead), at the rates that were measured.
+        (20, 5, 60, (34, "read"), 11_005, 0.01),
+        # GoBonnieGo 1.0.9: run 17 was throttled in part, run 18 wholly.
+        (20, 60, 30, (17, "random"), 6_498, 0.01),
+        # Seen at run 78, 29,275 to 29,655 s: 6 % before what is predicted.
+        (256, 60, 100, (82, "random"), 29_465, 0.07),
+    ],
+)
+def test_a_gp2_of_a_post_collapses_in_the_run_and_at_the_time_that_it_did(
+    size_gib, seconds, runs, fell, at_s, within
+):
+    path = path_of(limits("aws", "gp2", size_gib), NO_LIMIT)
+    course = simulate(path, gobonniego(seconds, as_measured=True) * runs)
+    assert collapse(course) == fell
+    assert first_empty(course).at_s == pytest.approx(at_s, rel=within)
 
 
 def test_the_catalogue_alone_says_the_34th_run_too():
@@ -73,22 +85,6 @@ def test_the_request_size_decides_and_the_range_is_told():
     runs = gobonniego(5, as_measured=True) * 60
     assert collapse(simulate(path, runs, case="least"))[0] == 25
     assert collapse(simulate(path, runs, case="best"))[0] == 54
-
-
-def test_a_minute_of_random_io_in_each_run_halves_the_time():
-    """GoBonnieGo 1.0.9: run 17 was throttled in part, run 18 wholly."""
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
-    course = simulate(path, gobonniego(60, as_measured=True) * 30)
-    assert collapse(course) == (17, "random")
-    assert first_empty(course).at_s == pytest.approx(6_498, rel=0.01)
-
-
-def test_256_gib_last_78_to_82_runs():
-    """Seen at run 78, 29,275 to 29,655 s: 6 % before what is predicted."""
-    path = path_of(limits("aws", "gp2", 256), NO_LIMIT)
-    course = simulate(path, gobonniego(60, as_measured=True) * 100)
-    assert collapse(course)[0] == 82
-    assert first_empty(course).at_s == pytest.approx(29_465, rel=0.07)
 
 
 def test_after_the_collapse_the_stream_is_as_slow_as_it_was():

@@ -22,8 +22,7 @@ def user(tmp_path):
 
 
 def shown(user, *disk):
-    done = user.run("run", "--provider", "lab", *disk, *QUICK)
-    assert done.returncode == 0, done.stderr
+    done = user.done("run", "--provider", "lab", *disk, *QUICK)
     return " ".join(done.stdout.split())
 
 

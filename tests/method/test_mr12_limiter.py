@@ -25,9 +25,7 @@ CASES = sorted((Path(__file__).parent.parent / "cases" / "limiter").glob("*.yaml
 def test_the_limit_of_a_recorded_case_is_named(path: Path) -> None:
     case = yaml.safe_load(path.read_text(encoding="utf-8"))
     wanted = case["expect"]
-
     found = judge(case)
-
     main = found.stretches[case.get("main", found.main)]
     assert main.limiter.name == wanted["limiter"], main.limiter
     assert found.trust == wanted["trust"], found.reasons
@@ -75,14 +73,12 @@ def test_a_rate_within_ten_percent_of_the_lower_cap_is_at_it(
 ) -> None:
     lower = min(disk, machine)
     found = limiter(Stretch(lower * share, None, level=level(disk, machine)), Setting(load=LOAD))
-
     assert found.name == ("disk-iops" if disk <= machine else "vm-iops")
 
 
 @given(cap=st.floats(100, 1e6), share=st.floats(0.01, 0.899))
 def test_a_rate_further_below_every_cap_is_at_none(cap: float, share: float) -> None:
     found = limiter(Stretch(cap * share, None, level=level(cap, 2 * cap)), Setting(load=LOAD))
-
     assert found.name == "unknown"
 
 
@@ -90,6 +86,5 @@ def test_a_rate_further_below_every_cap_is_at_none(cap: float, share: float) -> 
 def test_a_busy_core_is_the_limit_where_no_cap_is_known(core: float, iops: float) -> None:
     used = Processor(busiest_core=core)
     found = limiter(Stretch(iops, None), Setting(load=LOAD, processor=used))
-
     assert found.name == "client"
     assert f"{core * 100:.0f} %" in found.evidence[0]

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 NAME = "nimbus"
-GOOD = """from diskbench.plugin import GuestIdentity, Plugin
 
-PLUGIN = Plugin(
-    name="nimbus", title="Nimbus", summary="Broken.", rents=True,
-    provider="{package}.parts:Provider", {more}
-)
-"""
+
+def good(more: str) -> str:
+    """The module of a plugin that has this and parts that are not there."""
+    made = 'name="nimbus", title="Nimbus", summary="Broken.", rents=True'
+    where = f'provider="nimbus_fault.parts:Provider", {more}'
+    return f"from diskbench.plugin import GuestIdentity, Plugin\nPLUGIN = Plugin({made}, {where})\n"
+
+
 FAULTS = {
     "no module": None,
     "raises": "raise RuntimeError('no licence was found')",
@@ -31,14 +33,12 @@ FAULTS = {
     "no plugin": "PLUGIN = 'nimbus'",
     "another name": "from diskbench.plugin import Plugin\n"
     "PLUGIN = Plugin(name='cirrus', title='', summary='', provider='')",
-    "no options": GOOD.format(package="nimbus_fault", more="options=('nimbus_fault.parts:Gone',)"),
-    "odd options": GOOD.format(package="nimbus_fault", more="options=('nimbus_fault.parts:Odd',)"),
-    "no provider": GOOD.format(package="nimbus_fault", more=""),
-    "no folder": GOOD.format(package="nimbus_fault", more="catalogue='nimbus_fault:gone'"),
-    "odd catalogue": GOOD.format(package="nimbus_fault", more="catalogue='nimbus_fault:book'"),
-    "odd pattern": GOOD.format(
-        package="nimbus_fault", more="guest=GuestIdentity(firmware=({'sys_vendor': '('},))"
-    ),
+    "no options": good("options=('nimbus_fault.parts:Gone',)"),
+    "odd options": good("options=('nimbus_fault.parts:Odd',)"),
+    "no provider": good(""),
+    "no folder": good("catalogue='nimbus_fault:gone'"),
+    "odd catalogue": good("catalogue='nimbus_fault:book'"),
+    "odd pattern": good("guest=GuestIdentity(firmware=({'sys_vendor': '('},))"),
 }
 PARTS = """
 class Odd:

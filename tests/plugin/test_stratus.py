@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 
 from diskbench.providers.fake.cloud import FakeCloud
 
@@ -22,21 +22,6 @@ pytestmark = pytest.mark.slow
 
 PACKAGE = Path(__file__).with_name("stratus")
 RENTED = ("--provider", "stratus", "--disk", "vapor", "--size", "10")
-PROFILE = """[global]
-filename=data
-size=8m
-direct=0
-ioengine=psync
-[first]
-rw=write
-bs=64k
-[second]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime=1
-"""
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +52,7 @@ def with_site(site: Path) -> str:
 def user(tmp_path: Path, site: Path) -> Cli:
     made = a_user(tmp_path)
     made.extra_env |= {"STRATUS_DIR": str(tmp_path / "sky"), "PYTHONPATH": with_site(site)}
-    (made.home / "mine.fio").write_text(PROFILE)
+    (made.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
     return made
 
 
@@ -77,12 +62,6 @@ def sky(user: Cli) -> Iterator[FakeCloud]:
     cloud = FakeCloud(Path(user.extra_env["STRATUS_DIR"]))
     yield cloud
     assert list(cloud.things()) == []
-
-
-def done(user: Cli, *args: str) -> subprocess.CompletedProcess[str]:
-    ended = user.run(*args)
-    assert ended.returncode == 0, ended.stderr
-    return ended
 
 
 def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None:
@@ -104,16 +83,16 @@ def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None
 
 
 def test_it_is_listed_with_its_abilities(user: Cli) -> None:
-    listed = done(user, "providers").stdout
+    listed = user.done("providers").stdout
     assert "Machines and disks of Stratus, a cloud that is invented." in listed
-    assert "stratus" not in done(Cli(user.home), "providers").stdout
+    assert "stratus" not in Cli(user.home).done("providers").stdout
 
 
 def test_its_options_are_flags_of_its_own_and_nobody_elses(user: Cli) -> None:
-    own = done(user, "run", "--provider", "stratus", "--help").stdout
+    own = user.done("run", "--provider", "stratus", "--help").stdout
     assert "--altitude" in own
     assert "--lightning" in own
-    assert "--altitude" not in done(user, "run", "--provider", "aws", "--help").stdout
+    assert "--altitude" not in user.done("run", "--provider", "aws", "--help").stdout
     refused = user.run("run", *RENTED, "--altitude", "higher", "--profile", "mine.fio")
     assert refused.returncode == 2
     assert "unknown altitude 'higher'" in refused.stderr
@@ -125,21 +104,21 @@ def test_its_catalogue_is_listed_and_shown(user: Cli) -> None:
     disks = json.dumps(user.json("catalog", "disks", "--provider", "stratus"))
     assert "vapor" in disks
     assert "cumulus" in disks
-    shown = done(user, "catalog", "show", "vapor").stdout
+    shown = user.done("catalog", "show", "vapor").stdout
     assert "6,000" in shown
     assert "brochure" in shown
-    assert "puff-2" in done(user, "catalog", "instances", "--provider", "stratus").stdout
+    assert "puff-2" in user.done("catalog", "instances", "--provider", "stratus").stdout
 
 
 def test_a_plan_promises_prices_and_rents_nothing(user: Cli, sky: FakeCloud) -> None:
-    plan = done(user, "plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
+    plan = user.done("plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
     assert "bursts to 6,000" in plan.stdout + plan.stderr
     assert list(sky.things()) == []
 
 
 def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud) -> None:
     sky.plan_fault("machine", "sky-1a", "capacity")
-    ended = done(user, "run", *RENTED, "--altitude", "high", "--profile", "mine.fio")
+    ended = user.done("run", *RENTED, "--altitude", "high", "--profile", "mine.fio")
     assert "no capacity in sky-1a; trying sky-1b" in ended.stderr
     assert "promised 100 IOPS, bursts to 6,000" in ended.stderr
     assert "[emulated]" in ended.stdout
@@ -147,9 +126,9 @@ def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud
     assert (run["state"], run["provider"], run["emulated"]) == ("done", "stratus", True)
     document = user.json("results", "show", run["run_id"])["runs"][0]
     assert document["zone"] == "sky-1b"
-    assert {verdict["step"] for verdict in document["verdicts"]} == {"first", "second"}
+    assert {verdict["step"] for verdict in document["verdicts"]} == {"write", "read"}
     page = user.home / "page.html"
-    done(user, "report", "last", "--to", str(page))
+    user.done("report", "last", "--to", str(page))
     assert "Stratus" in page.read_text() or "stratus" in page.read_text()
     # Whoever has not installed the package reads the results all the same.
     del user.extra_env["PYTHONPATH"]
@@ -183,14 +162,14 @@ def matrix_of_two(user: Cli) -> str:
 
 @pytest.mark.usefixtures("sky")
 def test_cells_of_a_matrix_run_on_it(user: Cli) -> None:
-    done(user, "matrix", "run", matrix_of_two(user))
+    user.done("matrix", "run", matrix_of_two(user))
     assert sorted(run["state"] for run in user.json("results", "list")["runs"]) == ["done", "done"]
 
 
 def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user: Cli, sky: FakeCloud) -> None:
     assert "tenant ground" in json.dumps(user.json("doctor", "--provider", "stratus"))
     sky.make("diskbench-01jforgotten-disk", {"lease": "01jforgotten", "expires": 1.0, "zone": "x"})
-    ended = done(user, "gc", "--provider", "stratus")
+    ended = user.done("gc", "--provider", "stratus")
     assert "01jforgotten" in ended.stdout + ended.stderr
 
 

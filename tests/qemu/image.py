@@ -1,8 +1,6 @@
 """A bootable Debian with the real systemd, cloud-init, sshd, fio, NVMe and MD drivers, and the
-agents that cloud vendors have in their images.
-
-Built once from the machine's own package sources (a minute or two and 600 MB) and kept in the
-user's cache; another recipe or other sources make another image."""
+agents that cloud vendors have in their images. Built once from the machine's own package sources (a
+minute or two and 600 MB) and kept in the user's cache; another recipe makes another image."""
 
 from __future__ import annotations
 

@@ -12,35 +12,16 @@ from tests.qemu.conftest import LEASE, LEASE_S
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
+from diskbench.providers.aws import disk_request as of_aws
 from diskbench.providers.aws import provision as aws
 from diskbench.providers.aws.client import AwsTiming
-from diskbench.providers.aws.disk_request import (
-    AwsDiskRequest,
-    AwsImage,
-    AwsMachine,
-    AwsResolved,
-    AwsZone,
-    EbsFigures,
-)
 from diskbench.providers.aws.requests import AwsOrder
+from diskbench.providers.azure import disk_request as of_azure
 from diskbench.providers.azure import requests as azure
 from diskbench.providers.azure.client import Azure, AzureTiming
-from diskbench.providers.azure.disk_request import (
-    AzureDiskRequest,
-    AzureImage,
-    AzureMachine,
-    AzureResolved,
-    DiskPath,
-)
+from diskbench.providers.gcp import disk_request as of_gcp
 from diskbench.providers.gcp import provision as gcp
 from diskbench.providers.gcp.client import GceTiming
-from diskbench.providers.gcp.disk_request import (
-    GcpDiskRequest,
-    GcpImage,
-    GcpMachine,
-    GcpNetwork,
-    GcpResolved,
-)
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.keys import LeaseKeys
 
@@ -59,8 +40,10 @@ class _Api:
     request: dict[str, Any] = field(default_factory=dict)
 
     def call(self, *words: Any) -> dict[str, Any]:
-        self.request = words[-1]
+        self.request = next(one for one in reversed(words) if isinstance(one, dict))
         return self.answer
+
+    tried = call
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -80,36 +63,39 @@ def _order(keys: LeaseKeys, api: _Api) -> dict[str, Any]:
 
 def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, Any]:
     api = _Api({"Instances": [{"InstanceId": instance_id}]})
-    details = AwsResolved(
+    details = of_aws.AwsResolved(
         account_id="123456789012", region=zone[:-1], size_gib=DISK_GIB, places=(),
-        ssh_cidr=None, emulated=False, requested=AwsDiskRequest(kind="volume", type="gp3"),
-        machine=AwsMachine(
+        ssh_cidr=None, emulated=False, requested=of_aws.AwsDiskRequest(kind="volume", type="gp3"),
+        machine=of_aws.AwsMachine(
             type="m6i.large", arch="x86_64", vcpus=2, memory_bytes=MEMORY, hypervisor="nitro",
-            ebs_nvme=True, ebs_optimized="default", ebs=EbsFigures(),
+            ebs_nvme=True, ebs_optimized="default", ebs=of_aws.EbsFigures(),
         ),
-        image=AwsImage(
+        image=of_aws.AwsImage(
             id="ami-0123456789abcdef0", name="debian-12", arch="x86_64", root_device="/dev/xvda",
             root_gib=8, user=USER,
         ),
     )  # fmt: skip
     order = AwsOrder(**_order(keys, api), details=details, timing=AwsTiming(), ec2=cast("Any", api))
-    aws._launch(order, "sg-0123", AwsZone(zone=zone, subnet="subnet-0123", vpc="vpc-0123"), 0)
+    aws._launch(
+        order, "sg-0123", of_aws.AwsZone(zone=zone, subnet="subnet-0123", vpc="vpc-0123"), 0
+    )
     return api.request
 
 
 def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
     """Compute Engine's instances.insert: the instance; `user` is the image's login user."""
     api = _Api({})
-    details = GcpResolved(
+    details = of_gcp.GcpResolved(
         project="a-project", region=zone.rpartition("-")[0], size_gib=DISK_GIB, boot_type="",
-        zones=(zone,), emulated=False, requested=GcpDiskRequest(kind="disk", type="pd-balanced"),
-        machine=GcpMachine(
+        zones=(zone,), emulated=False,
+        requested=of_gcp.GcpDiskRequest(kind="disk", type="pd-balanced"),
+        machine=of_gcp.GcpMachine(
             type="n2-standard-2", arch="x86_64", vcpus=2, memory_bytes=MEMORY, max_disks=16
         ),
-        image=GcpImage(
+        image=of_gcp.GcpImage(
             link="projects/p/global/images/i", name="i", arch="x86_64", root_gib=10, user=user
         ),
-        network=GcpNetwork(network="global/networks/default"),
+        network=of_gcp.GcpNetwork(network="global/networks/default"),
     )  # fmt: skip
     order = GcpOrder(
         **_order(keys, api), details=details, timing=GceTiming(), compute=cast("Any", api)
@@ -120,15 +106,16 @@ def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
 
 
 def put_machine(keys: LeaseKeys) -> dict[str, Any]:
-    details = AzureResolved(
+    details = of_azure.AzureResolved(
         region="westeurope", size_gib=DISK_GIB, os_type="Premium_LRS", zones=(), subnet=None,
         ssh_cidr=None, emulated=False,
-        requested=AzureDiskRequest(kind="disk", type="Premium_LRS"),
-        machine=AzureMachine(
+        requested=of_azure.AzureDiskRequest(kind="disk", type="Premium_LRS"),
+        machine=of_azure.AzureMachine(
             size="Standard_D2s_v5", arch="x86_64", vcpus=2, memory_bytes=MEMORY, premium=True,
-            interface="scsi", uncached=DiskPath(), cached=DiskPath(), cacheable=True, max_disks=4,
+            interface="scsi", uncached=of_azure.DiskPath(), cached=of_azure.DiskPath(),
+            cacheable=True, max_disks=4,
         ),
-        image=AzureImage(
+        image=of_azure.AzureImage(
             name="debian", reference={"publisher": "Debian", "offer": "debian-12", "sku": "12-gen2",
                                       "version": "0.1"},
         ),

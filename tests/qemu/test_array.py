@@ -48,11 +48,9 @@ def test_two_disks_are_measured_as_one_and_are_two_again(
         f"cd /sys/block/{Path(made.path).name}/md && cat level chunk_size"
     ).split()
     assert (level, int(chunk)) == ("raid0", made.chunk_bytes) == ("raid0", 512 * 1024)
-
     assert stripe(guest.host, TRIAL, pair) == made
     with pytest.raises(TargetRefused, match=r"held by md.*belongs to a software RAID"):
         check_device(guest.host, pair[0].path, pair[0].identity)
-
     user = a_user(tmp_path)
     user.extra_env["DISKBENCH_SSH_CONFIG"] = guest.access.config
     profile = tmp_path / "mine.fio"
@@ -63,7 +61,6 @@ def test_two_disks_are_measured_as_one_and_are_two_again(
     )["runs"]  # fmt: skip
     assert (run["state"], run["target_identity"]) == ("done", made.identity)
     assert [row["bytes"] for row in merged_rows(run)] == [64 * 2**20]
-
     unstripe(guest.host, TRIAL, pair)
     unstripe(guest.host, TRIAL, pair)
     assert check_device(guest.host, pair[0].path, pair[0].identity).size_bytes == DISK_BYTES

@@ -1,7 +1,6 @@
 """A host whose commands wait, whose clock is moved, that restarts or lacks memory, when told to.
-
-Its own commands come first on the PATH. Over SSH it has a boot id and a /proc/vmstat of its own: in
-a mount namespace, other files lie over the kernel's."""
+Its own commands come first on the PATH. Over SSH other files lie over the kernel's boot id and
+/proc/vmstat, in a mount namespace."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.rigs.cli import Cli
+from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
 from tests.rigs.shifted import clock_library
 from tests.rigs.sshd import running_sshd
@@ -125,8 +124,5 @@ def reached_by_ssh(host: Ailing, user: Cli, directory: Path) -> Iterator[FlakyPr
         running_sshd(directory, env={"PATH": host.path}, around=around) as server,
         flaky_proxy(server.port) as proxy,
     ):
-        config = user.home / "ssh_config"
-        config.write_text(server.config_block("box", port=proxy.port))
-        config.chmod(0o600)
-        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        over_ssh(user, server.config_block("box", port=proxy.port))
         yield proxy

@@ -140,6 +140,18 @@ class Cli:
             raise
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def done(self, *args: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
+        """`run`, which must end with 0."""
+        ended = self.run(*args, timeout_s=timeout_s)
+        assert ended.returncode == 0, ended.stderr
+        return ended
+
+    def called(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """`call`, which must end with 0."""
+        ended = self.call(*args)
+        assert ended.returncode == 0, ended.stderr
+        return ended
+
     def call(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Run `diskbench ARGS` to its end in this process: a tenth of the time that `run` takes.
         For commands that look, write down or refuse. What measures, waits or is to be killed gets a

@@ -1,9 +1,7 @@
 """In which order xdist's workers get the tests, and which tests one worker has together.
 
-Half of the workers are dealt from the front of the order, the others from its end. At the front is
-what waits for servers, disks and fio, the longest first; at the end what computes, the largest file
-last. So the cores are busy while others wait, and what is begun at the end of the session is short:
-no worker is left alone with a test of a minute."""
+Half of the workers begin with what waits for servers, disks and fio, the longest first, the others
+with what computes: so the cores are busy, and none is left alone with a test of a minute."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 _UNITS: Final = ("", "k", "M", "G", "T", "P")
@@ -79,8 +80,7 @@ def text(
     return "\n".join(lines) + "\n"
 
 
-def without_head(jobs: Sequence[Told], disks: Sequence[Disk] = ()) -> str:
-    return text(jobs, disks, head=False)
+without_head = partial(text, head=False)
 
 
 def as_json(jobs: Sequence[Told], disks: Sequence[Disk] = (), *, options: bool = True) -> str:
@@ -91,11 +91,6 @@ def as_json(jobs: Sequence[Told], disks: Sequence[Disk] = (), *, options: bool =
     if disks:
         root["disk_util"] = [_use(disk) for disk in disks]
     return json.dumps(root)
-
-
-def without_options(jobs: Sequence[Told], disks: Sequence[Disk] = ()) -> str:
-    """JSON of a fio, or of a program around it, that lists no options."""
-    return as_json(jobs, disks, options=False)
 
 
 def terse(jobs: Sequence[Told], disks: Sequence[Disk] = ()) -> str:
@@ -110,7 +105,7 @@ FORMS: Final[Mapping[str, Callable[[Sequence[Told], Sequence[Disk]], str]]] = {
     "text": text,
     "text without head": without_head,
     "json": as_json,
-    "json without options": without_options,
+    "json without options": partial(as_json, options=False),
     "terse": terse,
 }
 

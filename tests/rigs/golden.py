@@ -1,8 +1,7 @@
 """Sentences in one place: what a page or a command says is a file below tests/golden.
 
-A test compares all that is said with its file, so that a change of words is a change of one file,
-read in its diff. `pytest --update-golden` writes the files anew; a run that does so fails once, so
-that it is never mistaken for one that compared."""
+A change of words is a change of one file, read in its diff. `pytest --update-golden` writes them
+anew, and fails once, so that it is never mistaken for a run that compared."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +83,13 @@ def detach_all(image: Path) -> None:
     )  # fmt: skip
     for path in done.stdout.split():
         subprocess.run(["losetup", "-d", path], check=False, capture_output=True)
+
+
+def fill(file: Path) -> None:
+    """Write to a file until its filesystem has no room left."""
+    with file.open("wb", buffering=0) as sink, suppress(OSError):
+        while sink.write(bytes(512)):
+            pass
 
 
 def is_empty(image: Path) -> bool:

@@ -1,8 +1,7 @@
 """A place for claims of disks that a test process has for itself.
 
-diskbench measures a disk once at a time, whoever starts it (hosts/agent.py). All test processes
-write to one disk: they would wait for each other. So each has a mount namespace of its own with
-another /run/lock, as if it were another machine; what it starts inherits that."""
+diskbench measures a disk once at a time (hosts/agent.py), and all test processes write to one disk.
+So each has a mount namespace with a /run/lock of its own, which what it starts inherits."""
 
 from __future__ import annotations
 

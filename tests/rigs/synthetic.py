@@ -47,7 +47,6 @@ def settling(
     start: float, end: float, tau_s: float, seconds: int, noise: Noise, *, seed: int
 ) -> Floats:
     """Return an exponential approach from one level to another: a change without a cliff."""
-
     clean = end + (start - end) * np.exp(-np.arange(seconds) / tau_s)
     series: Floats = clean * noise.factors(seconds, np.random.default_rng(seed))
     return series
@@ -58,7 +57,6 @@ def bucket(
 ) -> Floats:
     """A token bucket under full load, emptied by the I/Os of the series: its cliff is where the
     credit is used up, by noise some seconds from credits / (burst − baseline)."""
-
     factors = noise.factors(seconds, np.random.default_rng(seed))
     spent = np.cumsum(burst * factors - baseline)
     series: Floats = np.where(spent <= credits_, burst, baseline) * factors

@@ -1,9 +1,6 @@
-"""Which files of fast tests `script/check` runs: those that a change touches.
-
-`tests/unit/*.py` (the structure of the whole) and `tests/method` run always. Of the other folders
-of tests/unit a change touches the folder of the source that changed, the test that changed, and
-each test that imports what changed, itself or by a module of tests. What follows from a change
-further away is found by script/test, which runs everything.
+"""Which files of fast tests `script/check` runs: those that a change touches. `tests/unit/*.py` and
+`tests/method` run always; of the other folders of tests/unit that of the source that changed, the
+test that changed, and each test that imports what changed, itself or by a module of tests.
 
     python -m tests.rigs.touched    # prints folders and files, one a line; without git, all of them
 """
@@ -63,16 +60,13 @@ def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
     chosen = {
         file
         for file, text in sources.items()
-        if _is_test(file) and (module_of(file) in modules or any(word in text for word in words))
+        if re.match("tests/unit/.+/test_", file)
+        and (module_of(file) in modules or any(word in text for word in words))
     }
     folders = {folder for file in files if (folder := _folder(file, sources))}
     lone = {file for file in chosen if not any(file.startswith(f"{one}/") for one in folders)}
     outer = {one for one in folders if not any(one.startswith(f"{other}/") for other in folders)}
     return sorted(outer) + sorted(lone)
-
-
-def _is_test(file: str) -> bool:
-    return file.startswith("tests/unit/") and file.count("/") > 2 and "/test_" in file
 
 
 def _folder(file: str, sources: Mapping[str, str]) -> str | None:

@@ -29,7 +29,6 @@ MOST_MB = 300
 
 @cache
 def distributions_of() -> Mapping[str, list[str]]:
-    """Top-level module → the distributions that install it."""
     return importlib.metadata.packages_distributions()
 
 
@@ -109,17 +108,11 @@ NEEDS = {
     "run --provider vsphere --endpoint-url https://vc.invalid --datastore d --size 20": "vsphere",
 }
 """Command → the extra that it needs."""
-ONE_STEP = """[read]
-size=1m
-direct=0
-ioengine=psync
-rw=randread
-bs=4k
-rate_iops=500
-time_based
-runtime=2
-"""
-WORKS = (
+ONE_STEP = (
+    "[read]\nsize=1m\ndirect=0\nioengine=psync\nrw=randread\nbs=4k\nrate_iops=500\n"
+    "time_based\nruntime=2\n"
+)
+WORKS = [
     "run --path . --profile one.fio",
     "results list",
     "results show last",
@@ -132,13 +125,13 @@ WORKS = (
     "identify last",
     "published list",
     "profiles list",
-    "plan --provider aws --disk gp2 --size 20 --profile burst --offline",
     "catalog disks",
     "providers",
     "doctor",
     "gc --dry-run",
     "status",
-)
+    "plan --provider aws --disk gp2 --size 20 --profile burst --offline",
+]
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,6 @@ _SAID = "said"
 _NOT_SAID_TWICE = ("providers/gcp/errors.py", "reason not in said")
 
 
-def sources() -> list[Path]:
-    return sorted(ROOT.rglob("*.py"))
-
-
 @pytest.mark.parametrize("path", sorted((ROOT / "providers").glob("*/errors.py")))
 def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path: Path) -> None:
     found = [
@@ -40,9 +36,6 @@ def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path:
     ]
     name = str(path.relative_to(ROOT))
     assert [one for one in found if (name, one) != _NOT_SAID_TWICE] == []
-
-
-# The tree of errors
 
 
 def all_errors() -> set[type[DiskbenchError]]:
@@ -75,9 +68,6 @@ def test_the_tree_of_errors_is_whole_and_in_one_file() -> None:
     assert drawn == there
 
 
-# What crosses a checkpoint, a process or the database
-
-
 def raised() -> list[DiskbenchError]:
     own: dict[str, DiskbenchError] = {
         "UnknownName": errors.UnknownName("disk type", "gp9", ["gp2"], field="disk"),
@@ -103,8 +93,6 @@ def test_an_error_keeps_what_is_decided_by_it_wherever_it_goes(error: DiskbenchE
     assert CellRow.problem.fget is not None
     assert CellRow.model_construct(**row).problem == problem
 
-
-# Errors of a cell's fields
 
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 _CHECKED = ("catalog", "plan", "providers", "fio")
@@ -138,7 +126,7 @@ def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room: str) ->
 @pytest.mark.slow
 def test_every_field_that_an_error_carries_is_one_of_a_cell() -> None:
     known = set(cell_model().model_fields)
-    for path in sources():
+    for path in sorted(ROOT.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         for call in ast.walk(ast.parse(text)) if "field=" in text else ():
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):

@@ -5,7 +5,7 @@ import ast
 import importlib
 import importlib.util
 import re
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 
 import pytest
@@ -24,23 +24,20 @@ def imports_of(folder):
                 yield from ((file, node.lineno, node.module, name.name) for name in node.names)
 
 
-def defined_in(module, _seen={}):  # noqa: B006 - read once a session
+@cache
+def defined_in(module):
     """The names at the top of a module's source, without running it."""
-    if module not in _seen:
-        spec = importlib.util.find_spec(module)
-        names = set()
-        if spec is not None and spec.origin:  # a folder without __init__.py has no source
-            for node in ast.walk(ast.parse(Path(spec.origin).read_text("utf-8"))):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                    names.add(node.name)
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    names.add(node.id)
-                elif isinstance(node, ast.Import | ast.ImportFrom):
-                    names |= {
-                        (alias.asname or alias.name).partition(".")[0] for alias in node.names
-                    }
-        _seen[module] = names
-    return _seen[module]
+    spec = importlib.util.find_spec(module)
+    names = set()
+    if spec is not None and spec.origin:  # a folder without __init__.py has no source
+        for node in ast.walk(ast.parse(Path(spec.origin).read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                names |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+    return names
 
 
 def is_there(module, name):

@@ -1,7 +1,5 @@
-"""The pure rooms have no clock, no random numbers without a seed, no files but the package's own.
-
-Import contracts in pyproject.toml keep libraries of the world out of them; this reads their source
-for what the standard library and builtins offer without an import that a contract could forbid.
+"""The pure rooms have no clock, no random numbers without a seed, no files but the package's own:
+this reads their source for what no import contract of pyproject.toml could forbid.
 
 A provider is one folder: no room but its own names it."""
 

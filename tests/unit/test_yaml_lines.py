@@ -41,10 +41,6 @@ def test_anchors_and_merge_keys_work_and_point_to_where_the_value_stands():
     assert not found.mistakes
 
 
-def test_a_key_that_is_given_twice_is_told_with_both_lines():
-    assert told("a: 1\nb: 2\na: 3\n") == ["f:3: 'a' is given twice, first in line 1"]
-
-
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
@@ -64,6 +60,8 @@ def test_a_key_that_is_given_twice_is_told_with_both_lines():
         ("? [a]\n: b\n", "f:1: the key 'a list or mapping' is not text"),
         ("a: !!python/object:os.system x\n", "f:1: 'x': could not determine a constructor"),
         ("a: !mine {b: 1}\n", "f:1: the tag '!mine' means nothing here"),
+        ("a: 1\nb: 2\na: 3\n", "f:3: 'a' is given twice, first in line 1"),
+        ('!!int "": 1\n', "f:1: '' is not a valid int"),
         ("a: &a [*a]\n", "f:1: an anchor that holds itself"),
         ("a: {<<: 3}\n", "f:1: << takes a mapping, or a list of mappings"),
         pytest.param("[" * 1500, "f:1: nested too deeply", marks=pytest.mark.slow),
@@ -132,10 +130,6 @@ def test_a_value_that_its_tag_does_not_fit_is_a_mistake(value, words):
     assert message.startswith("f:2: ")
     assert words in message
     assert len(message) < 300
-
-
-def test_a_key_that_its_tag_does_not_fit_is_a_mistake():
-    assert told('!!int "": 1\n')[0].startswith("f:1: '' is not a valid int")
 
 
 def test_the_largest_whole_number_is_taken():

@@ -6,11 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import (
-    bench,
-    bench_rows,
-    bench_run,
-)
+from benchmarks import bench, bench_rows, bench_run
 from benchmarks.bench_rows import Bench, Row
 from benchmarks.bench_run import is_worse, ratios, span
 

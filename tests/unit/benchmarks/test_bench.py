@@ -1,14 +1,16 @@
-"""script/bench: the rule by which a benchmark fails, and the table that it writes."""
+"""script/bench: how a benchmark fails, its table; what pages and mutants name is there."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from benchmarks import bench, bench_rows, bench_run
+from benchmarks import bench, bench_rows, bench_run, house_counts
 from benchmarks.bench_rows import Bench, Row
 from benchmarks.bench_run import is_worse, ratios, span
+from benchmarks.mutants import COPIED, MUTANTS, ROOT, Mutant, place_of
 
 KEPT = span([1.0, 1.1, 1.2, 1.1, 1.0])
 
@@ -116,3 +118,46 @@ def test_the_table_of_the_readme_is_that_of_what_was_measured() -> None:
     assert (
         bench_rows.replaced(written, json.loads(bench.FILES.measured.read_text("utf-8"))) == written
     ), "run script/bench --table"
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.name)
+def test_its_text_stands_once_and_its_tests_exist(mutant: Mutant) -> None:
+    assert place_of(mutant, ROOT / "src" / "diskbench")
+    for test in mutant.tests:
+        path, _, name = test.partition("::")
+        assert f"def {name}" in Path(ROOT, path).read_text("utf-8")
+
+
+def test_a_copy_has_every_folder_that_tests_import() -> None:
+    imported: set[str] = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        text = path.read_text("utf-8")
+        imported |= set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE))
+    assert "emulators" in imported
+    missing = {one for one in imported if (ROOT / one).is_dir()} - set(COPIED)
+    assert missing == set()
+
+
+SCRIPT = re.compile(r"benchmarks/(\w+)\.py|-m benchmarks\.(\w+)")
+
+
+def test_a_benchmark_that_a_page_or_a_docstring_names_is_there() -> None:
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "script").glob("*")]
+    for folder in ("docs", "src", "tests", "benchmarks"):
+        files += [*(ROOT / folder).rglob("*.md"), *(ROOT / folder).rglob("*.py")]
+    lost = {
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in files
+        if path.is_file()
+        for found in SCRIPT.finditer(path.read_text("utf-8", errors="replace"))
+        if not (ROOT / "benchmarks" / f"{found[1] or found[2]}.py").is_file()
+    }
+    assert lost == set()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("src/diskbench", marks=pytest.mark.slow), "benchmarks", "emulators"]
+)
+def test_no_two_files_import_each_other(name: str) -> None:
+    sources = house_counts.sources(ROOT / name)
+    assert house_counts.circles(house_counts.imports(sources, Path(name).name)) == []

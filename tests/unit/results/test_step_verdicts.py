@@ -1,10 +1,19 @@
-"""What several runs and replicates say of a step together."""
+"""What runs and replicates say of a step together; device and fio counts of its I/Os (MR-12)."""
+
+from dataclasses import replace
 
 import pytest
 from tests.rigs.runs import bare_run
-from tests.unit.report import reported
+from tests.unit.report import made, reported
+from tests.unit.report.made import result
 from tests.unit.report.reported import judged
 
+from diskbench.model.expectation import Load
+from diskbench.model.processor import SampleSummary
+from diskbench.model.spec import Step
+from diskbench.results.run_evidence import StepEvidence
+from diskbench.results.step_case import counted_otherwise
+from diskbench.results.step_groups import groups_of
 from diskbench.results.step_verdicts import over_runs
 
 
@@ -68,3 +77,48 @@ def test_the_trust_and_the_limit_of_most_runs_stand_for_all():
 
 def test_steps_without_a_figure_say_nothing():
     assert over_runs([row("a")], [verdict("a", 0)]) == ()
+
+
+MIB = 2**20
+
+
+DIRECT = Load(block_bytes=MIB, depth=8, random=False)
+
+
+def group(device_ios, *, device_bytes=100 * MIB, load=DIRECT):
+    """100 reads of 1 MiB, and what the device counted of them."""
+    samples = SampleSummary(seconds=1, device_read_ios=device_ios, device_read_bytes=device_bytes)
+    step = Step(index=0, name="seq", job="", expected_s=1)
+    of_step = result(step, made.row("seq", step_index=0, ios=100, bytes=100 * MIB))
+    found = groups_of([of_step], [StepEvidence(step, samples=samples)], (), None, "")[0]
+    return replace(found, load=load)
+
+
+@pytest.mark.parametrize(
+    ("device_ios", "code", "words"),
+    [
+        (400, "requests-split", "split into requests of 256 KiB: the device counted 4 I/Os a"),
+        (107, "requests-split", "split"), (50, "requests-merged", "merged"),
+    ],
+)  # fmt: skip
+def test_a_count_more_than_five_percent_apart_is_told(device_ios, code, words):
+    (found,) = counted_otherwise(group(device_ios))
+    assert (found.code, found.weight) == (code, "note")
+    assert words in found.message
+
+
+SAMPLED = group(400)
+
+
+@pytest.mark.parametrize(
+    "alike",
+    [
+        *(group(device_ios) for device_ios in (96, 100, 104)),
+        group(400, load=DIRECT.model_copy(update={"direct": False})),
+        group(400, device_bytes=10 * MIB),
+        replace(SAMPLED, evidence=(StepEvidence(SAMPLED.evidence[0].step),)),
+    ],
+    ids=["96", "100", "104", "buffered", "other bytes", "no samples"],
+)
+def test_counts_that_are_alike_or_of_other_things_say_nothing(alike):
+    assert counted_otherwise(alike) == ()

@@ -4,6 +4,7 @@ from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, trial, verd
 
 from diskbench.report.assemble.lines import FigureCell
 from diskbench.report.assemble.result_rows import result_rows
+from diskbench.report.assemble.words import row_href, row_id
 
 
 def replicates(*values, **more):
@@ -75,3 +76,12 @@ def test_without_verdicts_the_rows_still_tell_their_figures():
     (one,) = result_rows([trial()])
     assert one.iops.text == "12,000"
     assert (one.trust, one.limiter, one.promised.text) == ("–", "–", "–")
+
+
+def test_a_row_is_named_after_its_run_step_and_direction():
+    assert row_id("01run") == "row-01run"
+    assert row_href("01run", "rand-read-4k", "read") == "#row-01run-rand-read-4k-read"
+
+
+def test_a_step_may_be_called_anything():
+    assert row_id("01run", '"><b> ü#', "read") == "row-01run-___b____-read"

@@ -72,7 +72,6 @@ def test_what_is_worse_by_a_third_fails_and_is_named(
 ) -> None:
     assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
     capsys.readouterr()
-
     worse = declared(script(tmp_path, [row([3.0, 3.2], [1.0, 1.0])]))
     assert bench.run_all([worse], everything=True, write=False, files=files) == 1
     assert "one: speed" in capsys.readouterr().err
@@ -80,14 +79,12 @@ def test_what_is_worse_by_a_third_fails_and_is_named(
 
 def test_a_slower_machine_does_not_fail(files: bench.Files, tmp_path: Path) -> None:
     assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
-
     slower = declared(script(tmp_path, [row([8.0, 8.8], [4.0, 4.0])]))
     assert bench.run_all([slower], everything=True, write=False, files=files) == 0
 
 
 def test_the_baseline_keeps_ratios_only(files: bench.Files, tmp_path: Path) -> None:
     write(files, declared(script(tmp_path, [row([20.0, 22.0, 21.0], [10.0, 10.0, 10.0])])))
-
     (kept,) = json.loads(files.baseline.read_text()).values()
     assert kept == {"median": 2.1, "low": 2.0, "high": 2.2, "n": 3}
 
@@ -98,7 +95,6 @@ def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
     broken = Bench("broken", str(tmp_path / "broken.py"), "", (Row("x", "–", None),), quick="")
     (tmp_path / "broken.py").write_text("import sys\nsys.exit('no disk')\n")
     good = declared(script(tmp_path, [row([2.0], [1.0])]))
-
     assert bench.run_all([broken, good], everything=True, write=False, files=files) == 1
     printed = capsys.readouterr()
     assert "broken" in printed.err
@@ -107,14 +103,12 @@ def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
 
 def test_each_row_is_declared_once() -> None:
     names = [(one.name, row.name) for one in bench_rows.BENCHES for row in one.rows]
-
     assert len(set(names)) == len(names)
     assert len({one.name for one in bench_rows.BENCHES}) == len(bench_rows.BENCHES)
 
 
 def test_the_table_of_the_readme_is_that_of_what_was_measured() -> None:
     written = bench.FILES.readme.read_text(encoding="utf-8")
-
     assert (
         bench_rows.replaced(written, json.loads(bench.FILES.measured.read_text("utf-8"))) == written
     ), "run script/bench --table"

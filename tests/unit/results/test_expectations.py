@@ -39,9 +39,7 @@ def test_a_fill_before_a_measured_step_spends_its_credit():
     filled = step(0, "fill", "rw=write", 128, MIB, seconds)
     read = step(1, "measure", "rw=randread\nioengine=libaio\niodepth=32", 3000, 4 * KIB, 60)
     groups = groups_of([filled[0], read[0]], [filled[1], read[1]], (), None, "ssh")
-
     found = promises_of([(RUN, groups)], None, Hint(as_disk="aws:gp2:20"), SHIPPED)
-
     assert [one.is_judged for one in groups] == [False, True]
     assert found["a", 1].credit == {"disk-iops": pytest.approx(0.5, abs=0.01)}
 

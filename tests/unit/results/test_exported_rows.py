@@ -66,7 +66,6 @@ def test_of_rounds_only_the_one_that_the_cliff_lies_in_is_changed_and_no_step_wi
     assert (first[AFTER_CLIFF], third[AFTER_CLIFF]) == (None, None)
     assert (first["iops"], third["iops"]) == (3000, 100)
     assert (second[AFTER_CLIFF], second["iops"]) == ("baseline", 100)
-
     (other,) = read([replace(row(1000), step="other")], course(rounds=None))
     assert (other["iops"], other[AFTER_CLIFF]) == (pytest.approx(1000 / 180), None), "no phases"
 
@@ -104,7 +103,6 @@ def test_a_burst_and_what_is_left_of_it_are_two_rows_where_there_is_evidence(
     assert found["trust"].to_list() == ["yes", "yes"]
     assert found["ratio"].to_list() == pytest.approx([1.06, 1.08], abs=0.02)
     assert "limited by burst credit used up" in found["sentence"][0]
-
     alone = verdicts(example, burst, evidence=(tmp_path / "none").as_uri())  # by its rows
     assert (alone["step"].to_list(), alone["start_s"].to_list()) == (["burst"], [None])
 

@@ -87,7 +87,6 @@ def test_the_command_tells_which_clouds_answered_and_fails_where_a_named_one_doe
     assert rows["c4.xlarge"]["iops"] == 5000
     assert "aws us-east-1: as of 2026-11-20, kept in" in done.stderr
     assert "azure: nobody is logged in" in done.stderr
-
     alone = invoked(app, "catalog", "instances", "--refresh", "--provider", "gcp", fails=True)
     assert isinstance(alone.exception, AccessDenied)
 

@@ -34,10 +34,8 @@ def test_six_machines_have_an_interval_and_five_have_none():
     figures = [2900, 2950, 3000, 3010, 3020, 3050]
     rows = [row(f"{n}") for n in range(6)]
     verdicts = [verdict(f"{n}", value) for n, value in enumerate(figures)]
-
     (six,) = over_runs(rows, verdicts)
     (five,) = over_runs(rows[:5], verdicts[:5])
-
     assert (six.replicated.interval.low, six.replicated.interval.high) == (2900, 3050)
     assert six.interval.low == pytest.approx(2900 / 3000)
     assert (five.replicated.interval, five.interval) == (None, None)
@@ -48,7 +46,6 @@ def test_runs_of_one_trial_and_trials_of_one_machine_are_one_sample():
     rows = [row("a", trial="t"), row("b", trial="t", index=1)]
     rows += [row("c", lease="machine"), row("d", lease="machine")]
     (found,) = over_runs(rows, [verdict(one, 3000) for one in "abcd"])
-
     assert (found.replicated.trials, found.replicated.machines) == (3, 2)
 
 
@@ -57,7 +54,6 @@ def test_the_figure_of_a_trial_that_fell_is_its_baseline():
     told = [verdict(f"{n}", 3000, kind="burst") for n in range(4)]
     told += [verdict(f"{n}", 100, kind="baseline", limit="credit") for n in (4, 5)]
     (found,) = over_runs(rows, told)
-
     assert found.replicated.median == 100
     assert found.limiter.name == "credit"
     levels = [(one.kind, one.first, one.last, one.iops) for one in found.levels]
@@ -69,7 +65,6 @@ def test_the_trust_and_the_limit_of_most_runs_stand_for_all():
     told = [verdict("a", 3000), verdict("b", 2990), verdict("c", 20, limit="client", trust="no")]
     (found,) = over_runs([row(one) for one in "abc"], told)
     assert (found.trust, found.limiter.name) == ("yes", "disk-iops")
-
     told += [verdict("d", 21, limit="client", trust="no")]
     (found,) = over_runs([row(one) for one in "abcd"], told)
     assert found.trust == "no"

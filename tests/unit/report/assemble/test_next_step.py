@@ -144,6 +144,5 @@ def test_a_step_of_some_hosts_says_of_which():
     assert step.reason.startswith("b, c: ")
     ((_, both),) = steps_of(both=f"--host b --host c {rest}")
     assert step.command == both.command
-
     named = steps_of(a="--provider x", b="--provider x")
     assert for_hosts(named, "a") == named[0][1], "without hosts it stays as it is"

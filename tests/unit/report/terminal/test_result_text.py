@@ -21,13 +21,7 @@ from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import next_step
 from diskbench.report.assemble.report_view import BesideRow, short_names
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.terminal.result_text import (
-    MOST_ROWS,
-    beside_table,
-    heaviest,
-    print_brief,
-    print_brief_hosts,
-)
+from diskbench.report.terminal import result_text
 from diskbench.units import GIB
 
 
@@ -152,7 +146,7 @@ STEPS = ["seq-read-1m", "seq-write-1m", "rand-read-qd1", "rand-write-qd1", "rand
 
 
 def printed(view):
-    return drawn(print_brief, view).splitlines()
+    return drawn(result_text.print_brief, view).splitlines()
 
 
 def warned(*codes, step="rand-read-4k-qd32", message="figure 4711 shows it " * 12):
@@ -176,7 +170,7 @@ def test_it_fits_a_screen_whatever_is_doubted(steps, most):
 
 def test_the_heaviest_warning_is_shown_the_others_are_counted_and_commands_take_the_short_id():
     view = of(STEPS[:1], warnings=warned("too-short", "page-cache"))
-    assert heaviest(view.doubts).code == "page-cache"
+    assert result_text.heaviest(view.doubts).code == "page-cache"
     lines = printed(view)
     assert sum(line.startswith("! ") for line in lines) == 1
     id_ = short(view.subject.run_ids[-1])
@@ -194,13 +188,13 @@ def test_an_only_warning_is_whole(steps):
 
 
 def test_both_levels_of_a_step_that_fell_are_shown():
-    text = drawn(print_brief, trial(verdicts=(fallen(),)))
+    text = drawn(result_text.print_brief, trial(verdicts=(fallen(),)))
     assert "2,995" in text
     assert "99.6" in text
 
 
 def of_hosts(*named):
-    return drawn(print_brief_hosts, named, "gygz1pzn").splitlines()
+    return drawn(result_text.print_brief_hosts, named, "gygz1pzn").splitlines()
 
 
 def test_hosts_stand_side_by_side_step_by_step():
@@ -221,7 +215,7 @@ def test_of_several_hosts_each_names_its_warnings_or_why_it_has_no_figure_and_on
 
 
 def printed_beside(rows, width=80):
-    table = beside_table(rows, "disk", width=width)
+    table = result_text.beside_table(rows, "disk", width=width)
     return drawn(lambda *, console: console.print(table), width=width).splitlines()
 
 
@@ -244,8 +238,8 @@ def test_a_step_is_named_once_and_a_column_is_shown_where_it_has_a_value():
 def test_long_names_are_folded_and_the_lines_of_a_long_table_are_counted():
     rows = rows_of(["aws us-east-1 m5.large gp3 100 GiB iops 16000", "b"], ratio=1.0, trust="yes")
     assert all(len(line) <= 80 for line in printed_beside(rows))
-    lines = printed_beside(rows_of([f"disk{n}" for n in range(MOST_ROWS)]))
-    assert f"{MOST_ROWS} more" in lines[-1]
+    lines = printed_beside(rows_of([f"disk{n}" for n in range(result_text.MOST_ROWS)]))
+    assert f"{result_text.MOST_ROWS} more" in lines[-1]
 
 
 def test_blocks_are_named_by_what_sets_them_apart():

@@ -11,14 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.rigs.plans import make_plan
 
-from diskbench.model.campaign import (
-    CellRow,
-    CellSeen,
-    CellStatus,
-    FleetDocument,
-    LeaseSeen,
-    WorkerSeen,
-)  # fmt: skip
+from diskbench.model import campaign
 from diskbench.model.finding import Finding
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.status_text import ORDER, cell_table, finding_lines, fleet_table
@@ -62,11 +55,11 @@ WIDTHS = [60, 80, 100, 120]
 
 def cells(name, doing):
     for position, state in enumerate(ORDER):
-        row = CellRow(
+        row = campaign.CellRow(
             campaign_id="c", position=position + 120, key=f"{name}#{position + 10}", block="b",
             route="lab", partition="lab", cell=make_plan().cell, state=state,
         )  # fmt: skip
-        yield CellStatus(row=row, doing=doing)
+        yield campaign.CellStatus(row=row, doing=doing)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -88,14 +81,14 @@ def test_a_long_step_text_cuts_no_number_state_or_replicate(name, doing, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_status_shows_every_column_of_every_row(width):
-    document = FleetDocument.model_construct(
-        workers=(WorkerSeen.model_construct(
+    document = campaign.FleetDocument.model_construct(
+        workers=(campaign.WorkerSeen.model_construct(
             name="worker-" + "x" * 40, hostname="h" * 60, pid=12345, queues=("q" * 90,), running=1,
             concurrency=2, beat_age_s=4.0, alive=False, draining=False),),
         queues=(),
-        cells=(CellSeen.model_construct(
+        cells=(campaign.CellSeen.model_construct(
             name=f"{NAMES[1]}#12", state="measuring", doing=STEP, age_s=4000.0, worker="w" * 50),),
-        leases=(LeaseSeen.model_construct(
+        leases=(campaign.LeaseSeen.model_construct(
             lease_id="01m84gwkh7y6j9xb6q4ky01vd4", provider="aws", region="r" * 60, age_s=4000.0,
             usd=1.25, in_use=False, error="e" * 300),),
         usd=1.25, unpriced=0,

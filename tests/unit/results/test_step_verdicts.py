@@ -68,10 +68,7 @@ def test_the_trust_and_the_limit_of_most_runs_stand_for_all():
     told += [verdict("d", 21, limit="client", trust="no")]
     (found,) = over_runs([row(one) for one in "abcd"], told)
     assert found.trust == "no"
-
-
-def test_steps_without_a_figure_say_nothing():
-    assert over_runs([row("a")], [verdict("a", 0)]) == ()
+    assert over_runs([row("a")], [verdict("a", 0)]) == (), "without a figure"
 
 
 MIB = 2**20
@@ -105,15 +102,9 @@ def test_a_count_more_than_five_percent_apart_is_told(device_ios, code, words):
 SAMPLED = group(400)
 
 
-@pytest.mark.parametrize(
-    "alike",
-    [
-        *(group(device_ios) for device_ios in (96, 100, 104)),
-        group(400, load=DIRECT.model_copy(update={"direct": False})),
-        group(400, device_bytes=10 * MIB),
-        replace(SAMPLED, evidence=(StepEvidence(SAMPLED.evidence[0].step),)),
-    ],
-    ids=["96", "100", "104", "buffered", "other bytes", "no samples"],
-)
-def test_counts_that_are_alike_or_of_other_things_say_nothing(alike):
-    assert counted_otherwise(alike) == ()
+def test_counts_that_are_alike_or_of_other_things_say_nothing():
+    buffered = group(400, load=DIRECT.model_copy(update={"direct": False}))
+    other_bytes = group(400, device_bytes=10 * MIB)
+    no_samples = replace(SAMPLED, evidence=(StepEvidence(SAMPLED.evidence[0].step),))
+    for alike in (group(96), group(100), group(104), buffered, other_bytes, no_samples):
+        assert counted_otherwise(alike) == ()

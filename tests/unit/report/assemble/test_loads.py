@@ -25,11 +25,8 @@ def test_a_disk_that_follows_to_the_end_is_not_called_saturated():
     [curve] = load_curves(sweep((1, 100), (2, 200), (4, 400)))
     assert not any(one.saturated for one in curve.points)
     assert load_curves(sweep((1, 100), (2, 200))) == (), "two loads make no curve"
-
-
-def test_depth_counts_all_jobs():
     rows = [row(f"j{jobs}", iodepth=4, jobs=jobs, iops=100 * jobs) for jobs in (1, 2, 4)]
-    assert [one.load for one in load_curves(rows)[0].points] == [4, 8, 16]
+    assert [one.load for one in load_curves(rows)[0].points] == [4, 8, 16], "of all jobs"
 
 
 def test_of_several_runs_the_median_is_told_and_a_quantile_only_where_all_have_it():
@@ -51,9 +48,9 @@ def test_offered_loads_are_named_by_their_share_and_doubted_where_the_run_doubte
     rows.append(row("capacity", iodepth=32, iops=1000))
     job = "[a]\nrw=randread\nrate_iops={}% of capacity\n"
     steps = [step(1, "capacity")]
-    for name in served:
-        job_ = {"job": job.format(name[-2:])}
-        steps.append(step(len(steps) + 1, name, role="offered").model_copy(update=job_))
+    for index, name in enumerate(served, 2):
+        offered = step(index, name, role="offered")
+        steps.append(offered.model_copy(update={"job": job.format(name[-2:])}))
     doubt = Warning(code="saturated", message="", step="offered-75")
     [curve] = load_curves(rows, [doubt], plan(steps=tuple(steps)) if known else None)
     assert curve.offered
@@ -124,9 +121,6 @@ def test_a_grid_has_the_shares_that_were_offered_and_what_reads_took():
     rects = mix_chart(cells).drawing(0)["layer"][0]["data"]["values"]
     assert len(rects) == 12
     assert load_curves(rows, plan=plan(steps=steps)) == (), "a share with other writes each time"
-
-
-def test_an_offered_load_of_one_direction_is_no_grid():
-    steps = tuple(mixed(r, 0) for r in SHARES)
-    assert mix_cells([made.row(step.name) for step in steps], plan(steps=steps)) == ()
     assert mix_cells([made.row()], None) == ()
+    steps = tuple(mixed(r, 0) for r in SHARES)  # of one direction
+    assert mix_cells([made.row(step.name) for step in steps], plan(steps=steps)) == ()

@@ -38,10 +38,8 @@ def test_every_second_of_every_run_lies_in_one_span_of_its_own_heat(series):
         assert mine[-1][1] == one.seconds
         assert all(a[1] == b[0] for a, b in pairwise(mine))
         for place, mean in enumerate(course.means(one, width).tolist()):
-            at = place * width
-            assert [heat for start, end, heat in mine if start <= at < end] == [
-                bisect_right(bounds, mean)
-            ]
+            heats = [heat for start, end, heat in mine if start <= place * width < end]
+            assert heats == [bisect_right(bounds, mean)]
 
 
 @pytest.mark.slow
@@ -78,9 +76,8 @@ def test_the_telling_runs_are_those_that_stand_out_each_once():
     assert course.telling([]) == {}
 
 
-@pytest.mark.parametrize("values", [[], [0.0], [5.0, 5.0], [1.0, 1.05]])
-def test_values_that_hardly_differ_have_one_step_of_heat(values):
-    assert bounds_of(values) == []
+def test_values_that_hardly_differ_have_one_step_of_heat():
+    assert [bounds_of(values) for values in ([], [0.0], [5.0, 5.0], [1.0, 1.05])] == [[]] * 4
 
 
 def test_every_run_says_its_values_and_leads_to_its_row():

@@ -8,10 +8,8 @@ from diskbench.report.assemble.words import row_href, row_id
 
 
 def replicates(*values, **more):
-    return [
-        trial(trial_id=str(n), verdicts=(verdict(judged(value, 3000.0)),), **more)
-        for n, value in enumerate(values)
-    ]
+    judgements = [(verdict(judged(value, 3000.0)),) for value in values]
+    return [trial(trial_id=str(n), verdicts=of, **more) for n, of in enumerate(judgements)]
 
 
 def test_a_level_is_a_row_and_no_row_spans_a_cliff():
@@ -78,10 +76,7 @@ def test_without_verdicts_the_rows_still_tell_their_figures():
     assert (one.trust, one.limiter, one.promised.text) == ("–", "–", "–")
 
 
-def test_a_row_is_named_after_its_run_step_and_direction():
+def test_a_row_is_named_after_its_run_step_called_anything_and_direction():
     assert row_id("01run") == "row-01run"
     assert row_href("01run", "rand-read-4k", "read") == "#row-01run-rand-read-4k-read"
-
-
-def test_a_step_may_be_called_anything():
     assert row_id("01run", '"><b> ü#', "read") == "row-01run-___b____-read"

@@ -34,14 +34,11 @@ def test_columns_are_as_wide_as_their_widest_cell_and_words_are_wrapped():
     ]
 
 
-def test_no_line_is_longer_than_the_terminal():
+def test_no_line_is_longer_than_the_terminal_and_a_path_is_never_broken():
     words = "word " * 100
     for width in (80, 100, 200):
         lines = list(finding_lines([finding(words, words)], width=width))
         assert max(len(line) for line in lines) <= width
-
-
-def test_a_path_is_never_broken():
     lines = list(finding_lines([finding(f"{LONG} there is none")]))
     assert lines[1] == f"    {LONG}"
     assert max(len(line) for line in lines) <= 80

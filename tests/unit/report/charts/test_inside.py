@@ -77,9 +77,7 @@ MAKERS = {
 def test_every_chart_says_its_sample_and_takes_all_colours_from_the_palette(name):
     figure = MAKERS[name]()
     checked(figure)
-    assert figure.title
-    assert figure.id
-    assert figure.alt.endswith(".")
+    assert all((figure.title, figure.id, figure.alt.endswith(".")))
     assert re.search(r"\bn = [\d,–]+", figure.subtitle)
     assert "no interval (n = 1 run)" in figure.subtitle
     drawn = svg(figure)
@@ -132,18 +130,15 @@ def test_levels_far_apart_are_drawn_on_a_logarithmic_axis_if_nothing_else_is_ask
     assert course_chart(burst()).log is course_chart(course(stalling)).log is None
 
 
-def test_the_subtitle_names_a_promise_far_above_and_counts_rounds():
+def test_the_subtitle_names_a_promise_far_above_and_counts_rounds_and_logs_may_lack_latency():
     slow = course(flat(100, 300, Noise(), seed=1), expected=expectation(9000, 9000))
     assert "promised rate: 9,000, above the picture" in course_chart(slow).subtitle
     frames = [series([1000] * 70, index=k, of_round=k) for k in range(1, 6)]
     [found] = courses(pl.concat(frames))
     assert "5 rounds after each other" in course_chart(found).subtitle
-
-
-def test_ten_seconds_have_no_phases_and_logs_without_latency_no_chart_of_it():
-    [found] = courses(series([100.0] * 10, latency=False))
-    assert "second" in texts(svg(course_chart(found)))
-    assert course_latency_chart(found) is None
+    [short] = courses(series([100.0] * 10, latency=False))
+    assert "second" in texts(svg(course_chart(short))), "ten seconds have no phases"
+    assert course_latency_chart(short) is None
 
 
 def test_a_percentile_that_too_few_ios_back_is_not_marked():

@@ -78,7 +78,7 @@ def test_a_day_long_step_does_not_fill_the_log():
     assert len(stream.getvalue().splitlines()) < 70
 
 
-def test_several_hosts_name_themselves_on_each_line():
+def test_several_hosts_name_themselves_on_each_line_and_a_stream_that_is_gone_ends_nothing():
     shown = opened(HOSTS, stream := io.StringIO(), Clock())
     shown.step_started("b", 0, STEPS[0])
     shown.note("a", "the connection broke; fio goes on")
@@ -86,6 +86,8 @@ def test_several_hosts_name_themselves_on_each_line():
         "web2: step 1 of 4: fill, about 4 s",
         "web1: the connection broke; fio goes on",
     ]
+    stream.close()
+    shown.note("a", "a stream that is gone does not end the measurement")
 
 
 def test_quiet_says_nothing(capsys):
@@ -131,12 +133,6 @@ def test_the_display_bears_many_threads_at_once(terminal):
         list(threads.map(work, [one.trial_id for one in plans]))
     shown.close()
     assert all(track.finished == len(STEPS) for track in shown._tracks.values())
-
-
-def test_a_stream_that_is_gone_does_not_end_the_measurement():
-    shown = opened([plan()], stream := io.StringIO(), Clock())
-    stream.close()
-    shown.note("01trial", "nobody hears this")
 
 
 def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():

@@ -48,11 +48,9 @@ def foreseen(gone_s=None, lasts_s=310.0):
         bucket="disk-iops", gone_s=gone_s, earliest_s=gone_s and gone_s - 20,
         latest_s=gone_s and gone_s + 30, full_load_s=310, run=1, step="burst",
     )  # fmt: skip
-    return PlanExpectation(
-        expectations=(expectation(lasts_s=lasts_s),),
-        steps=(StepExpectation(index=1, name="burst", start_s=8, seconds=900, load=0),),
-        credits=(credits_,),
-    )
+    burst = StepExpectation(index=1, name="burst", start_s=8, seconds=900, load=0)
+    known = (expectation(lasts_s=lasts_s),)
+    return PlanExpectation(expectations=known, steps=(burst,), credits=(credits_,))
 
 
 def planned(found):
@@ -82,10 +80,8 @@ def test_the_predicted_cliff_is_on_the_clock_of_its_step(known, seconds, predict
 
 @pytest.mark.parametrize(("index", "place"), [(0, 0), (1, 1), (2, 2), (3, 1), (4, 2), (9, 1)])
 def test_a_step_of_a_later_round_has_its_place_in_the_plan(index, place):
-    looped = plan(
-        steps=tuple(step(k, name) for k, name in enumerate(("fill", "a", "b"))),
-        loop=Loop(first=1, tracked="a", direction="read"),
-    )
+    steps = tuple(step(k, name) for k, name in enumerate(("fill", "a", "b")))
+    looped = plan(steps=steps, loop=Loop(first=1, tracked="a", direction="read"))
     assert looped.place_of(index) == place
     assert looped.expected_of(index) is None
 

@@ -1,18 +1,16 @@
-"""script/bench: the rule by which a benchmark fails, and the table that it writes."""
+"""script/bench: how a benchmark fails, its table; what pages and mutants name is there."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from benchmarks import (
-    bench,
-    bench_rows,
-    bench_run,
-)
+from benchmarks import bench, bench_rows, bench_run, house_counts
 from benchmarks.bench_rows import Bench, Row
 from benchmarks.bench_run import is_worse, ratios, span
+from benchmarks.mutants import COPIED, MUTANTS, ROOT, Mutant, place_of
 
 KEPT = span([1.0, 1.1, 1.2, 1.1, 1.0])
 
@@ -33,11 +31,6 @@ def test_worse_by_a_third_beyond_the_ranges_fails(values: list[float], worse: bo
     assert is_worse(span(values), KEPT) is worse
 
 
-def test_ratios_are_of_pairs_that_ran_in_turn() -> None:
-    assert ratios([2.0, 30.0], [1.0, 10.0]) == [2.0, 3.0]
-    assert ratios([2.0, 4.0, 6.0], [1.0, 3.0]) == [1.0, 2.0, 3.0]
-
-
 def script(folder: Path, rows: list[dict[str, object]]) -> str:
     """A benchmark that writes `rows`."""
     path = folder / "one.py"
@@ -55,9 +48,8 @@ def declared(path: str, *, at_most: float | None = None) -> Bench:
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bench.Files:
     monkeypatch.setattr(bench_run, "yardstick", lambda: 0.5)
-    return bench.Files(
-        tmp_path / "baseline.json", tmp_path / "measured.json", tmp_path / "README.md"
-    )
+    names = ("baseline.json", "measured.json", "README.md")
+    return bench.Files(*(tmp_path / name for name in names))
 
 
 def row(ours: list[float], floor: list[float] | None) -> dict[str, object]:
@@ -69,29 +61,28 @@ def write(files: bench.Files, one: Bench) -> int:
     return bench.run_all([one], everything=True, write=True, files=files)
 
 
-def test_what_is_worse_by_a_third_fails_and_is_named(
-    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("ours", "floor", "failed"), [([3.0, 3.2], [1.0, 1.0], 1), ([8.0, 8.8], [4.0, 4.0], 0)]
+)
+def test_what_is_worse_by_a_third_fails_and_is_named_and_a_slower_machine_does_not_fail(
+    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    ours: list[float], floor: list[float], failed: int,
+) -> None:  # fmt: skip
     assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
     capsys.readouterr()
-
-    worse = declared(script(tmp_path, [row([3.0, 3.2], [1.0, 1.0])]))
-    assert bench.run_all([worse], everything=True, write=False, files=files) == 1
-    assert "one: speed" in capsys.readouterr().err
-
-
-def test_a_slower_machine_does_not_fail(files: bench.Files, tmp_path: Path) -> None:
-    assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
-
-    slower = declared(script(tmp_path, [row([8.0, 8.8], [4.0, 4.0])]))
-    assert bench.run_all([slower], everything=True, write=False, files=files) == 0
+    again = declared(script(tmp_path, [row(ours, floor)]))
+    assert bench.run_all([again], everything=True, write=False, files=files) == failed
+    assert ("one: speed" in capsys.readouterr().err) == bool(failed)
 
 
-def test_the_baseline_keeps_ratios_only(files: bench.Files, tmp_path: Path) -> None:
+def test_the_baseline_keeps_ratios_only_and_those_of_pairs(
+    files: bench.Files, tmp_path: Path
+) -> None:
     write(files, declared(script(tmp_path, [row([20.0, 22.0, 21.0], [10.0, 10.0, 10.0])])))
-
     (kept,) = json.loads(files.baseline.read_text()).values()
     assert kept == {"median": 2.1, "low": 2.0, "high": 2.2, "n": 3}
+    assert ratios([2.0, 30.0], [1.0, 10.0]) == [2.0, 3.0], "of pairs that ran in turn"
+    assert ratios([2.0, 4.0, 6.0], [1.0, 3.0]) == [1.0, 2.0, 3.0]
 
 
 def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
@@ -100,7 +91,6 @@ def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
     broken = Bench("broken", str(tmp_path / "broken.py"), "", (Row("x", "–", None),), quick="")
     (tmp_path / "broken.py").write_text("import sys\nsys.exit('no disk')\n")
     good = declared(script(tmp_path, [row([2.0], [1.0])]))
-
     assert bench.run_all([broken, good], everything=True, write=False, files=files) == 1
     printed = capsys.readouterr()
     assert "broken" in printed.err
@@ -109,14 +99,54 @@ def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
 
 def test_each_row_is_declared_once() -> None:
     names = [(one.name, row.name) for one in bench_rows.BENCHES for row in one.rows]
-
     assert len(set(names)) == len(names)
     assert len({one.name for one in bench_rows.BENCHES}) == len(bench_rows.BENCHES)
 
 
 def test_the_table_of_the_readme_is_that_of_what_was_measured() -> None:
     written = bench.FILES.readme.read_text(encoding="utf-8")
+    measured = json.loads(bench.FILES.measured.read_text("utf-8"))
+    assert bench_rows.replaced(written, measured) == written, "run script/bench --table"
 
-    assert (
-        bench_rows.replaced(written, json.loads(bench.FILES.measured.read_text("utf-8"))) == written
-    ), "run script/bench --table"
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.name)
+def test_its_text_stands_once_and_its_tests_exist(mutant: Mutant) -> None:
+    assert place_of(mutant, ROOT / "src" / "diskbench")
+    for test in mutant.tests:
+        path, _, name = test.partition("::")
+        assert f"def {name}" in Path(ROOT, path).read_text("utf-8")
+
+
+def test_a_copy_has_every_folder_that_tests_import() -> None:
+    imported: set[str] = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        text = path.read_text("utf-8")
+        imported |= set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE))
+    assert "emulators" in imported
+    missing = {one for one in imported if (ROOT / one).is_dir()} - set(COPIED)
+    assert missing == set()
+
+
+SCRIPT = re.compile(r"benchmarks/(\w+)\.py|-m benchmarks\.(\w+)")
+
+
+def test_a_benchmark_that_a_page_or_a_docstring_names_is_there() -> None:
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "script").glob("*")]
+    for folder in ("docs", "src", "tests", "benchmarks"):
+        files += [*(ROOT / folder).rglob("*.md"), *(ROOT / folder).rglob("*.py")]
+    lost = {
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in files
+        if path.is_file()
+        for found in SCRIPT.finditer(path.read_text("utf-8", errors="replace"))
+        if not (ROOT / "benchmarks" / f"{found[1] or found[2]}.py").is_file()
+    }
+    assert lost == set()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("src/diskbench", marks=pytest.mark.slow), "benchmarks", "emulators"]
+)
+def test_no_two_files_import_each_other(name: str) -> None:
+    sources = house_counts.sources(ROOT / name)
+    assert house_counts.circles(house_counts.imports(sources, Path(name).name)) == []

@@ -10,11 +10,8 @@ from diskbench.model.expectation import Expectation, ExpectedLevel, Load
 def series(values, *, step="burst", index=1, of_round=None, directions=("read",), latency=True):
     """A frame as load_series gives it; the values are divided among the directions."""
     share = len(directions)
-    columns = {
-        "second": list(range(len(values))),
-        "iops": [float(v) / share for v in values],
-        "bytes_per_s": [4096.0 * v / share for v in values],
-    }
+    columns = {"second": list(range(len(values))), "iops": [float(v) / share for v in values]}
+    columns["bytes_per_s"] = [4096.0 * v / share for v in values]
     least = {"lat_mean_ns": (32e9, 0), "p50_ns": (30e9, 0), "p99_ns": (60e9, 299),
              "lat_max_ns": (90e9, 0)}  # fmt: skip
     for name, (of, above) in least.items():
@@ -30,14 +27,8 @@ def level(iops, limit="disk-iops"):
 
 
 def expectation(begin=3000.0, lasting=100.0, lasts_s=310.0):
-    return Expectation(
-        load=Load(block_bytes=4096, depth=32),
-        reads=None,
-        writes=None,
-        begin=level(begin),
-        lasting=level(lasting),
-        lasts_s=lasts_s,
-    )
+    levels = {"begin": level(begin), "lasting": level(lasting), "lasts_s": lasts_s}
+    return Expectation(load=Load(block_bytes=4096, depth=32), reads=None, writes=None, **levels)
 
 
 def histogram(counts, *, step="burst", index=1, direction="read", kind="lat", of_round=None):

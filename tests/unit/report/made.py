@@ -7,11 +7,8 @@ from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step
 from diskbench.units import GIB
 
 FACTS = HostFacts(
-    hostname="db1",
-    cpu=CpuFacts(model="AMD EPYC 7R13", count=2),
-    memory_bytes=4 * GIB,
-    kernel="6.1.0-30-amd64",
-    fio_version="fio-3.33",
+    hostname="db1", cpu=CpuFacts(model="AMD EPYC 7R13", count=2), memory_bytes=4 * GIB,
+    kernel="6.1.0-30-amd64", fio_version="fio-3.33",
     disk=DiskFacts(name="vdb", path="/dev/vdb", size_bytes=20 * GIB, model="", transport="virtio"),
     mount=MountFacts(
         mount_point="/data", source="/dev/vdb", fstype="ext4", options="rw",
@@ -53,9 +50,7 @@ def plan(
     )  # fmt: skip
     of = {"target": target, "profile": profile, "runs": runs, "address": address} | cell
     return Plan(
-        diskbench_version="0.1.0",
-        campaign_id="01campaign",
-        trial_id=trial_id,
+        diskbench_version="0.1.0", campaign_id="01campaign", trial_id=trial_id,
         run_ids=tuple(f"{trial_id}-run{n}" for n in range(runs)),
         cell=Cell.model_validate({"provider": "ssh" if address else "local"} | of),
         profile=ProfileFacts(
@@ -67,12 +62,8 @@ def plan(
             work_dir=None if device else f"/data/diskbench-{trial_id}", size_bytes=GIB,
             state_dir=f"/var/tmp/diskbench-{trial_id}",
         ),
-        steps=steps,
-        loop=loop,
-        facts=FACTS,
+        steps=steps, loop=loop, facts=FACTS, notes=notes, space_bytes=GIB,
         expected_s=runs * sum(one.expected_s for one in steps),
-        space_bytes=GIB,
-        notes=notes,
     )  # fmt: skip
 
 

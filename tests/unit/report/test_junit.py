@@ -29,15 +29,13 @@ def counts(found):
     return tuple(int(found.get(name)) for name in ("tests", "failures", "errors"))
 
 
-def test_a_step_is_a_case_with_its_figures():
-    found = report(view(rows=[row(QD1), row(QD32, iops=3000.0)]))
+def test_a_step_is_a_case_with_its_figures_and_a_condition_that_holds_is_its_failure():
+    rows = [row(QD1, iops=5000.0), row(QD32, iops=3000.0)]
+    found = report(view(rows=rows))
     assert counts(found) == (2, 0, 0)
     assert [case.get("name") for case in found.iter("testcase")] == [QD1, QD32]
     assert "3,000 IOPS" in found.find(f".//testcase[@name='{QD32}']/system-out").text
-
-
-def test_a_condition_that_holds_is_a_failure_of_its_step():
-    found = report(view("iops < 4000", rows=[row(QD1, iops=5000.0), row(QD32, iops=3000.0)]))
+    found = report(view("iops < 4000", rows=rows))
     assert counts(found) == (2, 1, 0)
     failure = found.find(f".//testcase[@name='{QD32}']/failure")
     assert failure.get("message") == "--fail-if 'iops < 4000'"

@@ -47,11 +47,8 @@ def test_each_figure_of_a_tool_stands_beside_ours_of_the_same_name(known, swappe
 
 def test_other_sides_stay_as_they_are():
     theirs = [imported("bonnie", "block-read", "read")]
-    for other in (
-        [ours("quick", "block-read", "read")],
-        [imported("bonnie", "block-read", "read")],
-        [ours("bonnie", "block-read", "read"), ours("quick", "read", "read")],
-    ):
+    two = [ours("bonnie", "block-read", "read"), ours("quick", "read", "read")]
+    for other in ([ours("quick", "block-read", "read")], theirs.copy(), two):
         assert aligned(theirs, other, "iops") == (theirs, other, {}, ())
 
 
@@ -84,24 +81,22 @@ def test_the_table_says_what_the_page_says_and_names_steps_that_there_are():
 
 def test_differences_stand_in_the_order_of_the_fields_whatever_the_hash_seed():
     names = [f"field-{at}" for at in range(12)]
-    sides = [
-        replace(
-            figure({name: f"{name} of {side}" for name in names[:6]}, "read", "read"),
-            facts=tuple((name, f"{name} of {side}") for name in names[6:]),
-        )
-        for side in "ab"
-    ]
-    assert [each.fact for each in differences(sides[:1], sides[1:])] == names
+
+    def of(side):
+        told = [(name, f"{name} of {side}") for name in names]
+        return replace(figure(dict(told[:6]), "read", "read"), facts=tuple(told[6:]))
+
+    assert [each.fact for each in differences([of("a")], [of("b")])] == names
 
 
 METRICS = ("iops", "bytes_per_s", "lat_mean_ns", "p99_ns", "p99_9_ns")
 
 
 def trials(database, count, *, first=0):
+    values = [100.0 + n for n in range(count)]
+    of = {"runs": [(value, 101.0, 102.0) for value in values], "first": first}
     for side, disk in (("a", "gp2"), ("b", "gp3")):
-        runs = [(100.0 + n, 101.0, 102.0) for n in range(count)]
-        values = [each[0] for each in runs]
-        measured(database, values, disk=disk, labels=[("s", side)], runs=runs, first=first)
+        measured(database, values, disk=disk, labels=[("s", side)], **of)
 
 
 def test_more_metrics_trials_and_runs_send_no_more_statements_and_are_compared_as_each_alone(

@@ -39,9 +39,7 @@ def test_a_fill_before_a_measured_step_spends_its_credit():
     filled = step(0, "fill", "rw=write", 128, MIB, seconds)
     read = step(1, "measure", "rw=randread\nioengine=libaio\niodepth=32", 3000, 4 * KIB, 60)
     groups = groups_of([filled[0], read[0]], [filled[1], read[1]], (), None, "ssh")
-
     found = promises_of([(RUN, groups)], None, Hint(as_disk="aws:gp2:20"), SHIPPED)
-
     assert [one.is_judged for one in groups] == [False, True]
     assert found["a", 1].credit == {"disk-iops": pytest.approx(0.5, abs=0.01)}
 
@@ -76,10 +74,10 @@ def group(plan, run_id, iops, seconds, began, ended):
 def test_a_run_after_an_hour_of_load_has_the_credit_that_is_left(second, iops, promised):
     plan = planned(HOUR, runs=2)
     times = [("2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"), (second, second)]
-    runs_of = []
-    for number, run_id in enumerate(plan.run_ids):
-        ran = group(plan, run_id, iops, 3600, *times[number])
-        runs_of.append((bare_run(run_id=run_id, run_index=number), [ran]))
+    runs_of = [
+        (bare_run(run_id=run_id, run_index=n), [group(plan, run_id, iops, 3600, *times[n])])
+        for n, run_id in enumerate(plan.run_ids)
+    ]
     found = promises_of(runs_of, plan, None, SHIPPED)
     assert [found[run_id, 0].expected.begin.iops for run_id in plan.run_ids] == promised
 

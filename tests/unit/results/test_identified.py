@@ -41,7 +41,6 @@ def test_another_disk_is_said_of_all_steps_where_one_is_unexplained_and_of_none_
     found = judged({"disk": "azure:Standard_LRS:32", "steps": steps})
     assert [one.reasons[0].code for one in found] == ["other-disk"] * 3
     assert "below-promise" not in {reason.code for one in found for reason in one.reasons}
-
     at_promise = [
         {**READS, "seconds": 60, "runs": [[500, 3]]},
         {**LARGE, "seconds": 60, "runs": [[57, 3]]},

@@ -64,7 +64,6 @@ def test_what_was_measured_decides_before_what_is_documented(stored):
     assert gp2(answer(80.0)).measured.iops == 95.0
     refused = {one.disk.disk_type: one.why for one in answer(98.0).refused}  # documented: 100
     assert refused["gp2"] == "measured 95.0 IOPS here"
-
     _change(stored, measurement.c.p99_ns, 3e6)
     assert gp2(answer(80.0, p99_ms=4.0)).latency.target == "met"
     refused = {one.disk.disk_type: one.why for one in answer(80.0, p99_ms=2.0).refused}

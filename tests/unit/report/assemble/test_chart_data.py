@@ -10,14 +10,10 @@ def of(iops: float, block: int, *, step: str, trial_id: str):
     return trial(trial_id=trial_id, verdicts=(verdict(level, step=step),))
 
 
-def groups(*trials):
-    return [group(each.trial_id, each) for each in trials]
-
-
 def test_steps_in_large_blocks_are_compared_in_bytes_per_second():
     large = [of(120.0 + at, 2**20, step="seq", trial_id=f"t{at}") for at in range(2)]
     small = [of(3000.0 + at, 4096, step="rand", trial_id=f"t{at}") for at in range(2)]
-    found = points_by_step(groups(*large, *small))
+    found = points_by_step(group(each.trial_id, each) for each in (*large, *small))
     metrics = {step: {point.metric for point in points} for step, points in found.items()}
     assert metrics == {"seq": {"bytes_per_s"}, "rand": {"iops"}}
     assert [point.value for point in found["seq"]] == [120.0 * 2**20, 121.0 * 2**20]
@@ -26,7 +22,7 @@ def test_steps_in_large_blocks_are_compared_in_bytes_per_second():
 def test_one_name_for_small_and_large_blocks_gives_two_charts_of_one_unit_each():
     small = [of(3000.0, 4096, step="mine", trial_id=f"s{at}") for at in range(2)]
     large = [of(120.0, 2**20, step="mine", trial_id=f"l{at}") for at in range(2)]
-    found = points_by_step(groups(*small, *large))
+    found = points_by_step(group(each.trial_id, each) for each in (*small, *large))
     assert set(found) == {"mine, IOPS", "mine, MB/s"}
     assert all(len({point.metric for point in points}) == 1 for points in found.values())
 

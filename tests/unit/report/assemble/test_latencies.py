@@ -40,21 +40,15 @@ def test_total_latency_comes_before_completion_latency():
     assert alone.completion_only
 
 
-def test_of_a_repeated_step_the_last_round_is_told():
-    rounds = [histogram({k * 100: k}, index=k, of_round=k) for k in (1, 3, 2)]
-    [found] = distributions(pl.concat(rounds))
-    assert (found.round, found.n) == (3, 3)
-
-
-def test_steps_come_in_order_and_read_before_write():
-    frames = [
-        histogram({1: 1}, step="b", index=2),
-        histogram({1: 1}, step="a", index=1, direction="write"),
-        histogram({1: 1}, step="a", index=1, direction="read"),
-    ]
+def test_steps_come_in_order_and_read_before_write_and_of_a_repeated_one_the_last_round():
+    places = [("b", 2, "read"), ("a", 1, "write"), ("a", 1, "read")]
+    frames = [histogram({1: 1}, step=s, index=n, direction=way) for s, n, way in places]
     found = [(one.step, one.direction) for one in distributions(pl.concat(frames))]
     assert found == [("a", "read"), ("a", "write"), ("b", "read")]
     assert distributions(pl.DataFrame()) == ()
+    rounds = [histogram({k * 100: k}, index=k, of_round=k) for k in (1, 3, 2)]
+    [last] = distributions(pl.concat(rounds))
+    assert (last.round, last.n) == (3, 3)
 
 
 EDGES = [2.0**octave * (1 + part / 8) for octave in range(6, 36) for part in range(8)]
@@ -91,11 +85,8 @@ def test_rounds_lie_after_each_other():
     assert found.stretches["start"].to_list() == [0, 4, 5, 9]
 
 
-def test_a_last_shorter_stretch_is_not_paler():
+def test_a_last_shorter_stretch_is_not_paler_and_nothing_counted_is_no_map():
     rows = [(second, 1000, 1125, 50) for second in range(MOST_STRETCHES * 2 - 1)]
     assert set(latency_map(counted(rows)).cells["per_s"].round(9)) == {50}
-
-
-def test_nothing_counted_is_no_map():
     assert latency_map(pl.DataFrame()) is None
     assert latency_map(counted([(0, 1000, 1125, 5)])) is None

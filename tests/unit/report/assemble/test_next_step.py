@@ -77,43 +77,30 @@ MORE = f"--replicates {REPLICATES}"
 )  # fmt: skip
 def test_a_rented_disk_is_measured_again_for_what_its_result_lacks(verdicts, subject, told):
     assert asked(proposed(*verdicts, rented=True, **subject).command) == told.split()
-
-
-def test_nothing_is_replicated_that_cannot_be_rented():
-    assert "--replicates" not in proposed(FELL, profile="burst").command
+    assert "--replicates" not in proposed(FELL, profile="burst").command, "it is not rented"
 
 
 @pytest.mark.parametrize("doubts", [(), ("above-promise",), ("page-cache",), ("other-io",)])
 @pytest.mark.parametrize("named", [True, False])
 def test_an_imported_file_leads_to_nothing_on_this_machine(doubts, named):
-    found = proposed(
-        judged(("level", "unknown"), doubts=doubts),
-        codes=[*doubts, "runs-disagree"],
-        marks=("imported",),
-        disk_is_named=named,
-    )
+    codes, subject = [*doubts, "runs-disagree"], {"marks": ("imported",), "disk_is_named": named}
+    found = proposed(judged(("level", "unknown"), doubts=doubts), codes=codes, **subject)
     assert "diskbench run" not in found.command
     assert ("identify" in found.command) is not named
 
 
 @pytest.mark.parametrize("doubt", ["other-io", "steal", "machine-busy", "disk-shared", "stalled"])
 def test_what_was_disturbed_is_repeated_as_it_was(doubt):
-    found = proposed(
-        judged(("level", "unknown"), doubts=(doubt,)), profile="default", runs=3, beyond=BEYOND
-    )
+    disturbed = judged(("level", "unknown"), doubts=(doubt,))
+    found = proposed(disturbed, profile="default", runs=3, beyond=BEYOND)
     assert asked(found.command) == ["--profile", "default", "--runs", "3"]
 
 
-@pytest.mark.parametrize(
-    "verdict",
-    [
-        judged(("level", "fixed-limit"), doubts=("below-promise",)),
-        judged(("level", "disk-iops"), doubts=("other-disk",)),
-    ],
-)
-def test_a_limit_that_is_not_the_disks_is_identified(verdict):
-    command = proposed(verdict, profile="default", rented=True).command
-    assert command.startswith("diskbench identify")
+def test_a_limit_that_is_not_the_disks_is_identified():
+    for limiter, doubt in {"fixed-limit": "below-promise", "disk-iops": "other-disk"}.items():
+        found = judged(("level", limiter), doubts=(doubt,))
+        command = proposed(found, profile="default", rented=True).command
+        assert command.startswith("diskbench identify")
 
 
 def test_what_a_cache_served_is_measured_past_it():
@@ -144,6 +131,5 @@ def test_a_step_of_some_hosts_says_of_which():
     assert step.reason.startswith("b, c: ")
     ((_, both),) = steps_of(both=f"--host b --host c {rest}")
     assert step.command == both.command
-
     named = steps_of(a="--provider x", b="--provider x")
     assert for_hosts(named, "a") == named[0][1], "without hosts it stays as it is"

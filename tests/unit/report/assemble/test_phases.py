@@ -40,11 +40,8 @@ def test_stalls_are_counted_and_the_longest_are_told_in_order():
     assert phase_lines([of(with_stalls(FLAT, [(60, 62)]))])[-1] == "  1 stall: 2 s at 1:00"
 
 
-def test_a_short_step_of_one_level_needs_no_line():
-    assert phase_lines([of(FLAT[:100])]) == []
-
-
 def test_of_several_runs_only_what_happened_is_told_with_the_run_it_happened_in():
+    assert phase_lines([of(FLAT[:100])]) == [], "a short step of one level"
     level = of(FLAT, run="r1")
     assert phase_lines([level, cliff(run="r2")])[0] == "read (run 2): steady (baseline)"
     assert phase_lines([of(FLAT, rounds=10)])[0] == "read: steady in 10 rounds"
@@ -57,13 +54,11 @@ def test_many_steps_are_cut_short_and_the_rest_counted():
     assert lines[-1] == "22 more steps have phases (all: --output json)"
 
 
-def test_a_cliff_is_said_in_words():
+def test_a_cliff_is_said_in_words_on_a_clock():
     told = "burst of 3,000 IOPS for 31:02 in read, then a baseline of 100 IOPS"
     assert cliff_words([cliff()]) == told
     assert cliff_words([of(FLAT)]) == ""
     rise = of(steps([(100, 600), (3000, 600)], QUIET, seed=1))
     assert cliff_words([rise]) == ""
-
-
-def test_the_clock_has_hours_only_where_there_are_some():
+    # Hours are told only where there are some.
     assert [clock(0), clock(59.6), clock(3599), clock(3600)] == ["0:00", "1:00", "59:59", "1:00:00"]

@@ -4,13 +4,12 @@ from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, trial, verd
 
 from diskbench.report.assemble.lines import FigureCell
 from diskbench.report.assemble.result_rows import result_rows
+from diskbench.report.assemble.words import row_href, row_id
 
 
 def replicates(*values, **more):
-    return [
-        trial(trial_id=str(n), verdicts=(verdict(judged(value, 3000.0)),), **more)
-        for n, value in enumerate(values)
-    ]
+    judgements = [(verdict(judged(value, 3000.0)),) for value in values]
+    return [trial(trial_id=str(n), verdicts=of, **more) for n, of in enumerate(judgements)]
 
 
 def test_a_level_is_a_row_and_no_row_spans_a_cliff():
@@ -75,3 +74,9 @@ def test_without_verdicts_the_rows_still_tell_their_figures():
     (one,) = result_rows([trial()])
     assert one.iops.text == "12,000"
     assert (one.trust, one.limiter, one.promised.text) == ("–", "–", "–")
+
+
+def test_a_row_is_named_after_its_run_step_called_anything_and_direction():
+    assert row_id("01run") == "row-01run"
+    assert row_href("01run", "rand-read-4k", "read") == "#row-01run-rand-read-4k-read"
+    assert row_id("01run", '"><b> ü#', "read") == "row-01run-___b____-read"

@@ -37,19 +37,17 @@ BURST, LASTED = at("burst", 3000.0, step="s1"), at("baseline", 100.0, "credit", 
 MIXED = at(None, 1132.0, "credit", step="s2")
 
 
+MIXES = "credit used up in s2, whose figures mix burst and baseline"
+LASTS = "credit used up in s1; baseline of at most 100 IOPS"
+
+
 @pytest.mark.parametrize(
     ("verdicts", "words"),
     [
         ([BURST], "burst of 3,000 IOPS; baseline not measured"),
-        (
-            [BURST, LASTED],
-            "burst of 3,000 IOPS; credit used up in s1; baseline of at most 100 IOPS",
-        ),
-        (
-            [BURST, MIXED],
-            "burst of 3,000 IOPS; credit used up in s2, whose figures mix burst and baseline",
-        ),
-        ([MIXED], "credit used up in s2, whose figures mix burst and baseline"),
+        ([BURST, LASTED], f"burst of 3,000 IOPS; {LASTS}"),
+        ([BURST, MIXED], f"burst of 3,000 IOPS; {MIXES}"),
+        ([MIXED], MIXES),
         ([LASTED], ""),
         ([at(None, 90.0)], ""),
     ],
@@ -94,44 +92,36 @@ def test_nothing_was_bought_where_it_is_emulated_or_was_there_before():
     assert "/data (ext4)" in told(promised=None).sentences[0]
 
 
-def test_a_kept_promise_is_told_with_the_limit_that_was_reached():
-    kept = verdict(judged(3010.0, 3000.0))
-    gave = told(kept).sentences[1]
-    assert figures(gave) == ["3,010", "100%", "3,000"]
-    assert BECAUSE["disk-iops"] in gave
+def below(iops, limiter, **more):
+    return verdict(judged(iops, 3000.0, limiter=limiter), **more)
 
 
-def test_a_broken_promise_is_told_by_its_worst_step():
-    kept = verdict(judged(3010.0, 3000.0), step="kept")
-    worst = verdict(judged(900.0, 3000.0, limiter="unknown"), step="worst")
-    gave = told(kept, worst).sentences[1]
-    assert figures(gave) == ["1", "2", "900", "30%", "3,000"]
-    assert BECAUSE["unknown"] in gave
-
-
-def test_a_disk_is_not_blamed_for_what_was_not_asked_of_it():
-    kept = verdict(judged(3010.0, 3000.0), step="deep")
-    shallow = verdict(judged(900.0, 3000.0, limiter="queue-depth"), step="shallow")
-    second = told(shallow, kept).sentences[1]
-    assert figures(second)[:2] == ["1", "2"]
-    assert "3,010 IOPS in deep" in second
-
-
-def test_several_runs_of_a_step_count_once_and_the_middle_one_is_told():
-    runs = [verdict(judged(iops, 3000.0), run_id=str(iops)) for iops in (900.0, 1200.0, 1500.0)]
-    second = told(*runs).sentences[1]
-    assert figures(second)[:3] == ["1", "1", "1,200"]
+@pytest.mark.parametrize(
+    ("verdicts", "numbers", "words"),
+    [
+        ([below(3010.0, "disk-iops")], ["3,010", "100%", "3,000"], BECAUSE["disk-iops"]),
+        ([below(3010.0, "disk-iops", step="kept"), below(900.0, "unknown", step="worst")],
+         ["1", "2", "900", "30%", "3,000"], BECAUSE["unknown"]),
+        ([below(900.0, "queue-depth", step="shallow"), below(3010.0, "disk-iops", step="deep")],
+         ["1", "2"], "3,010 IOPS in deep"),
+        ([below(iops, "disk-iops", run_id=str(iops)) for iops in (900.0, 1200.0, 1500.0)],
+         ["1", "1", "1,200"], ""),
+    ],
+    ids=["kept, with the limit that was reached", "broken, by its worst step",
+         "not asked of the disk, which is not blamed", "several runs count once, by the middle"],
+)  # fmt: skip
+def test_a_promise_is_told_as_it_was_kept(verdicts, numbers, words):
+    gave = told(*verdicts).sentences[1]
+    assert figures(gave)[: len(numbers)] == numbers
+    assert words in gave
 
 
 def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():
     spent, earned = told(fallen()).slowed
     assert figures(spent)[:4] == ["100", "5,400,000", "3,000", "31"]
     assert "from empty to full takes 15 h" in earned
-
-
-def test_a_scaled_bucket_says_what_a_real_one_holds():
-    spent, _ = told(fallen(), promised=replace(GP2, time_scale=60.0)).slowed
-    assert figures(spent)[1:4] == ["90,000", "5,400,000", "60"]
+    scaled, _ = told(fallen(), promised=replace(GP2, time_scale=60.0)).slowed
+    assert figures(scaled)[1:4] == ["90,000", "5,400,000", "60"], "what a real one holds"
 
 
 def test_a_disk_that_kept_its_level_did_not_slow_down():
@@ -151,25 +141,33 @@ def many(*groups):
     )
 
 
-def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
-    slow = trial(trial_id="a", verdicts=(verdict(judged(100.0)),))
-    fast = trial(trial_id="b", verdicts=(verdict(judged(16000.0)),))
-    first, second = many([slow], [fast])
-    assert first == "2 configurations measured in 2 trials on 2 machines."
-    assert second == (
-        "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
-        "disk 0, with 100 IOPS."
-    )
+CACHED = verdict(judged(50_000.0), step="seq-write", trust="no", reasons=(DOUBT,))
 
 
-def test_of_many_disks_the_fall_of_the_slowest_is_told_with_its_time():
-    kept = trial(trial_id="b", verdicts=(verdict(judged(3000.0)),))
-    first, second = many([trial(trial_id="a", verdicts=(fallen(),))], [kept])
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ([verdict(judged(100.0))], [verdict(judged(16000.0))],
+         ("In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
+          "disk 0, with 100 IOPS.")),
+        ([CACHED, verdict(judged(100.0))], [CACHED, verdict(judged(16000.0))],
+         "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS"),
+        ([fallen()], [verdict(judged(3000.0))],
+         ("After 31 s, disk 0 keeps 99.6 IOPS in rand-read-4k-qd32; the fastest, disk 1, gives "
+          "3,000 IOPS: 30.1 times as much.")),
+        ([verdict(judged(3000.0, kind="burst"))], [verdict(judged(3001.0))],
+         ("In rand-read-4k-qd32 both gave about the same: from 3,000 IOPS in a burst (disk 0) to "
+          "3,001 IOPS (disk 1).")),
+        ([verdict(judged(100.0), step="a")], [verdict(judged(100.0), step="b")],
+         "They have no step in common."),
+    ],
+    ids=["fastest beside slowest", "not what a cache answered", "the fall of the slowest",
+         "a burst beside what lasts", "no step in common"],
+)  # fmt: skip
+def test_of_two_disks_one_is_told_beside_the_other(one, other, told):
+    first, second = many([trial(trial_id="a", verdicts=one)], [trial(trial_id="b", verdicts=other)])
     assert first == "2 configurations measured in 2 trials on 2 machines."
-    assert second == (
-        "After 31 s, disk 0 keeps 99.6 IOPS in rand-read-4k-qd32; the fastest, disk 1, gives "
-        "3,000 IOPS: 30.1 times as much."
-    )
+    assert second.startswith(told)
 
 
 def test_iops_that_last_decide_before_throughput_and_bursts():
@@ -194,33 +192,11 @@ def test_disks_of_one_level_are_not_ranked_and_large_blocks_are_told_in_bytes():
         disks = [[trial(trial_id=str(n), verdicts=(verdict(one),))] for n, one in enumerate(of)]
         return many(*disks)[1]
 
-    alike = many_of(100.0, 101.0, block=4096)
+    alike, large = many_of(100.0, 101.0, block=4096), many_of(100.0, 300.0, block=2**20)
+    assert all(words in alike for words in ("100 IOPS", "101 IOPS"))
+    assert all(words in large for words in ("105 MB/s", "315 MB/s"))
     assert "slowest" not in alike
-    assert "100 IOPS" in alike
-    assert "101 IOPS" in alike
-    large = many_of(100.0, 300.0, block=2**20)
-    assert "105 MB/s" in large
-    assert "315 MB/s" in large
     assert "IOPS" not in large
-
-
-def test_a_burst_is_named_beside_a_rate_that_lasts():
-    burst = judged(3000.0).model_copy(update={"kind": "burst"})
-    first = trial(trial_id="a", verdicts=(verdict(burst),))
-    second = trial(trial_id="b", verdicts=(verdict(judged(3001.0)),))
-    assert many([first], [second])[1] == (
-        "In rand-read-4k-qd32 both gave about the same: from 3,000 IOPS in a burst (disk 0) to "
-        "3,001 IOPS (disk 1)."
-    )
-
-
-def test_what_a_cache_answered_is_not_told_of_the_fastest():
-    def disk(name, rate):
-        cached = verdict(judged(50_000.0), step="seq-write", trust="no", reasons=(DOUBT,))
-        return trial(trial_id=name, verdicts=(cached, verdict(judged(rate))))
-
-    _, second = many([disk("a", 100.0)], [disk("b", 16000.0)])
-    assert second.startswith("In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS")
 
 
 def test_of_replicates_their_median_is_told_with_its_interval_or_why_there_is_none():
@@ -235,12 +211,6 @@ def test_of_replicates_their_median_is_told_with_its_interval_or_why_there_is_no
         "(no interval (n = 3))."
     )
     assert "(interval 97%: 3,000–3,005)" in many(replicates(6))[1]
-
-
-def test_trials_without_a_step_in_common_are_not_compared():
-    here = trial(trial_id="a", verdicts=(verdict(judged(100.0), step="a"),))
-    there = trial(trial_id="b", verdicts=(verdict(judged(100.0), step="b"),))
-    assert many([here], [there])[1] == "They have no step in common."
 
 
 def runs(*levels):

@@ -25,22 +25,18 @@ SURFACES = (
     "terminal/result_text.py", "page/page.py", "page/markdown.py", "page/write_report.py",
     "site/trial_page.py",
 )  # fmt: skip
-MAKERS = frozenset(
-    {"shares_of_time", "lines", "result_rows", "grouped_warnings",
-     "threshold_lines", "next_step", "phase_lines", "many_sentences", "shown_columns",
-     "price_lines", "footnotes"}
-)  # fmt: skip
+MAKERS = {
+    "shares_of_time", "lines", "result_rows", "grouped_warnings", "threshold_lines", "next_step",
+    "phase_lines", "many_sentences", "shown_columns", "price_lines", "footnotes",
+}  # fmt: skip
 """What makes words and figures of a trial."""
 
 
 def full():
     """A trial of which everything is known that a view can tell."""
-    subject = replace(
-        subject_of_plan(plan(runs=2)),
-        state="suspended",
-        marks=("emulated",),
-        promised=HeadlinePromise("m5 with gp2", "100 IOPS, bursts to 3,000", shared=True),
-    )
+    promised = HeadlinePromise("m5 with gp2", "100 IOPS, bursts to 3,000", shared=True)
+    told = {"state": "suspended", "marks": ("emulated",), "promised": promised}
+    subject = replace(subject_of_plan(plan(runs=2)), **told)
     doubt = Doubt(code="figures-disagree", message="bytes: 1 of 2", advice="look", step="s1")
     return trial(
         count=2, subject=subject, verdicts=(fallen(trust="with care"),), warnings=(doubt,),
@@ -64,36 +60,22 @@ def seen(text):
 @pytest.mark.parametrize("surface", SURFACES)
 def test_a_surface_makes_no_words_of_its_own(surface):
     tree = ast.parse((ROOM / surface).read_text())
-    taken = {
-        one.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for one in node.names
-    }
-    assert not taken & MAKERS
+    taken = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    assert not {one.name for node in taken for one in node.names} & MAKERS
 
 
 def test_facts_doubts_promise_and_words_are_the_same_on_every_surface():
     view = full()
-    shown = {"page": seen(page(report(view))), "markdown": markdown(report(view))}
-    for name, values in view.facts:
-        for value in values:
-            assert value in shown["page"], name
-            assert escaped(value) in shown["markdown"], name
-    for told in (*view.sentences, view.trust, view.unfinished, *view.slowed):
-        assert told, "the trial tells all of them"
-        assert told in shown["page"]
-        assert escaped(told) in shown["markdown"]
+    on_page, marked_down, printed = seen(page(report(view))), markdown(report(view)), terminal(view)
+    facts = (value for _, values in view.facts for value in values)
+    told = (*view.sentences, view.trust, view.unfinished, *view.slowed)
+    assert all(told), "the trial tells all of them"
     (group,) = view.warned
-    printed = terminal(view)
-    for word in (group.code, group.cases[0][1], group.advice, view.unfinished):
-        assert word in printed
-        assert word in shown["page"]
-        assert escaped(word) in shown["markdown"]
-    for note in view.footnotes:
-        assert note in printed
-        assert note in shown["page"]
-        assert escaped(note) in shown["markdown"]
+    everywhere = (group.code, group.cases[0][1], group.advice, view.unfinished, *view.footnotes)
+    for words in (*facts, *told, *everywhere):
+        assert words in on_page
+        assert escaped(words) in marked_down
+    assert [words for words in everywhere if words not in printed] == []
 
 
 def test_what_was_seen_of_burst_and_baseline_stands_on_every_surface():
@@ -102,9 +84,8 @@ def test_what_was_seen_of_burst_and_baseline_stands_on_every_surface():
     burst = (verdict(judged(3000.0, 3000.0, kind="burst")),)
     view = replace(made, subject=replace(made.subject, promised=promise), verdicts=burst)
     assert view.headline == "burst of 3,000 IOPS; baseline not measured (promised: 100 IOPS)"
-    assert view.headline in terminal(view)
-    assert view.headline in seen(page(report(view)))
-    assert view.headline in markdown(report(view))
+    for shown in (terminal(view), seen(page(report(view))), markdown(report(view))):
+        assert view.headline in shown
 
 
 def test_a_trial_without_runs_yet_has_a_view():

@@ -30,27 +30,22 @@ FEW = settings(
 
 @st.composite
 def points(draw, metric=None, rates=VALUES, **fixed):
-    value = draw(rates)
+    def one_of(*values):
+        return draw(st.sampled_from(values))
+
+    value, source = draw(rates), one_of("published", "measured")
     spread = draw(st.none() | st.floats(0, 1))
-    source = draw(st.sampled_from(["published", "measured"]))
     return ChartPoint(
-        label=draw(NAMES),
-        metric=metric or draw(st.sampled_from(["iops", "bytes_per_s", "p99_ns"])),
-        value=value,
-        source=source,
-        direction=draw(st.sampled_from(["read", "write", "total"])),
-        provider=draw(st.sampled_from(["aws", "azure", "gcp", "vsphere", "ssh", "local", "mine"])),
-        region=draw(NAMES),
-        low=None if spread is None else value * (1 - spread),
+        label=draw(NAMES), metric=metric or one_of("iops", "bytes_per_s", "p99_ns"), value=value,
+        source=source, direction=one_of("read", "write", "total"),
+        provider=one_of("aws", "azure", "gcp", "vsphere", "ssh", "local", "mine"),
+        region=draw(NAMES), low=None if spread is None else value * (1 - spread),
         high=None if spread is None else value * (1 + spread),
         n=draw(st.none() | st.integers(1, 99)),
-        run_ids=(draw(NAMES),) if source == "measured" else (),
-        doubt=draw(st.sampled_from(["", "cache"])),
-        marks=draw(st.sampled_from([(), ("emulated",)])),
-        when=draw(st.sampled_from(["", "2026-03-01T10:00:00+00:00", "2018-03-16", "yesterday"])),
-        machine=draw(st.sampled_from(["", "one"])),
-        **fixed,
-    )
+        run_ids=(draw(NAMES),) if source == "measured" else (), doubt=one_of("", "cache"),
+        marks=one_of((), ("emulated",)), machine=one_of("", "one"),
+        when=one_of("", "2026-03-01T10:00:00+00:00", "2018-03-16", "yesterday"), **fixed,
+    )  # fmt: skip
 
 
 def of_one_metric(rates=VALUES, metrics=("iops", "bytes_per_s", "p99_ns"), max_size=12):

@@ -13,7 +13,7 @@ def chart(priced):
     return price_chart(priced, name="p", heading="Prices", prices_of="2026")
 
 
-def test_marks_tell_price_and_what_it_buys():
+def test_marks_tell_price_and_what_it_buys_and_latency_has_none():
     figure = chart([point("gp2", 2000.0, usd=2.0), own("io1", 1000.0, usd=67.5)])
     marks = marks_in(picture(figure, "svg").decode())
     assert any("gp2" in words and "$2.00 a month, $1.00 for 1,000 IOPS" in words for words in marks)
@@ -21,9 +21,6 @@ def test_marks_tell_price_and_what_it_buys():
     assert "gp2 costs least for 1,000 IOPS, $1.00 a month" in figure.alt
     rate = chart([point(metric="bytes_per_s", value=94e6, usd=67.5)])
     assert "costs least for 100 MB/s, $71.81 a month" in rate.alt
-
-
-def test_latency_has_no_price():
     with pytest.raises(ValueError, match="nothing is sold"):
         chart([point(metric="p99_ns", value=1e6, usd=2.0)])
 

@@ -37,8 +37,7 @@ def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
 
 
 def charts(rows):
-    found = lines(rows)
-    return (*rate_charts(found), latency_chart(found))
+    return (*rate_charts(lines(rows)), latency_chart(lines(rows)))
 
 
 def test_the_page_needs_nothing_from_elsewhere():
@@ -122,13 +121,11 @@ def test_ranges_name_their_unit_once_and_vanish_where_there_is_none():
 
 
 def test_evidence_is_a_link_only_where_a_browser_can_open_it():
-    runs = (
-        RunFacts("a", "done", evidence="https://e.example/runs/a/"),
-        RunFacts("b", "done", evidence="s3://bucket/runs/b/"),
-    )
+    places = {"a": "https://e.example/runs/a/", "b": "s3://bucket/runs/b/"}
+    runs = tuple(RunFacts(name, "done", evidence=place) for name, place in places.items())
     html = page(report(dataclasses.replace(trial(), runs=runs)))
-    assert '<a href="https://e.example/runs/a/">' in html
-    assert "<code>s3://bucket/runs/b/</code>" in html
+    assert f'<a href="{places["a"]}">' in html
+    assert f"<code>{places['b']}</code>" in html
 
 
 def test_several_trials_are_folded_under_a_table_of_all():
@@ -138,9 +135,7 @@ def test_several_trials_are_folded_under_a_table_of_all():
     assert "2 trials: last" in html
     assert "2 trials, 2 runs, 2 machines" in html
     overview = html[html.index('id="row-group-1') : html.index("<details")]
-    assert "2,250" in overview
-    assert "1,500–3,000" in overview
-    assert "no interval (n = 2)" in overview
+    assert all(words in overview for words in ("2,250", "1,500–3,000", "no interval (n = 2)"))
     assert html.count('<details class="card trial"') == 2
 
 

@@ -1,7 +1,10 @@
+"""What a published site leaves out, and the names of its files."""
+
 from tests.rigs.runs import bare_run
 
 from diskbench.model.run import AskedRun
 from diskbench.report.site.private import numbered, private_fields, scrubbed, secrets_of
+from diskbench.report.site.published_evidence import safe_name
 
 
 def row(*, rent=None, scope=None, **known):
@@ -44,3 +47,9 @@ def test_a_field_that_nobody_thought_of_is_left_out():
         ("provider", "vsphere"), ("profile", "quick"), ("machine", "machine 1"),
         ("size", "20 GiB"),
     )  # fmt: skip
+
+
+def test_a_safe_name_has_no_dot_but_those_of_its_endings() -> None:
+    assert safe_name("x.php.b_bw.1.log", packed=True) == "x_php_b_bw_1_log.txt.zst"
+    assert safe_name("FIO.JSON", packed=False) == "FIO.json"
+    assert safe_name("..", packed=False) == "file.txt"

@@ -26,6 +26,11 @@ def configuration(key, **more):
     return ConfigurationLine(**values | more)
 
 
+def listed(**each):
+    """A table of configurations, each on the disk of its name."""
+    return configurations_table([configuration(key, disk=key, **of) for key, of in each.items()])
+
+
 def run(run_id, **more):
     return SiteRunLine(
         run_id=run_id, trial_id="t", key="k", at=AT, state="done", provider="aws", **more
@@ -47,11 +52,7 @@ def test_configurations_that_look_alike_are_told_apart_by_what_differs():
 
 
 def test_the_cheapest_stands_first_and_what_has_no_price_below():
-    table = configurations_table([
-        configuration("a", disk="a"),
-        configuration("b", disk="b", usd_a_month=20.0),
-        configuration("c", disk="c", provider="gcp", usd_a_month=8.0),
-    ])  # fmt: skip
+    table = listed(a={}, b={"usd_a_month": 20.0}, c={"provider": "gcp", "usd_a_month": 8.0})
     assert [cell.text for cell in column(table, "disk")] == ["c", "b", "a"]
     assert table.sorted_by == "month"
     assert configurations_table([configuration("a")]).sorted_by == "provider"
@@ -62,19 +63,16 @@ def test_a_level_is_only_steady_where_a_change_could_have_been_found():
         at=AT, trial_id="t", run_id="r", step="s", direction="read", metric="iops", before=2.0,
         after=1.0, change=-0.5, worse=True,
     )  # fmt: skip
-    table = configurations_table([
-        configuration("a", disk="a"),
-        configuration("b", disk="b", times=5),
-        configuration("c", disk="c", times=6, followed=True),
-        configuration("d", disk="d", times=9, followed=True, levels=(worse,)),
-    ])  # fmt: skip
+    followed = {"times": 6, "followed": True}
+    table = listed(a={}, b={"times": 5}, c=followed, d=followed | {"levels": (worse,)})
     told = [cell.text for cell in column(table, "level")]
     assert told == ["measured once", f"under {LEAST_HISTORY} times", "steady", "worse"]
     assert column(table, "change")[3].text == "−50.0 %"
 
 
-def test_a_configuration_is_believed_as_far_as_the_worst_of_its_runs():
-    told = [run("1", trust="no"), run("2", trust="yes"), run("3")]
+def test_a_configuration_is_believed_as_far_as_its_worst_run_and_priced_like_its_newest():
+    told = [run("1", trust="no"), run("2", trust="yes", usd_a_month=3.0), run("3", usd_a_month=5.0)]
+    assert configuration_line(SUBJECT, told).usd_a_month == 3.0, "the newest with a price"
     table = configurations_table([configuration_line(SUBJECT, told)])
     (cell,) = column(table, "trust")
     assert (cell.text, cell.small, cell.tone) == ("no", "1 of 3 runs", "bad")
@@ -109,11 +107,8 @@ def test_of_one_subject_the_columns_that_all_runs_share_are_left_out():
 
 def test_a_disk_has_its_price_over_the_iops_that_last_in_the_faster_direction():
     read, write = Best(value=4000.0, step="r"), Best(value=2000.0, step="w")
-    table = configurations_table([
-        configuration("a", disk="a", read=read, write=write, usd_a_month=8.0),
-        configuration("b", disk="b", write=write),
-        configuration("c", disk="c", usd_a_month=8.0),
-    ])  # fmt: skip
+    month = {"usd_a_month": 8.0}
+    table = listed(a={"read": read, "write": write} | month, b={"write": write}, c=month)
     assert [cell.sort for cell in column(table, "thousand")] == [2.0, None, None]
     assert column(table, "thousand")[0].small == "read"
     assert [one.key for _, one in table.leasts] == ["read", "write"]
@@ -121,17 +116,10 @@ def test_a_disk_has_its_price_over_the_iops_that_last_in_the_faster_direction():
     assert configurations_table([configuration("b", write=write)]).example is None
 
 
-def test_the_price_of_a_configuration_is_that_of_its_newest_run_with_one():
-    told = [run("1"), run("2", usd_a_month=3.0), run("3", usd_a_month=5.0)]
-    assert configuration_line(SUBJECT, told).usd_a_month == 3.0
-
-
 def test_a_figure_on_burst_credit_has_no_price_per_1000_and_is_below_all_that_last():
     burst = Best(value=3060.0, step="rand-read", on_credit=True)
-    table = configurations_table([
-        configuration("a", disk="a", read=burst, usd_a_month=2.0),
-        configuration("b", disk="b", read=Best(value=100.0, step="rand-read"), usd_a_month=2.0),
-    ])  # fmt: skip
+    lasts = Best(value=100.0, step="rand-read")
+    table = listed(a={"read": burst, "usd_a_month": 2.0}, b={"read": lasts, "usd_a_month": 2.0})
     assert [cell.sort for cell in column(table, "read")] == [-1, 100.0]
     assert [cell.text for cell in column(table, "read")] == ["3,060", "100"]
     assert column(table, "read")[0].small == "burst, rand-read"
@@ -164,30 +152,21 @@ def test_a_configuration_says_how_many_of_its_runs_kept_the_promise():
     assert kept_words([run(f"r{n}") for n in range(20)]) == "", "no run asked for the promise"
 
 
-def line_of(state="done"):
-    """A run of a slow sequential step and a fast random one, which different limits set."""
+@pytest.mark.parametrize(("state", "trust"), [("done", "yes"), ("interrupted", None)])
+def test_a_run_is_limited_by_what_limits_the_step_whose_figure_it_shows(state, trust):
+    rates = {"seq": 130.0, "seq-2": 130.0, "rand": 3000.0}
+    limiters = {"rand": "disk-iops"}
     view = trial(
-        verdicts=(
-            verdict(judged(130.0, limiter="disk-throughput"), step="seq", run_id="r"),
-            verdict(judged(130.0, limiter="disk-throughput"), step="seq-2", run_id="r"),
-            verdict(judged(3000.0), step="rand", run_id="r"),
+        verdicts=tuple(
+            verdict(
+                judged(rate, limiter=limiters.get(step, "disk-throughput")), step=step, run_id="r"
+            )
+            for step, rate in rates.items()
         )
     )
-    steps = [StepLine(step, "read", "", Spread((iops,)), None) for step, iops in RATES.items()]
-    return run_line(a_run(run_id="r", state=state), {}, "k", view, steps)
-
-
-RATES = {"seq": 130.0, "seq-2": 130.0, "rand": 3000.0}
-
-
-def test_a_run_is_limited_by_what_limits_the_step_whose_figure_it_shows():
-    line = line_of()
-    assert (line.read.step, line.limiter) == ("rand", "disk IOPS")
-
-
-def test_a_run_that_was_interrupted_is_not_trusted():
-    assert line_of().trust == "yes"
-    assert line_of("interrupted").trust is None
+    steps = [StepLine(step, "read", "", Spread((iops,)), None) for step, iops in rates.items()]
+    line = run_line(a_run(run_id="r", state=state), {}, "k", view, steps)
+    assert (line.read.step, line.limiter, line.trust) == ("rand", "disk IOPS", trust)
 
 
 def test_parameters_of_a_job_stand_together_with_sizes_in_units():

@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.analysis.compare import percent
+from diskbench.model import comparison
 from diskbench.model.campaign import Replicates
-from diskbench.model.comparison import (
-    Compared,
-    Comparison,
-    Difference,
-    Interval,
-    NotCompared,
-    Replicated,
-    Side,
-)
+from diskbench.model.comparison import Difference, Interval, Replicated, Side
 from diskbench.model.history import History, HistoryPoint, LevelChange
 from diskbench.report.assemble.words import figure_text
 from diskbench.report.terminal import compare_text
@@ -28,7 +21,6 @@ NARROW = Replicated(
     interval=Interval(low=2990, high=3010, coverage=0.979),
 )  # fmt: skip
 FEW = Replicated(trials=3, machines=3, median=2000, low=1900, high=2100, variation=0.05, more=7)
-IOPS = figure_text("iops")
 
 
 def a_line(**changes):
@@ -37,13 +29,13 @@ def a_line(**changes):
         "b": FEW, "pairs": 3, "n": 3, "unpaired": 7, "in_turn": True, "ratio": 0.67,
         "finding": "too few", "sentence": "B/A is 0.67; no interval (n = 3)",
     }  # fmt: skip
-    return Compared(**(values | changes))
+    return comparison.Compared(**(values | changes))
 
 
 def text(*lines, verbose=False, **changes):
     sides = {"a": Side(asked="x=1", trials=("t1",)), "b": Side(asked="x=2", trials=("t2", "t3"))}
-    comparison = Comparison(compared=lines, **(sides | changes))
-    return "\n".join(compare_text.compare_lines(comparison, verbose=verbose))
+    found = comparison.Comparison(compared=lines, **(sides | changes))
+    return "\n".join(compare_text.compare_lines(found, verbose=verbose))
 
 
 NOISY = NARROW.model_copy(update={"more": None, "outliers": ("01abc",)})
@@ -59,11 +51,8 @@ ALONE = "3,000 IOPS (2,990 IOPS to 3,010 IOPS, n = 10), CoV 1.0 %"
     ],
     ids=["narrow", "few", "noisy"],
 )
-def test_a_figure_has_its_interval_or_what_it_lacks(figure, told):
-    assert replicated_text(figure, IOPS) == told
-
-
-def test_latencies_and_rates_have_their_units():
+def test_a_figure_has_its_unit_and_its_interval_or_what_it_lacks(figure, told):
+    assert replicated_text(figure, figure_text("iops")) == told
     assert figure_text("p99_ns")(1_500_000) == "1.50 ms"
     assert figure_text("bytes_per_s")(102_600_000) == "103 MB/s"
 
@@ -92,8 +81,9 @@ def test_several_tests_are_said_to_be_judged_together():
 
 
 def test_what_was_not_compared_is_told_with_its_reason_and_no_line_is_too_long():
-    left = NotCompared(block="aws gp3", why="only A measured it, " + "and so on " * 12)
-    shown = text(a_line(), not_compared=(left,))
+    why = "only A measured it, " + "and so on " * 12
+    left = comparison.NotCompared(block="aws gp3", why=why)
+    shown = text(a_line(step="a-step-with-a-very-long-name" * 3), not_compared=(left,))
     assert "not compared\n  aws gp3: only A measured it" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -110,11 +100,6 @@ def test_a_table_has_a_row_for_each_figure_and_names_a_step_once():
     assert rows[0].split()[-6:] == ["−33", "%", "−40", "to", "−30", "0.002"]
     assert rows[1].split()[0] == "p99"
     assert shown.splitlines()[-1].startswith("~ ")
-
-
-def test_a_long_name_of_a_step_makes_room_for_the_figures():
-    shown = text(a_line(step="a-step-with-a-very-long-name" * 3))
-    assert max(map(len, shown.splitlines())) <= 80
 
 
 FIGURES = st.floats(1, 1e7)
@@ -167,10 +152,6 @@ def change(size, **more):
     return LevelChange(**(values | more))
 
 
-def history_text(*histories):
-    return "\n".join(compare_text.regression_lines(histories))
-
-
 KERNEL = Difference(fact="kernel", a=("6.1",), b=("6.5",))
 
 
@@ -189,17 +170,18 @@ KERNEL = Difference(fact="kernel", a=("6.1",), b=("6.5",))
     ids=["worse", "better", "none", "too few"],
 )  # fmt: skip
 def test_a_history_tells_its_change_or_what_would_be_seen(found, told):
-    shown = " ".join(history_text(found).split())
-    for words in told:
-        assert words in shown
+    shown = " ".join(" ".join(compare_text.regression_lines([found])).split())
+    assert all(words in shown for words in told), shown
 
 
 def test_the_largest_change_comes_first_and_what_did_not_change_last():
     small = history([1] * 9, change(-0.06), block="small")
     large = history([1] * 9, change(0.5), block="large")
-    shown = history_text(history([1] * 9, block="calm"), small, large)
+    calm = history([1] * 9, block="calm")
+    lines = list(compare_text.regression_lines([calm, small, large]))
+    shown = "\n".join(lines)
     assert shown.index("large") < shown.index("small") < shown.index("calm")
-    assert max(map(len, shown.splitlines())) <= 80
+    assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize(

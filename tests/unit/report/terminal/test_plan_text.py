@@ -10,16 +10,8 @@ from tests.unit.report.made import plan, step
 
 from diskbench.catalog.cost import TrialCost
 from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of
-from diskbench.model.expectation import (
-    Bound,
-    CreditRange,
-    DiskPrice,
-    Expectation,
-    ExpectedLevel,
-    Load,
-    PlanExpectation,
-    StepExpectation,
-)
+from diskbench.model import expectation
+from diskbench.model.expectation import Bound, CreditRange, DiskPrice, ExpectedLevel, Load
 from diskbench.model.rental import DiskSpec, PricePart
 from diskbench.model.spec import Loop
 from diskbench.report.assemble.facts import cost_line
@@ -61,12 +53,9 @@ def test_long_lines_go_on_below_their_text_and_no_path_is_broken():
     at = next(n for n, line in enumerate(found) if line.startswith("  note "))
     assert found[at + 1].startswith(" " * 11)
     assert found[at + 1][11] != " "
-
-
-def test_a_long_loop_line_keeps_its_indent():
     found = render_plan([plan(loop=LOOP)], width=50).splitlines()
     at = next(n for n, line in enumerate(found) if line.startswith("  steps 2–4"))
-    assert found[at + 1].startswith("  ")
+    assert found[at + 1].startswith("  "), "a line of a loop keeps its indent"
     assert max(map(len, found)) <= 50
 
 
@@ -83,6 +72,7 @@ def without_price(**more: object):
     return made.model_copy(update={"rental": made.rental.model_copy(update=more)})
 
 
+LAB = rented(job("bs=4k")).rental.scope.model_copy(update={"provider": "lab"})
 PREMIUM = DiskSpec(type="Premium_LRS", size_gib=256)
 
 
@@ -95,8 +85,9 @@ PREMIUM = DiskSpec(type="Premium_LRS", size_gib=256)
         (rented(job("bs=4k", seconds=600), disk=PREMIUM,
                 loop=Loop(first=0, tracked="read", direction="read")),
          "$0.1481 an hour, about $0.14 for this and at most $0.63"),
+        (without_price(prices=(), hourly_usd=0.0, scope=LAB, disk=HDD), "nothing"),
     ],
-    ids=["by the hour", "transactions", "a loop at most"],
+    ids=["by the hour", "transactions", "a loop at most", "a lab's nothing"],
 )  # fmt: skip
 def test_a_price_is_told_by_the_hour_and_for_this_trial(rental, told):
     assert rental_price(rental) == told
@@ -110,12 +101,6 @@ def test_what_has_no_price_is_named():
         f"cost unknown (the rest is about $0.13): no price for machine x, in eastus: {command}"
     )
     assert "price    cost unknown" in render_plan([without_price(prices=parts)])
-
-
-def test_a_lab_host_costs_nothing():
-    scope = rented(job("bs=4k")).rental.scope.model_copy(update={"provider": "lab"})
-    made = without_price(prices=(), hourly_usd=0.0, scope=scope, disk=HDD)
-    assert rental_price(made) == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -144,19 +129,19 @@ def level(iops: float, counts: float = 1) -> ExpectedLevel:
     )  # fmt: skip
 
 
-BURSTING = Expectation(
+BURSTING = expectation.Expectation(
     load=Load(block_bytes=4096), reads=None, writes=None, begin=level(3000),
     lasting=level(100, counts=4), lasts_s=1862,
 )  # fmt: skip
 
 
-def expected_step(index: int, name: str, load: int | None = 0) -> StepExpectation:
-    return StepExpectation(index=index, name=name, start_s=0, seconds=60, load=load)
+def expected_step(index: int, name: str, load: int | None = 0) -> expectation.StepExpectation:
+    return expectation.StepExpectation(index=index, name=name, start_s=0, seconds=60, load=load)
 
 
-def expected(*steps: StepExpectation, **more: object) -> PlanExpectation:
+def expected(*steps: expectation.StepExpectation, **more: object) -> expectation.PlanExpectation:
     values = {"expectations": (BURSTING,), "steps": steps, **more}
-    return PlanExpectation.model_validate(values)
+    return expectation.PlanExpectation.model_validate(values)
 
 
 def test_a_step_has_a_line_and_below_it_what_is_left_once_credit_is_gone():
@@ -164,11 +149,8 @@ def test_a_step_has_a_line_and_below_it_what_is_left_once_credit_is_gone():
     assert lines[1].split() == ["randread", "3,000", "12.3", "disk", "IOPS"]
     assert lines[2].strip().startswith("after 31 min ")
     assert lines[2].endswith("disk IOPS (a block counts as 4)")
-
-
-def test_a_step_whose_jobs_are_no_one_load_has_no_figures():
     lines = list(plan_text.expected_lines(expected(expected_step(0, "mixed", load=None))))
-    assert lines[1].split() == ["mixed", "–", "–"]
+    assert lines[1].split() == ["mixed", "–", "–"], "its jobs are no one load"
 
 
 def test_many_steps_are_cut_and_long_names_too():

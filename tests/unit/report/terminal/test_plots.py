@@ -3,32 +3,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from diskbench.model.phase import Cliff
-from diskbench.report.terminal.plots import (
-    Screen,
-    plot_percentiles,
-    plot_seconds,
-    second_lines,
-    step_seconds,
-)  # fmt: skip
+from diskbench.report.terminal import plots
+from diskbench.report.terminal.plots import Screen, plot_percentiles, plot_seconds
+from diskbench.report.terminal.screen import hanging, sparkline
 
 
 def second(n, iops, *, step="a", index=0, direction="read"):
     return {"step": step, "step_index": index, "second": n, "direction": direction, "iops": iops}
 
 
-def test_idle_directions_are_left_out_and_seconds_without_io_stay():
+def test_idle_directions_and_earlier_rounds_of_a_step_are_left_out_and_seconds_without_io_stay():
     rows = [second(1, 0.0), second(0, 5.0), second(0, 0.0, direction="write")]
-    assert step_seconds(rows) == {"a": {"read": [(0, 5.0), (1, 0.0)]}}
-
-
-def test_of_a_repeated_step_the_last_round_is_kept_in_the_order_of_the_steps():
+    assert plots.step_seconds(rows) == {"a": {"read": [(0, 5.0), (1, 0.0)]}}
     rows = [second(0, 1.0, index=1), second(0, 9.0, step="b", index=2), second(0, 2.0, index=3)]
-    found = step_seconds(rows)
+    found = plots.step_seconds(rows)
     assert [(name, of["read"][0][1]) for name, of in found.items()] == [("b", 9.0), ("a", 2.0)]
 
 
 PLAIN = Screen(width=80)
-ASCII = Screen(width=80, unicode=False)
 
 
 def step(*iops, **directions):
@@ -73,15 +65,13 @@ def test_no_line_is_wider_than_the_screen(width, values):
         assert max(map(len, drawn.splitlines())) <= width
 
 
-def test_a_screen_without_letters_beyond_ascii_gets_none():
+def test_letters_beyond_ascii_and_colours_are_only_drawn_where_they_may_be():
     cliff = Cliff(at_s=5, before=300, after=1, credits=1)
-    drawn = plot_seconds(*step(*range(20), write=range(20)), ASCII, cliffs=[cliff])
+    screen = Screen(width=80, unicode=False)
+    drawn = plot_seconds(*step(*range(20), write=range(20)), screen, cliffs=[cliff])
     assert drawn.isascii()
     assert "read" in drawn
     assert "write" in drawn
-
-
-def test_colours_are_only_drawn_where_they_may_be():
     assert "\x1b" not in plot_seconds(*step(*range(9)), PLAIN)
     assert "\x1b[36m" in plot_seconds(*step(*range(9)), Screen(colour=True))
 
@@ -101,21 +91,12 @@ def rows(*buckets, direction="read", kind="lat"):
     ]
 
 
-def first_column_of(drawn, row):
-    """Where the curve begins in a row of the plot, as a share of its width."""
-    inside = drawn.splitlines()[2 + row][1 : 1 + PLAIN.plot_width].replace("│", " ")
-    return (len(inside) - len(inside.lstrip())) / PLAIN.plot_width
-
-
-def test_a_tail_begins_at_the_share_of_io_that_is_faster():
+def test_a_tail_begins_at_the_share_of_io_that_is_faster_and_shares_stand_below_their_place():
     # 1 % of 10,000 are slow: they begin at 99 %, which is two of the four nines of the axis.
-    drawn = plot_percentiles("step", rows((MS, 9_900), (100 * MS, 100)), PLAIN)
-    assert first_column_of(drawn, 0) == pytest.approx(0.5, abs=0.02)
-
-
-def test_shares_are_written_below_where_they_stand():
-    drawn = plot_percentiles("step", rows((MS, 9_900), (100 * MS, 100)), PLAIN)
-    axis = drawn.splitlines()[-1]
+    drawn = plot_percentiles("step", rows((MS, 9_900), (100 * MS, 100)), PLAIN).splitlines()
+    inside, axis = drawn[2][1 : 1 + PLAIN.plot_width].replace("│", " "), drawn[-1]
+    begin = (len(inside) - len(inside.lstrip())) / PLAIN.plot_width
+    assert begin == pytest.approx(0.5, abs=0.02)
     assert [part.strip() for part in axis.split("%")] == ["0", "90", "99", "99.9", "99.99", ""]
     assert (axis.index("99 %") + 2) / PLAIN.plot_width == pytest.approx(0.5, abs=0.03)
 
@@ -160,16 +141,12 @@ def step_of(name, **directions):
     return {name: {d: tuple(enumerate(values)) for d, values in directions.items()}}
 
 
-def test_a_step_is_a_line_of_blocks_with_its_lowest_and_highest_second():
-    assert second_lines(step_of("burst", read=[3000.0, 3000.0, 100.0])) == [
-        f"burst read {'██▁':<40}  100 to 3,000"
-    ]
-
-
-def test_directions_of_a_step_are_lines_of_their_own_and_short_steps_have_none():
-    lines = second_lines(step_of("mix", read=[1.0] * 5, write=[2.0] * 5))
+def test_a_direction_of_a_step_is_a_line_of_blocks_with_its_lowest_and_highest_second():
+    (line,) = plots.second_lines(step_of("burst", read=[3000.0, 3000.0, 100.0]))
+    assert line == f"burst read {'██▁':<40}  100 to 3,000"
+    lines = plots.second_lines(step_of("mix", read=[1.0] * 5, write=[2.0] * 5))
     assert [line.split()[1] for line in lines] == ["read", "write"]
-    assert second_lines(step_of("fill", write=[5.0, 5.0])) == []
+    assert plots.second_lines(step_of("fill", write=[5.0, 5.0])) == [], "a short step has none"
 
 
 names = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=60)
@@ -177,4 +154,44 @@ names = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1,
 
 @given(names, st.lists(st.floats(0, 1e7), min_size=3, max_size=200), st.integers(70, 200))
 def test_no_sparkline_is_wider_than_the_screen(name, values, width):
-    assert max(map(len, second_lines(step_of(name, read=values), width=width))) <= width
+    assert max(map(len, plots.second_lines(step_of(name, read=values), width=width))) <= width
+
+
+def test_further_lines_hang_below_the_first_and_no_path_is_broken():
+    told = hanging("name  ", "one two three four five six", width=26)
+    assert told == "name  one two three four\n      five six"
+    path = "/var/" + "long-" * 20
+    assert path in hanging("at  ", f"it lies in {path}", width=40).split()
+    assert hanging("notes  ", "") == "notes"
+
+
+words = st.lists(st.text("abc-", min_size=1, max_size=12), min_size=1, max_size=40)
+
+
+@given(words, st.integers(40, 120))
+def test_words_are_kept_in_order_and_lines_fit(found, width):
+    folded = hanging("label  ", " ".join(found), width=width)
+    assert folded.split() == ["label", *found]
+    assert max(map(len, folded.splitlines())) <= width
+
+
+rates = st.lists(st.floats(0, 1e9), max_size=200)
+
+
+@given(rates, st.integers(1, 60))
+def test_it_is_never_wider_than_asked(values, width):
+    assert len(sparkline(values, width=width)) == min(len(values), width)
+
+
+@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=20))
+def test_the_highest_value_is_a_full_block(values):
+    assert "█" in sparkline(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "blocks"),
+    [([100, 100, 50, 50], "██▅▅"), ([10] * 50 + [0] * 50, "██▁▁"), ([0, 0, 0], "▁▁▁"), ([], "")],
+    ids=["half", "many are averaged", "flat", "nothing"],
+)
+def test_blocks_are_as_high_as_their_values(values, blocks):
+    assert sparkline(values, width=4) == blocks

@@ -1,6 +1,6 @@
 import io
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.unit.report.made import STEPS, plan, result, row
@@ -15,8 +15,7 @@ TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_
 
 
 class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
+    now = 100.0
 
     def __call__(self) -> float:
         return self.now
@@ -79,7 +78,7 @@ def test_a_day_long_step_does_not_fill_the_log():
     assert len(stream.getvalue().splitlines()) < 70
 
 
-def test_several_hosts_name_themselves_on_each_line():
+def test_several_hosts_name_themselves_on_each_line_and_a_stream_that_is_gone_ends_nothing():
     shown = opened(HOSTS, stream := io.StringIO(), Clock())
     shown.step_started("b", 0, STEPS[0])
     shown.note("a", "the connection broke; fio goes on")
@@ -87,6 +86,8 @@ def test_several_hosts_name_themselves_on_each_line():
         "web2: step 1 of 4: fill, about 4 s",
         "web1: the connection broke; fio goes on",
     ]
+    stream.close()
+    shown.note("a", "a stream that is gone does not end the measurement")
 
 
 def test_quiet_says_nothing(capsys):
@@ -128,20 +129,10 @@ def test_the_display_bears_many_threads_at_once(terminal):
                 shown.tick(trial_id, TICK)
             shown.step_finished(trial_id, result(one, row()))
 
-    threads = [threading.Thread(target=work, args=(one.trial_id,)) for one in plans]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    with ThreadPoolExecutor(len(plans)) as threads:
+        list(threads.map(work, [one.trial_id for one in plans]))
     shown.close()
-    assert not any(thread.is_alive() for thread in threads)
     assert all(track.finished == len(STEPS) for track in shown._tracks.values())
-
-
-def test_a_stream_that_is_gone_does_not_end_the_measurement():
-    shown = opened([plan()], stream := io.StringIO(), Clock())
-    stream.close()
-    shown.note("01trial", "nobody hears this")
 
 
 def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():
@@ -169,22 +160,18 @@ def test_a_loop_that_needs_more_rounds_than_planned_stays_below_the_end():
     assert last == "round 3, step 3 of 4"
 
 
-def test_the_rest_of_a_step_is_counted_from_when_fio_began():
-    track = Track(plan(), "")
+def test_the_rest_of_a_step_counts_from_when_fio_began_and_seconds_read_again_set_nothing_back():
+    track, taken_over = Track(plan(), ""), Track(plan(), "")
     track.start(0, STEPS[2], 100.0)  # 8 s
     assert track.step_left(104.0) == "starting"
     track.ticked(after(1.0), 105.0)
     assert track.step_left(107.0) == "5 s left"
     assert track.step_left(112.0) == "ending"
     assert track.step_left(116.0).startswith("4 s longer")
-
-
-def test_seconds_that_are_read_again_or_counted_anew_after_a_ramp_do_not_set_the_step_back():
-    track = Track(plan(), "")
-    track.start(0, STEPS[2], 100.0)
-    for elapsed in (1.0, 2.0, 3.0, 1.0):  # read at once by a process that took over
-        track.ticked(after(elapsed), 103.0)
-    assert track.step_left(103.0) == "5 s left"
+    taken_over.start(0, STEPS[2], 100.0)
+    for elapsed in (1.0, 2.0, 3.0, 1.0):  # read at once by the process, or anew after a ramp
+        taken_over.ticked(after(elapsed), 103.0)
+    assert taken_over.step_left(103.0) == "5 s left"
 
 
 def test_what_each_step_takes_beyond_its_plan_is_in_the_rest_of_the_whole():
@@ -207,7 +194,6 @@ def test_several_hosts_stand_in_one_table_with_what_is_left_of_each(terminal):
         shown.tick(trial_id, after(1.0))
     shown.close()
     lines = seen(terminal).splitlines()
-    hosts = [line.split() for line in lines if line.startswith(("web1", "web2"))][-2:]
-    assert [words[0] for words in hosts] == ["web1", "web2"]
-    assert all("7 s left" in " ".join(words) for words in hosts)
-    assert all("12,000 IOPS" in " ".join(words) for words in hosts)
+    hosts = [line for line in lines if line.startswith(("web1", "web2"))][-2:]
+    assert [line.split()[0] for line in hosts] == ["web1", "web2"]
+    assert all("7 s left" in line and "12,000 IOPS" in line for line in hosts)

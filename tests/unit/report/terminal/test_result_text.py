@@ -5,6 +5,7 @@ Hosts or disks side by side at 80 columns.
 
 import dataclasses
 import io
+from functools import partial
 
 import pytest
 from rich.console import Console
@@ -20,30 +21,23 @@ from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import next_step
 from diskbench.report.assemble.report_view import BesideRow, short_names
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.terminal.result_text import (
-    MOST_ROWS,
-    beside_table,
-    heaviest,
-    print_brief,
-    print_brief_hosts,
-)
+from diskbench.report.terminal import result_text
 from diskbench.units import GIB
 
 
-def text(*args, width=80, **more) -> str:
+def drawn(show, *args, width=80, **more) -> str:
     stream = io.StringIO()
-    print_result(*args, **more, console=Console(file=stream, width=width))
+    show(*args, **more, console=Console(file=stream, width=width))
     return stream.getvalue()
 
 
+text = partial(drawn, print_result)
+
+
 def test_the_table_fits_80_columns_with_the_widest_figures():
-    rows = [
-        row(
-            run_id=f"r{n}", iops=1_234_567.0, bytes_per_s=12_345e6, cpu_user=9.1, cpu_system=6.2,
-            lat_mean_ns=88_800.0, p50_ns=999_000.0, lat_max_ns=12_500_000_000,
-        )
-        for n in range(3)
-    ]  # fmt: skip
+    rates = {"iops": 1_234_567.0, "bytes_per_s": 12_345e6, "cpu_user": 9.1, "cpu_system": 6.2}
+    times = {"lat_mean_ns": 88_800.0, "p50_ns": 999_000.0, "lat_max_ns": 12_500_000_000}
+    rows = [row(run_id=f"r{n}", **rates, **times) for n in range(3)]
     found = text(subject_of_plan(plan(runs=3)), rows, ())
     table = [line for line in found.splitlines() if "diskbench" not in line]
     assert max(map(len, table)) <= 80
@@ -121,12 +115,9 @@ def test_steps_are_counted_over_all_runs_and_those_runs_are_asked_for_again():
     # A loop has no number of steps that were planned.
     loop = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
     assert "interrupted: 1 step measured" in text(ended("cancelled", loop=loop), [row()], ())
-
-
-def test_a_running_trial_is_no_finished_result_and_not_started_twice():
-    found = text(ended("running"), [row()], ())
-    assert "not finished: 1 of 4 steps measured" in found
-    assert "diskbench run" not in found
+    running = text(ended("running"), [row()], ())
+    assert "not finished: 1 of 4 steps measured" in running
+    assert "diskbench run" not in running, "it is not started twice"
 
 
 def test_an_imported_log_without_rows_leads_to_its_series():
@@ -151,19 +142,11 @@ def test_a_terminal_gets_what_rich_draws():
     assert "\x1b[1m" in stream.getvalue()
 
 
-STEPS = [
-    "seq-read-1m",
-    "seq-write-1m",
-    "rand-read-4k-qd1",
-    "rand-write-4k-qd1",
-    "rand-read-4k-qd32",
-]
+STEPS = ["seq-read-1m", "seq-write-1m", "rand-read-qd1", "rand-write-qd1", "rand-read-4k-qd32"]
 
 
 def printed(view):
-    out = io.StringIO()
-    print_brief(view, console=Console(file=out, width=80))
-    return out.getvalue().splitlines()
+    return drawn(result_text.print_brief, view).splitlines()
 
 
 def warned(*codes, step="rand-read-4k-qd32", message="figure 4711 shows it " * 12):
@@ -185,40 +168,33 @@ def test_it_fits_a_screen_whatever_is_doubted(steps, most):
         assert sum(line.startswith(name) for line in printed(of(STEPS[:steps]))) == 2
 
 
-def test_the_heaviest_warning_is_shown_and_the_others_are_counted():
+def test_the_heaviest_warning_is_shown_the_others_are_counted_and_commands_take_the_short_id():
     view = of(STEPS[:1], warnings=warned("too-short", "page-cache"))
-    assert heaviest(view.doubts).code == "page-cache"
+    assert result_text.heaviest(view.doubts).code == "page-cache"
     lines = printed(view)
     assert sum(line.startswith("! ") for line in lines) == 1
-    assert "2 warnings" in lines[-1]
+    id_ = short(view.subject.run_ids[-1])
+    for words in ("2 warnings", f"diskbench report {id_}", f"diskbench results show {id_} -v"):
+        assert words in lines[-1]
 
 
 @pytest.mark.parametrize("steps", [1, 5])
 def test_an_only_warning_is_whole(steps):
-    long = "figure 4711 shows it " * 12
-    (group,) = (view := of(STEPS[:steps], warnings=warned("page-cache", message=long))).doubts
+    view = of(STEPS[:steps], warnings=warned("page-cache"))
     text = " ".join(" ".join(printed(view)).split())
-    assert long.strip() in text
+    (group,) = view.doubts
+    assert ("figure 4711 shows it " * 12).strip() in text
     assert group.advice in text
 
 
 def test_both_levels_of_a_step_that_fell_are_shown():
-    text = "\n".join(printed(trial(verdicts=(fallen(),))))
+    text = drawn(result_text.print_brief, trial(verdicts=(fallen(),)))
     assert "2,995" in text
     assert "99.6" in text
 
 
-def test_the_commands_for_the_page_and_for_all_of_it_take_the_short_id():
-    view = of(STEPS[:1])
-    id_ = short(view.subject.run_ids[-1])
-    assert f"diskbench report {id_}" in printed(view)[-1]
-    assert f"diskbench results show {id_} -v" in printed(view)[-1]
-
-
 def of_hosts(*named):
-    out = io.StringIO()
-    print_brief_hosts(named, "gygz1pzn", console=Console(file=out, width=80))
-    return out.getvalue().splitlines()
+    return drawn(result_text.print_brief_hosts, named, "gygz1pzn").splitlines()
 
 
 def test_hosts_stand_side_by_side_step_by_step():
@@ -230,32 +206,23 @@ def test_hosts_stand_side_by_side_step_by_step():
     assert all(len(line) <= 80 for line in lines if not line.startswith("  diskbench "))
 
 
-def test_of_several_hosts_each_names_its_warnings_and_one_next_step_follows():
+def test_of_several_hosts_each_names_its_warnings_or_why_it_has_no_figure_and_one_step_is_next():
     quiet, doubted = of(STEPS[:1]), of(STEPS[:1], warnings=warned("page-cache", "too-short"))
-    lines = of_hosts(("web1", quiet), ("web2", doubted))
-    assert sum(line.startswith("! web2") for line in lines) == 1
-    assert sum(line.startswith("next: ") for line in lines) == 1
-    assert any(line.startswith("web2: 2 warnings") for line in lines)
+    lines = of_hosts(("web1", quiet), ("web2", doubted), ("web3", trial([])))
+    for begin, times in {"! web2": 1, "next: ": 1, "web2: 2 warnings": 1, "web3: no ": 1}.items():
+        assert sum(line.startswith(begin) for line in lines) == times, begin
     assert "gygz1pzn" in lines[-1]
 
 
-def test_a_host_without_a_figure_says_why_below_the_table():
-    lines = of_hosts(("web1", of(STEPS[:1])), ("web2", trial([])))
-    assert any(line.startswith("web2: ") and "no " in line for line in lines)
-
-
 def printed_beside(rows, width=80):
-    out = io.StringIO()
-    Console(file=out, width=width).print(beside_table(rows, "disk", width=width))
-    return out.getvalue().splitlines()
+    table = result_text.beside_table(rows, "disk", width=width)
+    return drawn(lambda *, console: console.print(table), width=width).splitlines()
 
 
 def rows_of(names, **more):
-    return [
-        BesideRow(step=step, direction="read", name=name, measured="2,990", **more)
-        for step in ("seq-read-1m", "rand-read-4k-qd32")
-        for name in names
-    ]
+    values = {"direction": "read", "measured": "2,990", **more}
+    steps = ("seq-read-1m", "rand-read-4k-qd32")
+    return [BesideRow(step=step, name=name, **values) for step in steps for name in names]
 
 
 def test_a_step_is_named_once_and_a_column_is_shown_where_it_has_a_value():
@@ -271,8 +238,8 @@ def test_a_step_is_named_once_and_a_column_is_shown_where_it_has_a_value():
 def test_long_names_are_folded_and_the_lines_of_a_long_table_are_counted():
     rows = rows_of(["aws us-east-1 m5.large gp3 100 GiB iops 16000", "b"], ratio=1.0, trust="yes")
     assert all(len(line) <= 80 for line in printed_beside(rows))
-    lines = printed_beside(rows_of([f"disk{n}" for n in range(MOST_ROWS)]))
-    assert f"{MOST_ROWS} more" in lines[-1]
+    lines = printed_beside(rows_of([f"disk{n}" for n in range(result_text.MOST_ROWS)]))
+    assert f"{result_text.MOST_ROWS} more" in lines[-1]
 
 
 def test_blocks_are_named_by_what_sets_them_apart():

@@ -26,8 +26,7 @@ def python_of() -> Callable[[str], str]:
     registry has Pythons that old."""
 
     def find(version: str) -> str:
-        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
-        root = Path(os.environ.get("PYENV_ROOT", home / ".pyenv"))
+        root = Path(os.environ.get("PYENV_ROOT", Path(pwd.getpwuid(os.getuid()).pw_dir) / ".pyenv"))
         installed = sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
         found = shutil.which(f"python{version}", path="/usr/bin") or "".join(
             map(str, installed[-1:])

@@ -185,8 +185,7 @@ def test_a_free_disk_with_its_identity_is_not_refused():
     ],
 )
 def test_each_single_reason_refuses(changes, words):
-    found = refusals(state(**changes), [other()], "SER1")
-    assert any(words in reason for reason in found)
+    assert any(words in reason for reason in refusals(state(**changes), [other()], "SER1"))
 
 
 OF_ITS_DATA = {"partitions", "partition_table", "signatures"}
@@ -260,8 +259,7 @@ sectors=2097152
 def test_a_disk_is_in_use_when_its_partition_is():
     found = parse_inspection(PRINTED)
     sdb, sdc, sda = (found.find(n) for n in ("8:16", "8:32", "8:0"))
-    assert sdb.mounts == ("/data",)
-    assert sdb.holders == ("dm-3",)
+    assert (sdb.mounts, sdb.holders) == (("/data",), ("dm-3",))
     assert sdc.mounts == ("/srv",)  # btrfs numbers its mounts itself
     assert sdc.swap
     assert sda.system

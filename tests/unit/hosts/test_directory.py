@@ -176,8 +176,7 @@ def test_somebody_who_is_not_root_measures_in_their_own_directory(foreign, as_no
     at = Path(tempfile.mkdtemp(dir="/var/tmp"))  # not below root's own 0700
     at.chmod(0o755)
     try:
-        moved = foreign.rename(at / "home")
-        check_directory(HERE, str(moved), 1)
+        check_directory(HERE, str(foreign.rename(at / "home")), 1)
     finally:
         shutil.rmtree(at)
 

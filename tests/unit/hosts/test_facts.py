@@ -122,8 +122,7 @@ def test_an_ec2_nitro_guest():
     disk = facts.disk
     assert (disk.name, disk.transport, disk.driver) == ("nvme1n1", "nvme", "nvme")
     assert (disk.model, disk.serial) == ("Amazon Elastic Block Store", "vol0123456789abcdef0")
-    assert disk.scheduler == "none"
-    assert disk.size_bytes == 20 * 2**30
+    assert (disk.scheduler, disk.size_bytes) == ("none", 20 * 2**30)
     assert disk.rotational is False
     assert facts.mount.mount_point == "/mnt/my disk"
     assert facts.mount.available_bytes == 4096 * 4_900_000
@@ -134,8 +133,7 @@ def test_an_ec2_nitro_guest():
 
 def test_an_azure_guest_on_nfs_with_busybox():
     facts = case("azure_nfs")
-    assert facts.cloud.vendor == "azure"
-    assert facts.cloud.product == "Virtual Machine"
+    assert (facts.cloud.vendor, facts.cloud.product) == ("azure", "Virtual Machine")
     assert facts.virtualisation == "unknown hypervisor"
     assert facts.network_filesystem
     assert facts.disk is None
@@ -247,5 +245,4 @@ def test_a_count_is_read():
 @pytest.mark.parametrize("number", ["9" * 5000, str(2**62), "-5", "nan"])
 def test_facts_that_no_machine_has_are_not_known(number):
     facts = parse_facts(f"== online\n{number}\n== meminfo\nMemTotal: {number} kB\n")
-    assert facts.memory_bytes == 0
-    assert facts.cpu.count == 1
+    assert (facts.memory_bytes, facts.cpu.count) == (0, 1)

@@ -32,8 +32,7 @@ HERE = LocalHost()
 
 
 def guard_of(device, image, mount=None):
-    proof = check_device(HERE, device, str(image))
-    return DeviceGuard(**proof.model_dump(), mount_point=mount)
+    return DeviceGuard(**check_device(HERE, device, str(image)).model_dump(), mount_point=mount)
 
 
 @pytest.fixture

@@ -110,16 +110,14 @@ def test_text_outside_documents_is_kept_before_the_newest_document(run_fio):
     text = run_fio()
     first = text.index("\n}\n") + 3
     said = "fio: terminating on signal 15\n"
-    noisy = f"fio: a warning\n{text[:first]}{said}{text[first:]}after\n"
-    kept, lines = filtered(noisy)
+    kept, lines = filtered(f"fio: a warning\n{text[:first]}{said}{text[first:]}after\n")
     assert kept.startswith("fio: a warning\nfio: terminating on signal 15\nafter\n{\n")
     assert len(lines) == len(split(text))
 
 
 def test_output_cut_in_the_middle_keeps_the_last_whole_document_and_the_rest(run_fio):
     text = run_fio()
-    cut = text[: text.rindex('"job_runtime"')]
-    kept, lines = filtered(cut)
+    kept, lines = filtered(text[: text.rindex('"job_runtime"')])
     assert split(kept)[0] == split(text)[-2]
     assert len(lines) == len(split(text)) - 1
 
@@ -135,8 +133,7 @@ def test_latencies_without_a_count_use_the_number_of_ios():
     jobs, disks = [{"read": read, "job_runtime": 1500}], [{"read": {"total_ios": 99}}]
     head = {"fio version": "fio-3.16", "timestamp": 1_700_000_000}
     parts = head | {"jobs": jobs, "disk_util": disks}
-    document = json.dumps(parts, indent=2, separators=(",", " : ")) + "\n"
-    _, lines = filtered(document)
+    _, lines = filtered(json.dumps(parts, indent=2, separators=(",", " : ")) + "\n")
     live = parse_live(lines[0].encode())
     assert (live.unix_s, live.runtime_s) == (1_700_000_000, 1.5)
     assert (live.read.ios, live.read.bytes, live.read.latency_sum_ns) == (2, 8192, 1001)

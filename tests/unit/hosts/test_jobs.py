@@ -175,8 +175,7 @@ def test_a_unit_that_is_killed_is_lost_at_once_and_its_files_can_be_had(make_uni
 
 def test_fio_that_fails_is_told_by_its_exit_and_its_words(make_unit, tmp_path):
     unit = make_unit(1, job="[x]\nfilename=/proc/nothing\nrw=read\nsize=1m\n")
-    end = watch(LocalHost(), unit)
-    assert end.fio_exit != 0
+    assert watch(LocalHost(), unit).fio_exit != 0
     collect(LocalHost(), unit, tmp_path / "got")
     got = [(tmp_path / "got" / name).read_text() for name in ("stderr.txt", "fio.json")]
     assert "/proc/nothing" in "".join(got)
@@ -261,8 +260,7 @@ def test_the_exit_file_is_written_after_the_checksums(make_unit):
     unit = make_unit(0.1)
     watch(LocalHost(), unit)
     directory = Path(unit.directory)
-    sums = (directory / "SHA256SUMS").read_text()
-    assert " exit" not in sums
+    assert " exit" not in (directory / "SHA256SUMS").read_text()
     assert (directory / "exit").stat().st_mtime_ns >= (directory / "SHA256SUMS").stat().st_mtime_ns
 
 
@@ -271,8 +269,7 @@ def test_broken_connections_cost_nothing_but_notes(make_unit, tmp_path):
     faults = [Fault("cut", 0), Fault("cut", 60), Fault("refuse"), Fault("refuse"), Fault("cut", 5)]
     host = FakeHost(faults=faults)
     host.connect()
-    end = watch(host, unit, on_note=notes.append)
-    assert end.fio_exit == 0
+    assert watch(host, unit, on_note=notes.append).fio_exit == 0
     assert not host.faults
     assert len(notes) >= 4
     assert fio_starts(unit) == 1

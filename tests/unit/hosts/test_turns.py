@@ -211,5 +211,4 @@ def test_a_claim_without_a_date_is_named_without_one(since: str) -> None:
 
 @given(st.text())
 def test_whatever_a_claim_holds_is_data(text: str) -> None:
-    claim = Claim("/c", text, 65534)
-    assert claim.sentence.isprintable()
+    assert Claim("/c", text, 65534).sentence.isprintable()

@@ -155,8 +155,7 @@ class TestVsphere:
 )
 def test_a_machine_asks_its_clouds_metadata_service_for_its_type(tmp_path, vendor, machine):
     facts = HostFacts(cloud=CloudFacts(vendor=vendor))
-    found = with_machine_type(Guest(tmp_path, machine), facts)
-    assert found.cloud.instance_type == machine
+    assert with_machine_type(Guest(tmp_path, machine), facts).cloud.instance_type == machine
     assert with_machine_type(Guest(tmp_path), facts) == facts, "no service, no type"
 
 

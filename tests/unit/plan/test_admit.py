@@ -134,16 +134,14 @@ def test_no_limit_is_ever_passed(found, max_parallel, per_aws, budget, spent):
     ]  # fmt: skip
     limits = Limits(max_parallel=max_parallel, per={"aws": per_aws}, budget=budget, deadline=500.0)
     decision = admit(cells, limits, moment(spent_usd=spent, elapsed_s=100.0))
-    refused = {position for position, _ in decision.refuse}
-    assert not refused & set(decision.begin)
+    assert not {position for position, _ in decision.refuse} & set(decision.begin)
     live = [cell for cell in cells if cell.state in LIVE]
     begun = [cells[position] for position in decision.begin]
     assert all(cell.state == "waiting" for cell in begun)
     if begun:
         assert len(live) + len(begun) <= max(max_parallel, len(live))
         running = Counter(cell.cell.provider for cell in live + begun)
-        before = Counter(cell.cell.provider for cell in live)
-        assert running["aws"] <= max(per_aws, before["aws"])
+        assert running["aws"] <= max(per_aws, Counter(cell.cell.provider for cell in live)["aws"])
         assert spent + sum(cell.cost_usd for cell in live + begun) <= budget + 1e-9
         assert all(cell.expected_s <= 400.0 for cell in begun)
 
@@ -154,8 +152,7 @@ def test_nothing_waits_for_ever_while_nothing_runs(found):
         cell_row(n, state="waiting" if state in LIVE else state, partition=partition, cost_usd=cost)
         for n, (state, partition, cost, _) in enumerate(found)
     ]
-    limits = Limits(max_parallel=2, budget=12.0)
-    decision = admit(cells, limits, MOMENT)
+    decision = admit(cells, Limits(max_parallel=2, budget=12.0), MOMENT)
     waiting = [cell for cell in cells if cell.state == "waiting"]
     assert not waiting or decision.begin or decision.refuse
 
@@ -287,8 +284,7 @@ def test_one_error_may_be_retryable_where_its_kind_is_not():
 
 
 def test_each_attempt_looks_in_the_next_zone_that_is_allowed():
-    zones = [zone_of(cell_row(attempt=n, zones=("a", "b"))) for n in (1, 2, 3)]
-    assert zones == ["a", "b", "a"]
+    assert [zone_of(cell_row(attempt=n, zones=("a", "b"))) for n in (1, 2, 3)] == ["a", "b", "a"]
     assert zone_of(cell_row(attempt=1)) is None
 
 

@@ -124,8 +124,7 @@ def test_io1_needs_more_iops_for_large_blocks():
 def test_st1_of_a_tebibyte_bursts_for_83_minutes():
     gates = disk_gates("aws", "st1", 1024)
     for seconds, holds in ((4993, True), (4994, False)):
-        stages = (Stage(reads(250, MIB), seconds=seconds),)
-        assert carries(gates, Demand(1024, stages)) is holds
+        assert carries(gates, Demand(1024, ((Stage(reads(250, MIB), seconds=seconds),)))) is holds
 
 
 def test_small_random_requests_of_st1_are_charged_a_mebibyte_each():
@@ -136,8 +135,7 @@ def test_small_random_requests_of_st1_are_charged_a_mebibyte_each():
 
 # ebs-io-characteristics.md: a request of 1,024 KiB counts as four of 256 KiB.
 def test_large_requests_of_an_ssd_count_as_several():
-    gates = disk_gates("aws", "io2", 500, iops=4000)
-    iops = next(gate for gate in gates if gate.counts == "ios")
+    iops = next(gate for gate in disk_gates("aws", "io2", 500, iops=4000) if gate.counts == "ios")
     assert headroom([iops], constant(reads(1.0, MIB), 500, DAY_S)) == pytest.approx(1000)
 
 
@@ -279,8 +277,7 @@ def _path(row):
                   row.disk.throughput)  # fmt: skip
     if row.disk.more == "performance_plus":
         disk = expanded_limits(row.disk.cloud, disk)
-    machine = machine_of(SHIPPED, row.disk.cloud, row.machine, row.disk.disk_type)
-    return path_of(disk, machine)
+    return path_of(disk, machine_of(SHIPPED, row.disk.cloud, row.machine, row.disk.disk_type))
 
 
 @given(demands, st.sampled_from(CLOUDS))
@@ -344,8 +341,7 @@ def test_why_has_words_for_what_is_refused(demand, cloud):
 
 
 def test_a_load_that_is_carried_has_no_reason():
-    path = path_of(limits("aws", "gp2", 1000))
-    assert why(path, constant(reads(3000), 1000, DAY_S)) == ""
+    assert why(path_of(limits("aws", "gp2", 1000)), constant(reads(3000), 1000, DAY_S)) == ""
     assert math.isinf(headroom((), constant(reads(1), 1, DAY_S)))
 
 
@@ -373,8 +369,7 @@ class TestRecorded:
         # 3 a GiB: (3,000 - b) × 3,600 + (2,000 - b) × 3,600 = 5,400,000 → b = 1,750.
         answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
         assert row(answer, "gp2").disk.size_gib == 584
-        larger = path_of(limits("aws", "gp2", 583))
-        assert why(larger, recorded(self.RECORD, 583))
+        assert why(path_of(limits("aws", "gp2", 583)), recorded(self.RECORD, 583))
 
     def test_idle_time_regains_credit_and_a_gap_is_no_idle_time(self):
         gates = disk_gates("aws", "gp2", 200)
@@ -389,8 +384,7 @@ class TestRecorded:
 
     def test_a_month_of_it_is_priced_as_if_it_went_on(self):
         demand = recorded(hours(100, 0), 32)
-        answer = advise([Market(SHIPPED, "azure", "eastus")], demand)
-        usd = row(answer, "Standard_LRS").disk_usd
+        usd = row(advise([Market(SHIPPED, "azure", "eastus")], demand), "Standard_LRS").disk_usd
         assert usd == pytest.approx(1.536 + 50 * 730 * 3600 / 10_000 * 0.0005)
 
 
@@ -405,6 +399,5 @@ def test_what_is_advised_serves_all_of_a_record_in_the_simulator(rates, cloud):
 
 def test_a_type_that_carries_it_with_more_is_not_said_to_fail_in_every_size():
     answer = asked("azure", 100, 3000, 1800)
-    plus = row(answer, "Standard_LRS")
-    assert plus.disk.more == "performance_plus"
+    assert row(answer, "Standard_LRS").disk.more == "performance_plus"
     assert all(not one.most for one in answer.refused if one.disk.disk_type == "Standard_LRS")

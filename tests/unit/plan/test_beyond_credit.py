@@ -67,8 +67,7 @@ def test_what_is_proposed_goes_beyond_the_credit(disk, profile):
         assert disk[1] in ("gp3", "StandardSSD_LRS")
         return
     named, parameters = told(found.flags)
-    again = beyond(*disk, named or profile, parameters)
-    assert again.ends == "after", found.flags
+    assert beyond(*disk, named or profile, parameters).ends == "after", found.flags
 
 
 @pytest.mark.parametrize("disk", FLAT, ids=lambda disk: f"{disk[1]}-{disk[2]}")
@@ -90,13 +89,11 @@ def test_an_hour_of_burst_ends_exactly_at_the_cliff_of_500_gib():
     assert found.lasts_s == pytest.approx(3600)
     assert found.ends in ("before", "at")
     assert told(found.flags) == (None, (("runtime", "72m"),))
-    seen = beyond("aws", "gp2", 20, None, "burst")
-    assert seen.ends == "after"
+    assert beyond("aws", "gp2", 20, None, "burst").ends == "after"
 
 
 def test_sustained_goes_beyond_by_itself():
-    found = beyond("aws", "gp2", 500, None, "sustained")
-    assert found.ends == "after"
+    assert beyond("aws", "gp2", 500, None, "sustained").ends == "after"
 
 
 def test_credit_that_is_scaled_ends_sooner():
@@ -107,6 +104,5 @@ def test_credit_that_is_scaled_ends_sooner():
 
 
 def test_a_load_below_the_baseline_never_falls():
-    slow = RANDOM + "rate_iops=50\n"
-    found = planned(slow).expectation
+    found = planned(RANDOM + "rate_iops=50\n").expectation
     assert found.beyond is None

@@ -37,8 +37,7 @@ def first(found: PlanExpectation) -> Expectation:
 
 
 def load_of(options: str) -> Load:
-    step = Step(index=0, name="a", job=job(options), expected_s=60)
-    found = asked_by(step, capacity_bytes=None)
+    found = asked_by(Step(index=0, name="a", job=job(options), expected_s=60), capacity_bytes=None)
     assert found.stage.load is not None
     assert found.is_one
     return found.stage.load
@@ -79,8 +78,7 @@ class TestWhatAStepAsks:
 
     def test_a_share_of_what_an_earlier_step_reaches(self):
         step = Step(index=1, name="b", job=job("rw=randread\nrate_iops=50% of a"), expected_s=60)
-        found = asked_by(step, capacity_bytes=None, rates={"a": 3000}).stage.load
-        assert found.max_per_s == 1500
+        assert asked_by(step, capacity_bytes=None, rates={"a": 3000}).stage.load.max_per_s == 1500
 
     def test_jobs_of_different_blocks_are_no_one_load(self):
         text = job("rw=randread\nbs=4k\ndirect=1") + "[b]\n" + job("rw=write\nbs=64k\ndirect=1")[4:]
@@ -127,8 +125,7 @@ def test_a_run_that_is_as_the_one_before_is_told_once():
     hour = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 3600)
     drained = expected(hour, runs=30)
     assert {one.run for one in drained.steps} == {1, 2}
-    last = drained.of(drained.step(0, run=30))
-    assert last.begin.iops == 100
+    assert drained.of(drained.step(0, run=30)).begin.iops == 100
 
 
 def test_a_loop_counts_with_its_fewest_rounds():
@@ -139,8 +136,7 @@ def test_a_loop_counts_with_its_fewest_rounds():
 def test_work_bound_by_size_takes_longer_once_credit_is_gone():
     drain = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 1900)
     slow = "[b]\nstonewall\nsize=40960\nrw=randread\nbs=4k\ndirect=1\niodepth=8\nioengine=libaio\n"
-    found = expected(drain + slow)
-    assert found.steps[1].seconds == pytest.approx(0.1)
+    assert expected(drain + slow).steps[1].seconds == pytest.approx(0.1)
 
 
 def test_a_machine_that_is_not_in_the_catalogue_is_told():
@@ -208,8 +204,7 @@ class TestIopsOfLargeBlocks:
         large = self.level(LARGE, **told)
         assert large.bytes_per_s == pytest.approx(3000 * 32 * KIB)
         assert large.words() == "disk IOPS (a block counts as 32)"
-        odd = self.level(job("rw=randread\nbs=40k\ndirect=1"), **told)
-        assert odd.iops == 1500
+        assert self.level(job("rw=randread\nbs=40k\ndirect=1"), **told).iops == 1500
         assert "KB 385258" in " ".join(expected(LARGE, disk=None, **told).sources)
 
     def test_the_limits_of_several_striped_disks_add_up(self):
@@ -238,8 +233,7 @@ class TestIopsOfLargeBlocks:
         assert found.iops == pytest.approx(3200 / counts)
 
     def test_without_a_catalogue_a_promise_counts_256_kib(self):
-        path = Path(promise_gates(Promise(iops=3000), None))
-        large = expect_on(path, Load(block_bytes=MIB))
+        large = expect_on(Path(promise_gates(Promise(iops=3000), None)), Load(block_bytes=MIB))
         assert large.begin.iops == 750
 
 
@@ -254,14 +248,11 @@ def test_a_fill_while_credit_is_held_spends_none_in_the_plan():
     told = {"scope": Scope(provider="lab"), "cloud": "aws"}
     lab = RentSpec(lab=EmulationOptions(time_scale=30))
     held = expected(profile, **told, spec=lab, holds_credit=True)
-    spent = expected(profile, **told, spec=lab)
-    [credit], [less] = held.credits, spent.credits
-    begins = held.steps[1].start_s
-    assert credit.gone_s == pytest.approx(begins + 180_000 / 2900)
+    [credit], [less] = held.credits, expected(profile, **told, spec=lab).credits
+    assert credit.gone_s == pytest.approx(held.steps[1].start_s + 180_000 / 2900)
     assert less.gone_s < credit.gone_s - 4
     assert held.steps[1].credit == {"disk-iops": 1.0}
-    filled = held.of(held.steps[0])
-    assert filled.lasts_s is None
+    assert held.of(held.steps[0]).lasts_s is None
 
 
 def test_a_custom_disk_of_the_lab_gives_what_its_flags_say():
@@ -388,8 +379,7 @@ def test_an_existing_machine_of_a_known_type_limits_the_network_disk_that_its_ow
     cell = Cell(provider="ssh", target=TargetSpec(kind="device", path="/dev/nvme1n1"),
                 profile="quick", promise=Promise(iops=90_000))  # fmt: skip
     plan = SimpleNamespace(rental=None, cell=cell, facts=facts, target=SimpleNamespace(disks=(1,)))
-    found = limit_path_of(plan, SHIPPED)
-    assert {gate.limit for gate in found.path.gates} == limits
+    assert {gate.limit for gate in limit_path_of(plan, SHIPPED).path.gates} == limits
 
 
 @pytest.mark.parametrize(("loads", "first"), [(None, 262e6), (0.0, None), (20e6, 20e6)])

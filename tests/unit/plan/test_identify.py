@@ -26,8 +26,7 @@ DISKS = [
 
 def measured(cloud, disk_type, size, *, off=0.01):
     """The levels of a disk after its credit, 1 % off, with the fall of its random reads."""
-    limits = dated_limits(cloud, disk_type, size, day="2026-11-23")[0]
-    path = path_of(limits)
+    path = path_of(dated_limits(cloud, disk_type, size, day="2026-11-23")[0])
     levels = []
     for name, load in LOADS.items():
         expected = expect_on(path, load)
@@ -105,8 +104,7 @@ def test_figures_that_are_bought_are_tried_as_they_were_measured():
     found = identify(levels)
 
     assert "aws:gp3" in {":".join(fit.disk.split(":")[:2]) for fit in found[:4]}
-    bought = next(fit for fit in found if fit.disk.startswith("aws:gp3:"))
-    assert "iops=4" in bought.disk
+    assert "iops=4" in next(fit for fit in found if fit.disk.startswith("aws:gp3:")).disk
     assert not any("iops=" in fit.disk for fit in identify(levels, fits_bought=False))
 
 
@@ -134,8 +132,7 @@ def test_a_type_is_one_line_with_its_sizes_and_its_promise():
 
 
 def test_a_poor_match_is_none():
-    levels = [Level("reads", RANDOM, 777), Level("large", LARGE, 333)]
-    assert identify(levels, books=SHIPPED) == ()
+    assert identify([Level("reads", RANDOM, 777), Level("large", LARGE, 333)], books=SHIPPED) == ()
 
 
 def test_one_io_at_a_time_need_not_reach_a_limit():

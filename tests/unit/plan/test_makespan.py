@@ -32,8 +32,7 @@ def test_so_many_run_at_once_and_the_next_begins_when_one_ends():
 
 def test_a_region_that_is_full_holds_up_no_other():
     tasks = [*aws(10, 10, 10), Task("gcp", "gcp/c", 5)]
-    limits = Limits(max_parallel=4, per={"aws/a": 1})
-    assert starts(tasks, limits) == (0, 10, 20, 0)
+    assert starts(tasks, Limits(max_parallel=4, per={"aws/a": 1})) == (0, 10, 20, 0)
 
 
 @pytest.mark.parametrize("place", [("ssh", "ssh/host"), ("local", "local")])

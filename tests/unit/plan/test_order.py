@@ -36,8 +36,7 @@ def test_an_order_is_a_permutation(replicates, seed):
 @given(REPLICATES, SEEDS)
 def test_an_order_follows_from_its_seed_and_not_from_the_order_of_the_file(replicates, seed):
     listed = made_of(replicates, order="listed")
-    backwards = list(reversed(listed))
-    assert ordered(backwards, "random", seed) == ordered(listed, "random", seed)
+    assert ordered(list(reversed(listed)), "random", seed) == ordered(listed, "random", seed)
 
 
 @PATIENT
@@ -87,8 +86,7 @@ def test_every_place_in_a_round_falls_to_every_block_alike():
     """A chi-squared test with fixed seeds: 600 rounds of 4 blocks, 16 counts of 150 expected."""
     counts = Counter()
     for seed in range(100):
-        cells = made_of([6] * 4, seed)
-        counts.update((one.position % 4, one.block) for one in cells)
+        counts.update((one.position % 4, one.block) for one in made_of([6] * 4, seed))
     chi_squared = sum((n - 150) ** 2 / 150 for n in counts.values())
     assert len(counts) == 16
     assert chi_squared < 27.9  # 0.1 % of 9 degrees of freedom
@@ -181,5 +179,4 @@ def test_a_machine_of_cells_that_are_over_takes_a_place_until_it_is_given_back()
 
 def test_machines_count_against_the_limits_of_their_region():
     cells = [shared(0, state="measuring"), shared(1, "two"), shared(2, "three", provider="gcp")]
-    limits = Limits(max_parallel=9, per={"aws": 1})
-    assert admit(cells, limits, machines_of()).begin == (2,)
+    assert admit(cells, Limits(max_parallel=9, per={"aws": 1}), machines_of()).begin == (2,)

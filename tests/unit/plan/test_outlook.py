@@ -122,8 +122,7 @@ def test_what_nobody_foresees_is_left_to_its_turn(foreseen):
 
 
 def test_under_a_budget_what_nobody_foresees_is_not_begun(foreseen):
-    seen = away(foreseen, budget_usd=5.0)
-    assert with_expected(seen, foreseen).blocks[1].problem == AWAY
+    assert with_expected(away(foreseen, budget_usd=5.0), foreseen).blocks[1].problem == AWAY
 
 
 def test_what_cannot_be_measured_anywhere_stays_so(foreseen):

@@ -60,8 +60,7 @@ def test_an_imported_gobonniego_file_is_of_the_profile_that_repeats_it():
 def test_an_imported_run_is_of_the_disk_that_it_was_said_to_be_of(said, disk):
     labels = {"as_disk": said, "as_machine": "c5.large"}
     asked = asked_of(replace(ROW, provider=GOBONNIEGO_FILE, labels=labels), None)
-    found = (asked.cloud, asked.disk_type, asked.size_gib, asked.iops, asked.cache)
-    assert found == disk
+    assert ((asked.cloud, asked.disk_type, asked.size_gib, asked.iops, asked.cache)) == disk
     assert (asked.instance_type, asked.profile, asked.by_tool) == ("c5.large", "gobonniego", True)
 
 

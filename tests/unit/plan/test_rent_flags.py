@@ -72,5 +72,4 @@ def _run_flags(provider: str) -> set[str]:
     ],
 )  # fmt: skip
 def test_a_disk_type_is_found_by_what_people_call_it(provider, typed, disk):
-    spec = rent_spec(provider, {"disk": typed, "size": 64})
-    assert spec.disk == disk
+    assert rent_spec(provider, {"disk": typed, "size": 64}).disk == disk

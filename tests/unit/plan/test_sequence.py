@@ -35,8 +35,7 @@ def run_through(of: Plan, iops: Sequence[float]) -> list[Step]:
     results: list[StepResult] = []
     while (found := next_step(of, results)) is not None:
         steps.append(found)
-        value = iops[min((found.round or 1) - 1, len(iops) - 1)]
-        results.append(finished(found, value))
+        results.append(finished(found, iops[min((found.round or 1) - 1, len(iops) - 1)]))
     return steps
 
 
@@ -65,8 +64,7 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
     assert len(steps) == 25
     results = [finished(s, values[i]) for i, s in enumerate(steps)]
     assert made.loop is not None
-    judged = steadiness(made.loop, results)
-    assert not judged.steady
+    assert not steadiness(made.loop, results).steady
 
 
 def with_credit(of: Plan, lasting: float) -> Plan:
@@ -141,5 +139,4 @@ def test_a_probe_lasts_as_long_as_its_percentile_needs() -> None:
     assert seconds["probe-1"] == 50.0  # 10,000 I/Os at 200 a second
     assert seconds["probe-2"] == 100.0
     assert "runtime=100\n" in steps[2].job
-    fast = a_search(knee=9e9, capacity=40_000.0)
-    assert fast[1].expected_s == 30.0
+    assert a_search(knee=9e9, capacity=40_000.0)[1].expected_s == 30.0

@@ -88,8 +88,7 @@ def test_a_step_collected_twice_keeps_its_first_times_and_files(evidence):
 def test_a_folder_that_a_killed_process_left_open_is_written_anew(evidence):
     evidence.put(f"runs/{RUN}/steps/000-write/stderr.txt", b"of another attempt")
     evidence.put(f"runs/{RUN}/steps/000-write/half", b"")
-    record = keep(evidence)
-    assert step_files(evidence, record) == FILES
+    assert step_files(evidence, keep(evidence)) == FILES
     assert f"runs/{RUN}/steps/000-write/half" not in evidence.list("runs")
 
 

@@ -140,8 +140,7 @@ def test_every_export_has_them(two_disks):
     rows = [
         {**nouns.run_columns(one.run), **nouns.own_columns(one), AFTER_CLIFF: None} for one in found
     ]
-    text = csv_text(rows, (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF))
-    frame = pl.read_csv(io.StringIO(text))
+    frame = pl.read_csv(io.StringIO(csv_text(rows, (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF))))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
     frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows))))
     assert frame.schema["disk_gib"] == pl.Int64
@@ -158,8 +157,7 @@ def test_frames_of_a_database_have_them(two_disks):
     rows = diskbench.load_measurements(database=url)
     assert rows["disk_type"].to_list() == ["gp2", "gp2", "gp3"]
     assert rows.schema["disk_gib"] == pl.Int64
-    picked = diskbench.load_measurements("disk=gp3", database=url)
-    assert picked["iops"].to_list() == [9000.0]
+    assert diskbench.load_measurements("disk=gp3", database=url)["iops"].to_list() == [9000.0]
     assert set(COLUMNS) <= set(diskbench.load_expected(database=url).columns)
 
 

@@ -35,8 +35,7 @@ def logged_files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logged")
     step = make_step(0, "mix").model_copy(update={"job": LOGGED})
     files = run_fio(folder, step)
-    logs = {path.name: path.read_bytes() for path in folder.glob("*.log")}
-    return step, {**files, **logs}
+    return step, {**files, **{path.name: path.read_bytes() for path in folder.glob("*.log")}}
 
 
 @pytest.fixture
@@ -118,8 +117,7 @@ def test_a_store_that_may_only_be_read_is_enough(kept):
 
     names = ("url", "get", "copy", "list", "folders")
     read_only = SimpleNamespace(put=refuse, **{name: getattr(kept, name) for name in names})
-    frame = series_frame(read_only, RUN)
-    assert len(frame) >= 4
+    assert len(series_frame(read_only, RUN)) >= 4
     assert kept.list(f"runs/{RUN}/derived") == []
 
 
@@ -127,10 +125,8 @@ def test_a_store_that_may_only_be_read_is_enough(kept):
 def test_a_histogram_counts_every_io_of_all_jobs(kept, logged_files):
     frame = diskbench.load_histogram(RUN, step="mix", direction="read", evidence=kept.url)
     assert shown(frame) == documented("load_histogram")
-    counted = frame.filter(kind="clat")["count"].sum()
-    assert counted == total(logged_files[1], "total_ios")
-    everything = diskbench.load_histogram(RUN, evidence=kept.url)
-    assert set(everything["direction"]) == {"read", "write"}
+    assert frame.filter(kind="clat")["count"].sum() == total(logged_files[1], "total_ios")
+    assert set(diskbench.load_histogram(RUN, evidence=kept.url)["direction"]) == {"read", "write"}
 
 
 @pytest.mark.slow
@@ -148,8 +144,7 @@ def test_an_imported_document_of_several_steps_has_their_histograms(evidence, tm
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(document))
     (run_id,) = taken_in(evidence, path)
-    frame = diskbench.load_histogram(run_id, evidence=evidence.url)
-    assert set(frame["step"]) == {"a", "b"}
+    assert set(diskbench.load_histogram(run_id, evidence=evidence.url)["step"]) == {"a", "b"}
     second = diskbench.load_histogram(run_id, step="b", evidence=evidence.url)
     written = document["jobs"][1]["write"]["total_ios"]
     assert second.filter(direction="write", kind="clat")["count"].sum() == written
@@ -189,8 +184,7 @@ def test_columns_are_those_of_the_page_also_of_nothing(example_url, tmp_path):
 
 
 def test_a_burst_is_foreseen_with_the_credit_that_the_fill_leaves(example_url, runs):
-    disk = (pl.col("disk_type") == "gp2") & (pl.col("disk_gib") == 100)
-    [run_id] = runs.filter(disk)["run_id"]
+    [run_id] = runs.filter((pl.col("disk_type") == "gp2") & (pl.col("disk_gib") == 100))["run_id"]
     burst = diskbench.load_expected(run_id, database=example_url).filter(step="burst")
     assert burst.select("begin_iops", "lasting_iops").row(0) == (3000, 300)
     full_s = 5_400_000 / 15 / (3000 - 300)

@@ -145,8 +145,7 @@ def test_all_steps_whose_folders_are_gone_are_named(database, evidence, other, f
     recorded(database, evidence, plan, fio_files)
     finish_run(database, evidence, plan, 0, "interrupted", None)
     shutil.rmtree(tmp_path / "evidence" / archive.run_prefix(plan.run_ids[0]) / "steps")
-    done = rebuild(other, evidence)
-    assert [step for _, step, _ in done.missing] == ["000-write", "001-read"]
+    assert [step for _, step, _ in rebuild(other, evidence).missing] == ["000-write", "001-read"]
 
 
 def test_a_trial_says_where_its_evidence_lies(database, evidence, plan):

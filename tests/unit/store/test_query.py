@@ -184,8 +184,7 @@ def test_many_runs_are_listed_without_a_query_a_run(database):
     with transaction(database) as connection:
         upsert(connection, schema.run, rows)
     sa.event.listen(database, "before_cursor_execute", lambda *a: statements.append(a[2]))
-    found = find_runs(database, [parse_filter("label.team=storage")])
-    assert len(found) == 501
+    assert len(find_runs(database, [parse_filter("label.team=storage")])) == 501
     assert len(statements) == 1
 
 

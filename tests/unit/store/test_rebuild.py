@@ -88,8 +88,7 @@ def test_an_unfinished_run_is_named_and_left_alone(database, evidence, plan, fio
     archive.write_plan(evidence, plan)
     measure(database, evidence, plan, 0, fio_files[:1])
     before = dump(database)
-    done = rebuild(database, evidence)
-    assert done.unfinished == plan.run_ids
+    assert rebuild(database, evidence).unfinished == plan.run_ids
     assert dump(database) == before
 
 

@@ -112,8 +112,7 @@ def test_averaged_windows_end_at_their_time_and_jobs_add_up(tmp_path):
 
 def test_windows_shorter_than_a_second_are_averaged_by_their_length(tmp_path):
     windows = [(500, 100, 0, 0), (1000, 300, 0, 0), (1500, 10, 0, 0), (2000, 30, 0, 0)]
-    rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
-    assert column(rows, "iops") == [200, 20]
+    assert column(series(tmp_path, {"x_iops.1.log": lines(windows)}), "iops") == [200, 20]
 
 
 def test_a_second_row_at_the_same_time_does_not_double_the_rate(tmp_path):
@@ -131,8 +130,7 @@ def test_long_windows_count_for_all_seconds_that_they_cover(tmp_path):
 def test_the_window_that_fio_does_not_log_is_what_its_json_counts_beyond(tmp_path):
     windows = [(1000, 100, 0, 0), (2000, 100, 0, 0)]
     logs = {"x_iops.1.log": lines(windows), "x_bw.1.log": lines(windows)}
-    totals = {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)}
-    rows = series(tmp_path, logs, totals)
+    rows = series(tmp_path, logs, {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)})
     assert column(rows, "iops") == pytest.approx([100, 100, 60], rel=0.01)
     assert column(rows, "bytes_per_s")[2] == pytest.approx(60 * 1024, rel=0.01)
     assert len(series(tmp_path, logs, {"read": Total(200, 200 * 1024, 2.0)})) == 2

@@ -98,8 +98,7 @@ def test_no_filled_second_exceeds_its_log_or_its_bytes(iops, kib, missing, block
     }
     longest = max((len(values) for values in (*iops, *kib)), default=1)
     ios = sum(map(sum, iops)) + missing
-    total = Total(ios=ios, bytes=ios * block, runtime_s=longest + tail_ms / 1000)
-    rows = rows_of(logs, total)
+    rows = rows_of(logs, Total(ios=ios, bytes=ios * block, runtime_s=longest + tail_ms / 1000))
     highest_ios = sum(max(values) for values in iops)
     highest_bytes = sum(max(values) * 1024 for values in kib)
     logged_s = max((len(values) for values in iops), default=0)
@@ -140,8 +139,7 @@ def logs_of(folder: Path, *, jobs: int, seconds: int) -> list[Path]:
 def series(paths: list[Path], target: Path) -> list[tuple[object, ...]]:
     write_series(paths, target)
     with duckdb.connect() as db:
-        found = db.read_parquet(str(target)).order("second, direction")
-        return found.fetchall()
+        return db.read_parquet(str(target)).order("second, direction").fetchall()
 
 
 def test_the_series_of_several_jobs_is_the_sum_of_the_series_of_each(tmp_path: Path) -> None:

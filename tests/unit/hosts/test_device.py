@@ -65,9 +65,6 @@ def test_a_device_that_does_not_exist(tmp_path):
     assert "does not exist" in refused(str(tmp_path / "nothing"), "x")
 
 
-# --- In use
-
-
 def test_a_device_that_was_held_open_is_free_again(make_loop):
     device, image = make_loop()
     with exclusive(device):
@@ -93,8 +90,7 @@ def test_somebody_elses_look_is_over_in_a_moment_and_refuses_nothing(make_loop, 
     lines = list(agent.looked_closely(number, 4))
     assert "busy=yes" not in lines
     assert met == ["busy"]
-    sleeper = ["sh", "-c", f"exec sleep 100 <{device}"]
-    with subprocess.Popen(sleeper) as holder:
+    with subprocess.Popen(["sh", "-c", f"exec sleep 100 <{device}"]) as holder:
         while not find({Path(device).name}):
             pass
 
@@ -117,9 +113,6 @@ def test_without_root_the_device_is_not_looked_at(make_loop, as_nobody):
     as_nobody()
     with pytest.raises(HostUnavailable, match="needs root"):
         check_device(HERE, device, str(image))
-
-
-# --- Identity
 
 
 def test_the_identity_of_another_device_or_an_older_file_of_that_path(make_loop):

@@ -61,9 +61,6 @@ def refused(address="box", limits=None):
     return str(caught.value)
 
 
-# --- The connection
-
-
 def test_a_closed_connection_ends_at_once_however_rarely_its_thread_looks(configure, monkeypatch):
     configure()
     monkeypatch.setattr(ssh_connect, "LOOKS_EVERY_S", 3600.0)
@@ -73,9 +70,6 @@ def test_a_closed_connection_ends_at_once_however_rarely_its_thread_looks(config
     host.close()
     thread.join(240)
     assert not thread.is_alive()
-
-
-# --- Trust
 
 
 def test_an_unknown_host_is_refused_with_its_fingerprint_and_how_to_add_it(
@@ -132,9 +126,6 @@ def test_a_host_with_several_keys_is_asked_for_the_one_we_know(tmp_path, monkeyp
         config.write_text("\n".join(x for x in block.splitlines() if "HostKeyAlias" not in x))
         monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(config))
         assert hello() == "hello"
-
-
-# --- Login
 
 
 def test_a_refused_key_is_told_with_what_was_tried(configure, tmp_path):
@@ -225,9 +216,6 @@ def test_a_server_that_says_nothing_is_given_up(configure, proxy):
 def test_a_broken_configuration_is_told_in_openssh_words(configure):
     configure(extra="  NoSuchOption yes\n")
     assert "nosuchoption" in refused().lower()
-
-
-# --- Pure
 
 
 @pytest.mark.parametrize(

@@ -391,8 +391,7 @@ class TestRecorded:
 @given(st.lists(st.integers(0, 9000), min_size=1, max_size=12).filter(any), st.sampled_from(CLOUDS))
 def test_what_is_advised_serves_all_of_a_record_in_the_simulator(rates, cloud):
     demand = recorded(hours(*rates), 50)
-    answer = advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand)
-    for advised in answer.rows:
+    for advised in advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand).rows:
         if advised.disk.more != "bursting":
             assert why(_path(advised), demand) == ""
 

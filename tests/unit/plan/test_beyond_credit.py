@@ -104,5 +104,4 @@ def test_credit_that_is_scaled_ends_sooner():
 
 
 def test_a_load_below_the_baseline_never_falls():
-    found = planned(RANDOM + "rate_iops=50\n").expectation
-    assert found.beyond is None
+    assert planned(RANDOM + "rate_iops=50\n").expectation.beyond is None

@@ -258,10 +258,8 @@ def test_a_fill_while_credit_is_held_spends_none_in_the_plan():
 def test_a_custom_disk_of_the_lab_gives_what_its_flags_say():
     disk = DiskSpec(type="custom", size_gib=4, iops=2000, throughput_mib_per_s=40)
     told = {"scope": Scope(provider="lab"), "disk": disk}
-
     found = first(expected(RANDOM, **told)).begin
     capped = first(expected(RANDOM, **told, spec=RentSpec(lab=EmulationOptions(vm_iops=600)))).begin
-
     assert (found.iops, found.limited_by) == (2000, "disk-iops")
     assert (capped.iops, capped.limited_by) == (600, "vm-iops")
 

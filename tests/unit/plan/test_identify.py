@@ -46,7 +46,6 @@ def measured(cloud, disk_type, size, *, off=0.01):
 @pytest.mark.parametrize(("cloud", "disk_type", "size"), DISKS)
 def test_the_right_type_comes_first(cloud, disk_type, size):
     first = identify(measured(cloud, disk_type, size), day="2026-11-23")[0]
-
     assert first.disk.split(":")[:2] == [cloud, disk_type], first
 
 
@@ -59,9 +58,7 @@ def test_a_standard_disk_that_is_a_premium_one_is_known_by_the_limits_of_its_day
         Level("read", reads, 15.7e6 / 65536),
         Level("write", writes, 25.2e6 / 65536),
     ]
-
     found = identify(levels, day="2018-03-16")
-
     whole = {fit.disk for fit in found if len(fit.fits) == 3 and not fit.misses}
     # Zone-redundant disks have the same limits; since when they are sold is not in the catalogue.
     of_premium = {"azure:Premium_LRS", "azure:Premium_ZRS"}
@@ -72,7 +69,6 @@ def test_a_standard_disk_that_is_a_premium_one_is_known_by_the_limits_of_its_day
 
 def test_a_fall_tells_the_size_and_its_arithmetic():
     (first, *_) = identify([Level("reads", RANDOM, 369, fell_from=3000, after_s=2058)])
-
     assert first.disk == "aws:gp2:123"
     assert "34 min 18 s, by arithmetic 34 min 12 s" in first.fits[1]
 
@@ -88,9 +84,7 @@ def test_credit_that_flowed_in_during_a_pause_is_not_another_disk():
         Level("reads", RANDOM, 100, 3000, 20.0, mean_iops=1380, seconds=45.0),
         Level("writes", RANDOM_WRITES, 130, mean_iops=130, seconds=15.0, idle_s=4.5),
     ]
-
     (first, *_) = identify(levels, time_scale=93.1, is_fresh=True)
-
     assert first.disk.startswith("aws:gp2:")
     assert (len(first.fits), len(first.misses)) == (3, 0)
 
@@ -100,9 +94,7 @@ def test_figures_that_are_bought_are_tried_as_they_were_measured():
         Level("reads", RANDOM, 4190), Level("writes", RANDOM_WRITES, 4210),
         Level("large", LARGE, 301), Level("large-writes", LARGE_WRITES, 299),
     ]  # fmt: skip
-
     found = identify(levels)
-
     assert "aws:gp3" in {":".join(fit.disk.split(":")[:2]) for fit in found[:4]}
     assert "iops=4" in next(fit for fit in found if fit.disk.startswith("aws:gp3:")).disk
     assert not any("iops=" in fit.disk for fit in identify(levels, fits_bought=False))
@@ -113,7 +105,6 @@ def test_a_new_disk_that_does_not_burst_is_none_with_a_bucket():
         Level("reads", RANDOM, 400, mean_iops=400, seconds=45.0),
         Level("writes", RANDOM_WRITES, 398, mean_iops=398, seconds=30.0),
     ]
-
     assert any(":gp2:" in fit.disk for fit in identify(levels))
     assert not any(":gp2:" in fit.disk for fit in identify(levels, is_fresh=True))
 

@@ -122,7 +122,6 @@ def only(name):
 @pytest.mark.parametrize("figure", find_published("san-vs-local/aberrant"), ids=lambda f: f.step)
 def test_what_no_sata_link_carries_is_served_from_cache(figure):
     found = published_verdict(figure, SHIPPED)
-
     assert found.words() == "no: served from cache"
     assert found.stands_for.limiter.name == "page-cache"
     assert "146,484" in found.stands_for.limiter.evidence[0]
@@ -130,7 +129,6 @@ def test_what_no_sata_link_carries_is_served_from_cache(figure):
 
 def test_one_thread_that_fills_a_core_makes_a_figure_doubtful():
     found = only("iaas-2018/bonnie/samsung/bonnie-seeks")
-
     assert found.stands_for.iops == 981
     assert found.words() == "with care: CPU limit of the load generator"
     assert found.stands_for.limiter.name == "client"
@@ -147,13 +145,11 @@ def test_the_same_tool_on_a_faster_core_is_believed():
 @pytest.mark.parametrize("disk", ["standard", "gp2", "io1-1000"])
 def test_reads_on_a_c4_xlarge_met_its_path_to_ebs(disk):
     found = only(f"iaas-2018/results/{disk}/read")
-
     assert found.stands_for.limiter.name == "vm-throughput"
 
 
 def test_more_than_was_promised_is_not_to_be_planned_with():
     found = only("iaas-2018/results/standard/iops")
-
     assert (found.trust, found.stands_for.limiter.name) == ("with care", "unknown")
     assert [one.code for one in found.reasons] == ["above-promise"]
 

@@ -174,7 +174,6 @@ def test_a_full_disk_is_told_with_what_to_do(small_disk):
     engine = open_database(f"sqlite:///{small_disk}/rows.db")
     with transaction(engine) as connection:
         connection.execute(sa.text("CREATE TABLE diskbench_ballast (data BLOB)"))
-
     insert = sa.text("INSERT INTO diskbench_ballast VALUES (:data)")
     with pytest.raises(StoreUnavailable, match="full") as caught, transaction(engine) as connection:
         connection.execute(insert, {"data": os.urandom(4 * 2**20)})

@@ -45,7 +45,6 @@ def test_settling_a_run_flushes_its_files_and_every_directory_that_names_them(
 
     monkeypatch.setattr(os, "fsync", fsync)
     store.settle("runs/a")
-
     names = ("runs/a/steps/000-x/fio.json", "runs/a/manifest.json")
     above = ("runs/a/steps/000-x", "runs/a/steps", "runs/a", "runs", ".")
     assert flushed == {tmp_path / name for name in (*names, *above)}

@@ -63,8 +63,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path):
 
 
 def test_nothing_in_it_names_the_machine_that_measured(example):
-    evidence = Path(example.evidence.removeprefix("file://"))
-    for plan in evidence.glob("runs/*/plan.json"):
+    for plan in Path(example.evidence.removeprefix("file://")).glob("runs/*/plan.json"):
         assert json.loads(plan.read_text())["facts"]["hostname"].startswith("lab-")
         assert "/home/" not in plan.read_text()
         assert "/root/" not in plan.read_text()

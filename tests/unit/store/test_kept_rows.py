@@ -134,7 +134,6 @@ def test_each_step_that_lies_in_no_store_is_named(database, evidence, other, fio
     assert (run_id, type(error)) == (plan.run_ids[0], StepsMissing)
     assert [step for _, step, _ in done.missing] == ["000-write"]
     assert dump(other)["diskbench_run"] == []
-
     shutil.move(tmp_path / "away", folder / "steps" / "000-write")  # brought from the other store
     assert not rebuild(other, evidence).failed
     assert load_results(other, run_id) == load_results(database, run_id)

@@ -145,13 +145,11 @@ def series(paths: list[Path], target: Path) -> list[tuple[object, ...]]:
 def test_the_series_of_several_jobs_is_the_sum_of_the_series_of_each(tmp_path: Path) -> None:
     paths = logs_of(tmp_path, jobs=5, seconds=60)
     together = series(paths, tmp_path / "together.parquet")
-
     rates: dict[tuple[object, object], float] = defaultdict(float)
     for job in range(1, 6):
         own = [path for path in paths if path.name.endswith(f".{job}.log")]
         for second, direction, _, iops, *_ in series(own, tmp_path / "own.parquet"):
             rates[second, direction] += cast("float", iops)
-
     assert len(together) == len(rates) > 100
     for second, direction, _, iops, *_ in together:
         assert iops == pytest.approx(rates[second, direction]), (second, direction)
@@ -160,13 +158,11 @@ def test_the_series_of_several_jobs_is_the_sum_of_the_series_of_each(tmp_path: P
 def test_neither_the_order_of_rows_nor_that_of_files_matters(tmp_path: Path) -> None:
     paths = logs_of(tmp_path, jobs=3, seconds=60)
     once = series(paths, tmp_path / "once.parquet")
-
     for path in paths:
         rows = path.read_text().splitlines(keepends=True)
         random.Random(4).shuffle(rows)
         path.write_text("".join(rows))
     again = series(paths[::-1], tmp_path / "again.parquet")
-
     assert len(once) == len(again) > 100
     for one, other in zip(once, again, strict=True):
         assert one == pytest.approx(other), (one, other)

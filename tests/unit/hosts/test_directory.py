@@ -37,9 +37,12 @@ def refused(path, size=None):
     return str(caught.value)
 
 
-def test_a_writable_directory_gives_the_bytes_that_may_be_used_and_is_left_as_it_was(tmp_path):
+def test_a_directory_of_any_name_gives_the_bytes_that_may_be_used_and_is_left_as_it_was(tmp_path):
     assert check_directory(HERE, str(tmp_path), 1 * MIB) > 1 * MIB
     assert list(tmp_path.iterdir()) == []
+    odd = tmp_path / "a'b $(touch x) ; é"
+    odd.mkdir()
+    assert check_directory(HERE, str(odd), 1)
 
 
 def test_what_is_no_directory_to_measure_in(tmp_path):
@@ -72,22 +75,14 @@ def test_more_than_the_free_space_less_a_reserve_is_refused(a_tmpfs):
     assert "2 GiB is more than the free space" in refused(a_tmpfs, 2 * GIB)
 
 
-def test_a_path_with_odd_characters(tmp_path):
-    odd = tmp_path / "a'b $(touch x) ; é"
-    odd.mkdir()
-    assert check_directory(HERE, str(odd), 1)
-
-
 @pytest.mark.slow
-def test_fio_itself_refuses_a_job_file_with_its_own_words():
+def test_fio_itself_refuses_a_job_file_with_its_own_words_and_reads_all_in_one_start(
+    monkeypatch, tmp_path
+):
     good = "[x]\nrw=read\nsize=1m\nfilename=/tmp/x\n"
     parse_only(HERE, [("a", good), ("b", good)])
     with pytest.raises(ProfileError, match=r"refuses step b: .*nonsense"):
         parse_only(HERE, [("a", good), ("b", good + "nonsense=1\n")])
-
-
-@pytest.mark.slow
-def test_fio_reads_all_job_files_in_one_start(monkeypatch, tmp_path):
     starts, fio = tmp_path / "starts", tmp_path / "fio"
     fio.write_text(f'#!/bin/sh\necho >>{starts}\nexec {shutil.which("fio")} "$@"\n')
     fio.chmod(0o755)
@@ -96,11 +91,10 @@ def test_fio_reads_all_job_files_in_one_start(monkeypatch, tmp_path):
     assert len(starts.read_text()) == 1
 
 
-def test_installing_where_fio_is_does_nothing():
+def test_installing_where_fio_is_does_nothing_and_one_that_cannot_work_says_why(
+    monkeypatch, tmp_path
+):
     install_fio(HERE)
-
-
-def test_an_install_that_cannot_work_says_why(monkeypatch, tmp_path):
     for tool in ("sh", "id", "true"):
         where = subprocess.run(["which", tool], capture_output=True, text=True, check=True)
         (tmp_path / tool).symlink_to(where.stdout.strip())

@@ -62,13 +62,10 @@ def test_a_loop_device_and_a_directory_on_it_have_the_same_disk(make_loop, tmp_p
     assert "noatime" in by_path.mount.options
 
 
-def test_a_filesystem_without_a_disk_has_none():
+def test_a_filesystem_without_a_disk_and_a_device_that_is_not_there_have_none():
     facts = gather(LocalHost(), "/proc", device=False)
     assert facts.disk is None
     assert facts.mount.fstype == "proc"
-
-
-def test_a_device_that_is_not_there_has_no_disk():
     assert gather(LocalHost(), "/dev/nothing", device=True).disk is None
 
 
@@ -226,20 +223,17 @@ def test_clouds_by_their_firmware(dmi, vendor):
     assert cloud_vendor(dmi) == vendor
 
 
-def test_mount_points_with_blanks_are_unescaped():
+def test_a_count_is_read_and_mount_points_with_blanks_are_unescaped():
     (mount,) = parse_mountinfo([r"1 2 8:1 / /a\040b\011c rw - ext4 /dev/sd\134a rw"])
     assert (mount.mount_point, mount.source) == ("/a b\tc", "/dev/sd\\a")
+    assert whole("0") == 0
+    assert whole(str(2**63 - 1)) == 2**63 - 1
+    assert whole("9", most=8) is None
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1e3", "٣", "9" * 20, "9" * 5000, "inf", str(2**63)])
 def test_what_is_no_count_of_a_host_is_none(text):
     assert whole(text) is None
-
-
-def test_a_count_is_read():
-    assert whole("0") == 0
-    assert whole(str(2**63 - 1)) == 2**63 - 1
-    assert whole("9", most=8) is None
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, str(2**62), "-5", "nan"])

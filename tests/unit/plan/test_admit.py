@@ -85,22 +85,16 @@ def test_a_cancelled_matrix_begins_nothing_and_what_waits_is_cancelled():
     assert kinds(decision) == {1: "Cancelled", 2: "Cancelled"}
 
 
-def test_a_cell_that_would_pass_the_budget_is_refused_with_both_sums():
+def test_a_cell_that_would_pass_the_budget_waits_for_what_others_cost_and_is_refused_with_sums():
     decision = admit([cell_row(0, cost_usd=3.0)], Limits(budget=5.0), moment(spent_usd=2.5))
     ((position, problem),) = decision.refuse
     assert (position, problem.kind) == (0, "BudgetReached")
     assert "$3.00" in problem.message
     assert "$2.50 of the budget" in problem.message
-
-
-def test_while_others_run_a_cell_waits_for_what_they_really_cost():
     cells = [cell_row(0, state="measuring", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
     assert admit(cells, Limits(budget=5.0), MOMENT) == Decision()
     cells = [cell_row(0, state="done", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
     assert kinds(admit(cells, Limits(budget=5.0), moment(spent_usd=3.0))) == {1: "BudgetReached"}
-
-
-def test_a_cheaper_cell_may_begin_where_a_dearer_one_may_not():
     cells = [cell_row(0, cost_usd=9.0), cell_row(1, cost_usd=1.0)]
     decision = admit(cells, Limits(budget=5.0), MOMENT)
     assert decision.begin == (1,)
@@ -304,14 +298,11 @@ def test_a_worker_serves_the_routes_that_its_patterns_name(patterns, route, does
     assert serves(patterns, route) is does
 
 
-def test_patterns_are_read_from_one_text_each_once():
+def test_patterns_are_read_once_each_and_one_of_no_provider_is_told_with_the_nearest():
     assert read_patterns(" aws/* ,vsphere/site-a,aws/*", ["aws", "vsphere"]) == (
         "aws/*",
         "vsphere/site-a",
     )
-
-
-def test_a_pattern_of_no_provider_is_told_with_the_nearest():
     with pytest.raises(errors.UnknownName) as raised:
         read_patterns("aws,vspere/site-a", ["aws", "vsphere"])
     assert "vspere" in raised.value.message

@@ -63,8 +63,11 @@ def test_gp2_carries_its_burst_for_the_time_in_the_table_of_its_guide(gib, secon
     assert not carries(gates, once[1])
 
 
-def test_gp2_carries_3000_iops_without_end_from_1000_gib_on():
+def test_gp2_carries_3000_iops_without_end_from_1000_gib_on_and_of_500_falls_with_its_credit():
     assert row(asked("aws", 500, 3000), "gp2").disk.size_gib == 1000
+    said = refusal(asked("aws", 500, 3000), "gp2")
+    assert said.why == "1,500 IOPS after 1 h (disk IOPS)"
+    assert said.disk_usd == pytest.approx(50.0)
 
 
 def test_a_bucket_of_gp2_has_to_be_full_again_the_next_day():
@@ -75,47 +78,29 @@ def test_a_bucket_of_gp2_has_to_be_full_again_the_next_day():
         assert headroom(gates, demand) == pytest.approx(most, rel=1e-6)
 
 
-def test_gp2_500_falls_when_its_credit_is_gone():
-    said = refusal(asked("aws", 500, 3000), "gp2")
-    assert said.why == "1,500 IOPS after 1 h (disk IOPS)"
-    assert said.disk_usd == pytest.approx(50.0)
-
-
 # The example of the price page: 2,000 GB, 10,000 IOPS, 500 MB/s: 2,000 × 0.08 + 7,000 × 0.005 +
 # 375 × 0.04; and io1 with 1,000 IOPS: 2,000 × 0.125 + 1,000 × 0.065.
-def test_a_month_of_gp3_costs_what_the_example_of_the_price_page_adds_up_to():
+def test_a_month_costs_what_the_examples_of_the_price_page_add_up_to_and_io2_in_three_steps():
     bought = row(asked("aws", 2000, 10_000, block=50 * KIB), "gp3")
     assert (bought.disk.iops, bought.disk.throughput) == (10_000, 489)
     assert bought.disk_usd == pytest.approx(160 + 35 + (489 - 125) * 0.04)
-
-
-def test_a_month_of_io1_costs_what_the_example_of_the_price_page_adds_up_to():
     assert row(asked("aws", 2000, 1000), "io1").disk_usd == pytest.approx(250 + 65)
-
-
-def test_iops_of_io2_are_priced_in_three_steps():
     usd = row(asked("aws", 2000, 100_000), "io2").disk_usd
     assert usd == pytest.approx(250 + 32_000 * 0.065 + 32_000 * 0.046 + 36_000 * 0.032)
 
 
 # general-purpose.md: 500 IOPS per GiB and 0.25 MiB/s per IOPS; 1,000 MiB/s from 4,000 IOPS on.
-def test_gp3_is_sold_larger_where_its_iops_need_it():
+def test_gp3_is_sold_larger_for_its_iops_and_with_more_iops_for_its_throughput():
     disk = row(asked("aws", 10, 16_000), "gp3").disk
     assert (disk.size_gib, disk.iops) == (32, 16_000)
-
-
-def test_gp3_is_sold_more_iops_where_its_throughput_needs_them():
     disk = row(asked("aws", 500, 1000, block=MIB), "gp3").disk
     assert (disk.iops, disk.throughput) == (4000, 1000)
 
 
 # provisioned-iops.md: a volume of 100 GiB has 5,000 IOPS at most (50 per GiB).
-def test_io1_of_100_gib_has_5000_iops_at_most():
+def test_io1_of_100_gib_has_5000_iops_at_most_and_needs_more_for_large_blocks():
     assert row(asked("aws", 100, 5000), "io1").disk.size_gib == 100
     assert row(asked("aws", 100, 6000), "io1").disk.size_gib == 120
-
-
-def test_io1_needs_more_iops_for_large_blocks():
     # 400 MiB/s at 0.25 MiB/s an IOPS.
     assert row(asked("aws", 500, 400, block=MIB), "io1").disk.iops == 1600
 
@@ -187,9 +172,6 @@ def test_google_sells_iops_by_the_size():
     assert row(answer, "pd-balanced").disk.size_gib == 1167
     assert row(answer, "pd-ssd").disk.size_gib == 500
     assert row(asked("gcp", 500, 24_000), "pd-ssd").disk.size_gib == 600
-
-
-def test_hyperdisk_balanced_has_500_iops_a_gib():
     disk = row(asked("gcp", 10, 10_000), "hyperdisk-balanced").disk
     assert (disk.size_gib, disk.iops, disk.throughput) == (20, 10_000, 140)
 
@@ -217,24 +199,18 @@ def test_a_mix_asks_each_direction_for_its_share():
 
 
 class TestLatency:
-    def test_a_promised_worst_within_the_target_meets_it(self):
+    def test_a_target_is_met_or_has_to_be_measured_or_is_not_documented(self):
         assert row(asked("aws", 100, 1000, p99_ms=1), "io2").latency.target == "met"
-
-    def test_a_usual_latency_within_it_has_to_be_measured(self):
         assert row(asked("aws", 100, 1000, p99_ms=2), "gp3").latency.target == "measure"
-
-    def test_a_usual_latency_above_it_misses_it(self):
-        answer = asked("azure", 100, 100, p99_ms=5)
-        assert refusal(answer, "Standard_LRS").why == "documented latency is usually 11.2 ms"
-
-    def test_the_slower_direction_counts(self):
-        answer = asked("azure", 100, 100, share=0.5, p99_ms=12)
-        assert "18.1 ms" in refusal(answer, "Standard_LRS").why
-
-    def test_what_is_not_documented_is_not_made_up(self):
         assert row(asked("gcp", 500, 300, p99_ms=2), "pd-standard").latency.target == (
             "not documented"
         )
+
+    def test_a_usual_latency_above_it_misses_it_and_the_slower_direction_counts(self):
+        answer = asked("azure", 100, 100, p99_ms=5)
+        assert refusal(answer, "Standard_LRS").why == "documented latency is usually 11.2 ms"
+        answer = asked("azure", 100, 100, share=0.5, p99_ms=12)
+        assert "18.1 ms" in refusal(answer, "Standard_LRS").why
 
 
 def test_a_price_that_is_not_known_stands_below():
@@ -358,16 +334,13 @@ class TestRecorded:
     # gp2 of 200 GiB: 600 IOPS, 5,400,000 credits. 3,000 from 02:00 on use 2,400 a second: 2,250 s.
     RECORD = hours(100, 100, 3000, 2000, 100, 0)
 
-    def test_it_is_held_back_when_the_credit_is_gone(self):
+    def test_it_is_held_back_when_credit_is_gone_and_the_least_size_that_is_not_is_advised(self):
         answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
         assert refusal(answer, "gp2").why == (
             "held back 23 % of the time, Tue 02:37 to Tue 04:00 (disk IOPS)"
         )
         assert row(answer, "gp3").disk.iops == 3000
-
-    def test_the_size_that_is_advised_is_the_smallest_that_is_never_held_back(self):
         # 3 a GiB: (3,000 - b) × 3,600 + (2,000 - b) × 3,600 = 5,400,000 → b = 1,750.
-        answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
         assert row(answer, "gp2").disk.size_gib == 584
         assert why(path_of(limits("aws", "gp2", 583)), recorded(self.RECORD, 583))
 

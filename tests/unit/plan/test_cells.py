@@ -21,12 +21,9 @@ def test_one_host_is_one_cell_per_replicate() -> None:
     assert [(c.address, c.replicate) for c in made] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
 
 
-def test_what_is_measured_must_be_named() -> None:
+def test_what_is_measured_must_be_named_and_its_size_is_in_gib() -> None:
     with pytest.raises(InvalidValue, match="nothing to measure is named"):
         cells(a_request(path=None))
-
-
-def test_size_is_in_gib() -> None:
     (cell,) = cells(a_request(size=0.5))
     assert cell.target.size_bytes == GIB // 2
 

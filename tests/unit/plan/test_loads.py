@@ -126,23 +126,19 @@ GP2 = {
 class TestExpected:
     """The sum of the disks that a step loads alike, up to the machine's limits."""
 
-    def test_of_what_a_step_loads_alike(self) -> None:
+    def test_of_what_a_step_loads_alike_and_the_machine_limits_all_of_them(self) -> None:
         assert rates(planned(EACH)) == [10_000]
         assert rates(planned(ONE_AFTER_THE_OTHER)) == [5000, 5000]
         assert rates(planned(UNEVEN)) == [None]
-
-    def test_the_machine_limits_all_of_them(self) -> None:
         spec = RentSpec(disk="io2", size_gib=100, count=2)
         spec = spec.with_groups({"lab": {"vm_iops": 8000}})
         level = planned(EACH, spec=spec).expectation.expectations[0].begin
         assert (level.iops, level.limited_by) == (8000, "vm-iops")
         assert rates(planned(ONE_AFTER_THE_OTHER, spec=spec)) == [5000, 5000]
 
-    def test_credit_of_disks_loaded_alike_is_summed(self) -> None:
+    def test_credit_of_disks_loaded_alike_is_summed_and_of_disks_in_turn_unknown(self) -> None:
         (found,) = planned(EACH, **GP2).expectation.expectations
         assert (found.begin.iops, found.lasting.iops) == (6000, 600)
-
-    def test_credit_of_disks_in_turn_is_said_to_be_unknown(self) -> None:
         found = planned(ONE_AFTER_THE_OTHER, **GP2).expectation
         assert found.expectations == ()
         assert "credit" in found.unknown[-1]

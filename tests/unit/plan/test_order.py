@@ -41,7 +41,7 @@ def test_an_order_follows_from_its_seed_and_not_from_the_order_of_the_file(repli
 
 @PATIENT
 @given(REPLICATES, SEEDS)
-def test_no_block_stands_twice_in_a_round_and_replicates_keep_their_order(replicates, seed):
+def test_replicates_keep_their_order_each_in_a_round_of_its_own_spread_evenly(replicates, seed):
     cells = made_of(replicates, seed)
     number = rounds(cells, seed)
     assert set(number.values()) <= set(range(max(replicates)))
@@ -52,13 +52,6 @@ def test_no_block_stands_twice_in_a_round_and_replicates_keep_their_order(replic
         assert block == sorted(block)
         assert len({round_ for round_, _ in block}) == len(block)
         assert [replicate for _, replicate in block] == list(range(len(block)))
-
-
-@PATIENT
-@given(REPLICATES, SEEDS)
-def test_replicates_are_spread_evenly_over_the_rounds(replicates, seed):
-    cells = made_of(replicates, seed)
-    number = rounds(cells, seed)
     of_block = defaultdict(list)
     for one in cells:
         of_block[one.block].append(number[one.key])
@@ -119,8 +112,10 @@ def shared(position, machine="one", **changes):
     return cell_row(position, machine=machine, **changes)
 
 
-def test_by_default_each_cell_has_a_machine_of_its_own():
+def test_by_default_each_cell_has_a_machine_of_its_own_and_one_that_is_there_is_measured_in_turn():
     found = machines(reuse_host=False, defaults=AWS, axes={"disk": ["gp2", "gp3"]})
+    assert set(found.values()) == {None}
+    found = machines(defaults={"provider": "local", "path": "/data"}, axes={"size": [1, 2]})
     assert set(found.values()) == {None}
 
 
@@ -151,32 +146,18 @@ def test_virtual_disks_of_any_provisioning_share_the_machine_of_their_datastore(
     assert len(set(found.values())) == 2
 
 
-def test_a_machine_that_is_there_is_not_shared_but_measured_in_turn_anyway():
-    found = machines(defaults={"provider": "local", "path": "/data"}, axes={"size": [1, 2]})
-    assert set(found.values()) == {None}
-
-
-def test_one_cell_at_a_time_uses_a_machine():
+def test_one_cell_at_a_time_uses_a_machine_that_takes_a_place_until_it_is_given_back():
     cells = [shared(0), shared(1), cell_row(2)]
     assert admit(cells, Limits(), machines_of()).begin == (0, 2)
     cells = [shared(0, state="measuring"), shared(1), cell_row(2)]
     assert admit(cells, Limits(), machines_of()).begin == (2,)
-
-
-def test_a_machine_keeps_its_place_from_one_cell_to_the_next():
     cells = [shared(0, state="done"), shared(1, "two"), shared(2)]
     limits = Limits(max_parallel=1)
     assert admit(cells, limits, machines_of(cells[0])).begin == (2,), (
         "two machines would be too many"
     )
     assert admit(cells, limits, machines_of()).begin == (1,)
-
-
-def test_a_machine_of_cells_that_are_over_takes_a_place_until_it_is_given_back():
     cells = [shared(0, state="done"), cell_row(1)]
     assert admit(cells, Limits(max_parallel=1), machines_of(cells[0])) == Decision()
-
-
-def test_machines_count_against_the_limits_of_their_region():
     cells = [shared(0, state="measuring"), shared(1, "two"), shared(2, "three", provider="gcp")]
     assert admit(cells, Limits(max_parallel=9, per={"aws": 1}), machines_of()).begin == (2,)

@@ -39,9 +39,11 @@ def run_through(of: Plan, iops: Sequence[float]) -> list[Step]:
     return steps
 
 
-def test_steps_of_a_plain_profile_come_once_and_in_order() -> None:
+def test_steps_come_in_order_and_a_loop_that_settles_late_is_judged_over_its_last_five() -> None:
     made = a_plan("fill", "read", "write")
     assert [s.name for s in run_through(made, [1.0])] == ["fill", "read", "write"]
+    made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write"))
+    assert len(run_through(made, [3000.0, 2000.0, 1000.0, 100.0])) == 8
 
 
 def test_a_flat_loop_ends_after_five_rounds() -> None:
@@ -50,11 +52,6 @@ def test_a_flat_loop_ends_after_five_rounds() -> None:
     assert [s.name for s in steps] == ["fill", *["a", "b"] * 5]
     assert [s.round for s in steps] == [None, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
     assert [s.index for s in steps] == list(range(11))
-
-
-def test_a_loop_that_settles_late_is_judged_over_its_last_five_rounds() -> None:
-    made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write"))
-    assert len(run_through(made, [3000.0, 2000.0, 1000.0, 100.0])) == 8
 
 
 def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:

@@ -133,8 +133,8 @@ def test_every_key_stands_for_a_column_and_every_column_is_a_key():
             assert parse_filter(f"{name}=").field == nouns.COLUMN_OF.get(name, name)
 
 
-def test_every_export_has_them(two_disks):
-    _, database = two_disks
+def test_every_export_and_frame_has_them(two_disks):
+    url, database = two_disks
     assert set(COLUMNS) <= set(RUN_FIELDS)
     found = find_measurements(database, [parse_filter("disk=gp2")])
     rows = [
@@ -148,10 +148,6 @@ def test_every_export_has_them(two_disks):
     assert frame["region"].to_list() == ["eu-central-1"] * 2
     document = json.loads(json_text(results_document(find_runs(database))))
     assert {run["disk_type"] for run in document["runs"]} == {"gp2", "gp3"}
-
-
-def test_frames_of_a_database_have_them(two_disks):
-    url, _ = two_disks
     runs = diskbench.load_runs(database=url)
     assert set(COLUMNS) <= set(runs.columns)
     rows = diskbench.load_measurements(database=url)

@@ -113,16 +113,13 @@ def test_foreign_text_in_a_label_is_escaped_and_its_key_made_a_name():
     assert "\x1b" not in text
 
 
-def test_of_several_runs_of_one_disk_the_newest_is_shown():
+def test_of_several_runs_the_newest_is_shown_replicates_apart_and_jobs_fills_and_canaries_not():
     old = row(run_id="01a", iops=1.0)
     new = row(run_id="01b", iops=2.0, measured_at="2026-11-24T10:00:00+00:00")
     for rows in ([old, new], [new, old]):
         text = metrics_text(rows, "prometheus")
         assert [value for name, _, value in samples(text) if name == "diskbench_step_iops"] == ["2"]
         assert one(text, "diskbench_run_info")[0]["run_id"] == "01b"
-
-
-def test_jobs_fills_and_canaries_are_left_out_and_replicates_kept_apart():
     rows = [row(), row(scope="job"), row(role="fill"), row(role="canary"), row(replicate=1)]
     found = [labels for name, labels, _ in samples(metrics_text(rows, "prometheus"))
              if name == "diskbench_step_iops"]  # fmt: skip

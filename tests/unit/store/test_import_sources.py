@@ -109,17 +109,14 @@ def test_a_result_that_names_no_log_has_those_beside_it_if_it_is_alone(tmp_path)
     assert names(both) == ["q_bw.1.log"]
 
 
-def test_logs_that_were_typed_and_belong_to_nothing_are_a_run(tmp_path):
+def test_logs_that_belong_to_nothing_are_a_run_and_a_folder_of_them_one_a_prefix(tmp_path):
+    place(tmp_path / "one", **{"x_bw.1.log": WINDOWS, "x_iops.1.log": WINDOWS})
+    place(tmp_path / "two", **{"x_bw.1.log": WINDOWS})
+    assert len(read_sources([tmp_path]).sources) == 2
     place(tmp_path, **{"a.json": document(("a", 0, {"write_bw_log": "a"})), "q_bw.1.log": WINDOWS})
     found = read_sources([tmp_path / "a.json", tmp_path / "q_bw.1.log"])
     assert joined(found) == {"a.json": [], "q_bw.1.log": []}
     assert found.left_out == ()
-
-
-def test_a_folder_of_logs_alone_is_a_run_a_prefix(tmp_path):
-    place(tmp_path / "one", **{"x_bw.1.log": WINDOWS, "x_iops.1.log": WINDOWS})
-    place(tmp_path / "two", **{"x_bw.1.log": WINDOWS})
-    assert len(read_sources([tmp_path]).sources) == 2
 
 
 def test_steps_of_one_file_have_their_own_logs(evidence, tmp_path):

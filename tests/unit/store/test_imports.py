@@ -42,7 +42,9 @@ def fio_json(tmp_path):
     return tmp_path / "theirs" / "result.json"
 
 
-def test_fio_json_becomes_a_run_marked_imported(database, evidence, fio_json):
+def test_fio_json_becomes_a_run_marked_imported_kept_to_the_byte_and_twice_is_once(
+    database, evidence, fio_json
+):
     [run_id] = take_in(database, evidence, fio_json, labels=(("from", "a friend"),))
     run = find_run(database, run_id)
     assert (run.imported, run.unverified, run.state) == (True, True, "done")
@@ -50,9 +52,6 @@ def test_fio_json_becomes_a_run_marked_imported(database, evidence, fio_json):
     assert run.labels == {"from": "a friend"}
     assert [row.scope for row in find_measurements(database)] == ["job", "step"]
     assert find_measurements(database)[0].ios == 64
-
-
-def test_the_original_is_kept_to_the_byte_and_twice_is_once(database, evidence, fio_json):
     [run_id] = take_in(database, evidence, fio_json)
     before = dump(database)
     assert take_in(database, evidence, fio_json) == [run_id]

@@ -49,13 +49,10 @@ def saved(any_database):
     return any_database
 
 
-def test_a_plan_comes_back_as_it_was_and_a_trial_that_is_not_there_is_told(saved):
+def test_a_plan_comes_back_as_it_was_and_saved_twice_changes_nothing_even_when_it_began(saved):
     assert rows.load_plan(saved, TRIAL_ID) == make_plan()
     with pytest.raises(UnknownName, match="trial 'none'"):
         rows.load_plan(saved, "none")
-
-
-def test_saving_a_plan_twice_changes_nothing_even_when_it_began(saved):
     rows.begin_run(saved, RUN_IDS[0])
     step_rows.save_step(saved, RUN_IDS[0], result())
     before = dump(saved)
@@ -134,12 +131,18 @@ def test_one_of_many_claimants_wins(saved):
     assert cell.owner == winner
 
 
-def test_a_claim_is_taken_over_only_from_the_one_it_was_seen_with(saved):
+def test_the_matrix_of_a_run_is_nobodys_and_a_claim_is_taken_over_from_the_one_it_was_seen_with(
+    saved,
+):
     assert claim_cell(saved, TRIAL_ID, owner="a", previous=None)
     assert claim_cell(saved, TRIAL_ID, owner="a", previous=None)
     assert not claim_cell(saved, TRIAL_ID, owner="b", previous=None)
     assert claim_cell(saved, TRIAL_ID, owner="b", previous="a")
     assert not claim_cell(saved, TRIAL_ID, owner="c", previous="a")
+    assert [cell.trial_id for cell in run_cells(saved)] == [TRIAL_ID]
+    assert list_campaigns(saved) == []
+    assert unfinished_cells(saved) == []
+    assert matrix_cell_of_trial(saved, TRIAL_ID) is None
 
 
 def test_a_settled_run_cannot_be_claimed_and_leaves_no_matrix(saved):
@@ -152,13 +155,6 @@ def test_a_settled_run_cannot_be_claimed_and_leaves_no_matrix(saved):
     assert not request_cancel(saved, TRIAL_ID)
     with saved.connect() as connection:
         assert connection.execute(sa.select(schema.matrix)).first() is None
-
-
-def test_the_matrix_of_a_run_is_no_matrix_to_anybody(saved):
-    assert [cell.trial_id for cell in run_cells(saved)] == [TRIAL_ID]
-    assert list_campaigns(saved) == []
-    assert unfinished_cells(saved) == []
-    assert matrix_cell_of_trial(saved, TRIAL_ID) is None
 
 
 def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):

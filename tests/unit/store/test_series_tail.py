@@ -46,7 +46,7 @@ def test_the_last_second_of_a_day_has_no_rounding_of_a_day():
     assert rows[-1]["bytes_per_s"] == pytest.approx(rate * 4096)
 
 
-def test_a_kind_without_a_log_gets_no_day_in_its_last_second():
+def test_a_kind_without_a_log_or_with_windows_lost_does_not_pile_up_at_the_end():
     total = Total(ios=300_000, bytes=300_000 * 4096, runtime_s=100.0)
     only_iops = rows_of({"a_iops.1.log": windows(99, 3_000)}, total)
     assert only_iops[-1]["iops"] == pytest.approx(3_000)
@@ -54,11 +54,7 @@ def test_a_kind_without_a_log_gets_no_day_in_its_last_second():
     only_bw = rows_of({"a_bw.1.log": windows(99, 12_000)}, total)
     assert only_bw[-1]["bytes_per_s"] == pytest.approx(3_000 * 4096)
     assert {row["iops"] for row in only_bw} == {None}
-
-
-def test_windows_lost_in_the_middle_do_not_pile_up_at_the_end():
     kept = [one for one in windows(99, 3_000) if not 40_000 < one[0] <= 50_000]
-    total = Total(ios=300_000, bytes=300_000 * 4096, runtime_s=100.0)
     rows = rows_of({"a_iops.1.log": kept, "a_bw.1.log": [(t, v * 4) for t, v in kept]}, total)
     assert rows[-1]["iops"] == pytest.approx(3_000)
 

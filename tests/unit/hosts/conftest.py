@@ -55,11 +55,8 @@ def make_loop(tmp_path) -> Iterator[Callable[..., tuple[str, Path]]]:
         if not image.exists():
             with image.open("wb") as file:
                 file.truncate(mib * 2**20)
-        done = subprocess.run(
-            ["losetup", "-f", "--show", *flags, str(image)],
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
-        attached.append(done.stdout.strip())
+        argv = ["losetup", "-f", "--show", *flags, str(image)]
+        attached.append(subprocess.check_output(argv, text=True).strip())
         return attached[-1], image
 
     yield make

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.errors import (
-    HostUnavailable,
-    MeasurementFailed,
-    ProfileError,
-    ReleaseFailed,
-    TargetRefused,
-)  # fmt: skip
+from diskbench import errors
 from diskbench.hosts.directory import require_absolute, usable_bytes
 from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.installed_fio import install_fio, parse_only
@@ -32,7 +26,7 @@ def check_directory(host, path, size):
 
 
 def refused(path, size=None):
-    with pytest.raises(TargetRefused) as caught:
+    with pytest.raises(errors.TargetRefused) as caught:
         check_directory(HERE, str(path), size)
     return str(caught.value)
 
@@ -81,7 +75,7 @@ def test_fio_itself_refuses_a_job_file_with_its_own_words_and_reads_all_in_one_s
 ):
     good = "[x]\nrw=read\nsize=1m\nfilename=/tmp/x\n"
     parse_only(HERE, [("a", good), ("b", good)])
-    with pytest.raises(ProfileError, match=r"refuses step b: .*nonsense"):
+    with pytest.raises(errors.ProfileError, match=r"refuses step b: .*nonsense"):
         parse_only(HERE, [("a", good), ("b", good + "nonsense=1\n")])
     starts, fio = tmp_path / "starts", tmp_path / "fio"
     fio.write_text(f'#!/bin/sh\necho >>{starts}\nexec {shutil.which("fio")} "$@"\n')
@@ -99,13 +93,13 @@ def test_installing_where_fio_is_does_nothing_and_one_that_cannot_work_says_why(
         where = subprocess.run(["which", tool], capture_output=True, text=True, check=True)
         (tmp_path / tool).symlink_to(where.stdout.strip())
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(HostUnavailable, match="none of apt-get, dnf, yum, zypper and apk"):
+    with pytest.raises(errors.HostUnavailable, match="none of apt-get, dnf, yum, zypper and apk"):
         install_fio(HERE)
 
 
 def test_a_workspace_that_somebody_else_made_is_not_used(target):
     subprocess.run(["install", "-d", "-o", "65534", target.state_dir], check=True)
-    with pytest.raises(MeasurementFailed, match="belongs to somebody else"):
+    with pytest.raises(errors.MeasurementFailed, match="belongs to somebody else"):
         make_workspace(HERE, target)
 
 
@@ -216,12 +210,15 @@ def test_a_swapped_work_directory_is_not_measured_in_nor_removed_nor_prepared_ag
     unit = make_unit(0.1)
     make_workspace(HERE, target)
     swaps[how]()
-    with pytest.raises(MeasurementFailed, match="is not the directory that diskbench made"):
+    another = "is not the directory that diskbench made"
+    with pytest.raises(errors.MeasurementFailed, match=another):
         start_and_watch(HERE, unit, lambda _: None, lambda: False)
     assert not Path(unit.directory, "fio.json").exists()
-    with pytest.raises(MeasurementFailed, match=r"not the directory|belongs to somebody else"):
+    with pytest.raises(errors.MeasurementFailed, match=f"{another}|belongs to somebody else"):
         make_workspace(HERE, target)
-    with pytest.raises(ReleaseFailed, match="is not the directory that diskbench made") as caught:
+    with pytest.raises(
+        errors.ReleaseFailed, match="is not the directory that diskbench made"
+    ) as caught:
         cleanup(HERE, target)
     assert caught.value.exit_code == 3
     assert [p.name for p in victim.iterdir()] == ["precious"]
@@ -231,6 +228,6 @@ def test_a_swapped_work_directory_is_not_measured_in_nor_removed_nor_prepared_ag
 def test_a_link_that_waits_where_the_work_directory_is_to_be_made_is_not_followed(target, tmp_path):
     (tmp_path / "victim").mkdir()
     Path(target.work_dir).symlink_to(tmp_path / "victim")
-    with pytest.raises(MeasurementFailed, match="belongs to somebody else"):
+    with pytest.raises(errors.MeasurementFailed, match="belongs to somebody else"):
         make_workspace(HERE, target)
     Path(target.work_dir).unlink()

@@ -174,6 +174,8 @@ def test_a_vsphere_limit_and_its_owner_s_promise_are_expected():
     assert first(found).begin.iops == 5000
 
 
+AT_3000_IOPS = RentSpec(vsphere=VsphereOptions(iops_limit=3000))
+LIMITED = {"scope": Scope(provider="vsphere"), "spec": AT_3000_IOPS}
 LARGE = job("rw=read\nbs=1m\ndirect=1\niodepth=8\nioengine=libaio")
 
 
@@ -184,15 +186,11 @@ class TestIopsOfLargeBlocks:
         return first(expected(profile, disk=None, **told)).begin
 
     def test_esxi_counts_32_kib_against_its_limit(self):
-        told = {
-            "scope": Scope(provider="vsphere"),
-            "spec": RentSpec(vsphere=VsphereOptions(iops_limit=3000)),
-        }
-        large = self.level(LARGE, **told)
+        large = self.level(LARGE, **LIMITED)
         assert large.bytes_per_s == pytest.approx(3000 * 32 * KIB)
         assert large.words() == "disk IOPS (a block counts as 32)"
-        assert self.level(job("rw=randread\nbs=40k\ndirect=1"), **told).iops == 1500
-        assert "KB 385258" in " ".join(expected(LARGE, disk=None, **told).sources)
+        assert self.level(job("rw=randread\nbs=40k\ndirect=1"), **LIMITED).iops == 1500
+        assert "KB 385258" in " ".join(expected(LARGE, disk=None, **LIMITED).sources)
 
     def test_the_limits_of_several_striped_disks_add_up(self):
         several = expected(
@@ -204,11 +202,7 @@ class TestIopsOfLargeBlocks:
         assert first(several).begin.iops == 2000
 
     def test_a_limit_and_a_promise_hold_together_and_count_256_kib_without_a_catalogue(self):
-        told = {
-            "scope": Scope(provider="vsphere"),
-            "spec": RentSpec(vsphere=VsphereOptions(iops_limit=3000)),
-        }
-        found = self.level(LARGE, promise=Promise(mb_per_s=50), **told)
+        found = self.level(LARGE, promise=Promise(mb_per_s=50), **LIMITED)
         assert (found.bytes_per_s, found.limited_by) == (pytest.approx(50e6), "disk-throughput")
         large = expect_on(Path(promise_gates(Promise(iops=3000), None)), Load(block_bytes=MIB))
         assert large.begin.iops == 750

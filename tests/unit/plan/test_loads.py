@@ -170,12 +170,8 @@ def test_as_many_disks_as_devices_or_none_is_rented(count: int) -> None:
 def test_no_filesystem_is_made_on_several() -> None:
     target = TargetSpec(kind="device", path="/dev/a", others=(NamedDisk(path="/dev/b"),))
     rental = planned(EACH).rental
-    cell = Cell(
-        provider="aws",
-        profile="j",
-        rent=rental.spec,
-        target=target.model_copy(update={"filesystem": "ext4"}),
-    )
+    with_filesystem = target.model_copy(update={"filesystem": "ext4"})
+    cell = Cell(provider="aws", profile="j", rent=rental.spec, target=with_filesystem)
     with pytest.raises(InvalidValue, match="one disk") as refused:
         draft(cell, parse_profile(EACH, name="j"), rental, "campaign", SHIPPED)
     assert refused.value.field == "filesystem"

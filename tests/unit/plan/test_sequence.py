@@ -7,14 +7,7 @@ from hypothesis import strategies as st
 from tests.unit.report.made import plan, result, row, step
 
 from diskbench.fio.offered import requested_iops
-from diskbench.model.expectation import (
-    CreditRange,
-    Expectation,
-    ExpectedLevel,
-    Load,
-    PlanExpectation,
-    StepExpectation,
-)
+from diskbench.model import expectation
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Plan, Search, Step
 from diskbench.model.threshold import Threshold
@@ -67,22 +60,22 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
 def with_credit(of: Plan, lasting: float) -> Plan:
     """The plan on a disk that bursts to 3,000 and comes to `lasting`."""
 
-    def level(iops: float) -> ExpectedLevel:
-        return ExpectedLevel(
+    def level(iops: float) -> expectation.ExpectedLevel:
+        return expectation.ExpectedLevel(
             iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops, limited_by="disk-iops"
         )
 
-    load = Load(block_bytes=4096, read_share=0)
-    found = Expectation(
+    load = expectation.Load(block_bytes=4096, read_share=0)
+    found = expectation.Expectation(
         load=load, reads=None, writes=None, begin=level(3000), lasting=level(lasting)
     )
     steps = tuple(
-        StepExpectation(index=one.index, name=one.name, start_s=0, seconds=60, load=0)
+        expectation.StepExpectation(index=one.index, name=one.name, start_s=0, seconds=60, load=0)
         for one in of.steps
     )
-    credit = CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
-    expectation = PlanExpectation(expectations=(found,), steps=steps, credits=(credit,))
-    return of.model_copy(update={"expectation": expectation})
+    credit = expectation.CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
+    whole = expectation.PlanExpectation(expectations=(found,), steps=steps, credits=(credit,))
+    return of.model_copy(update={"expectation": whole})
 
 
 def test_a_loop_that_is_steady_in_a_burst_goes_on_to_the_baseline() -> None:

@@ -84,9 +84,7 @@ def test_what_another_version_judged_counts_for_nothing_and_loads_come_from_the_
     assert load_headlines(any_database, [run_id]) == {}
     keep_headlines(any_database, {run_id: ONE})
     assert load_headlines(any_database, [run_id]) == {run_id: ONE}
-    value = 3000.0
-    measured(any_database, [value])
-    load = ListedStep("read", True, 4096, iops=value, bytes_per_s=value * 4096)  # noqa: FBT003
+    load = ListedStep("read", True, 4096, iops=3000.0, bytes_per_s=3000.0 * 4096)  # noqa: FBT003
     assert kept.step_loads(any_database, [run_id]) == {run_id: [load]}
 
 

@@ -106,16 +106,11 @@ def test_io1_of_100_gib_has_5000_iops_at_most_and_needs_more_for_large_blocks():
 
 
 # hdd-vols.md: st1 of 1 TiB has 40 MiB/s, bursts to 250 and holds 1 TiB: 1,048,576/210 = 4,993 s.
-def test_st1_of_a_tebibyte_bursts_for_83_minutes():
+def test_st1_of_a_tebibyte_bursts_for_83_minutes_and_charges_small_requests_a_mebibyte_each():
     gates = disk_gates("aws", "st1", 1024)
     for seconds, holds in ((4993, True), (4994, False)):
-        assert carries(gates, Demand(1024, ((Stage(reads(250, MIB), seconds=seconds),)))) is holds
-
-
-def test_small_random_requests_of_st1_are_charged_a_mebibyte_each():
-    assert headroom(disk_gates("aws", "st1", 1024), constant(reads(1.0), 1024, DAY_S)) == (
-        pytest.approx(40, rel=1e-6)
-    )
+        assert carries(gates, Demand(1024, (Stage(reads(250, MIB), seconds=seconds),))) is holds
+    assert headroom(gates, constant(reads(1.0), 1024, DAY_S)) == pytest.approx(40, rel=1e-6)
 
 
 # ebs-io-characteristics.md: a request of 1,024 KiB counts as four of 256 KiB.
@@ -149,11 +144,8 @@ def test_a_premium_p10_lasts_at_500():
 )
 def test_bursts_on_demand_are_counted_as_in_the_example_of_the_guide(stages, transactions):
     demand = Demand(1024, tuple(Stage(reads(r, b), seconds=s) for r, b, s in stages))
-    on_demand = [
-        row
-        for row in advise([Market(SHIPPED, "azure", "eastus")], demand).rows
-        if row.disk.more == "bursting"
-    ]
+    rows = advise([Market(SHIPPED, "azure", "eastus")], demand).rows
+    on_demand = [row for row in rows if row.disk.more == "bursting"]
     assert [row.disk.tier for row in on_demand] == ["P30"]
     assert on_demand[0].burst_ios == pytest.approx(transactions * 730)
     assert on_demand[0].disk_usd is None

@@ -109,7 +109,7 @@ def test_each_step_begins_with_what_the_last_one_left_and_takes_longer_without_c
     assert expected(drain + slow).steps[1].seconds == pytest.approx(0.1)
 
 
-def test_a_run_that_is_as_the_one_before_is_told_once():
+def test_a_run_that_is_as_the_one_before_is_told_once_and_a_loop_has_its_fewest_rounds():
     """A disk without a bucket is the same in every run; one whose credit is gone, from then on."""
     steady = expected(RANDOM, runs=30, disk=DiskSpec(type="gp3", size_gib=20))
     assert {one.run for one in steady.steps} == {1}
@@ -119,9 +119,6 @@ def test_a_run_that_is_as_the_one_before_is_told_once():
     drained = expected(hour, runs=30)
     assert {one.run for one in drained.steps} == {1, 2}
     assert drained.of(drained.step(0, run=30)).begin.iops == 100
-
-
-def test_a_loop_counts_with_its_fewest_rounds():
     plan = planned("sustained")
     assert max(one.round or 0 for one in plan.expectation.steps) == plan.loop.min_rounds
 

@@ -63,10 +63,9 @@ def test_replicates_keep_their_order_each_in_a_round_of_its_own_spread_evenly(re
 
 def test_an_order_stays_the_same_for_ever():
     """Recorded campaigns are repeated by their seed: this order may never change."""
-    recorded = [
-        f"lab/d{block}/default#{n}" for block, n in ((1, 0), (0, 0), (2, 0), (0, 1), (1, 1))
-    ]
-    assert [one.key for one in made_of([2, 2, 1], seed=42)] == recorded
+    recorded = ((1, 0), (0, 0), (2, 0), (0, 1), (1, 1))
+    keys = [f"lab/d{block}/default#{replicate}" for block, replicate in recorded]
+    assert [one.key for one in made_of([2, 2, 1], seed=42)] == keys
 
 
 def test_every_place_in_a_round_falls_to_every_block_alike():

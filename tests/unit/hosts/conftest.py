@@ -26,8 +26,7 @@ def python_of() -> Callable[[str], str]:
     registry has Pythons that old."""
 
     def find(version: str) -> str:
-        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
-        root = Path(os.environ.get("PYENV_ROOT", home / ".pyenv"))
+        root = Path(os.environ.get("PYENV_ROOT", Path(pwd.getpwuid(os.getuid()).pw_dir) / ".pyenv"))
         installed = sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
         found = shutil.which(f"python{version}", path="/usr/bin") or "".join(
             map(str, installed[-1:])
@@ -56,11 +55,8 @@ def make_loop(tmp_path) -> Iterator[Callable[..., tuple[str, Path]]]:
         if not image.exists():
             with image.open("wb") as file:
                 file.truncate(mib * 2**20)
-        done = subprocess.run(
-            ["losetup", "-f", "--show", *flags, str(image)],
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
-        attached.append(done.stdout.strip())
+        argv = ["losetup", "-f", "--show", *flags, str(image)]
+        attached.append(subprocess.check_output(argv, text=True).strip())
         return attached[-1], image
 
     yield make

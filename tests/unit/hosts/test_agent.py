@@ -41,9 +41,6 @@ def first(directory: Path) -> str:
     return f"{directory}:{os.environ['PATH']}"
 
 
-# --- Removal
-
-
 @pytest.mark.parametrize(
     ("says", "plain"),
     [
@@ -147,9 +144,6 @@ def test_a_name_brings_no_line_into_an_answer(
     assert capfdbinary.readouterr().out == b"path=/a == end\n"
 
 
-# --- Arrays
-
-
 class Member:
     """A member of an array that is held, with an MD superblock."""
 
@@ -224,9 +218,6 @@ def test_a_disk_that_cannot_be_opened_or_examined_is_not_said_to_be_wiped(
             monkeypatch.setattr(agent.Disk, name, lambda *_, **__: None)
         with pytest.raises(agent.Failed, match=f"/dev/sdx cannot be {why}"):
             list(agent.wipe({"disk": ALLOWED, "uuid": "u"}))
-
-
-# --- A unit
 
 
 @pytest.fixture
@@ -332,9 +323,6 @@ def test_a_mistake_of_the_program_ends_fio_and_is_told(
     with pytest.raises(MeasurementFailed, match=r"was ended .*KeyError: 'stop_patience'"):
         start_and_watch(HERE, unit, ticked.append, lambda: bool(ticked))
     assert list(agent.living_in(unit.directory, unit.state_dir)) == []
-
-
-# --- Pythons
 
 
 def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(

@@ -61,14 +61,10 @@ def test_looking_writes_nothing(make_loop):
     assert image.read_bytes() == before
 
 
-def test_a_device_that_does_not_exist(tmp_path):
+def test_a_device_that_was_held_open_is_free_again_and_one_that_does_not_exist_is_refused(
+    tmp_path, make_loop
+):
     assert "does not exist" in refused(str(tmp_path / "nothing"), "x")
-
-
-# --- In use
-
-
-def test_a_device_that_was_held_open_is_free_again(make_loop):
     device, image = make_loop()
     with exclusive(device):
         pass
@@ -93,8 +89,7 @@ def test_somebody_elses_look_is_over_in_a_moment_and_refuses_nothing(make_loop, 
     lines = list(agent.looked_closely(number, 4))
     assert "busy=yes" not in lines
     assert met == ["busy"]
-    sleeper = ["sh", "-c", f"exec sleep 100 <{device}"]
-    with subprocess.Popen(sleeper) as holder:
+    with subprocess.Popen(["sh", "-c", f"exec sleep 100 <{device}"]) as holder:
         while not find({Path(device).name}):
             pass
 
@@ -117,9 +112,6 @@ def test_without_root_the_device_is_not_looked_at(make_loop, as_nobody):
     as_nobody()
     with pytest.raises(HostUnavailable, match="needs root"):
         check_device(HERE, device, str(image))
-
-
-# --- Identity
 
 
 def test_the_identity_of_another_device_or_an_older_file_of_that_path(make_loop):
@@ -158,9 +150,15 @@ def other(**changes):
     return state(**({"disk": disk, "identities": ("SER2",)} | changes))
 
 
-def test_a_free_disk_with_its_identity_is_not_refused():
+def test_a_shared_serial_is_refused_and_the_own_wwn_is_offered_but_not_for_its_partition():
     assert refusals(state(), [state(), other()], "SER1") == ()
     assert refusals(state(), [state(), other()], "wwn1") == ()
+    twins = [state(), other(identities=("SER1", "wwn2"))]
+    (reason,) = refusals(state(), twins, "SER1")
+    assert reason == "shares the identity SER1 with another device; wwn1 is its own"
+    assert refusals(state(), twins, "wwn1") == ()
+    part = other(identities=("SER1",), partition_of="8:16")
+    assert refusals(state(), [state(), part], "SER1") == ()
 
 
 @pytest.mark.parametrize(
@@ -185,8 +183,7 @@ def test_a_free_disk_with_its_identity_is_not_refused():
     ],
 )
 def test_each_single_reason_refuses(changes, words):
-    found = refusals(state(**changes), [other()], "SER1")
-    assert any(words in reason for reason in found)
+    assert any(words in reason for reason in refusals(state(**changes), [other()], "SER1"))
 
 
 OF_ITS_DATA = {"partitions", "partition_table", "signatures"}
@@ -205,18 +202,6 @@ def test_of_a_disk_made_from_a_snapshot_its_data_alone_are_no_reason(changes) ->
     held = refusals(state(**changes), [other()], "SER1", holds_data=True)
     assert bool(held) is not (set(changes) <= OF_ITS_DATA)
     assert refusals(state(**changes), [other()], "SER1"), "of any other disk they are"
-
-
-def test_a_shared_serial_is_refused_and_the_own_wwn_is_offered():
-    twins = [state(), other(identities=("SER1", "wwn2"))]
-    (reason,) = refusals(state(), twins, "SER1")
-    assert reason == "shares the identity SER1 with another device; wwn1 is its own"
-    assert refusals(state(), twins, "wwn1") == ()
-
-
-def test_a_partition_of_the_same_disk_does_not_make_its_serial_ambiguous():
-    part = other(identities=("SER1",), partition_of="8:16")
-    assert refusals(state(), [state(), part], "SER1") == ()
 
 
 PRINTED = """\
@@ -257,18 +242,14 @@ sectors=2097152
 """
 
 
-def test_a_disk_is_in_use_when_its_partition_is():
+def test_a_disk_is_in_use_when_its_partition_is_and_an_inspection_cut_short_is_not_complete():
     found = parse_inspection(PRINTED)
     sdb, sdc, sda = (found.find(n) for n in ("8:16", "8:32", "8:0"))
-    assert sdb.mounts == ("/data",)
-    assert sdb.holders == ("dm-3",)
+    assert (sdb.mounts, sdb.holders) == (("/data",), ("dm-3",))
     assert sdc.mounts == ("/srv",)  # btrfs numbers its mounts itself
     assert sdc.swap
     assert sda.system
     assert found.find("8:17").partition_of == "8:16"
-
-
-def test_an_inspection_that_was_cut_short_is_not_complete():
     lines = PRINTED.splitlines(keepends=True)
     assert parse_inspection(PRINTED).complete
     for n in range(len(lines)):

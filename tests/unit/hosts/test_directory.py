@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.errors import (
-    HostUnavailable,
-    MeasurementFailed,
-    ProfileError,
-    ReleaseFailed,
-    TargetRefused,
-)  # fmt: skip
+from diskbench import errors
 from diskbench.hosts.directory import require_absolute, usable_bytes
 from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.installed_fio import install_fio, parse_only
@@ -32,14 +26,17 @@ def check_directory(host, path, size):
 
 
 def refused(path, size=None):
-    with pytest.raises(TargetRefused) as caught:
+    with pytest.raises(errors.TargetRefused) as caught:
         check_directory(HERE, str(path), size)
     return str(caught.value)
 
 
-def test_a_writable_directory_gives_the_bytes_that_may_be_used_and_is_left_as_it_was(tmp_path):
+def test_a_directory_of_any_name_gives_the_bytes_that_may_be_used_and_is_left_as_it_was(tmp_path):
     assert check_directory(HERE, str(tmp_path), 1 * MIB) > 1 * MIB
     assert list(tmp_path.iterdir()) == []
+    odd = tmp_path / "a'b $(touch x) ; é"
+    odd.mkdir()
+    assert check_directory(HERE, str(odd), 1)
 
 
 def test_what_is_no_directory_to_measure_in(tmp_path):
@@ -72,22 +69,14 @@ def test_more_than_the_free_space_less_a_reserve_is_refused(a_tmpfs):
     assert "2 GiB is more than the free space" in refused(a_tmpfs, 2 * GIB)
 
 
-def test_a_path_with_odd_characters(tmp_path):
-    odd = tmp_path / "a'b $(touch x) ; é"
-    odd.mkdir()
-    assert check_directory(HERE, str(odd), 1)
-
-
 @pytest.mark.slow
-def test_fio_itself_refuses_a_job_file_with_its_own_words():
+def test_fio_itself_refuses_a_job_file_with_its_own_words_and_reads_all_in_one_start(
+    monkeypatch, tmp_path
+):
     good = "[x]\nrw=read\nsize=1m\nfilename=/tmp/x\n"
     parse_only(HERE, [("a", good), ("b", good)])
-    with pytest.raises(ProfileError, match=r"refuses step b: .*nonsense"):
+    with pytest.raises(errors.ProfileError, match=r"refuses step b: .*nonsense"):
         parse_only(HERE, [("a", good), ("b", good + "nonsense=1\n")])
-
-
-@pytest.mark.slow
-def test_fio_reads_all_job_files_in_one_start(monkeypatch, tmp_path):
     starts, fio = tmp_path / "starts", tmp_path / "fio"
     fio.write_text(f'#!/bin/sh\necho >>{starts}\nexec {shutil.which("fio")} "$@"\n')
     fio.chmod(0o755)
@@ -96,22 +85,21 @@ def test_fio_reads_all_job_files_in_one_start(monkeypatch, tmp_path):
     assert len(starts.read_text()) == 1
 
 
-def test_installing_where_fio_is_does_nothing():
+def test_installing_where_fio_is_does_nothing_and_one_that_cannot_work_says_why(
+    monkeypatch, tmp_path
+):
     install_fio(HERE)
-
-
-def test_an_install_that_cannot_work_says_why(monkeypatch, tmp_path):
     for tool in ("sh", "id", "true"):
         where = subprocess.run(["which", tool], capture_output=True, text=True, check=True)
         (tmp_path / tool).symlink_to(where.stdout.strip())
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(HostUnavailable, match="none of apt-get, dnf, yum, zypper and apk"):
+    with pytest.raises(errors.HostUnavailable, match="none of apt-get, dnf, yum, zypper and apk"):
         install_fio(HERE)
 
 
 def test_a_workspace_that_somebody_else_made_is_not_used(target):
     subprocess.run(["install", "-d", "-o", "65534", target.state_dir], check=True)
-    with pytest.raises(MeasurementFailed, match="belongs to somebody else"):
+    with pytest.raises(errors.MeasurementFailed, match="belongs to somebody else"):
         make_workspace(HERE, target)
 
 
@@ -176,8 +164,7 @@ def test_somebody_who_is_not_root_measures_in_their_own_directory(foreign, as_no
     at = Path(tempfile.mkdtemp(dir="/var/tmp"))  # not below root's own 0700
     at.chmod(0o755)
     try:
-        moved = foreign.rename(at / "home")
-        check_directory(HERE, str(moved), 1)
+        check_directory(HERE, str(foreign.rename(at / "home")), 1)
     finally:
         shutil.rmtree(at)
 
@@ -223,12 +210,13 @@ def test_a_swapped_work_directory_is_not_measured_in_nor_removed_nor_prepared_ag
     unit = make_unit(0.1)
     make_workspace(HERE, target)
     swaps[how]()
-    with pytest.raises(MeasurementFailed, match="is not the directory that diskbench made"):
+    another = "is not the directory that diskbench made"
+    with pytest.raises(errors.MeasurementFailed, match=another):
         start_and_watch(HERE, unit, lambda _: None, lambda: False)
     assert not Path(unit.directory, "fio.json").exists()
-    with pytest.raises(MeasurementFailed, match=r"not the directory|belongs to somebody else"):
+    with pytest.raises(errors.MeasurementFailed, match=f"{another}|belongs to somebody else"):
         make_workspace(HERE, target)
-    with pytest.raises(ReleaseFailed, match="is not the directory that diskbench made") as caught:
+    with pytest.raises(errors.ReleaseFailed, match=another) as caught:
         cleanup(HERE, target)
     assert caught.value.exit_code == 3
     assert [p.name for p in victim.iterdir()] == ["precious"]
@@ -238,6 +226,6 @@ def test_a_swapped_work_directory_is_not_measured_in_nor_removed_nor_prepared_ag
 def test_a_link_that_waits_where_the_work_directory_is_to_be_made_is_not_followed(target, tmp_path):
     (tmp_path / "victim").mkdir()
     Path(target.work_dir).symlink_to(tmp_path / "victim")
-    with pytest.raises(MeasurementFailed, match="belongs to somebody else"):
+    with pytest.raises(errors.MeasurementFailed, match="belongs to somebody else"):
         make_workspace(HERE, target)
     Path(target.work_dir).unlink()

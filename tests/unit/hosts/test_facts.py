@@ -62,13 +62,10 @@ def test_a_loop_device_and_a_directory_on_it_have_the_same_disk(make_loop, tmp_p
     assert "noatime" in by_path.mount.options
 
 
-def test_a_filesystem_without_a_disk_has_none():
+def test_a_filesystem_without_a_disk_and_a_device_that_is_not_there_have_none():
     facts = gather(LocalHost(), "/proc", device=False)
     assert facts.disk is None
     assert facts.mount.fstype == "proc"
-
-
-def test_a_device_that_is_not_there_has_no_disk():
     assert gather(LocalHost(), "/dev/nothing", device=True).disk is None
 
 
@@ -122,8 +119,7 @@ def test_an_ec2_nitro_guest():
     disk = facts.disk
     assert (disk.name, disk.transport, disk.driver) == ("nvme1n1", "nvme", "nvme")
     assert (disk.model, disk.serial) == ("Amazon Elastic Block Store", "vol0123456789abcdef0")
-    assert disk.scheduler == "none"
-    assert disk.size_bytes == 20 * 2**30
+    assert (disk.scheduler, disk.size_bytes) == ("none", 20 * 2**30)
     assert disk.rotational is False
     assert facts.mount.mount_point == "/mnt/my disk"
     assert facts.mount.available_bytes == 4096 * 4_900_000
@@ -134,8 +130,7 @@ def test_an_ec2_nitro_guest():
 
 def test_an_azure_guest_on_nfs_with_busybox():
     facts = case("azure_nfs")
-    assert facts.cloud.vendor == "azure"
-    assert facts.cloud.product == "Virtual Machine"
+    assert (facts.cloud.vendor, facts.cloud.product) == ("azure", "Virtual Machine")
     assert facts.virtualisation == "unknown hypervisor"
     assert facts.network_filesystem
     assert facts.disk is None
@@ -228,9 +223,12 @@ def test_clouds_by_their_firmware(dmi, vendor):
     assert cloud_vendor(dmi) == vendor
 
 
-def test_mount_points_with_blanks_are_unescaped():
+def test_a_count_is_read_and_mount_points_with_blanks_are_unescaped():
     (mount,) = parse_mountinfo([r"1 2 8:1 / /a\040b\011c rw - ext4 /dev/sd\134a rw"])
     assert (mount.mount_point, mount.source) == ("/a b\tc", "/dev/sd\\a")
+    assert whole("0") == 0
+    assert whole(str(2**63 - 1)) == 2**63 - 1
+    assert whole("9", most=8) is None
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1e3", "٣", "9" * 20, "9" * 5000, "inf", str(2**63)])
@@ -238,14 +236,7 @@ def test_what_is_no_count_of_a_host_is_none(text):
     assert whole(text) is None
 
 
-def test_a_count_is_read():
-    assert whole("0") == 0
-    assert whole(str(2**63 - 1)) == 2**63 - 1
-    assert whole("9", most=8) is None
-
-
 @pytest.mark.parametrize("number", ["9" * 5000, str(2**62), "-5", "nan"])
 def test_facts_that_no_machine_has_are_not_known(number):
     facts = parse_facts(f"== online\n{number}\n== meminfo\nMemTotal: {number} kB\n")
-    assert facts.memory_bytes == 0
-    assert facts.cpu.count == 1
+    assert (facts.memory_bytes, facts.cpu.count) == (0, 1)

@@ -32,8 +32,7 @@ HERE = LocalHost()
 
 
 def guard_of(device, image, mount=None):
-    proof = check_device(HERE, device, str(image))
-    return DeviceGuard(**proof.model_dump(), mount_point=mount)
+    return DeviceGuard(**check_device(HERE, device, str(image)).model_dump(), mount_point=mount)
 
 
 @pytest.fixture
@@ -125,13 +124,8 @@ def fs_target(make_loop, target):
 
 
 def on_disk(device):
-    done = subprocess.run(
-        ["blkid", "-p", "-o", "value", "-s", "TYPE", device],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip()
+    argv = ["blkid", "-p", "-o", "value", "-s", "TYPE", device]
+    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])

@@ -93,33 +93,24 @@ def test_a_group_runs_as_long_and_as_fast_as_its_jobs_side_by_side(run_fio, jobs
         assert rates.read_iops + rates.write_iops == pytest.approx(4 * ways * 300, rel=0.2)
 
 
-def test_a_job_that_still_waits_counts_the_time_once(run_fio):
+def test_a_job_that_still_waits_counts_the_time_once_and_unified_reporting_as_reads(run_fio):
     text = run_fio("group_reporting", "startdelay=2", "numjobs=4", jobs=("[a]\nrw=randread",))
     _, lines = filtered(text)
     assert [parse_live(line.encode()).runtime_s < 6 for line in lines] == [True] * len(lines)
-
-
-def test_unified_reporting_is_counted_as_reads(run_fio):
     text = run_fio("unified_rw_reporting=1")
     _, lines = filtered(text)
     total = sum(j["mixed"]["total_ios"] for j in split(text)[-1]["jobs"])
     assert parse_live(lines[-1].encode()).read.ios == total
 
 
-def test_text_outside_documents_is_kept_before_the_newest_document(run_fio):
+def test_text_outside_documents_and_what_was_cut_in_the_middle_are_kept(run_fio):
     text = run_fio()
     first = text.index("\n}\n") + 3
     said = "fio: terminating on signal 15\n"
-    noisy = f"fio: a warning\n{text[:first]}{said}{text[first:]}after\n"
-    kept, lines = filtered(noisy)
+    kept, lines = filtered(f"fio: a warning\n{text[:first]}{said}{text[first:]}after\n")
     assert kept.startswith("fio: a warning\nfio: terminating on signal 15\nafter\n{\n")
     assert len(lines) == len(split(text))
-
-
-def test_output_cut_in_the_middle_keeps_the_last_whole_document_and_the_rest(run_fio):
-    text = run_fio()
-    cut = text[: text.rindex('"job_runtime"')]
-    kept, lines = filtered(cut)
+    kept, lines = filtered(text[: text.rindex('"job_runtime"')])
     assert split(kept)[0] == split(text)[-2]
     assert len(lines) == len(split(text)) - 1
 
@@ -135,8 +126,7 @@ def test_latencies_without_a_count_use_the_number_of_ios():
     jobs, disks = [{"read": read, "job_runtime": 1500}], [{"read": {"total_ios": 99}}]
     head = {"fio version": "fio-3.16", "timestamp": 1_700_000_000}
     parts = head | {"jobs": jobs, "disk_util": disks}
-    document = json.dumps(parts, indent=2, separators=(",", " : ")) + "\n"
-    _, lines = filtered(document)
+    _, lines = filtered(json.dumps(parts, indent=2, separators=(",", " : ")) + "\n")
     live = parse_live(lines[0].encode())
     assert (live.unix_s, live.runtime_s) == (1_700_000_000, 1.5)
     assert (live.read.ios, live.read.bytes, live.read.latency_sum_ns) == (2, 8192, 1001)

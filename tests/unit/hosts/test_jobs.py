@@ -124,11 +124,22 @@ def test_a_second_start_attaches_and_starts_no_second_fio(make_unit):
     assert fio_starts(unit) == 1
 
 
-def test_starting_a_finished_step_gives_the_same_end_at_once(make_unit):
+def test_a_finished_step_has_the_same_end_at_once_and_a_file_changed_since_is_damaged(
+    make_unit, tmp_path, monkeypatch
+):
     unit = make_unit(0.2)
     first = watch(LocalHost(), unit)
     assert watch(LocalHost(), unit) == first
     assert fio_starts(unit) == 1
+    assert stop(LocalHost(), unit)
+    assert watch(LocalHost(), unit) == first
+    sums = Path(unit.directory, "SHA256SUMS")
+    assert " exit" not in sums.read_text()
+    assert Path(unit.directory, "exit").stat().st_mtime_ns >= sums.stat().st_mtime_ns
+    monkeypatch.setattr(collecting, "ATTEMPTS", 1)
+    Path(unit.directory, "fio.json").write_text("{}")
+    with pytest.raises(EvidenceDamaged, match=r"fio\.json of step 000-mix does not match"):
+        collect(LocalHost(), unit, tmp_path / "got")
 
 
 def test_a_stop_ends_fio_early_and_keeps_what_was_measured(make_unit, tmp_path):
@@ -147,13 +158,6 @@ def test_a_stop_before_the_unit_is_started_keeps_fio_from_starting(make_unit, be
     end = watch(LocalHost(), unit, should_stop=lambda: not before)
     assert (end.stopped, end.seconds_in_fio) == (True, 0)
     assert not Path(unit.directory, "fio.pid").exists()
-
-
-def test_stopping_what_has_ended_does_nothing(make_unit):
-    unit = make_unit(0.1)
-    before = watch(LocalHost(), unit)
-    assert stop(LocalHost(), unit)
-    assert watch(LocalHost(), unit) == before
 
 
 def test_a_unit_that_is_killed_is_lost_at_once_and_its_files_can_be_had(make_unit, tmp_path):
@@ -175,8 +179,7 @@ def test_a_unit_that_is_killed_is_lost_at_once_and_its_files_can_be_had(make_uni
 
 def test_fio_that_fails_is_told_by_its_exit_and_its_words(make_unit, tmp_path):
     unit = make_unit(1, job="[x]\nfilename=/proc/nothing\nrw=read\nsize=1m\n")
-    end = watch(LocalHost(), unit)
-    assert end.fio_exit != 0
+    assert watch(LocalHost(), unit).fio_exit != 0
     collect(LocalHost(), unit, tmp_path / "got")
     got = [(tmp_path / "got" / name).read_text() for name in ("stderr.txt", "fio.json")]
     assert "/proc/nothing" in "".join(got)
@@ -257,22 +260,12 @@ def test_without_root_the_files_own_pages_are_dropped(make_unit, target, as_nobo
     subprocess.run(["chown", "-R", "0:0", target.work_dir, target.state_dir], check=True)
 
 
-def test_the_exit_file_is_written_after_the_checksums(make_unit):
-    unit = make_unit(0.1)
-    watch(LocalHost(), unit)
-    directory = Path(unit.directory)
-    sums = (directory / "SHA256SUMS").read_text()
-    assert " exit" not in sums
-    assert (directory / "exit").stat().st_mtime_ns >= (directory / "SHA256SUMS").stat().st_mtime_ns
-
-
 def test_broken_connections_cost_nothing_but_notes(make_unit, tmp_path):
     unit, notes = make_unit(2), []
     faults = [Fault("cut", 0), Fault("cut", 60), Fault("refuse"), Fault("refuse"), Fault("cut", 5)]
     host = FakeHost(faults=faults)
     host.connect()
-    end = watch(host, unit, on_note=notes.append)
-    assert end.fio_exit == 0
+    assert watch(host, unit, on_note=notes.append).fio_exit == 0
     assert not host.faults
     assert len(notes) >= 4
     assert fio_starts(unit) == 1
@@ -305,15 +298,6 @@ def test_after_a_stop_a_host_that_stays_away_is_given_up(make_unit, monkeypatch)
     with pytest.raises(ConnectionLost):
         watch(host, unit, should_stop=lambda: bool(stopping), on_note=stopping.append)
     assert len(host.faults) > 30
-
-
-def test_a_file_changed_after_its_checksum_is_evidence_damaged(make_unit, tmp_path, monkeypatch):
-    monkeypatch.setattr(collecting, "ATTEMPTS", 1)
-    unit = make_unit(0.1)
-    watch(LocalHost(), unit)
-    Path(unit.directory, "fio.json").write_text("{}")
-    with pytest.raises(EvidenceDamaged, match=r"fio\.json of step 000-mix does not match"):
-        collect(LocalHost(), unit, tmp_path / "got")
 
 
 def test_cleanup_stops_what_runs_and_removes_all_of_the_trial_twice(make_unit, target):

@@ -53,7 +53,7 @@ def test_a_disk_answers_to_what_it_says_itself_and_to_what_udev_wrote_down(sysfs
     ]  # fmt: skip
 
 
-def test_a_disk_that_something_is_built_on_is_taken(
+def test_a_disk_that_something_is_built_on_or_whose_name_cannot_be_read_is_not_written_to(
     sysfs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allowed = {"path": "/dev/sdb", "number": "8:16", "identity": "x", "size": 4096 * 512}
@@ -65,11 +65,7 @@ def test_a_disk_that_something_is_built_on_is_taken(
     (sysfs / "proc/1/mountinfo").write_text(mounts)
     with pytest.raises(agent.Failed, match=r"^/dev/sdb is mounted on /a b$"):
         agent.Disk(allowed).check_taken()
-
-
-def test_a_disk_whose_name_cannot_be_read_is_not_written_to(sysfs: Path) -> None:
     (sysfs / "devices/sdb/uevent").unlink()
-    allowed = {"path": "/dev/sdb", "number": "8:16", "identity": "x", "size": 4096 * 512}
     with pytest.raises(agent.Failed, match="has no name that can be read"):
         agent.Disk(allowed).check_taken()
 

@@ -34,7 +34,6 @@ def test_a_step_is_measured_with_it(
     shim.write_text(f'#!/bin/sh\n{found} -V >>{said} 2>&1\nexec {found} -W error "$@"\n')
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-
     unit = make_unit(1.2, canary_before=True)
     facts, looked = gather_and_look(HERE, target.path, device=False, look=True)
     assert facts.fio_version

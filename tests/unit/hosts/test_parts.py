@@ -101,12 +101,10 @@ def test_a_fetch_goes_on_where_it_broke(
     host_with(*programs)
     once = Counted()
     collect(once, unit, tmp_path / "once")
-
     cuts = collecting.ATTEMPTS + 2
     host = Counted(faults=[Fault("cut", once.sent // (cuts + 4))] * cuts)
     host.connect()
     collect(host, unit, tmp_path / "got")
-
     assert whole(tmp_path / "got")
     skips = skipped(host)
     assert len(skips) == cuts + 1
@@ -124,9 +122,7 @@ def test_what_came_is_kept_for_the_next_attempt(
     host.connect()
     with pytest.raises(ConnectionLost):
         collect(host, unit, tmp_path / "got")
-
     collect(host, unit, tmp_path / "got")
-
     assert whole(tmp_path / "got")
     assert skipped(host)[-1] > 0
 
@@ -136,7 +132,6 @@ def test_damaged_parts_are_fetched_from_the_start(tmp_path: Path) -> None:
     host = Counted(faults=[Fault("cut", 200_000), Fault("damage", 5_000)])
     host.connect()
     collect(host, unit, tmp_path / "got")
-
     assert whole(tmp_path / "got")
     first, second, third = skipped(host)
     assert first == third == 0 < second
@@ -146,7 +141,6 @@ def test_a_connection_that_breaks_leaves_no_half_list_of_checksums(tmp_path: Pat
     unit = ended_unit(tmp_path / "unit", lines=100)
     (tmp_path / "unit" / "new.sums.77").write_text("of a connection that broke\n")
     collect(FakeHost(), unit, tmp_path / "got")
-
     names = {line.split()[1] for line in (tmp_path / "got/SHA256SUMS").read_text().splitlines()}
     assert names == {"fio_lat.1.log", "fio.json", "fio.exit"}
 
@@ -173,7 +167,6 @@ def test_the_parts_are_one_archive(tmp_path: Path, command: list[str]) -> None:
     chunks = [b"a" * 70_000, b"b" * 3, b"\x1f\x8b" * 40_000]
     stream = Unpacked(parts_of(tmp_path, chunks, command))
     data = b"".join(chunks)
-
     assert stream.read(10) == data[:10]
     assert stream.seek(9) == 9
     assert stream.read(2) == data[9:11]

@@ -110,7 +110,7 @@ class TestTheSecond:
             start_and_watch(HERE, unit, grow, lambda: bool(seen))  # then fio is stopped
 
 
-def test_swapped_names_are_refused(pair, raw_unit):
+def test_swapped_names_and_one_disk_given_twice_are_refused_at_the_step_too(pair, raw_unit):
     """Each identity belongs to its own name: two disks that changed places are both others."""
     one, two = guards(*pair)
     swapped = (
@@ -118,11 +118,8 @@ def test_swapped_names_are_refused(pair, raw_unit):
         two.model_copy(update={"path": one.path, "number": one.number}),
     )
     refused(raw_unit(swapped), "no longer answers to", pair[0][1], pair[1][1])
-
-
-def test_one_disk_given_twice_is_refused_at_the_step_too(pair, raw_unit):
-    one, _ = guards(*pair)
-    refused(raw_unit((one, one)), "is in exclusive use", pair[0][1], pair[1][1])
+    twice = raw_unit((one, one)).model_copy(update={"name": "001-twice"})
+    refused(twice, "is in exclusive use", pair[0][1], pair[1][1])
 
 
 def test_another_trial_waits_for_each_of_them(pair, raw_unit):
@@ -153,13 +150,10 @@ class TestBeforeAnything:
         with pytest.raises(TargetRefused, match="shares"):
             check_devices(HERE, [(device, str(image)), (again, str(image))])
 
-    def test_identities_in_the_wrong_order(self, pair):
+    def test_identities_in_the_wrong_order_and_a_second_with_data(self, pair):
         (one, image), (two, other) = pair
         with pytest.raises(TargetRefused, match="its identity is"):
             check_devices(HERE, [(one, str(other)), (two, str(image))])
-
-    def test_a_second_with_data(self, pair):
-        (one, image), (two, other) = pair
         subprocess.run(["mkfs.ext4", "-q", two], check=True)
         with pytest.raises(TargetRefused, match="ext4"):
             check_devices(HERE, [(one, str(image)), (two, str(other))])

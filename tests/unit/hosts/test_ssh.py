@@ -61,9 +61,6 @@ def refused(address="box", limits=None):
     return str(caught.value)
 
 
-# --- The connection
-
-
 def test_a_closed_connection_ends_at_once_however_rarely_its_thread_looks(configure, monkeypatch):
     configure()
     monkeypatch.setattr(ssh_connect, "LOOKS_EVERY_S", 3600.0)
@@ -73,9 +70,6 @@ def test_a_closed_connection_ends_at_once_however_rarely_its_thread_looks(config
     host.close()
     thread.join(240)
     assert not thread.is_alive()
-
-
-# --- Trust
 
 
 def test_an_unknown_host_is_refused_with_its_fingerprint_and_how_to_add_it(
@@ -134,18 +128,14 @@ def test_a_host_with_several_keys_is_asked_for_the_one_we_know(tmp_path, monkeyp
         assert hello() == "hello"
 
 
-# --- Login
-
-
-def test_a_refused_key_is_told_with_what_was_tried(configure, tmp_path):
+def test_a_refused_key_is_told_with_what_was_tried_and_one_with_a_passphrase_with_the_agent(
+    configure, tmp_path
+):
     keygen(tmp_path / "stranger")
     configure(IdentityFile=tmp_path / "stranger")
     words = refused()
     assert "refuses the login" in words
     assert f"{tmp_path}/stranger: refused" in words
-
-
-def test_a_key_with_a_passphrase_is_named_and_the_agent_advised(configure, tmp_path):
     locked = tmp_path / "locked"
     subprocess.run(
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", str(locked)], check=True
@@ -173,13 +163,9 @@ def agent(sshd, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("agent")
-def test_the_agents_keys_are_used(configure):
+def test_the_agents_keys_are_used_but_where_identities_only_keeps_them_out(configure, tmp_path):
     configure(IdentityFile="/nowhere", IdentityAgent=None, IdentitiesOnly="no")
     assert hello() == "hello"
-
-
-@pytest.mark.usefixtures("agent")
-def test_identities_only_keeps_the_agents_other_keys_out(configure, tmp_path):
     keygen(tmp_path / "stranger")
     configure(IdentityFile=tmp_path / "stranger", IdentityAgent=None)
     assert "refuses the login" in refused()
@@ -197,12 +183,9 @@ def test_proxy_command_is_followed(configure, sshd):
     assert hello() == "hello"
 
 
-def test_proxy_jump_goes_through_the_bastion(configure, sshd):
+def test_proxy_jump_goes_through_the_bastion_and_one_that_does_not_answer_is_told(configure, sshd):
     configure(before=sshd.config_block("bastion"), ProxyJump="bastion")
     assert hello() == "hello"
-
-
-def test_a_bastion_that_does_not_answer_is_told(configure, sshd):
     configure(before=sshd.config_block("bastion", port=1), ProxyJump="bastion")
     assert "through its proxy" in refused()
 
@@ -225,9 +208,6 @@ def test_a_server_that_says_nothing_is_given_up(configure, proxy):
 def test_a_broken_configuration_is_told_in_openssh_words(configure):
     configure(extra="  NoSuchOption yes\n")
     assert "nosuchoption" in refused().lower()
-
-
-# --- Pure
 
 
 @pytest.mark.parametrize(
@@ -273,12 +253,9 @@ def test_no_output_of_openssh_makes_a_parser_fail(text):
     parse_found(Path("x"), text)
 
 
-def test_a_default_port_is_not_part_of_the_name_in_known_hosts():
+def test_a_default_port_is_no_part_of_a_known_host_and_tokens_of_a_proxy_command_are_filled_in():
     assert parse_resolved("x", "hostname Box.Example\nport 22\n").key_name == "box.example"
     assert parse_resolved("x", "hostname box\nport 2200\n").key_name == "[box]:2200"
-
-
-def test_tokens_of_a_proxy_command_are_filled_in():
     route = parse_resolved(
         "me@box", "hostname h\nport 9\nuser me\nproxycommand nc %h %p %r %n 100%%\n"
     )

@@ -66,12 +66,17 @@ def test_held_claims_live_and_left_ones_do_not(count: int, place: Path) -> None:
         assert living() == [f"t{n:02d}" for n in range(count)]
 
 
-def test_a_lock_that_is_shared_is_the_look_of_another_and_no_turn(place: Path) -> None:
+def test_a_shared_lock_is_no_turn_and_no_claim_is_kept_for_longer_than_a_diskbench_keeps_one(
+    place: Path,
+) -> None:
     claim = place / "diskbench-t0.claim"
     claim.write_text(CLAIM.format(name="t0"))
     with claim.open() as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         assert living() == []
+    text = CLAIM.format(name="t0").replace("until 0", "until 99999999999999")
+    claim.write_text(text.replace("/nowhere", "/tmp"))
+    assert living() == []
 
 
 def test_a_turn_waits_for_a_look_that_holds_its_claim_for_a_moment(place: Path) -> None:
@@ -118,13 +123,6 @@ def test_a_ticket_that_no_diskbench_gives_moves_nobody_back(ahead: int, place: P
         turn = a_turn()
         take(turn, "share")
     assert turn.ticket <= agent.uptime() + 1
-
-
-def test_a_claim_is_not_kept_for_longer_than_a_diskbench_keeps_one(place: Path) -> None:
-    claim = place / "diskbench-t0.claim"
-    text = CLAIM.format(name="t0").replace("until 0", "until 99999999999999")
-    claim.write_text(text.replace("/nowhere", "/tmp"))
-    assert living() == []
 
 
 def test_a_dead_claim_of_another_user_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,5 +209,4 @@ def test_a_claim_without_a_date_is_named_without_one(since: str) -> None:
 
 @given(st.text())
 def test_whatever_a_claim_holds_is_data(text: str) -> None:
-    claim = Claim("/c", text, 65534)
-    assert claim.sentence.isprintable()
+    assert Claim("/c", text, 65534).sentence.isprintable()

@@ -22,10 +22,8 @@ METADATA_SERVICE = textwrap.dedent("""
             asked = self.headers.get("X-aws-ec2-metadata-token-ttl-seconds")
             self.answer(200 if self.path == "/latest/api/token" and asked else 400, TOKEN)
         def do_GET(self):
-            if self.path.startswith("/metadata/instance/compute/vmId?api-version="):
-                known = self.headers.get("Metadata") == "true"
-                return self.answer(200 if known else 400, sys.argv[1])
-            if self.path.startswith("/metadata/instance/compute/vmSize?api-version="):
+            asked, _, version = self.path.partition("?api-version=")
+            if version and asked in ("/metadata/instance/compute/" + n for n in ("vmId", "vmSize")):
                 known = self.headers.get("Metadata") == "true"
                 return self.answer(200 if known else 400, sys.argv[1])
             if self.path == "/computeMetadata/v1/instance/machine-type":
@@ -155,8 +153,7 @@ class TestVsphere:
 )
 def test_a_machine_asks_its_clouds_metadata_service_for_its_type(tmp_path, vendor, machine):
     facts = HostFacts(cloud=CloudFacts(vendor=vendor))
-    found = with_machine_type(Guest(tmp_path, machine), facts)
-    assert found.cloud.instance_type == machine
+    assert with_machine_type(Guest(tmp_path, machine), facts).cloud.instance_type == machine
     assert with_machine_type(Guest(tmp_path), facts) == facts, "no service, no type"
 
 

@@ -85,22 +85,16 @@ def test_a_cancelled_matrix_begins_nothing_and_what_waits_is_cancelled():
     assert kinds(decision) == {1: "Cancelled", 2: "Cancelled"}
 
 
-def test_a_cell_that_would_pass_the_budget_is_refused_with_both_sums():
+def test_a_cell_that_would_pass_the_budget_waits_for_what_others_cost_and_is_refused_with_sums():
     decision = admit([cell_row(0, cost_usd=3.0)], Limits(budget=5.0), moment(spent_usd=2.5))
     ((position, problem),) = decision.refuse
     assert (position, problem.kind) == (0, "BudgetReached")
     assert "$3.00" in problem.message
     assert "$2.50 of the budget" in problem.message
-
-
-def test_while_others_run_a_cell_waits_for_what_they_really_cost():
     cells = [cell_row(0, state="measuring", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
     assert admit(cells, Limits(budget=5.0), MOMENT) == Decision()
     cells = [cell_row(0, state="done", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
     assert kinds(admit(cells, Limits(budget=5.0), moment(spent_usd=3.0))) == {1: "BudgetReached"}
-
-
-def test_a_cheaper_cell_may_begin_where_a_dearer_one_may_not():
     cells = [cell_row(0, cost_usd=9.0), cell_row(1, cost_usd=1.0)]
     decision = admit(cells, Limits(budget=5.0), MOMENT)
     assert decision.begin == (1,)
@@ -134,16 +128,14 @@ def test_no_limit_is_ever_passed(found, max_parallel, per_aws, budget, spent):
     ]  # fmt: skip
     limits = Limits(max_parallel=max_parallel, per={"aws": per_aws}, budget=budget, deadline=500.0)
     decision = admit(cells, limits, moment(spent_usd=spent, elapsed_s=100.0))
-    refused = {position for position, _ in decision.refuse}
-    assert not refused & set(decision.begin)
+    assert not {position for position, _ in decision.refuse} & set(decision.begin)
     live = [cell for cell in cells if cell.state in LIVE]
     begun = [cells[position] for position in decision.begin]
     assert all(cell.state == "waiting" for cell in begun)
     if begun:
         assert len(live) + len(begun) <= max(max_parallel, len(live))
         running = Counter(cell.cell.provider for cell in live + begun)
-        before = Counter(cell.cell.provider for cell in live)
-        assert running["aws"] <= max(per_aws, before["aws"])
+        assert running["aws"] <= max(per_aws, Counter(cell.cell.provider for cell in live)["aws"])
         assert spent + sum(cell.cost_usd for cell in live + begun) <= budget + 1e-9
         assert all(cell.expected_s <= 400.0 for cell in begun)
 
@@ -154,8 +146,7 @@ def test_nothing_waits_for_ever_while_nothing_runs(found):
         cell_row(n, state="waiting" if state in LIVE else state, partition=partition, cost_usd=cost)
         for n, (state, partition, cost, _) in enumerate(found)
     ]
-    limits = Limits(max_parallel=2, budget=12.0)
-    decision = admit(cells, limits, MOMENT)
+    decision = admit(cells, Limits(max_parallel=2, budget=12.0), MOMENT)
     waiting = [cell for cell in cells if cell.state == "waiting"]
     assert not waiting or decision.begin or decision.refuse
 
@@ -287,8 +278,7 @@ def test_one_error_may_be_retryable_where_its_kind_is_not():
 
 
 def test_each_attempt_looks_in_the_next_zone_that_is_allowed():
-    zones = [zone_of(cell_row(attempt=n, zones=("a", "b"))) for n in (1, 2, 3)]
-    assert zones == ["a", "b", "a"]
+    assert [zone_of(cell_row(attempt=n, zones=("a", "b"))) for n in (1, 2, 3)] == ["a", "b", "a"]
     assert zone_of(cell_row(attempt=1)) is None
 
 
@@ -308,14 +298,11 @@ def test_a_worker_serves_the_routes_that_its_patterns_name(patterns, route, does
     assert serves(patterns, route) is does
 
 
-def test_patterns_are_read_from_one_text_each_once():
+def test_patterns_are_read_once_each_and_one_of_no_provider_is_told_with_the_nearest():
     assert read_patterns(" aws/* ,vsphere/site-a,aws/*", ["aws", "vsphere"]) == (
         "aws/*",
         "vsphere/site-a",
     )
-
-
-def test_a_pattern_of_no_provider_is_told_with_the_nearest():
     with pytest.raises(errors.UnknownName) as raised:
         read_patterns("aws,vspere/site-a", ["aws", "vsphere"])
     assert "vspere" in raised.value.message

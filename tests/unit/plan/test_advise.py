@@ -63,8 +63,11 @@ def test_gp2_carries_its_burst_for_the_time_in_the_table_of_its_guide(gib, secon
     assert not carries(gates, once[1])
 
 
-def test_gp2_carries_3000_iops_without_end_from_1000_gib_on():
+def test_gp2_carries_3000_iops_without_end_from_1000_gib_on_and_of_500_falls_with_its_credit():
     assert row(asked("aws", 500, 3000), "gp2").disk.size_gib == 1000
+    said = refusal(asked("aws", 500, 3000), "gp2")
+    assert said.why == "1,500 IOPS after 1 h (disk IOPS)"
+    assert said.disk_usd == pytest.approx(50.0)
 
 
 def test_a_bucket_of_gp2_has_to_be_full_again_the_next_day():
@@ -75,69 +78,44 @@ def test_a_bucket_of_gp2_has_to_be_full_again_the_next_day():
         assert headroom(gates, demand) == pytest.approx(most, rel=1e-6)
 
 
-def test_gp2_500_falls_when_its_credit_is_gone():
-    said = refusal(asked("aws", 500, 3000), "gp2")
-    assert said.why == "1,500 IOPS after 1 h (disk IOPS)"
-    assert said.disk_usd == pytest.approx(50.0)
-
-
 # The example of the price page: 2,000 GB, 10,000 IOPS, 500 MB/s: 2,000 × 0.08 + 7,000 × 0.005 +
 # 375 × 0.04; and io1 with 1,000 IOPS: 2,000 × 0.125 + 1,000 × 0.065.
-def test_a_month_of_gp3_costs_what_the_example_of_the_price_page_adds_up_to():
+def test_a_month_costs_what_the_examples_of_the_price_page_add_up_to_and_io2_in_three_steps():
     bought = row(asked("aws", 2000, 10_000, block=50 * KIB), "gp3")
     assert (bought.disk.iops, bought.disk.throughput) == (10_000, 489)
     assert bought.disk_usd == pytest.approx(160 + 35 + (489 - 125) * 0.04)
-
-
-def test_a_month_of_io1_costs_what_the_example_of_the_price_page_adds_up_to():
     assert row(asked("aws", 2000, 1000), "io1").disk_usd == pytest.approx(250 + 65)
-
-
-def test_iops_of_io2_are_priced_in_three_steps():
     usd = row(asked("aws", 2000, 100_000), "io2").disk_usd
     assert usd == pytest.approx(250 + 32_000 * 0.065 + 32_000 * 0.046 + 36_000 * 0.032)
 
 
 # general-purpose.md: 500 IOPS per GiB and 0.25 MiB/s per IOPS; 1,000 MiB/s from 4,000 IOPS on.
-def test_gp3_is_sold_larger_where_its_iops_need_it():
+def test_gp3_is_sold_larger_for_its_iops_and_with_more_iops_for_its_throughput():
     disk = row(asked("aws", 10, 16_000), "gp3").disk
     assert (disk.size_gib, disk.iops) == (32, 16_000)
-
-
-def test_gp3_is_sold_more_iops_where_its_throughput_needs_them():
     disk = row(asked("aws", 500, 1000, block=MIB), "gp3").disk
     assert (disk.iops, disk.throughput) == (4000, 1000)
 
 
 # provisioned-iops.md: a volume of 100 GiB has 5,000 IOPS at most (50 per GiB).
-def test_io1_of_100_gib_has_5000_iops_at_most():
+def test_io1_of_100_gib_has_5000_iops_at_most_and_needs_more_for_large_blocks():
     assert row(asked("aws", 100, 5000), "io1").disk.size_gib == 100
     assert row(asked("aws", 100, 6000), "io1").disk.size_gib == 120
-
-
-def test_io1_needs_more_iops_for_large_blocks():
     # 400 MiB/s at 0.25 MiB/s an IOPS.
     assert row(asked("aws", 500, 400, block=MIB), "io1").disk.iops == 1600
 
 
 # hdd-vols.md: st1 of 1 TiB has 40 MiB/s, bursts to 250 and holds 1 TiB: 1,048,576/210 = 4,993 s.
-def test_st1_of_a_tebibyte_bursts_for_83_minutes():
+def test_st1_of_a_tebibyte_bursts_for_83_minutes_and_charges_small_requests_a_mebibyte_each():
     gates = disk_gates("aws", "st1", 1024)
     for seconds, holds in ((4993, True), (4994, False)):
-        stages = (Stage(reads(250, MIB), seconds=seconds),)
-        assert carries(gates, Demand(1024, stages)) is holds
-
-
-def test_small_random_requests_of_st1_are_charged_a_mebibyte_each():
-    assert headroom(disk_gates("aws", "st1", 1024), constant(reads(1.0), 1024, DAY_S)) == (
-        pytest.approx(40, rel=1e-6)
-    )
+        assert carries(gates, Demand(1024, (Stage(reads(250, MIB), seconds=seconds),))) is holds
+    assert headroom(gates, constant(reads(1.0), 1024, DAY_S)) == pytest.approx(40, rel=1e-6)
 
 
 # ebs-io-characteristics.md: a request of 1,024 KiB counts as four of 256 KiB.
 def test_large_requests_of_an_ssd_count_as_several():
-    gates = disk_gates("aws", "io2", 500, iops=4000)
-    iops = next(gate for gate in gates if gate.counts == "ios")
+    iops = next(gate for gate in disk_gates("aws", "io2", 500, iops=4000) if gate.counts == "ios")
     assert headroom([iops], constant(reads(1.0, MIB), 500, DAY_S)) == pytest.approx(1000)
 
 
@@ -166,11 +144,8 @@ def test_a_premium_p10_lasts_at_500():
 )
 def test_bursts_on_demand_are_counted_as_in_the_example_of_the_guide(stages, transactions):
     demand = Demand(1024, tuple(Stage(reads(r, b), seconds=s) for r, b, s in stages))
-    on_demand = [
-        row
-        for row in advise([Market(SHIPPED, "azure", "eastus")], demand).rows
-        if row.disk.more == "bursting"
-    ]
+    rows = advise([Market(SHIPPED, "azure", "eastus")], demand).rows
+    on_demand = [row for row in rows if row.disk.more == "bursting"]
     assert [row.disk.tier for row in on_demand] == ["P30"]
     assert on_demand[0].burst_ios == pytest.approx(transactions * 730)
     assert on_demand[0].disk_usd is None
@@ -189,9 +164,6 @@ def test_google_sells_iops_by_the_size():
     assert row(answer, "pd-balanced").disk.size_gib == 1167
     assert row(answer, "pd-ssd").disk.size_gib == 500
     assert row(asked("gcp", 500, 24_000), "pd-ssd").disk.size_gib == 600
-
-
-def test_hyperdisk_balanced_has_500_iops_a_gib():
     disk = row(asked("gcp", 10, 10_000), "hyperdisk-balanced").disk
     assert (disk.size_gib, disk.iops, disk.throughput) == (20, 10_000, 140)
 
@@ -219,24 +191,18 @@ def test_a_mix_asks_each_direction_for_its_share():
 
 
 class TestLatency:
-    def test_a_promised_worst_within_the_target_meets_it(self):
+    def test_a_target_is_met_or_has_to_be_measured_or_is_not_documented(self):
         assert row(asked("aws", 100, 1000, p99_ms=1), "io2").latency.target == "met"
-
-    def test_a_usual_latency_within_it_has_to_be_measured(self):
         assert row(asked("aws", 100, 1000, p99_ms=2), "gp3").latency.target == "measure"
-
-    def test_a_usual_latency_above_it_misses_it(self):
-        answer = asked("azure", 100, 100, p99_ms=5)
-        assert refusal(answer, "Standard_LRS").why == "documented latency is usually 11.2 ms"
-
-    def test_the_slower_direction_counts(self):
-        answer = asked("azure", 100, 100, share=0.5, p99_ms=12)
-        assert "18.1 ms" in refusal(answer, "Standard_LRS").why
-
-    def test_what_is_not_documented_is_not_made_up(self):
         assert row(asked("gcp", 500, 300, p99_ms=2), "pd-standard").latency.target == (
             "not documented"
         )
+
+    def test_a_usual_latency_above_it_misses_it_and_the_slower_direction_counts(self):
+        answer = asked("azure", 100, 100, p99_ms=5)
+        assert refusal(answer, "Standard_LRS").why == "documented latency is usually 11.2 ms"
+        answer = asked("azure", 100, 100, share=0.5, p99_ms=12)
+        assert "18.1 ms" in refusal(answer, "Standard_LRS").why
 
 
 def test_a_price_that_is_not_known_stands_below():
@@ -279,8 +245,7 @@ def _path(row):
                   row.disk.throughput)  # fmt: skip
     if row.disk.more == "performance_plus":
         disk = expanded_limits(row.disk.cloud, disk)
-    machine = machine_of(SHIPPED, row.disk.cloud, row.machine, row.disk.disk_type)
-    return path_of(disk, machine)
+    return path_of(disk, machine_of(SHIPPED, row.disk.cloud, row.machine, row.disk.disk_type))
 
 
 @given(demands, st.sampled_from(CLOUDS))
@@ -344,8 +309,7 @@ def test_why_has_words_for_what_is_refused(demand, cloud):
 
 
 def test_a_load_that_is_carried_has_no_reason():
-    path = path_of(limits("aws", "gp2", 1000))
-    assert why(path, constant(reads(3000), 1000, DAY_S)) == ""
+    assert why(path_of(limits("aws", "gp2", 1000)), constant(reads(3000), 1000, DAY_S)) == ""
     assert math.isinf(headroom((), constant(reads(1), 1, DAY_S)))
 
 
@@ -362,19 +326,15 @@ class TestRecorded:
     # gp2 of 200 GiB: 600 IOPS, 5,400,000 credits. 3,000 from 02:00 on use 2,400 a second: 2,250 s.
     RECORD = hours(100, 100, 3000, 2000, 100, 0)
 
-    def test_it_is_held_back_when_the_credit_is_gone(self):
+    def test_it_is_held_back_when_credit_is_gone_and_the_least_size_that_is_not_is_advised(self):
         answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
         assert refusal(answer, "gp2").why == (
             "held back 23 % of the time, Tue 02:37 to Tue 04:00 (disk IOPS)"
         )
         assert row(answer, "gp3").disk.iops == 3000
-
-    def test_the_size_that_is_advised_is_the_smallest_that_is_never_held_back(self):
         # 3 a GiB: (3,000 - b) × 3,600 + (2,000 - b) × 3,600 = 5,400,000 → b = 1,750.
-        answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
         assert row(answer, "gp2").disk.size_gib == 584
-        larger = path_of(limits("aws", "gp2", 583))
-        assert why(larger, recorded(self.RECORD, 583))
+        assert why(path_of(limits("aws", "gp2", 583)), recorded(self.RECORD, 583))
 
     def test_idle_time_regains_credit_and_a_gap_is_no_idle_time(self):
         gates = disk_gates("aws", "gp2", 200)
@@ -389,22 +349,19 @@ class TestRecorded:
 
     def test_a_month_of_it_is_priced_as_if_it_went_on(self):
         demand = recorded(hours(100, 0), 32)
-        answer = advise([Market(SHIPPED, "azure", "eastus")], demand)
-        usd = row(answer, "Standard_LRS").disk_usd
+        usd = row(advise([Market(SHIPPED, "azure", "eastus")], demand), "Standard_LRS").disk_usd
         assert usd == pytest.approx(1.536 + 50 * 730 * 3600 / 10_000 * 0.0005)
 
 
 @given(st.lists(st.integers(0, 9000), min_size=1, max_size=12).filter(any), st.sampled_from(CLOUDS))
 def test_what_is_advised_serves_all_of_a_record_in_the_simulator(rates, cloud):
     demand = recorded(hours(*rates), 50)
-    answer = advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand)
-    for advised in answer.rows:
+    for advised in advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand).rows:
         if advised.disk.more != "bursting":
             assert why(_path(advised), demand) == ""
 
 
 def test_a_type_that_carries_it_with_more_is_not_said_to_fail_in_every_size():
     answer = asked("azure", 100, 3000, 1800)
-    plus = row(answer, "Standard_LRS")
-    assert plus.disk.more == "performance_plus"
+    assert row(answer, "Standard_LRS").disk.more == "performance_plus"
     assert all(not one.most for one in answer.refused if one.disk.disk_type == "Standard_LRS")

@@ -67,8 +67,7 @@ def test_what_is_proposed_goes_beyond_the_credit(disk, profile):
         assert disk[1] in ("gp3", "StandardSSD_LRS")
         return
     named, parameters = told(found.flags)
-    again = beyond(*disk, named or profile, parameters)
-    assert again.ends == "after", found.flags
+    assert beyond(*disk, named or profile, parameters).ends == "after", found.flags
 
 
 @pytest.mark.parametrize("disk", FLAT, ids=lambda disk: f"{disk[1]}-{disk[2]}")
@@ -84,19 +83,15 @@ def test_short_profiles_end_before_the_credit_does():
         assert told(found.flags)[0] == "burst"
 
 
-def test_an_hour_of_burst_ends_exactly_at_the_cliff_of_500_gib():
+def test_burst_ends_at_the_cliff_of_500_gib_sustained_beyond_it_and_a_slow_load_never_falls():
     """5.4 million credits at 3,000 less 1,500 a second last 3,600 s: the profile's own hour."""
     found = beyond("aws", "gp2", 500, None, "burst")
     assert found.lasts_s == pytest.approx(3600)
     assert found.ends in ("before", "at")
     assert told(found.flags) == (None, (("runtime", "72m"),))
-    seen = beyond("aws", "gp2", 20, None, "burst")
-    assert seen.ends == "after"
-
-
-def test_sustained_goes_beyond_by_itself():
-    found = beyond("aws", "gp2", 500, None, "sustained")
-    assert found.ends == "after"
+    assert beyond("aws", "gp2", 20, None, "burst").ends == "after"
+    assert beyond("aws", "gp2", 500, None, "sustained").ends == "after"
+    assert planned(RANDOM + "rate_iops=50\n").expectation.beyond is None
 
 
 def test_credit_that_is_scaled_ends_sooner():
@@ -104,9 +99,3 @@ def test_credit_that_is_scaled_ends_sooner():
     assert found.lasts_s == pytest.approx(1862 / 60, rel=0.01)
     assert found.ends == "after"
     assert re.fullmatch(r"--set runtime=3\d", found.flags)
-
-
-def test_a_load_below_the_baseline_never_falls():
-    slow = RANDOM + "rate_iops=50\n"
-    found = planned(slow).expectation
-    assert found.beyond is None

@@ -21,12 +21,9 @@ def test_one_host_is_one_cell_per_replicate() -> None:
     assert [(c.address, c.replicate) for c in made] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
 
 
-def test_what_is_measured_must_be_named() -> None:
+def test_what_is_measured_must_be_named_and_its_size_is_in_gib() -> None:
     with pytest.raises(InvalidValue, match="nothing to measure is named"):
         cells(a_request(path=None))
-
-
-def test_size_is_in_gib() -> None:
     (cell,) = cells(a_request(size=0.5))
     assert cell.target.size_bytes == GIB // 2
 
@@ -66,13 +63,15 @@ def test_pairs_come_back_as_typed_and_sorted(pairs: dict[str, str]) -> None:
     assert key_values("--label", typed) == tuple(sorted(pairs.items()))
 
 
-def test_a_promise_is_what_its_owner_expects() -> None:
+def test_a_promise_is_what_its_owner_expects_and_not_for_disks_of_a_catalogue() -> None:
     (cell,) = cells(a_request(promise="iops=5000, mb_per_s=104.5"))
     assert cell.promise.words() == "5,000 IOPS, 104.5 MB/s, by --promise"
     (cell,) = cells(a_request(promise="iops=5000,io_kib=32"))
     assert cell.promise.words() == "5,000 IOPS of up to 32 KiB, by --promise"
     (cell,) = cells(a_request(promise="mb_per_s=1e3"))
     assert cell.promise.words() == "1,000 MB/s, by --promise"
+    with pytest.raises(InvalidValue, match="its catalogue promises"):
+        cells(a_request(provider="aws", promise="iops=5000"))
 
 
 @pytest.mark.parametrize(
@@ -85,8 +84,3 @@ def test_a_promise_is_what_its_owner_expects() -> None:
 def test_a_promise_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match="--promise"):
         cells(a_request(promise=text))
-
-
-def test_a_promise_is_not_for_disks_of_a_catalogue() -> None:
-    with pytest.raises(InvalidValue, match="its catalogue promises"):
-        cells(a_request(provider="aws", promise="iops=5000"))

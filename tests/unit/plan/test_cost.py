@@ -41,11 +41,16 @@ def transactions(*lines: str, disk: DiskSpec = HDD) -> float:
     return cost_of_plan(rented(job(*lines), disk=disk)).transactions
 
 
-def test_coming_up_and_all_runs_are_paid_for():
+def test_coming_up_all_runs_and_the_rounds_of_a_loop_are_paid_for_and_a_machine_that_is_there_not():
     once, thrice = (cost_of_plan(rented(job("bs=4k"), runs=runs)) for runs in (1, 3))
     assert once.seconds == RENTING_S + 100
-    assert thrice.seconds == RENTING_S + 300
-    assert thrice.transactions == 3 * once.transactions
+    assert (thrice.seconds, thrice.transactions) == (RENTING_S + 300, 3 * once.transactions)
+    loop = Loop(first=1, tracked="read", direction="read", min_rounds=5, max_rounds=25)
+    looped = rented(job("bs=4k"), job("bs=4k"), loop=loop)
+    assert cost_of_plan(looped).seconds == RENTING_S + 100 + 5 * 100
+    assert cost_of_plan(looped, longest=True).seconds == RENTING_S + 100 + 25 * 100
+    cost = cost_of_plan(plan(address="db1"))
+    assert (cost.total_usd, cost.unknown) == (0.0, ())
 
 
 def test_a_machine_made_of_this_one_is_there_at_once():
@@ -57,37 +62,16 @@ def test_a_machine_made_of_this_one_is_there_at_once():
     assert 0 < renting_s(of_lab) < 60
 
 
-def test_a_step_makes_as_many_requests_as_the_disk_promises():
+def test_a_step_makes_as_many_requests_as_the_disk_promises_or_its_rate_lets():
     assert transactions("bs=4k") == 500 * 100
     assert transactions("bs=1m") == pytest.approx(60e6 / MIB * 100)
     assert transactions("bssplit=4k/50:1m/50") == 500 * 100
     assert transactions() == 500 * 100, "fio's own block is 4 KiB"
-
-
-def test_a_rate_that_is_asked_for_bounds_them():
     assert transactions("bs=4k", "rate_iops=10", "numjobs=3") == 30 * 100
     assert transactions("bs=4k", "rate_iops=100000") == 500 * 100
-
-
-def test_names_of_files_and_nothing_at_all_are_no_requests():
     assert transactions("ioengine=filecreate") == 0
     assert transactions("ioengine=null") == 0
-
-
-def test_a_disk_without_transaction_charges_has_none():
     assert transactions("bs=4k", disk=DiskSpec(type="Premium_LRS", size_gib=256)) == 0
-
-
-def test_a_loop_costs_its_fewest_rounds_and_at_most_its_last():
-    loop = Loop(first=1, tracked="read", direction="read", min_rounds=5, max_rounds=25)
-    looped = rented(job("bs=4k"), job("bs=4k"), loop=loop)
-    assert cost_of_plan(looped).seconds == RENTING_S + 100 + 5 * 100
-    assert cost_of_plan(looped, longest=True).seconds == RENTING_S + 100 + 25 * 100
-
-
-def test_a_machine_that_is_there_costs_nothing():
-    cost = cost_of_plan(plan(address="db1"))
-    assert (cost.total_usd, cost.unknown) == (0.0, ())
 
 
 SUMS = st.lists(st.floats(0, 1000), max_size=6)
@@ -104,10 +88,11 @@ DARK = CellCost(
 )
 
 
-def test_all_trials_count_together():
+def test_all_trials_count_together_and_without_a_limit_as_far_as_they_are_known():
     assert check_cost([priced(0.5), priced(0.4)], 1.0, None) == pytest.approx(0.9)
     with pytest.raises(CostRefused, match=r"--max-cost 1: it may cost \$1\.10"):
         check_cost([priced(0.5), priced(0.6)], 1.0, None)
+    assert check_cost([priced(0.5), DARK], None, None) == pytest.approx(0.7)
 
 
 def test_a_refusal_is_the_users_and_says_what_transactions_are_of_it():
@@ -131,10 +116,6 @@ def test_an_unknown_price_is_refused_by_name_unless_one_is_assumed():
     assert check_cost([priced(0.5), DARK], 100, 2.0) == pytest.approx(0.5 + 1.0)
     with pytest.raises(CostRefused, match=r"it may cost \$1\.50"):
         check_cost([priced(0.5), DARK], 1.4, 2.0)
-
-
-def test_without_a_limit_it_is_summed_as_far_as_it_is_known():
-    assert check_cost([priced(0.5), DARK], None, None) == pytest.approx(0.7)
 
 
 @given(SUMS, st.floats(0, 1000))

@@ -30,26 +30,20 @@ def begins(cron: str, after: str, count: int, zone: str = BERLIN) -> list[str]:
     return [one.isoformat() for one in upcoming(cron, zone, at(after, zone), count)]
 
 
-def test_a_week_is_seven_days_by_the_clock_on_the_wall():
+def test_a_week_is_seven_days_by_the_clock_and_an_hour_that_is_not_there_is_due_at_its_end():
     assert begins("30 3 * * 0", "2026-03-20", 3) == [
         "2026-03-22T03:30:00+01:00", "2026-03-29T03:30:00+02:00", "2026-04-05T03:30:00+02:00",
     ]  # fmt: skip
-
-
-def test_an_hour_that_does_not_exist_is_due_once_at_the_first_moment_after_it():
     assert begins("30 2 * * *", "2026-03-28", 3) == [
         "2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00",
     ]  # fmt: skip
     assert begins("15 2 * * *", "2026-10-04", 1, LORD_HOWE) == ["2026-10-04T02:30:00+11:00"]
 
 
-def test_an_hour_that_comes_twice_is_begun_the_first_time_alone():
+def test_an_hour_or_half_of_one_that_comes_twice_is_begun_the_first_time_alone():
     rings = times("30 2 * * *", "2026-10-25", "2026-10-26")
     assert rings == ["2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00"]
     assert begins("30 2 * * *", "2026-10-25", 2) == [rings[0], "2026-10-26T02:30:00+01:00"]
-
-
-def test_half_an_hour_that_comes_twice_does_so_too():
     # Lord Howe's clocks go back from 02:00 to 01:30 on 2027-04-04.
     assert begins("45 1 * * *", "2027-04-04", 2, LORD_HOWE) == [
         "2027-04-04T01:45:00+11:00",
@@ -68,24 +62,16 @@ def test_no_hour_is_lost_or_doubled_for_an_hourly_schedule():
     for day in ("2026-03-29", "2026-10-25"):
         start = at(day)
         found = due("0 * * * *", BERLIN, start, start + timedelta(days=1), most=30)
-        gaps = {b.timestamp() - a.timestamp() for a, b in itertools.pairwise(found)}
-        assert gaps == {3600.0}
+        assert {b.timestamp() - a.timestamp() for a, b in itertools.pairwise(found)} == {3600.0}
 
 
-def test_a_due_time_itself_is_over_and_the_end_is_in():
+def test_a_due_time_is_over_the_end_is_a_moment_and_of_very_many_the_newest_are_told():
     assert times("30 3 * * *", "2026-11-01T03:30", "2026-11-02T03:30") == [
         "2026-11-02T03:30:00+01:00"
     ]
-
-
-def test_the_end_is_a_moment_and_no_time_of_day():
     # Two times of one zone compare by what the clock shows: 02:40 is after the second 02:30.
     first_0240 = datetime(2026, 10, 25, 2, 40, tzinfo=ZoneInfo(BERLIN), fold=0)
-    found = due("30 2 * * *", BERLIN, at("2026-10-25"), first_0240, most=9)
-    assert len(found) == 1
-
-
-def test_of_very_many_the_newest_are_told():
+    assert len(due("30 2 * * *", BERLIN, at("2026-10-25"), first_0240, most=9)) == 1
     found = due("* * * * *", "UTC", at("2026-11-01", "UTC"), at("2026-11-02", "UTC"), most=2)
     assert [one.isoformat()[11:16] for one in found] == ["23:59", "00:00"]
 

@@ -37,8 +37,7 @@ def first(found: PlanExpectation) -> Expectation:
 
 
 def load_of(options: str) -> Load:
-    step = Step(index=0, name="a", job=job(options), expected_s=60)
-    found = asked_by(step, capacity_bytes=None)
+    found = asked_by(Step(index=0, name="a", job=job(options), expected_s=60), capacity_bytes=None)
     assert found.stage.load is not None
     assert found.is_one
     return found.stage.load
@@ -47,19 +46,13 @@ def load_of(options: str) -> Load:
 class TestWhatAStepAsks:
     """A load is read from fio's options as fio reads them."""
 
-    def test_direct_blocks_in_a_queue(self):
+    def test_the_depth_of_a_queue_of_an_engine_that_waits_and_of_the_page_cache(self):
         found = load_of("rw=randread\nbs=16k\ndirect=1\nioengine=libaio\niodepth=8\nnumjobs=4")
         assert (found.block_bytes, found.depth, found.random) == (16 * KIB, 32, True)
-
-    def test_an_engine_that_waits_has_one_under_way(self):
         assert load_of("rw=randread\ndirect=1\nioengine=psync\niodepth=8\nnumjobs=4").depth == 4
-
-    def test_the_page_cache_takes_writes_and_reads_ahead(self):
         for rw in ("write", "randwrite", "read"):
             assert load_of(f"rw={rw}").depth is None, rw
         assert load_of("rw=randread\nnumjobs=3").depth == 3
-
-    def test_a_write_that_is_waited_for_is_a_request_of_its_own(self):
         found = load_of("rw=write\nbs=8k\nfdatasync=1")
         assert (found.random, found.depth) == (True, 1)
 
@@ -73,14 +66,11 @@ class TestWhatAStepAsks:
     def test_the_mix(self, options: str, share: float):
         assert load_of(options).read_share == pytest.approx(share)
 
-    def test_a_rate(self):
+    def test_a_rate_also_as_a_share_of_what_an_earlier_step_reaches(self):
         assert load_of("rw=randread\nbs=4k\nrate_iops=100\nnumjobs=2").max_per_s == 200
         assert load_of("rw=randread\nbs=4k\nrate=1m").max_per_s == 256
-
-    def test_a_share_of_what_an_earlier_step_reaches(self):
         step = Step(index=1, name="b", job=job("rw=randread\nrate_iops=50% of a"), expected_s=60)
-        found = asked_by(step, capacity_bytes=None, rates={"a": 3000}).stage.load
-        assert found.max_per_s == 1500
+        assert asked_by(step, capacity_bytes=None, rates={"a": 3000}).stage.load.max_per_s == 1500
 
     def test_jobs_of_different_blocks_are_no_one_load(self):
         text = job("rw=randread\nbs=4k\ndirect=1") + "[b]\n" + job("rw=write\nbs=64k\ndirect=1")[4:]
@@ -88,11 +78,9 @@ class TestWhatAStepAsks:
         assert not found.is_one
         assert found.stage.load.block_bytes == 4 * KIB
 
-    def test_metadata_asks_for_nothing(self):
+    def test_metadata_asks_for_nothing_and_work_bound_by_size_ends_with_its_bytes(self):
         step = Step(index=0, name="a", job="[a]\nioengine=filecreate\nnrfiles=100\n", expected_s=3)
         assert asked_by(step, capacity_bytes=None).stage.load is None
-
-    def test_work_bound_by_size_ends_with_its_bytes(self):
         step = Step(index=0, name="a", job="[a]\nrw=write\nsize=1g\nnumjobs=2\n", expected_s=3)
         assert asked_by(step, capacity_bytes=None).stage.bytes == 2 * GIB
 
@@ -110,15 +98,18 @@ def test_the_first_post_s_runs_are_foreseen_to_collapse_in_the_34th():
     assert credit.latest_s is None or credit.latest_s > credit.gone_s
 
 
-def test_each_step_begins_with_what_the_last_one_left():
+def test_each_step_begins_with_what_the_last_one_left_and_takes_longer_without_credit():
     found = expected(job("rw=randread\nbs=4k\ndirect=1\niodepth=8\nioengine=libaio", 932), runs=3)
     assert [round(one.credit["disk-iops"], 2) for one in found.steps] == [1, 0.5, 0]
     assert [found.of(one).begin.iops for one in found.steps] == [3000, 3000, 100]  # type: ignore[union-attr]
     assert found.steps[1].mean_iops == pytest.approx(3000, rel=0.01)
     assert found.steps[2].mean_iops == pytest.approx(100, rel=0.01)
+    drain = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 1900)
+    slow = "[b]\nstonewall\nsize=40960\nrw=randread\nbs=4k\ndirect=1\niodepth=8\nioengine=libaio\n"
+    assert expected(drain + slow).steps[1].seconds == pytest.approx(0.1)
 
 
-def test_a_run_that_is_as_the_one_before_is_told_once():
+def test_a_run_that_is_as_the_one_before_is_told_once_and_a_loop_has_its_fewest_rounds():
     """A disk without a bucket is the same in every run; one whose credit is gone, from then on."""
     steady = expected(RANDOM, runs=30, disk=DiskSpec(type="gp3", size_gib=20))
     assert {one.run for one in steady.steps} == {1}
@@ -127,20 +118,9 @@ def test_a_run_that_is_as_the_one_before_is_told_once():
     hour = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 3600)
     drained = expected(hour, runs=30)
     assert {one.run for one in drained.steps} == {1, 2}
-    last = drained.of(drained.step(0, run=30))
-    assert last.begin.iops == 100
-
-
-def test_a_loop_counts_with_its_fewest_rounds():
+    assert drained.of(drained.step(0, run=30)).begin.iops == 100
     plan = planned("sustained")
     assert max(one.round or 0 for one in plan.expectation.steps) == plan.loop.min_rounds
-
-
-def test_work_bound_by_size_takes_longer_once_credit_is_gone():
-    drain = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 1900)
-    slow = "[b]\nstonewall\nsize=40960\nrw=randread\nbs=4k\ndirect=1\niodepth=8\nioengine=libaio\n"
-    found = expected(drain + slow)
-    assert found.steps[1].seconds == pytest.approx(0.1)
 
 
 def test_a_machine_that_is_not_in_the_catalogue_is_told():
@@ -191,6 +171,8 @@ def test_a_vsphere_limit_and_its_owner_s_promise_are_expected():
     assert first(found).begin.iops == 5000
 
 
+AT_3000_IOPS = RentSpec(vsphere=VsphereOptions(iops_limit=3000))
+LIMITED = {"scope": Scope(provider="vsphere"), "spec": AT_3000_IOPS}
 LARGE = job("rw=read\nbs=1m\ndirect=1\niodepth=8\nioengine=libaio")
 
 
@@ -201,16 +183,11 @@ class TestIopsOfLargeBlocks:
         return first(expected(profile, disk=None, **told)).begin
 
     def test_esxi_counts_32_kib_against_its_limit(self):
-        told = {
-            "scope": Scope(provider="vsphere"),
-            "spec": RentSpec(vsphere=VsphereOptions(iops_limit=3000)),
-        }
-        large = self.level(LARGE, **told)
+        large = self.level(LARGE, **LIMITED)
         assert large.bytes_per_s == pytest.approx(3000 * 32 * KIB)
         assert large.words() == "disk IOPS (a block counts as 32)"
-        odd = self.level(job("rw=randread\nbs=40k\ndirect=1"), **told)
-        assert odd.iops == 1500
-        assert "KB 385258" in " ".join(expected(LARGE, disk=None, **told).sources)
+        assert self.level(job("rw=randread\nbs=40k\ndirect=1"), **LIMITED).iops == 1500
+        assert "KB 385258" in " ".join(expected(LARGE, disk=None, **LIMITED).sources)
 
     def test_the_limits_of_several_striped_disks_add_up(self):
         several = expected(
@@ -221,13 +198,11 @@ class TestIopsOfLargeBlocks:
         )
         assert first(several).begin.iops == 2000
 
-    def test_a_limit_and_a_promise_hold_together(self):
-        told = {
-            "scope": Scope(provider="vsphere"),
-            "spec": RentSpec(vsphere=VsphereOptions(iops_limit=3000)),
-        }
-        found = self.level(LARGE, promise=Promise(mb_per_s=50), **told)
+    def test_a_limit_and_a_promise_hold_together_and_count_256_kib_without_a_catalogue(self):
+        found = self.level(LARGE, promise=Promise(mb_per_s=50), **LIMITED)
         assert (found.bytes_per_s, found.limited_by) == (pytest.approx(50e6), "disk-throughput")
+        large = expect_on(Path(promise_gates(Promise(iops=3000), None)), Load(block_bytes=MIB))
+        assert large.begin.iops == 750
 
     @pytest.mark.parametrize(
         ("provider", "io_kib", "counts"), [("vsphere", None, 32), ("vsphere", 128, 8)]
@@ -236,11 +211,6 @@ class TestIopsOfLargeBlocks:
         promise = Promise(iops=3200, io_kib=io_kib)
         found = self.level(LARGE, scope=Scope(provider=provider), promise=promise)
         assert found.iops == pytest.approx(3200 / counts)
-
-    def test_without_a_catalogue_a_promise_counts_256_kib(self):
-        path = Path(promise_gates(Promise(iops=3000), None))
-        large = expect_on(path, Load(block_bytes=MIB))
-        assert large.begin.iops == 750
 
 
 def test_a_fill_while_credit_is_held_spends_none_in_the_plan():
@@ -254,23 +224,18 @@ def test_a_fill_while_credit_is_held_spends_none_in_the_plan():
     told = {"scope": Scope(provider="lab"), "cloud": "aws"}
     lab = RentSpec(lab=EmulationOptions(time_scale=30))
     held = expected(profile, **told, spec=lab, holds_credit=True)
-    spent = expected(profile, **told, spec=lab)
-    [credit], [less] = held.credits, spent.credits
-    begins = held.steps[1].start_s
-    assert credit.gone_s == pytest.approx(begins + 180_000 / 2900)
+    [credit], [less] = held.credits, expected(profile, **told, spec=lab).credits
+    assert credit.gone_s == pytest.approx(held.steps[1].start_s + 180_000 / 2900)
     assert less.gone_s < credit.gone_s - 4
     assert held.steps[1].credit == {"disk-iops": 1.0}
-    filled = held.of(held.steps[0])
-    assert filled.lasts_s is None
+    assert held.of(held.steps[0]).lasts_s is None
 
 
 def test_a_custom_disk_of_the_lab_gives_what_its_flags_say():
     disk = DiskSpec(type="custom", size_gib=4, iops=2000, throughput_mib_per_s=40)
     told = {"scope": Scope(provider="lab"), "disk": disk}
-
     found = first(expected(RANDOM, **told)).begin
     capped = first(expected(RANDOM, **told, spec=RentSpec(lab=EmulationOptions(vm_iops=600)))).begin
-
     assert (found.iops, found.limited_by) == (2000, "disk-iops")
     assert (capped.iops, capped.limited_by) == (600, "vm-iops")
 
@@ -304,7 +269,7 @@ def test_every_shipped_profile_has_an_expectation_that_survives_json(profile: st
 LOAD = Load(block_bytes=4096, depth=32)
 
 
-def test_credit_is_charged_with_what_was_done_before():
+def test_credit_is_charged_with_what_was_done_before_and_idle_time_gives_it_back():
     path = limit_paths_of(named_disk("aws:gp2:20"), None, SHIPPED)[0].path
     first, second, third = expected_afterwards(
         path, [PastStep(LOAD, 3000, 931), PastStep(LOAD, 3000, 931), PastStep(LOAD, 100, 60)]
@@ -312,24 +277,12 @@ def test_credit_is_charged_with_what_was_done_before():
     left = [credit["disk-iops"] for _, credit in (first, second, third)]
     assert left == pytest.approx([1, 0.5, 0], abs=0.01)
     assert first[0].begin.iops == 3000
-
-
-def test_an_idle_time_gives_credit_back():
-    path = limit_paths_of(named_disk("aws:gp2:20"), None, SHIPPED)[0].path
     *_, after = expected_afterwards(
         path, [PastStep(LOAD, 3000, 1862), PastStep(LOAD, 3000, 60, idle_s=27_000)]
     )
     assert after[1]["disk-iops"] == pytest.approx(0.5, abs=0.01)
-
-
-def test_a_slow_step_leaves_credit_that_a_full_load_would_have_spent():
-    path = limit_paths_of(named_disk("aws:gp2:20"), None, SHIPPED)[0].path
     *_, after = expected_afterwards(path, [PastStep(LOAD, 90, 3600), PastStep(LOAD, 3000, 60)])
     assert after[1]["disk-iops"] == 1
-
-
-def test_a_step_of_which_nothing_is_known_is_promised_nothing():
-    path = limit_paths_of(named_disk("aws:gp2:20"), None, SHIPPED)[0].path
     assert expected_afterwards(path, [PastStep(None, 3000, 60)]) == [None]
 
 
@@ -388,8 +341,7 @@ def test_an_existing_machine_of_a_known_type_limits_the_network_disk_that_its_ow
     cell = Cell(provider="ssh", target=TargetSpec(kind="device", path="/dev/nvme1n1"),
                 profile="quick", promise=Promise(iops=90_000))  # fmt: skip
     plan = SimpleNamespace(rental=None, cell=cell, facts=facts, target=SimpleNamespace(disks=(1,)))
-    found = limit_path_of(plan, SHIPPED)
-    assert {gate.limit for gate in found.path.gates} == limits
+    assert {gate.limit for gate in limit_path_of(plan, SHIPPED).path.gates} == limits
 
 
 @pytest.mark.parametrize(("loads", "first"), [(None, 262e6), (0.0, None), (20e6, 20e6)])

@@ -45,8 +45,17 @@ def test_a_figure_that_will_be_there_passes(text):
     check_gates(gates(text), STEPS, "mine")
 
 
-def test_a_fill_alone_is_what_is_measured():
+def test_a_fill_alone_is_what_is_measured_and_the_result_of_a_search_needs_a_search():
     check_gates(gates("fill: iops < 1", "iops < 1"), STEPS[:1], "mine")
+    search = Search(
+        capacity="reads", steps=("both",), target=Threshold.parse("p99 < 2ms"), precision=0.02,
+        beyond=100,
+    )  # fmt: skip
+    check_gates(gates("sla < 5000"), STEPS, "sla", search)
+    with pytest.raises(InvalidValue, match="makes no search"):
+        check_gates(gates("sla < 5000"), STEPS, "mine")
+    with pytest.raises(InvalidValue, match="has one result"):
+        check_gates(gates("reads: sla < 5000"), STEPS, "sla", search)
 
 
 @pytest.mark.parametrize(("text", "known", "refused"), [
@@ -75,15 +84,3 @@ def test_a_limit_of_nothing_says_nothing(text):
 def test_a_label_that_is_too_long_to_print_is_refused_with_its_length():
     with pytest.raises(InvalidValue, match=r"--label note=x+… has 100,005 characters"):
         key_values("--label", ["note=" + "x" * 100_000])
-
-
-def test_the_result_of_a_search_needs_a_search():
-    search = Search(
-        capacity="reads", steps=("both",), target=Threshold.parse("p99 < 2ms"), precision=0.02,
-        beyond=100,
-    )  # fmt: skip
-    check_gates(gates("sla < 5000"), STEPS, "sla", search)
-    with pytest.raises(InvalidValue, match="makes no search"):
-        check_gates(gates("sla < 5000"), STEPS, "mine")
-    with pytest.raises(InvalidValue, match="has one result"):
-        check_gates(gates("reads: sla < 5000"), STEPS, "sla", search)

@@ -37,14 +37,11 @@ def rate_of(step):
     return jobs * sum(map(int, re.search(r"rate_iops=([\d,]+)", step.job)[1].split(",")))
 
 
-def test_the_steps_have_the_rates_of_the_percentiles():
+def test_the_steps_have_the_rates_of_the_percentiles_and_the_blocks_and_mix_of_their_samples():
     load = record(*[(rate, 0, 4096) for rate in range(100, 2100, 100)])  # 20 samples
     made = {step.name: rate_of(step) for step in steps(load) if step.role == "offered"}
     for name, rate in {"p50": 1000, "p75": 1500, "p90": 1800, "p95": 1900, "p99": 2000}.items():
         assert abs(made[name] - rate) <= 0.03 * rate
-
-
-def test_each_step_has_the_blocks_and_the_mix_of_its_samples():
     load = record(*[(70, 30, 16_384)] * 10, *[(0, 900, 131_072)] * 10)
     made = {step.name: step.job for step in steps(load)}
     assert "bs=16384" in made["p50"]

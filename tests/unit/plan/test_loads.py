@@ -108,15 +108,13 @@ IO2 = {
 def planned(text: str, **told: object) -> Plan:
     """A plan on as many disks as are rented: two io2 unless told."""
     rented = {**IO2, **told}
-    provider = rented.get("scope", AWS).provider
-    target = requested_target({"provider": provider}, rented["spec"])
+    target = requested_target({"provider": rented.get("scope", AWS).provider}, rented["spec"])
     return plan_of(text, target=target, **rented)
 
 
 def rates(plan: Plan) -> list[float | None]:
     found = plan.expectation
-    every = [found.of(step) for step in found.steps]
-    return [one and one.begin.iops for one in every]
+    return [one and one.begin.iops for one in [found.of(step) for step in found.steps]]
 
 
 GP2 = {
@@ -128,25 +126,19 @@ GP2 = {
 class TestExpected:
     """The sum of the disks that a step loads alike, up to the machine's limits."""
 
-    def test_of_what_a_step_loads_alike(self) -> None:
+    def test_of_what_a_step_loads_alike_and_the_machine_limits_all_of_them(self) -> None:
         assert rates(planned(EACH)) == [10_000]
         assert rates(planned(ONE_AFTER_THE_OTHER)) == [5000, 5000]
         assert rates(planned(UNEVEN)) == [None]
-
-    def test_the_machine_limits_all_of_them(self) -> None:
         spec = RentSpec(disk="io2", size_gib=100, count=2)
         spec = spec.with_groups({"lab": {"vm_iops": 8000}})
-        plan = planned(EACH, spec=spec)
-        level = plan.expectation.expectations[0].begin
+        level = planned(EACH, spec=spec).expectation.expectations[0].begin
         assert (level.iops, level.limited_by) == (8000, "vm-iops")
         assert rates(planned(ONE_AFTER_THE_OTHER, spec=spec)) == [5000, 5000]
 
-    def test_credit_of_disks_loaded_alike_is_summed(self) -> None:
-        plan = planned(EACH, **GP2)
-        (found,) = plan.expectation.expectations
+    def test_credit_of_disks_loaded_alike_is_summed_and_of_disks_in_turn_unknown(self) -> None:
+        (found,) = planned(EACH, **GP2).expectation.expectations
         assert (found.begin.iops, found.lasting.iops) == (6000, 600)
-
-    def test_credit_of_disks_in_turn_is_said_to_be_unknown(self) -> None:
         found = planned(ONE_AFTER_THE_OTHER, **GP2).expectation
         assert found.expectations == ()
         assert "credit" in found.unknown[-1]
@@ -178,12 +170,8 @@ def test_as_many_disks_as_devices_or_none_is_rented(count: int) -> None:
 def test_no_filesystem_is_made_on_several() -> None:
     target = TargetSpec(kind="device", path="/dev/a", others=(NamedDisk(path="/dev/b"),))
     rental = planned(EACH).rental
-    cell = Cell(
-        provider="aws",
-        profile="j",
-        rent=rental.spec,
-        target=target.model_copy(update={"filesystem": "ext4"}),
-    )
+    with_filesystem = target.model_copy(update={"filesystem": "ext4"})
+    cell = Cell(provider="aws", profile="j", rent=rental.spec, target=with_filesystem)
     with pytest.raises(InvalidValue, match="one disk") as refused:
         draft(cell, parse_profile(EACH, name="j"), rental, "campaign", SHIPPED)
     assert refused.value.field == "filesystem"

@@ -25,15 +25,14 @@ def aws(*seconds: float) -> list[Task]:
     return [Task("aws", "aws/a", s) for s in seconds]
 
 
-def test_so_many_run_at_once_and_the_next_begins_when_one_ends():
+def test_so_many_run_at_once_as_the_least_limit_lets_and_a_region_that_is_full_holds_up_no_other():
     assert starts(aws(10, 30, 5, 5), Limits(max_parallel=2)) == (0, 0, 10, 15)
     assert makespan_s(aws(10, 30, 5, 5), Limits(max_parallel=2)) == 30
-
-
-def test_a_region_that_is_full_holds_up_no_other():
     tasks = [*aws(10, 10, 10), Task("gcp", "gcp/c", 5)]
-    limits = Limits(max_parallel=4, per={"aws/a": 1})
-    assert starts(tasks, limits) == (0, 10, 20, 0)
+    assert starts(tasks, Limits(max_parallel=4, per={"aws/a": 1})) == (0, 10, 20, 0)
+    assert at_once("aws/a", aws(1, 1, 1), Limits(max_parallel=8)) == 3
+    assert at_once("aws/a", aws(1, 1, 1), Limits(max_parallel=2)) == 2
+    assert at_once("aws/a", aws(1, 1, 1), Limits(max_parallel=8, per={"aws": 2, "aws/a": 1})) == 1
 
 
 @pytest.mark.parametrize("place", [("ssh", "ssh/host"), ("local", "local")])
@@ -43,13 +42,18 @@ def test_a_machine_that_is_there_measures_one_thing_at_a_time(place):
 
 @settings(deadline=None)
 @given(TASKS, LIMITS)
-def test_no_limit_is_passed_at_any_time(tasks, limits):
+def test_no_limit_is_passed_at_any_time_and_within_a_region_tasks_begin_in_their_order(
+    tasks, limits
+):
     begins = starts(tasks, limits)
     for now in begins:
         running = [t for t, b in zip(tasks, begins, strict=True) if b <= now < b + t.seconds]
         assert len(running) <= limits.max_parallel
         for name, most in {**limits.per, "ssh/h": 1, "local": 1}.items():
             assert sum(name in {t.provider, t.partition} for t in running) <= most
+    for _, partition in PLACES:
+        of = [b for t, b in zip(tasks, begins, strict=True) if t.partition == partition]
+        assert of == sorted(of)
 
 
 @settings(deadline=None)
@@ -61,29 +65,11 @@ def test_a_makespan_lies_between_the_ideal_and_one_after_the_other(tasks, limits
     assert found <= work
 
 
-@settings(deadline=None)
-@given(TASKS, LIMITS)
-def test_within_a_region_tasks_begin_in_their_order(tasks, limits):
-    begins = starts(tasks, limits)
-    for _, partition in PLACES:
-        of = [b for t, b in zip(tasks, begins, strict=True) if t.partition == partition]
-        assert of == sorted(of)
-
-
-def test_cells_of_one_machine_follow_each_other_whatever_the_limits():
+def test_cells_of_one_machine_follow_each_other_and_it_keeps_its_place_until_its_last():
     shared = [Task("aws", "aws/a", seconds, "one") for seconds in (3.0, 5.0)]
     own = Task("aws", "aws/a", 2.0)
     assert starts([shared[0], own, shared[1]], Limits(max_parallel=9)) == (0.0, 0.0, 3.0)
     assert makespan_s([*shared, own], Limits(max_parallel=9)) == 8.0
     assert at_once("aws/a", [*shared, own], Limits(max_parallel=9)) == 2
-
-
-def test_a_machine_keeps_its_place_until_its_last_cell():
     tasks = [Task("aws", "aws/a", 3.0, name) for name in ("one", "two", "one")]
     assert starts(tasks, Limits(max_parallel=1)) == (0.0, 6.0, 3.0)
-
-
-def test_what_a_region_has_at_once_is_the_least_of_its_limits():
-    assert at_once("aws/a", aws(1, 1, 1), Limits(max_parallel=8)) == 3
-    assert at_once("aws/a", aws(1, 1, 1), Limits(max_parallel=2)) == 2
-    assert at_once("aws/a", aws(1, 1, 1), Limits(max_parallel=8, per={"aws": 2, "aws/a": 1})) == 1

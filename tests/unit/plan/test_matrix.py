@@ -98,15 +98,33 @@ def test_axes_exclude_and_include_make_combinations(file, combinations):
     assert fields(a_matrix(**file)) == combinations
 
 
-def test_two_axes_may_not_set_the_same_field():
+def test_a_field_of_two_axes_a_cell_twice_and_more_than_anybody_pays_for_are_refused():
     matrix = a_matrix(axes={"disk": ["a"], "volume": [{"disk": "b"}]})
     with pytest.raises(InvalidValue, match="'disk' and 'volume' both set 'disk'"):
         combinations(matrix)
+    matrix = a_matrix(defaults={"provider": "lab"}, axes={"disk": ["a", "a"]})
+    with pytest.raises(InvalidValue, match=r"twice \(axes.disk.0 and axes.disk.1\)"):
+        expand(matrix, seed=1)
+    matrix = a_matrix(axes={"size": list(range(1, 200)), "iops": list(range(1, 200))})
+    with pytest.raises(InvalidValue, match="39,601 combinations"):
+        combinations(matrix)
 
 
-def test_an_exclude_that_matches_nothing_is_found():
+def test_each_field_knows_where_it_was_given_and_an_exclude_that_matches_nothing_is_found():
     matrix = a_matrix(axes={"disk": ["a"]}, exclude=[{"disk": "a"}, {"disk": "c"}])
     assert list(idle_excludes(matrix)) == [1]
+    matrix = a_matrix(
+        defaults={"provider": "aws", "runs": 2},
+        axes={"volume": [{"disk": "gp2"}]},
+        include=[{"runs": 3}],
+    )
+    (one,) = combinations(matrix)
+    assert one.places == {
+        "provider": ("defaults", "provider"),
+        "disk": ("axes", "volume", 0, "disk"),
+        "runs": ("include", 0, "runs"),
+    }
+    assert one.parts == (("axes", "volume", 0), ("include", 0))
 
 
 def test_include_does_what_the_manual_of_github_actions_says_of_its_example():
@@ -128,21 +146,6 @@ def test_include_does_what_the_manual_of_github_actions_says_of_its_example():
         {"disk": "banana"},
         {"disk": "banana", "region": "cat"},
     ]
-
-
-def test_each_field_knows_where_it_was_given():
-    matrix = a_matrix(
-        defaults={"provider": "aws", "runs": 2},
-        axes={"volume": [{"disk": "gp2"}]},
-        include=[{"runs": 3}],
-    )
-    (one,) = combinations(matrix)
-    assert one.places == {
-        "provider": ("defaults", "provider"),
-        "disk": ("axes", "volume", 0, "disk"),
-        "runs": ("include", 0, "runs"),
-    }
-    assert one.parts == (("axes", "volume", 0), ("include", 0))
 
 
 SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True)
@@ -169,7 +172,7 @@ def test_there_are_as_many_as_the_product_less_what_is_excluded_and_what_is_adde
     assert len({one.key for one in made}) == len({one.cell for one in made}) == len(made)
 
 
-def test_a_key_is_readable_and_a_block_is_it_without_the_replicate():
+def test_a_key_is_readable_a_block_is_it_without_the_replicate_and_no_two_cells_share_one():
     matrix = a_matrix(
         defaults={"provider": "aws", "region": "us-east-1", "instance_type": "m5.large"},
         axes={"disk": [{"disk": "gp2", "size": 20}]},
@@ -179,6 +182,12 @@ def test_a_key_is_readable_and_a_block_is_it_without_the_replicate():
     assert first.key == "aws/us-east-1/m5.large/gp2-20GiB/default#0"
     assert second.key.endswith("#1")
     assert first.block == second.block == "aws/us-east-1/m5.large/gp2-20GiB/default"
+    matrix = a_matrix(
+        defaults={"provider": "aws", "disk": "gp2"}, axes={"subnet": ["subnet-1", "subnet-2"]}
+    )
+    first, second = keys(matrix)
+    assert first != second
+    assert {first, second} == set(keys(matrix))
 
 
 @pytest.mark.parametrize(
@@ -200,27 +209,6 @@ def test_what_is_measured_stands_in_the_key(given, key):
     assert key in keys(a_matrix(defaults=given))[0]
 
 
-def test_cells_that_differ_in_what_no_key_tells_have_different_keys():
-    matrix = a_matrix(
-        defaults={"provider": "aws", "disk": "gp2"}, axes={"subnet": ["subnet-1", "subnet-2"]}
-    )
-    first, second = keys(matrix)
-    assert first != second
-    assert {first, second} == set(keys(matrix))
-
-
-def test_a_cell_that_is_there_twice_is_refused():
-    matrix = a_matrix(defaults={"provider": "lab"}, axes={"disk": ["a", "a"]})
-    with pytest.raises(InvalidValue, match=r"twice \(axes.disk.0 and axes.disk.1\)"):
-        expand(matrix, seed=1)
-
-
-def test_more_than_anybody_pays_for_is_refused_before_it_is_made():
-    matrix = a_matrix(axes={"size": list(range(1, 200)), "iops": list(range(1, 200))})
-    with pytest.raises(InvalidValue, match="39,601 combinations"):
-        combinations(matrix)
-
-
 @pytest.mark.parametrize(
     ("given", "partition", "route"),
     [
@@ -237,17 +225,18 @@ def test_limits_count_by_region_and_workers_listen_to_routes(given, partition, r
     assert (one.partition, one.route) == (partition, route)
 
 
-def test_the_route_of_the_matrix_is_that_of_cells_without_their_own():
+def test_a_cell_has_the_route_and_labels_of_its_matrix_beside_its_own_and_the_first_of_its_zones():
     matrix = a_matrix(
         route="site-a", defaults={"provider": "lab"}, axes={"v": [{"disk": "a"}, {"route": "b"}]}
     )
     assert {one.route for one in expand(matrix, seed=1)} == {"lab/site-a", "lab/b"}
-
-
-def test_zones_are_kept_and_the_first_is_the_cells():
     (one,) = expand(a_matrix(defaults={"provider": "aws", "zones": ["a1", "a2"]}), seed=1)
-    assert one.zones == ("a1", "a2")
-    assert one.cell.rent.zone == "a1"
+    assert (one.zones, one.cell.rent.zone) == (("a1", "a2"), "a1")
+    matrix = a_matrix(
+        labels={"study": "s", "n": 1}, defaults={"provider": "lab", "labels": {"n": 2}}
+    )
+    (one,) = expand(matrix, seed=1)
+    assert dict(one.cell.labels) == {"study": "s", "n": "2"}
 
 
 @pytest.mark.parametrize(
@@ -263,14 +252,6 @@ def test_zones_are_kept_and_the_first_is_the_cells():
 def test_what_cannot_be_meant_is_refused(given):
     with pytest.raises(InvalidValue):
         expand(a_matrix(defaults=given), seed=1)
-
-
-def test_labels_of_the_matrix_and_of_the_cell_are_kept_together():
-    matrix = a_matrix(
-        labels={"study": "s", "n": 1}, defaults={"provider": "lab", "labels": {"n": 2}}
-    )
-    (one,) = expand(matrix, seed=1)
-    assert dict(one.cell.labels) == {"study": "s", "n": "2"}
 
 
 def test_a_matrix_comes_back_from_json_as_it_was():

@@ -36,13 +36,12 @@ def test_an_order_is_a_permutation(replicates, seed):
 @given(REPLICATES, SEEDS)
 def test_an_order_follows_from_its_seed_and_not_from_the_order_of_the_file(replicates, seed):
     listed = made_of(replicates, order="listed")
-    backwards = list(reversed(listed))
-    assert ordered(backwards, "random", seed) == ordered(listed, "random", seed)
+    assert ordered(list(reversed(listed)), "random", seed) == ordered(listed, "random", seed)
 
 
 @PATIENT
 @given(REPLICATES, SEEDS)
-def test_no_block_stands_twice_in_a_round_and_replicates_keep_their_order(replicates, seed):
+def test_replicates_keep_their_order_each_in_a_round_of_its_own_spread_evenly(replicates, seed):
     cells = made_of(replicates, seed)
     number = rounds(cells, seed)
     assert set(number.values()) <= set(range(max(replicates)))
@@ -53,13 +52,6 @@ def test_no_block_stands_twice_in_a_round_and_replicates_keep_their_order(replic
         assert block == sorted(block)
         assert len({round_ for round_, _ in block}) == len(block)
         assert [replicate for _, replicate in block] == list(range(len(block)))
-
-
-@PATIENT
-@given(REPLICATES, SEEDS)
-def test_replicates_are_spread_evenly_over_the_rounds(replicates, seed):
-    cells = made_of(replicates, seed)
-    number = rounds(cells, seed)
     of_block = defaultdict(list)
     for one in cells:
         of_block[one.block].append(number[one.key])
@@ -71,24 +63,16 @@ def test_replicates_are_spread_evenly_over_the_rounds(replicates, seed):
 
 def test_an_order_stays_the_same_for_ever():
     """Recorded campaigns are repeated by their seed: this order may never change."""
-    assert [one.key for one in made_of([2, 2, 1], seed=42)] == RECORDED
-
-
-RECORDED = [
-    "lab/d1/default#0",
-    "lab/d0/default#0",
-    "lab/d2/default#0",
-    "lab/d0/default#1",
-    "lab/d1/default#1",
-]
+    recorded = ((1, 0), (0, 0), (2, 0), (0, 1), (1, 1))
+    keys = [f"lab/d{block}/default#{replicate}" for block, replicate in recorded]
+    assert [one.key for one in made_of([2, 2, 1], seed=42)] == keys
 
 
 def test_every_place_in_a_round_falls_to_every_block_alike():
     """A chi-squared test with fixed seeds: 600 rounds of 4 blocks, 16 counts of 150 expected."""
     counts = Counter()
     for seed in range(100):
-        cells = made_of([6] * 4, seed)
-        counts.update((one.position % 4, one.block) for one in cells)
+        counts.update((one.position % 4, one.block) for one in made_of([6] * 4, seed))
     chi_squared = sum((n - 150) ** 2 / 150 for n in counts.values())
     assert len(counts) == 16
     assert chi_squared < 27.9  # 0.1 % of 9 degrees of freedom
@@ -96,11 +80,8 @@ def test_every_place_in_a_round_falls_to_every_block_alike():
 
 def test_listed_is_as_the_file_has_it():
     cells = made_of([2, 1], order="listed")
-    assert [one.key for one in cells] == [
-        "lab/d0/default#0",
-        "lab/d0/default#1",
-        "lab/d1/default#0",
-    ]
+    listed = [f"lab/d{block}/default#{n}" for block, n in ((0, 0), (0, 1), (1, 0))]
+    assert [one.key for one in cells] == listed
 
 
 AWS = {"provider": "aws", "region": "us-east-1", "instance_type": "m5.large", "size": 20}
@@ -121,8 +102,10 @@ def shared(position, machine="one", **changes):
     return cell_row(position, machine=machine, **changes)
 
 
-def test_by_default_each_cell_has_a_machine_of_its_own():
+def test_by_default_each_cell_has_a_machine_of_its_own_and_one_that_is_there_is_measured_in_turn():
     found = machines(reuse_host=False, defaults=AWS, axes={"disk": ["gp2", "gp3"]})
+    assert set(found.values()) == {None}
+    found = machines(defaults={"provider": "local", "path": "/data"}, axes={"size": [1, 2]})
     assert set(found.values()) == {None}
 
 
@@ -153,33 +136,18 @@ def test_virtual_disks_of_any_provisioning_share_the_machine_of_their_datastore(
     assert len(set(found.values())) == 2
 
 
-def test_a_machine_that_is_there_is_not_shared_but_measured_in_turn_anyway():
-    found = machines(defaults={"provider": "local", "path": "/data"}, axes={"size": [1, 2]})
-    assert set(found.values()) == {None}
-
-
-def test_one_cell_at_a_time_uses_a_machine():
+def test_one_cell_at_a_time_uses_a_machine_that_takes_a_place_until_it_is_given_back():
     cells = [shared(0), shared(1), cell_row(2)]
     assert admit(cells, Limits(), machines_of()).begin == (0, 2)
     cells = [shared(0, state="measuring"), shared(1), cell_row(2)]
     assert admit(cells, Limits(), machines_of()).begin == (2,)
-
-
-def test_a_machine_keeps_its_place_from_one_cell_to_the_next():
     cells = [shared(0, state="done"), shared(1, "two"), shared(2)]
     limits = Limits(max_parallel=1)
     assert admit(cells, limits, machines_of(cells[0])).begin == (2,), (
         "two machines would be too many"
     )
     assert admit(cells, limits, machines_of()).begin == (1,)
-
-
-def test_a_machine_of_cells_that_are_over_takes_a_place_until_it_is_given_back():
     cells = [shared(0, state="done"), cell_row(1)]
     assert admit(cells, Limits(max_parallel=1), machines_of(cells[0])) == Decision()
-
-
-def test_machines_count_against_the_limits_of_their_region():
     cells = [shared(0, state="measuring"), shared(1, "two"), shared(2, "three", provider="gcp")]
-    limits = Limits(max_parallel=9, per={"aws": 1})
-    assert admit(cells, limits, machines_of()).begin == (2,)
+    assert admit(cells, Limits(max_parallel=9, per={"aws": 1}), machines_of()).begin == (2,)

@@ -104,26 +104,19 @@ def away(outlook, problem=AWAY, **limits):
     return outlook.model_copy(update={"blocks": blocks, "limits": wanted})
 
 
-def test_a_cloud_that_does_not_answer_is_foreseen_by_the_catalogue(foreseen):
+def test_a_cloud_that_does_not_answer_or_is_silent_is_foreseen_by_the_catalogue(foreseen):
     seen = away(foreseen)
     assert len(out_of_reach(seen)) == 2
     aws, _ = with_expected(seen, foreseen).blocks
     assert aws == foreseen.blocks[0]
     assert aws.problem is None
     assert aws.cost is not None
-
-
-def test_a_cloud_that_is_silent_now_is_out_of_reach_too(foreseen):
     assert len(out_of_reach(away(foreseen, problem_of(CloudSilent("no answer"))))) == 2
 
 
-def test_what_nobody_foresees_is_left_to_its_turn(foreseen):
+def test_what_nobody_foresees_is_left_to_its_turn_and_not_begun_under_a_budget(foreseen):
     assert with_expected(away(foreseen), foreseen).blocks[1].problem is None
-
-
-def test_under_a_budget_what_nobody_foresees_is_not_begun(foreseen):
-    seen = away(foreseen, budget_usd=5.0)
-    assert with_expected(seen, foreseen).blocks[1].problem == AWAY
+    assert with_expected(away(foreseen, budget_usd=5.0), foreseen).blocks[1].problem == AWAY
 
 
 def test_what_cannot_be_measured_anywhere_stays_so(foreseen):

@@ -33,17 +33,11 @@ def rented(provider, spec, *, cloud=None, disk=None):
     return make_plan(rental=rental)
 
 
-def test_a_disk_that_was_not_rented_has_a_size_and_no_type():
+def test_what_was_not_rented_has_a_size_and_no_type_and_an_import_its_profile():
     asked = asked_of(ROW, make_plan())
     assert (asked.cloud, asked.disk_type, asked.size_gib) == ("aws", None, 20)
     assert (asked.memory_gib, asked.instance_type) == (8, "c4.xlarge")
-
-
-def test_a_machine_of_no_cloud_is_its_providers():
     assert asked_of(replace(ROW, cloud=None), None).cloud == "ssh"
-
-
-def test_an_imported_gobonniego_file_is_of_the_profile_that_repeats_it():
     row = replace(ROW, provider=GOBONNIEGO_FILE, profile="gp2.json")
     assert asked_of(row, None).profile == "gobonniego"
 
@@ -60,8 +54,7 @@ def test_an_imported_gobonniego_file_is_of_the_profile_that_repeats_it():
 def test_an_imported_run_is_of_the_disk_that_it_was_said_to_be_of(said, disk):
     labels = {"as_disk": said, "as_machine": "c5.large"}
     asked = asked_of(replace(ROW, provider=GOBONNIEGO_FILE, labels=labels), None)
-    found = (asked.cloud, asked.disk_type, asked.size_gib, asked.iops, asked.cache)
-    assert found == disk
+    assert ((asked.cloud, asked.disk_type, asked.size_gib, asked.iops, asked.cache)) == disk
     assert (asked.instance_type, asked.profile, asked.by_tool) == ("c5.large", "gobonniego", True)
 
 
@@ -123,15 +116,13 @@ def only(name):
 @pytest.mark.parametrize("figure", find_published("san-vs-local/aberrant"), ids=lambda f: f.step)
 def test_what_no_sata_link_carries_is_served_from_cache(figure):
     found = published_verdict(figure, SHIPPED)
-
     assert found.words() == "no: served from cache"
     assert found.stands_for.limiter.name == "page-cache"
     assert "146,484" in found.stands_for.limiter.evidence[0]
 
 
-def test_one_thread_that_fills_a_core_makes_a_figure_doubtful():
+def test_one_thread_that_fills_a_core_makes_a_figure_doubtful_and_a_faster_core_is_believed():
     found = only("iaas-2018/bonnie/samsung/bonnie-seeks")
-
     assert found.stands_for.iops == 981
     assert found.words() == "with care: CPU limit of the load generator"
     assert found.stands_for.limiter.name == "client"
@@ -139,22 +130,16 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful():
         "the busiest core was 100 % busy (limit 90 %)",
         "the load generator's share of it is not known",
     )
-
-
-def test_the_same_tool_on_a_faster_core_is_believed():
     assert only("iaas-2018/bonnie/crucial/bonnie-seeks").trust == "yes"
 
 
 @pytest.mark.parametrize("disk", ["standard", "gp2", "io1-1000"])
 def test_reads_on_a_c4_xlarge_met_its_path_to_ebs(disk):
-    found = only(f"iaas-2018/results/{disk}/read")
-
-    assert found.stands_for.limiter.name == "vm-throughput"
+    assert only(f"iaas-2018/results/{disk}/read").stands_for.limiter.name == "vm-throughput"
 
 
 def test_more_than_was_promised_is_not_to_be_planned_with():
     found = only("iaas-2018/results/standard/iops")
-
     assert (found.trust, found.stands_for.limiter.name) == ("with care", "unknown")
     assert [one.code for one in found.reasons] == ["above-promise"]
 

@@ -31,7 +31,7 @@ SPECS = st.builds(
 )
 
 
-def test_the_words_of_a_spec_are_what_a_person_would_type():
+def test_the_words_of_a_spec_are_what_a_person_would_type_each_tag_and_the_clouds_own_word():
     spec = RentSpec(
         disk="gp2", size_gib=20, spot=True, account="work", lab=EmulationOptions(time_scale=60)
     )
@@ -39,14 +39,8 @@ def test_the_words_of_a_spec_are_what_a_person_would_type():
         "--profile-name work --disk gp2 --size 20 --spot --time-scale 60"
     )
     assert dict(typed(RentSpec())) == {}
-
-
-def test_each_tag_is_an_option_of_its_own():
     spec = RentSpec(disk="gp2", tags=(("env", "test"), ("team", "db")))
     assert shlex.join(words(spec, "aws")) == "--disk gp2 --tag env=test --tag team=db"
-
-
-def test_who_pays_goes_by_the_clouds_own_word():
     spec = RentSpec(disk="x", account="them")
     assert words(spec, "azure")[:2] == ["--subscription", "them"]
     assert words(spec, "gcp")[:2] == ["--project", "them"]
@@ -72,5 +66,4 @@ def _run_flags(provider: str) -> set[str]:
     ],
 )  # fmt: skip
 def test_a_disk_type_is_found_by_what_people_call_it(provider, typed, disk):
-    spec = rent_spec(provider, {"disk": typed, "size": 64})
-    assert spec.disk == disk
+    assert rent_spec(provider, {"disk": typed, "size": 64}).disk == disk

@@ -7,14 +7,7 @@ from hypothesis import strategies as st
 from tests.unit.report.made import plan, result, row, step
 
 from diskbench.fio.offered import requested_iops
-from diskbench.model.expectation import (
-    CreditRange,
-    Expectation,
-    ExpectedLevel,
-    Load,
-    PlanExpectation,
-    StepExpectation,
-)
+from diskbench.model import expectation
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Plan, Search, Step
 from diskbench.model.threshold import Threshold
@@ -35,14 +28,15 @@ def run_through(of: Plan, iops: Sequence[float]) -> list[Step]:
     results: list[StepResult] = []
     while (found := next_step(of, results)) is not None:
         steps.append(found)
-        value = iops[min((found.round or 1) - 1, len(iops) - 1)]
-        results.append(finished(found, value))
+        results.append(finished(found, iops[min((found.round or 1) - 1, len(iops) - 1)]))
     return steps
 
 
-def test_steps_of_a_plain_profile_come_once_and_in_order() -> None:
+def test_steps_come_in_order_and_a_loop_that_settles_late_is_judged_over_its_last_five() -> None:
     made = a_plan("fill", "read", "write")
     assert [s.name for s in run_through(made, [1.0])] == ["fill", "read", "write"]
+    made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write"))
+    assert len(run_through(made, [3000.0, 2000.0, 1000.0, 100.0])) == 8
 
 
 def test_a_flat_loop_ends_after_five_rounds() -> None:
@@ -53,11 +47,6 @@ def test_a_flat_loop_ends_after_five_rounds() -> None:
     assert [s.index for s in steps] == list(range(11))
 
 
-def test_a_loop_that_settles_late_is_judged_over_its_last_five_rounds() -> None:
-    made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write"))
-    assert len(run_through(made, [3000.0, 2000.0, 1000.0, 100.0])) == 8
-
-
 def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
     made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write", max_rounds=25))
     values = [100.0 if i % 2 else 300.0 for i in range(30)]
@@ -65,29 +54,28 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
     assert len(steps) == 25
     results = [finished(s, values[i]) for i, s in enumerate(steps)]
     assert made.loop is not None
-    judged = steadiness(made.loop, results)
-    assert not judged.steady
+    assert not steadiness(made.loop, results).steady
 
 
 def with_credit(of: Plan, lasting: float) -> Plan:
     """The plan on a disk that bursts to 3,000 and comes to `lasting`."""
 
-    def level(iops: float) -> ExpectedLevel:
-        return ExpectedLevel(
+    def level(iops: float) -> expectation.ExpectedLevel:
+        return expectation.ExpectedLevel(
             iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops, limited_by="disk-iops"
         )
 
-    load = Load(block_bytes=4096, read_share=0)
-    found = Expectation(
+    load = expectation.Load(block_bytes=4096, read_share=0)
+    found = expectation.Expectation(
         load=load, reads=None, writes=None, begin=level(3000), lasting=level(lasting)
     )
     steps = tuple(
-        StepExpectation(index=one.index, name=one.name, start_s=0, seconds=60, load=0)
+        expectation.StepExpectation(index=one.index, name=one.name, start_s=0, seconds=60, load=0)
         for one in of.steps
     )
-    credit = CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
-    expectation = PlanExpectation(expectations=(found,), steps=steps, credits=(credit,))
-    return of.model_copy(update={"expectation": expectation})
+    credit = expectation.CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
+    whole = expectation.PlanExpectation(expectations=(found,), steps=steps, credits=(credit,))
+    return of.model_copy(update={"expectation": whole})
 
 
 def test_a_loop_that_is_steady_in_a_burst_goes_on_to_the_baseline() -> None:
@@ -141,5 +129,4 @@ def test_a_probe_lasts_as_long_as_its_percentile_needs() -> None:
     assert seconds["probe-1"] == 50.0  # 10,000 I/Os at 200 a second
     assert seconds["probe-2"] == 100.0
     assert "runtime=100\n" in steps[2].job
-    fast = a_search(knee=9e9, capacity=40_000.0)
-    assert fast[1].expected_s == 30.0
+    assert a_search(knee=9e9, capacity=40_000.0)[1].expected_s == 30.0

@@ -14,14 +14,8 @@ from diskbench.model.facts import HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Step
+from diskbench.plan import trial
 from diskbench.plan.cells import cells
-from diskbench.plan.trial import (
-    BASE_BYTES,
-    allowed_lines,
-    buffer_bytes,
-    check_memory,
-    time_scale_notes,
-)
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB, KIB, MIB
 
@@ -39,28 +33,22 @@ def plan(scale, disk_type="gp2", *, loop=None):
     return make_plan(rental=rental, loop=loop)
 
 
-def test_unscaled_there_is_nothing_to_say():
-    assert time_scale_notes(plan(1, loop=STEADY)) == ()
-    assert time_scale_notes(make_plan()) == ()
-
-
-def test_a_scale_that_leaves_a_phase_under_two_minutes_is_said():
+def test_a_scale_that_leaves_a_phase_under_two_minutes_or_changes_nothing_is_said():
+    assert trial.time_scale_notes(plan(1, loop=STEADY)) == ()
+    assert trial.time_scale_notes(make_plan()) == ()
     # 1,862 s at full burst: 124 s at 15, 116 s at 16.
-    assert time_scale_notes(plan(15)) == ()
-    (note,) = time_scale_notes(plan(16))
+    assert trial.time_scale_notes(plan(15)) == ()
+    (note,) = trial.time_scale_notes(plan(16))
     assert "the burst lasts 1 min 56 s, under two minutes" in note
+    (note,) = trial.time_scale_notes(plan(60, "standard"))
+    assert "no burst credit" in note
 
 
 def test_a_profile_that_judges_steadiness_is_refused_where_the_scale_makes_it_meaningless():
-    assert time_scale_notes(plan(15, loop=STEADY)) == ()
+    assert trial.time_scale_notes(plan(15, loop=STEADY)) == ()
     with pytest.raises(InvalidValue, match="waits for a steady state") as refused:
-        time_scale_notes(plan(100, loop=STEADY))
+        trial.time_scale_notes(plan(100, loop=STEADY))
     assert "at most --time-scale 15" in refused.value.advice
-
-
-def test_a_scale_on_a_disk_without_credit_changes_nothing_and_is_said_so():
-    (note,) = time_scale_notes(plan(60, "standard"))
-    assert "no burst credit" in note
 
 
 def a_step(text: str) -> Step:
@@ -78,26 +66,25 @@ def a_step(text: str) -> Step:
 )
 def test_buffers_are_jobs_times_depth_times_the_largest_block(options: str, expected: int) -> None:
     (job,) = jobs(parse(f"[a]\n{options}\n"))
-    assert buffer_bytes(job) == expected
+    assert trial.buffer_bytes(job) == expected
 
 
-def test_a_job_that_does_not_fit_is_refused_with_both_figures() -> None:
+def test_a_job_that_does_not_fit_is_refused_with_both_figures_and_an_unknown_memory_is_not() -> (
+    None
+):
     step = a_step("[a]\nrw=read\nbs=64m\niodepth=32\n")
     with pytest.raises(InvalidValue, match=r"2(\.1)? GiB"):
-        check_memory([step], HostFacts(memory_available_bytes=GIB), "box")
+        trial.check_memory([step], HostFacts(memory_available_bytes=GIB), "box")
+    trial.check_memory([a_step("[a]\nbs=1g\niodepth=100\n")], HostFacts(), "box")
 
 
 @given(st.integers(1, 64), st.integers(1, 8))
 def test_what_fits_is_let_pass(depth: int, count: int) -> None:
     step = a_step(f"[a]\nrw=read\nbs=4k\niodepth={depth}\nnumjobs={count}\n")
-    needed = BASE_BYTES + depth * count * 4 * KIB
-    check_memory([step], HostFacts(memory_available_bytes=needed), "box")
+    needed = trial.BASE_BYTES + depth * count * 4 * KIB
+    trial.check_memory([step], HostFacts(memory_available_bytes=needed), "box")
     with pytest.raises(InvalidValue):
-        check_memory([step], HostFacts(memory_available_bytes=needed - 1), "box")
-
-
-def test_unknown_memory_is_let_pass() -> None:
-    check_memory([a_step("[a]\nbs=1g\niodepth=100\n")], HostFacts(), "box")
+        trial.check_memory([step], HostFacts(memory_available_bytes=needed - 1), "box")
 
 
 JOB = '[a]\nrw=read\nsize=1m\nexec_prerun="$HOME"\n'
@@ -107,13 +94,15 @@ def asked(**more):
     return {"provider": "local", "profile": "x", "path": "/mnt/x", **more}
 
 
-def test_an_option_is_allowed_on_this_machine_and_the_cell_says_so():
+def test_an_option_with_a_reason_to_be_refused_is_allowed_on_this_machine_and_the_cell_says_so():
     (cell,) = cells(asked(allow=("exec_prerun", "exec_prerun")))
     assert cell.allowed == ("exec_prerun",)
     target = FioTarget(kind="directory", path="/mnt/x", allowed=cell.allowed)
     check(parse(JOB), target)
-    (line,) = allowed_lines(parse(JOB), cell.allowed)
+    (line,) = trial.allowed_lines(parse(JOB), cell.allowed)
     assert line.startswith('exec_prerun="$HOME"')
+    assert OPTION_REASONS.keys() >= ALLOWABLE
+    assert not ALLOWABLE & ENGINE_OPTIONS
 
 
 @pytest.mark.parametrize("allowed", [(), ("exec_postrun",), ("ioscheduler",)])
@@ -147,8 +136,3 @@ def test_nobody_can_allow_what_reaches_other_devices(option):
     for line in ("read_iolog=/x", "opendir=/x", "filename=/dev/sda", "allow_mounted_write=1"):
         with pytest.raises(ProfileError):
             check(parse(f"[a]\nrw=write\nsize=1m\n{line}\n"), target)
-
-
-def test_what_can_be_allowed_has_a_reason_to_be_refused_and_is_no_engines():
-    assert OPTION_REASONS.keys() >= ALLOWABLE
-    assert not ALLOWABLE & ENGINE_OPTIONS

@@ -27,11 +27,12 @@ def step_files(evidence, record):
     }
 
 
-def test_a_plan_lies_beside_each_of_its_runs(evidence):
+def test_a_plan_lies_beside_each_of_its_runs_which_are_listed_finished_or_not(evidence):
     plan = make_plan()
     for _ in range(2):
         archive.write_plan(evidence, plan)
     assert [archive.read_plan(evidence, run_id) for run_id in RUN_IDS] == [plan, plan]
+    assert archive.list_runs(evidence) == list(RUN_IDS)
 
 
 def test_the_plan_of_a_draft_that_was_given_up_halfway_gives_way(evidence):
@@ -61,16 +62,17 @@ def test_the_plan_of_another_trial_is_not_taken_for_ours(evidence, text):
     assert evidence.get(f"runs/{RUN}/plan.json") == text
 
 
-def test_large_files_are_compressed_and_small_ones_stay_readable(evidence):
+def test_what_is_kept_large_files_compressed_is_read_back_verified_and_twice_is_once(evidence):
     keep(evidence)
     names = ("fio.json.zst", "fio_bw.1.log.zst", "stderr.txt", "step.json")
     assert evidence.list(f"runs/{RUN}") == [f"runs/{RUN}/steps/000-write/{n}" for n in names]
-
-
-def test_what_is_kept_is_read_back_verified(evidence):
     record = keep(evidence)
     assert step_files(evidence, record) == FILES
     assert archive.read_step(evidence, RUN, "steps/000-write") == record
+    first = keep(evidence)
+    again = keep(evidence, {"fio.json": b"other"}, finished_at="2030")
+    assert again == first
+    assert step_files(evidence, again) == FILES
 
 
 def test_rounds_and_odd_names_have_folders_of_their_own():
@@ -78,18 +80,10 @@ def test_rounds_and_odd_names_have_folders_of_their_own():
     assert archive.step_folder(step) == "steps/003-4k___70___read-r2"
 
 
-def test_a_step_collected_twice_keeps_its_first_times_and_files(evidence):
-    first = keep(evidence)
-    again = keep(evidence, {"fio.json": b"other"}, finished_at="2030")
-    assert again == first
-    assert step_files(evidence, again) == FILES
-
-
 def test_a_folder_that_a_killed_process_left_open_is_written_anew(evidence):
     evidence.put(f"runs/{RUN}/steps/000-write/stderr.txt", b"of another attempt")
     evidence.put(f"runs/{RUN}/steps/000-write/half", b"")
-    record = keep(evidence)
-    assert step_files(evidence, record) == FILES
+    assert step_files(evidence, keep(evidence)) == FILES
     assert f"runs/{RUN}/steps/000-write/half" not in evidence.list("runs")
 
 
@@ -132,8 +126,3 @@ def test_a_field_of_a_later_diskbench_is_borne_and_a_later_format_refused(eviden
     evidence.put("runs/other/manifest.json", text.replace('"format":1', '"format":2').encode())
     with pytest.raises(NewerFormat, match="format 2; this diskbench knows 1"):
         archive.read_manifest(evidence, "other")
-
-
-def test_runs_are_listed_finished_or_not(evidence):
-    archive.write_plan(evidence, make_plan())
-    assert archive.list_runs(evidence) == list(RUN_IDS)

@@ -133,15 +133,14 @@ def test_every_key_stands_for_a_column_and_every_column_is_a_key():
             assert parse_filter(f"{name}=").field == nouns.COLUMN_OF.get(name, name)
 
 
-def test_every_export_has_them(two_disks):
-    _, database = two_disks
+def test_every_export_and_frame_has_them(two_disks):
+    url, database = two_disks
     assert set(COLUMNS) <= set(RUN_FIELDS)
     found = find_measurements(database, [parse_filter("disk=gp2")])
     rows = [
         {**nouns.run_columns(one.run), **nouns.own_columns(one), AFTER_CLIFF: None} for one in found
     ]
-    text = csv_text(rows, (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF))
-    frame = pl.read_csv(io.StringIO(text))
+    frame = pl.read_csv(io.StringIO(csv_text(rows, (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF))))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
     frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows))))
     assert frame.schema["disk_gib"] == pl.Int64
@@ -149,17 +148,12 @@ def test_every_export_has_them(two_disks):
     assert frame["region"].to_list() == ["eu-central-1"] * 2
     document = json.loads(json_text(results_document(find_runs(database))))
     assert {run["disk_type"] for run in document["runs"]} == {"gp2", "gp3"}
-
-
-def test_frames_of_a_database_have_them(two_disks):
-    url, _ = two_disks
     runs = diskbench.load_runs(database=url)
     assert set(COLUMNS) <= set(runs.columns)
     rows = diskbench.load_measurements(database=url)
     assert rows["disk_type"].to_list() == ["gp2", "gp2", "gp3"]
     assert rows.schema["disk_gib"] == pl.Int64
-    picked = diskbench.load_measurements("disk=gp3", database=url)
-    assert picked["iops"].to_list() == [9000.0]
+    assert diskbench.load_measurements("disk=gp3", database=url)["iops"].to_list() == [9000.0]
     assert set(COLUMNS) <= set(diskbench.load_expected(database=url).columns)
 
 

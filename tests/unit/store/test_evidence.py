@@ -45,7 +45,6 @@ def test_settling_a_run_flushes_its_files_and_every_directory_that_names_them(
 
     monkeypatch.setattr(os, "fsync", fsync)
     store.settle("runs/a")
-
     names = ("runs/a/steps/000-x/fio.json", "runs/a/manifest.json")
     above = ("runs/a/steps/000-x", "runs/a/steps", "runs/a", "runs", ".")
     assert flushed == {tmp_path / name for name in (*names, *above)}
@@ -69,13 +68,12 @@ def test_two_urls_name_one_store_only_where_place_and_kind_are_equal(url, other,
     assert is_same_store(url, other) is same
 
 
-def test_a_directory_is_known_by_its_place_whatever_leads_there(tmp_path):
+def test_a_store_is_known_by_its_place_and_one_that_no_setting_names_refused_with_its_runs(
+    tmp_path,
+):
     (tmp_path / "real" / "evidence").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert is_same_store(f"file://{tmp_path}/link/evidence", f"file://{tmp_path}/real/evidence")
-
-
-def test_what_lies_in_a_store_that_the_settings_do_not_name_is_refused_with_its_runs():
     urls = ["file:///var/own", "file:///var/old", "file:///var/old", None]
     assert foreign_stores(urls, "file:///var/own") == Counter({"file:///var/old": 2})
     with pytest.raises(InvalidValue, match="evidence of 2 runs is in ") as refused:

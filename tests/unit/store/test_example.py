@@ -18,18 +18,19 @@ def study(runs):
     return runs["labels"].str.json_path_match("$.study")
 
 
-def test_all_its_runs_are_finished_and_say_that_they_are_emulated(example):
+def test_its_runs_are_finished_emulated_lead_to_their_evidence_and_name_no_machine(example):
     runs = diskbench.load_runs(database=example.database)
     assert set(study(runs)) == {"first-look", "burst", "iaas", "caching", "places"}
     assert runs["emulated"].all()
     assert set(runs["state"]) == {"done"}
-
-
-def test_rows_lead_to_the_evidence_beside_them(example):
-    runs = diskbench.load_runs(database=example.database)
     assert set(runs["evidence_url"]) == {example.evidence}
     burst = runs.filter(study(runs) == "burst")["run_id"][0]
     assert diskbench.load_series(burst, step="burst", evidence=example.evidence).height > 200
+    for plan in Path(example.evidence.removeprefix("file://")).glob("runs/*/plan.json"):
+        assert json.loads(plan.read_text())["facts"]["hostname"].startswith("lab-")
+        assert "/home/" not in plan.read_text()
+        assert "/root/" not in plan.read_text()
+    assert (Path(shipped.__file__).parents[1] / "data" / "example.tar.zst").stat().st_size < 3e6
 
 
 def test_cliffs_are_where_the_buckets_of_their_disks_end(example):
@@ -60,14 +61,3 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(StoreUnavailable, match="example data") as told:
         diskbench.example_data(taken)
     assert "example_data(" in told.value.advice
-
-
-def test_nothing_in_it_names_the_machine_that_measured(example):
-    evidence = Path(example.evidence.removeprefix("file://"))
-    for plan in evidence.glob("runs/*/plan.json"):
-        facts = json.loads(plan.read_text())["facts"]
-        assert facts["hostname"].startswith("lab-")
-        assert "/home/" not in plan.read_text()
-        assert "/root/" not in plan.read_text()
-    packed = (Path(shipped.__file__).parents[1] / "data" / "example.tar.zst").stat().st_size
-    assert packed < 3e6

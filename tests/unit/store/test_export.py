@@ -20,8 +20,7 @@ from diskbench.store.run_row import run_row
 
 @pytest.mark.parametrize("count", [0, 1, 20, 21, 300])
 def test_json_of_any_length_is_the_same_document(count):
-    runs = [a_run(profile=f"ü{i}") for i in range(count)]
-    document = results_document(runs)
+    document = results_document([a_run(profile=f"ü{i}") for i in range(count)])
     text = text_of(document)
     assert json.loads(text) == document
     assert "\\u" not in text
@@ -29,8 +28,7 @@ def test_json_of_any_length_is_the_same_document(count):
 
 def test_csv_survives_what_a_label_may_hold():
     plan = make_plan(labels=(("k", 'a "quoted", two-line\nvalue'),))
-    text = csv_text([run_row(plan, 0, "file:///e")], RUN_FIELDS)
-    [row] = csv.DictReader(io.StringIO(text))
+    [row] = csv.DictReader(io.StringIO(csv_text([run_row(plan, 0, "file:///e")], RUN_FIELDS)))
     assert json.loads(row["labels"]) == {"k": 'a "quoted", two-line\nvalue'}
     assert (row["imported"], row["started_at"], row["run_index"]) == ("false", "", "0")
 
@@ -115,17 +113,13 @@ def test_foreign_text_in_a_label_is_escaped_and_its_key_made_a_name():
     assert "\x1b" not in text
 
 
-def test_of_several_runs_of_one_disk_the_newest_is_shown():
+def test_of_several_runs_the_newest_is_shown_replicates_apart_and_jobs_fills_and_canaries_not():
     old = row(run_id="01a", iops=1.0)
     new = row(run_id="01b", iops=2.0, measured_at="2026-11-24T10:00:00+00:00")
     for rows in ([old, new], [new, old]):
         text = metrics_text(rows, "prometheus")
-        found = [value for name, _, value in samples(text) if name == "diskbench_step_iops"]
-        assert found == ["2"]
+        assert [value for name, _, value in samples(text) if name == "diskbench_step_iops"] == ["2"]
         assert one(text, "diskbench_run_info")[0]["run_id"] == "01b"
-
-
-def test_jobs_fills_and_canaries_are_left_out_and_replicates_kept_apart():
     rows = [row(), row(scope="job"), row(role="fill"), row(role="canary"), row(replicate=1)]
     found = [labels for name, labels, _ in samples(metrics_text(rows, "prometheus"))
              if name == "diskbench_step_iops"]  # fmt: skip

@@ -24,16 +24,14 @@ def test_a_figure_comes_with_what_was_rented_and_without_what_was_not(any_databa
     assert (rented.step, rented.direction) == ("read", "read")
 
 
-def test_filters_choose_runs_and_what_lacks_the_figure_is_left_out(any_database):
+def test_filters_choose_runs_and_figures_are_loaded_as_each_alone_in_as_many_statements(
+    any_database,
+):
     measured(any_database, [100.0, 200.0], labels=[("team", "a")])
     chosen = [parse_filter("label.team=a")]
     assert len(load_figures(any_database, chosen, ["iops"])["iops"]) == 2
     assert load_figures(any_database, chosen, ["p99_ns"]) == {"p99_ns": []}
-    none = load_figures(any_database, [parse_filter("label.team=b")], ["iops"])
-    assert none == {"iops": []}
-
-
-def test_several_figures_are_loaded_as_each_alone_in_as_many_statements(any_database):
+    assert load_figures(any_database, [parse_filter("label.team=b")], ["iops"]) == {"iops": []}
     measured(any_database, [100.0, 200.0])
     with statements_of(any_database) as one:
         load_figures(any_database, [], ["iops"])
@@ -75,7 +73,9 @@ def test_what_is_kept_is_read_and_replaced_and_goes_with_its_run(any_database: s
     assert load_headlines(any_database, [first, second]) == {second: OTHER}
 
 
-def test_what_another_version_judged_counts_for_nothing(any_database: sa.Engine) -> None:
+def test_what_another_version_judged_counts_for_nothing_and_loads_come_from_the_rows(
+    any_database: sa.Engine,
+) -> None:
     measured(any_database, [3000.0])
     (run_id,) = run_ids(any_database)
     keep_headlines(any_database, {run_id: ONE})
@@ -84,6 +84,8 @@ def test_what_another_version_judged_counts_for_nothing(any_database: sa.Engine)
     assert load_headlines(any_database, [run_id]) == {}
     keep_headlines(any_database, {run_id: ONE})
     assert load_headlines(any_database, [run_id]) == {run_id: ONE}
+    load = ListedStep("read", True, 4096, iops=3000.0, bytes_per_s=3000.0 * 4096)  # noqa: FBT003
+    assert kept.step_loads(any_database, [run_id]) == {run_id: [load]}
 
 
 def test_trials_come_newest_first_with_their_runs_together(any_database: sa.Engine) -> None:
@@ -97,11 +99,3 @@ def test_trials_come_newest_first_with_their_runs_together(any_database: sa.Engi
     assert [len(headlines) for *_, headlines in trials] == [1, 1, 3]
     trials, total = kept.recent_trials(any_database, [parse_filter("disk=gp2")], limit=1)
     assert (len(trials), total) == (1, 2)
-
-
-def test_the_loads_of_runs_come_from_their_rows(any_database: sa.Engine) -> None:
-    value = 3000.0
-    measured(any_database, [value])
-    (run_id,) = run_ids(any_database)
-    load = ListedStep("read", True, 4096, iops=value, bytes_per_s=value * 4096)  # noqa: FBT003
-    assert kept.step_loads(any_database, [run_id]) == {run_id: [load]}

@@ -40,16 +40,15 @@ def test_a_finished_run_has_a_manifest_that_names_every_file(database, evidence,
     assert kept == named | closing
 
 
-def test_finishing_twice_keeps_the_first_end(database, evidence, measured):
+def test_finishing_twice_keeps_the_first_end_and_the_trial_is_unclaimed_with_its_last_run(
+    database, evidence, measured
+):
     finish_run(database, evidence, measured, 0, "done", None)
     first = archive.read_manifest(evidence, measured.run_ids[0])
     finish_run(database, evidence, measured, 0, "failed", Problem(kind="X", message="late"))
     assert archive.read_manifest(evidence, measured.run_ids[0]) == first
     [row] = [r for r in find_runs(database) if r.run_id == measured.run_ids[0]]
     assert (row.state, row.error) == ("done", None)
-
-
-def test_the_trial_is_unclaimed_when_its_last_run_ends(database, evidence, measured):
     finish_run(database, evidence, measured, 0, "done", None)
     assert unfinished_trials(database) == [measured.trial_id]
     problem = Problem(kind="FioFailed", message="fio ended with status 1", advice="look")

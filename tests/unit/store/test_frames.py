@@ -35,8 +35,7 @@ def logged_files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logged")
     step = make_step(0, "mix").model_copy(update={"job": LOGGED})
     files = run_fio(folder, step)
-    logs = {path.name: path.read_bytes() for path in folder.glob("*.log")}
-    return step, {**files, **logs}
+    return step, {**files, **{path.name: path.read_bytes() for path in folder.glob("*.log")}}
 
 
 @pytest.fixture
@@ -85,7 +84,9 @@ def total(files, key):
 
 
 @pytest.mark.slow
-def test_a_series_has_a_row_a_second_and_direction(kept, logged_files):
+def test_a_series_has_a_row_a_second_a_histogram_every_io_and_unknown_runs_and_steps_are_named(
+    kept, logged_files
+):
     _, files = logged_files
     frame = diskbench.load_series(RUN, evidence=kept.url)
     assert shown(frame) == documented("load_series")
@@ -96,6 +97,14 @@ def test_a_series_has_a_row_a_second_and_direction(kept, logged_files):
     assert reads["iops"].sum() == pytest.approx(total(files, "total_ios"), rel=0.25)
     assert reads["bytes_per_s"].sum() == pytest.approx(total(files, "io_bytes"), rel=0.25)
     assert set(reads["unix_ms"].diff().drop_nulls()) == {1000}
+    frame = diskbench.load_histogram(RUN, step="mix", direction="read", evidence=kept.url)
+    assert shown(frame) == documented("load_histogram")
+    assert frame.filter(kind="clat")["count"].sum() == total(logged_files[1], "total_ios")
+    assert set(diskbench.load_histogram(RUN, evidence=kept.url)["direction"]) == {"read", "write"}
+    with pytest.raises(UnknownName, match="no-such-run"):
+        diskbench.load_series("no-such-run", evidence=kept.url)
+    with pytest.raises(UnknownName, match="mix"):
+        diskbench.load_series(RUN, step="mixed", evidence=kept.url)
 
 
 @pytest.mark.slow
@@ -118,19 +127,8 @@ def test_a_store_that_may_only_be_read_is_enough(kept):
 
     names = ("url", "get", "copy", "list", "folders")
     read_only = SimpleNamespace(put=refuse, **{name: getattr(kept, name) for name in names})
-    frame = series_frame(read_only, RUN)
-    assert len(frame) >= 4
+    assert len(series_frame(read_only, RUN)) >= 4
     assert kept.list(f"runs/{RUN}/derived") == []
-
-
-@pytest.mark.slow
-def test_a_histogram_counts_every_io_of_all_jobs(kept, logged_files):
-    frame = diskbench.load_histogram(RUN, step="mix", direction="read", evidence=kept.url)
-    assert shown(frame) == documented("load_histogram")
-    counted = frame.filter(kind="clat")["count"].sum()
-    assert counted == total(logged_files[1], "total_ios")
-    everything = diskbench.load_histogram(RUN, evidence=kept.url)
-    assert set(everything["direction"]) == {"read", "write"}
 
 
 @pytest.mark.slow
@@ -148,21 +146,12 @@ def test_an_imported_document_of_several_steps_has_their_histograms(evidence, tm
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(document))
     (run_id,) = taken_in(evidence, path)
-    frame = diskbench.load_histogram(run_id, evidence=evidence.url)
-    assert set(frame["step"]) == {"a", "b"}
+    assert set(diskbench.load_histogram(run_id, evidence=evidence.url)["step"]) == {"a", "b"}
     second = diskbench.load_histogram(run_id, step="b", evidence=evidence.url)
     written = document["jobs"][1]["write"]["total_ios"]
     assert second.filter(direction="write", kind="clat")["count"].sum() == written
     with pytest.raises(UnknownName, match="'c'"):
         diskbench.load_histogram(run_id, step="c", evidence=evidence.url)
-
-
-@pytest.mark.slow
-def test_unknown_runs_and_steps_are_named(kept):
-    with pytest.raises(UnknownName, match="no-such-run"):
-        diskbench.load_series("no-such-run", evidence=kept.url)
-    with pytest.raises(UnknownName, match="mix"):
-        diskbench.load_series(RUN, step="mixed", evidence=kept.url)
 
 
 def test_importing_diskbench_imports_nothing_heavy():
@@ -188,23 +177,18 @@ def test_columns_are_those_of_the_page_also_of_nothing(example_url, tmp_path):
         assert shown(diskbench.load_expected(database=url)) == documented("load_expected")
 
 
-def test_a_burst_is_foreseen_with_the_credit_that_the_fill_leaves(example_url, runs):
-    disk = (pl.col("disk_type") == "gp2") & (pl.col("disk_gib") == 100)
-    [run_id] = runs.filter(disk)["run_id"]
+def test_runs_say_what_was_rented_and_a_burst_is_foreseen_with_the_credit_that_the_fill_leaves(
+    example_url, runs
+):
+    [run_id] = runs.filter((pl.col("disk_type") == "gp2") & (pl.col("disk_gib") == 100))["run_id"]
     burst = diskbench.load_expected(run_id, database=example_url).filter(step="burst")
     assert burst.select("begin_iops", "lasting_iops").row(0) == (3000, 300)
     full_s = 5_400_000 / 15 / (3000 - 300)
     assert full_s * 0.98 < burst["lasts_s"][0] < full_s
     assert burst["limited_by"][0] == "disk IOPS"
-
-
-def test_runs_can_be_named_and_none_is_none(example_url, runs):
     two = runs["run_id"][:2].to_list()
     assert set(diskbench.load_expected(two, database=example_url)["run_id"]) == set(two)
     assert diskbench.load_expected([], database=example_url).height == 0
-
-
-def test_runs_say_what_was_rented_for_them(runs):
     io1 = runs.filter(disk_type="io1")
     rented = io1.select("disk_cloud", "disk_gib", "disk_count", "provisioned_iops").unique()
     assert rented.rows() == [("aws", 20, 1, 1000)]

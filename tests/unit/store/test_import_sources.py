@@ -50,8 +50,7 @@ def names(found):
 def test_a_json_alone_has_the_logs_beside_it_that_it_names(tmp_path):
     text = document(("a", 0, {"write_bw_log": "x", "write_lat_log": ""}))
     logs = ("x_bw.1.log", "a_lat.1.log", "a_clat.1.log", "x_bw.2.log", "y_bw.1.log", "x_iops.1.log")
-    files = dict.fromkeys(logs, WINDOWS)
-    place(tmp_path, **{"r.json": text, **files})
+    place(tmp_path, **{"r.json": text, **dict.fromkeys(logs, WINDOWS)})
     found = read_sources([tmp_path / "r.json"])
     assert joined(found) == {"r.json": ["a_clat.1.log", "a_lat.1.log", "x_bw.1.log"]}
     assert names(found) == ["x_bw.2.log", "x_iops.1.log", "y_bw.1.log"]
@@ -104,24 +103,20 @@ def test_a_result_that_names_no_log_has_those_beside_it_if_it_is_alone(tmp_path)
     place(tmp_path, **{"a.json": text, "q_bw.1.log": WINDOWS})
     assert joined(read_sources([tmp_path / "a.json"])) == {"a.json": ["q_bw.1.log"]}
     place(tmp_path, **{"b.json": text, "b_bw.1.log": WINDOWS})
-    found = read_sources([tmp_path / "a.json"])
-    assert joined(found) == {"a.json": []}
+    assert joined(read_sources([tmp_path / "a.json"])) == {"a.json": []}
     both = read_sources([tmp_path])
     assert joined(both) == {"a.json": [], "b.json": ["b_bw.1.log"]}
     assert names(both) == ["q_bw.1.log"]
 
 
-def test_logs_that_were_typed_and_belong_to_nothing_are_a_run(tmp_path):
+def test_logs_that_belong_to_nothing_are_a_run_and_a_folder_of_them_one_a_prefix(tmp_path):
+    place(tmp_path / "one", **{"x_bw.1.log": WINDOWS, "x_iops.1.log": WINDOWS})
+    place(tmp_path / "two", **{"x_bw.1.log": WINDOWS})
+    assert len(read_sources([tmp_path]).sources) == 2
     place(tmp_path, **{"a.json": document(("a", 0, {"write_bw_log": "a"})), "q_bw.1.log": WINDOWS})
     found = read_sources([tmp_path / "a.json", tmp_path / "q_bw.1.log"])
     assert joined(found) == {"a.json": [], "q_bw.1.log": []}
     assert found.left_out == ()
-
-
-def test_a_folder_of_logs_alone_is_a_run_a_prefix(tmp_path):
-    place(tmp_path / "one", **{"x_bw.1.log": WINDOWS, "x_iops.1.log": WINDOWS})
-    place(tmp_path / "two", **{"x_bw.1.log": WINDOWS})
-    assert len(read_sources([tmp_path]).sources) == 2
 
 
 def test_steps_of_one_file_have_their_own_logs(evidence, tmp_path):
@@ -136,8 +131,7 @@ def test_steps_of_one_file_have_their_own_logs(evidence, tmp_path):
 
 def test_a_damaged_log_that_was_found_is_left_and_an_empty_one_is_joined(tmp_path):
     text = document(("a", 0, {"write_bw_log": "a", "write_lat_log": "a"}))
-    cut = WINDOWS + "4000, 10"
-    place(tmp_path, **{"a.json": text, "a_bw.1.log": cut, "a_slat.1.log": ""})
+    place(tmp_path, **{"a.json": text, "a_bw.1.log": (WINDOWS + "4000, 10"), "a_slat.1.log": ""})
     for path in (tmp_path, tmp_path / "a.json"):
         found = read_sources([path])
         assert joined(found) == {"a.json": ["a_slat.1.log"]}

@@ -134,7 +134,6 @@ def test_each_step_that_lies_in_no_store_is_named(database, evidence, other, fio
     assert (run_id, type(error)) == (plan.run_ids[0], StepsMissing)
     assert [step for _, step, _ in done.missing] == ["000-write"]
     assert dump(other)["diskbench_run"] == []
-
     shutil.move(tmp_path / "away", folder / "steps" / "000-write")  # brought from the other store
     assert not rebuild(other, evidence).failed
     assert load_results(other, run_id) == load_results(database, run_id)
@@ -145,8 +144,7 @@ def test_all_steps_whose_folders_are_gone_are_named(database, evidence, other, f
     recorded(database, evidence, plan, fio_files)
     finish_run(database, evidence, plan, 0, "interrupted", None)
     shutil.rmtree(tmp_path / "evidence" / archive.run_prefix(plan.run_ids[0]) / "steps")
-    done = rebuild(other, evidence)
-    assert [step for _, step, _ in done.missing] == ["000-write", "001-read"]
+    assert [step for _, step, _ in rebuild(other, evidence).missing] == ["000-write", "001-read"]
 
 
 def test_a_trial_says_where_its_evidence_lies(database, evidence, plan):

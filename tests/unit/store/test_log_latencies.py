@@ -30,12 +30,15 @@ def histogram_row(time_ms, latencies, direction=0):
     return f"{time_ms}, {direction}, 4096, {', '.join(map(str, cells))}\n"
 
 
-def test_a_histogram_row_belongs_to_the_second_before_its_time(tmp_path):
+def test_a_histogram_row_belongs_to_the_second_before_its_time_and_a_damaged_log_is_named(tmp_path):
     (tmp_path / "fio_clat_hist.1.log").write_text(
         histogram_row(1000, [100_000] * 3) + histogram_row(2001, [5_000_000], direction=1)
     )
     found = counted(tmp_path)
     assert found.select("second", "direction", "count").rows() == [(0, "read", 3), (1, "write", 1)]
+    (tmp_path / "fio_clat_hist.1.log").write_text("1000, 0, 4096, x, 1\n2000, 0, 4096, 1, 1\n")
+    with pytest.raises(FioOutputUnreadable):
+        counted(tmp_path)
 
 
 def test_jobs_of_a_step_are_summed_and_unix_times_begin_with_the_series(tmp_path):
@@ -46,17 +49,14 @@ def test_jobs_of_a_step_are_summed_and_unix_times_begin_with_the_series(tmp_path
     assert counted(tmp_path, zero).select("second", "count").rows() == [(4, 6)]
 
 
-def test_a_log_of_single_ios_is_counted_as_well(tmp_path):
+def test_a_log_of_single_ios_is_counted_as_well_and_averages_tell_nothing_of_them(tmp_path):
+    (tmp_path / "fio_lat.1.log").write_text("1000, 90000, 0, 0, 0, 0\n2000, 90000, 0, 0, 0, 0\n")
+    assert counted(tmp_path).height == 0
     (tmp_path / "fio_clat.1.log").write_text(
         "10, 91000, 0, 4096, 0, 0\n20, 92000, 0, 4096, 4096, 0\n1500, 7000000, 1, 4096, 0, 0\n"
     )
     found = counted(tmp_path)
     assert found.select("second", "direction", "count").rows() == [(0, "read", 2), (1, "write", 1)]
-
-
-def test_averages_tell_nothing_of_single_ios(tmp_path):
-    (tmp_path / "fio_lat.1.log").write_text("1000, 90000, 0, 0, 0, 0\n2000, 90000, 0, 0, 0, 0\n")
-    assert counted(tmp_path).height == 0
 
 
 @pytest.mark.slow
@@ -118,12 +118,6 @@ def test_quantiles_beyond_two_seconds_are_those_of_the_log(tmp_path):
     assert [found[name] for name in ("p50_ns", "p95_ns", "p99_ns", "lat_max_ns")] == [
         slow[1999], slow[3799], slow[3959], slow[3999],
     ]  # fmt: skip
-
-
-def test_a_damaged_log_is_named(tmp_path):
-    (tmp_path / "fio_clat_hist.1.log").write_text("1000, 0, 4096, x, 1\n2000, 0, 4096, 1, 1\n")
-    with pytest.raises(FioOutputUnreadable):
-        counted(tmp_path)
 
 
 def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):

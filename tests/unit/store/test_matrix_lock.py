@@ -33,5 +33,4 @@ def test_a_cell_waits_for_its_own_machine_and_no_other_cell_takes_the_place(any_
     ]
     _, begun = feed(any_database, load_campaign(any_database, CAMPAIGN), machines=standing)
     assert begun == 1
-    waiting = [row.machine for row in load_cells(any_database, CAMPAIGN) if row.trial_id]
-    assert waiting == ["m1"]
+    assert [row.machine for row in load_cells(any_database, CAMPAIGN) if row.trial_id] == ["m1"]

@@ -28,10 +28,17 @@ def test_a_real_step_has_rows_for_the_job_and_for_the_step(fio_files):
     assert result.seconds_in_fio > 0
 
 
-def test_files_that_are_not_parsed_change_nothing(fio_files):
+def test_files_that_are_not_parsed_or_samples_change_nothing_and_what_cannot_be_read_is_named(
+    fio_files,
+):
     step, files = fio_files[0]
     needed = {name: data for name, data in files.items() if name in PARSED_FILES}
     assert parse(step, needed) == parse(step, files)
+    with pytest.raises(EvidenceDamaged, match=r"fio\.exit of step 'write' holds 'killed'"):
+        parse(step, files | {"fio.exit": b"killed"})
+    with pytest.raises(FioOutputUnreadable, match=r"write/fio\.json"):
+        parse(step, files | {"fio.json": b"no document"})
+    assert parse(step, files | {"samples.txt": b""}).measurements
 
 
 def test_what_fio_said_is_in_the_error_when_it_fails(tmp_path):
@@ -45,19 +52,6 @@ def test_a_missing_file_is_named(fio_files, name):
     step, files = fio_files[0]
     with pytest.raises(EvidenceDamaged, match=f"left no {name}"):
         parse(step, {k: v for k, v in files.items() if k != name})
-
-
-def test_output_and_an_exit_status_that_cannot_be_read_name_step_and_file(fio_files):
-    step, files = fio_files[0]
-    with pytest.raises(EvidenceDamaged, match=r"fio\.exit of step 'write' holds 'killed'"):
-        parse(step, files | {"fio.exit": b"killed"})
-    with pytest.raises(FioOutputUnreadable, match=r"write/fio\.json"):
-        parse(step, files | {"fio.json": b"no document"})
-
-
-def test_a_step_without_samples_has_rows_all_the_same(fio_files):
-    step, files = fio_files[0]
-    assert parse(step, files | {"samples.txt": b""}).measurements
 
 
 ROWS_OF_VERSION = {6: "0b4f610a4a1f5a27"}

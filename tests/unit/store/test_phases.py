@@ -117,12 +117,11 @@ def burst(evidence, tmp_path):
     return imported(evidence, tmp_path / "burst", series)
 
 
-def test_the_columns_are_the_documented_ones(evidence, burst):
+def test_burst_and_baseline_are_a_row_each_of_runs_below_each_other_and_unknown_ones_are_named(
+    evidence, burst, tmp_path
+):
     frame = diskbench.load_phases(burst, evidence=evidence.url)
     assert {name: str(kind) for name, kind in frame.schema.items()} == documented("load_phases")
-
-
-def test_burst_and_baseline_are_a_row_each_with_what_the_bucket_held(evidence, burst):
     first, last = diskbench.load_phases(burst, evidence=evidence.url).to_dicts()
     assert (first["kind"], last["kind"]) == ("burst", "baseline")
     assert (first["after_cliff"], last["after_cliff"]) == (False, True)
@@ -132,17 +131,11 @@ def test_burst_and_baseline_are_a_row_each_with_what_the_bucket_held(evidence, b
     assert first["end_s"] == last["start_s"]
     assert (first["stalls"], first["stalled_s"], last["stalls"]) == (1, 3.0, 0)
     assert first["iops"] == pytest.approx(3000, rel=0.02)
-
-
-def test_several_runs_stand_below_each_other(evidence, burst, tmp_path):
     other = imported(evidence, tmp_path / "flat", flat(1000, 400, Noise(), seed=2))
     frame = diskbench.load_phases([other, burst], evidence=evidence.url)
     assert frame["run_id"].to_list() == [other, burst, burst]
     assert frame["steady"][0] == "steady"
     assert len(diskbench.load_phases([], evidence=evidence.url)) == 0
-
-
-def test_unknown_runs_and_steps_are_named(evidence, burst):
     assert len(diskbench.load_phases(burst, step="disk", evidence=evidence.url)) == 2
     with pytest.raises(UnknownName, match="'dsik'"):
         diskbench.load_phases(burst, step="dsik", evidence=evidence.url)

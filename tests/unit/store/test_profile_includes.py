@@ -41,8 +41,7 @@ def test_a_file_that_cannot_be_included_is_named(tmp_path, name, why):
 @pytest.mark.slow
 def test_files_that_include_each_other_many_times_over_do_not_fill_the_memory(tmp_path):
     for level in range(7):
-        text = f"include {level + 1}.inc\n" * 100
-        (tmp_path / f"{level}.inc").write_text(text)
+        (tmp_path / f"{level}.inc").write_text(f"include {level + 1}.inc\n" * 100)
     (tmp_path / "7.inc").write_text("bs=4k\n" * 100)
     (tmp_path / "job.fio").write_text("[a]\nrw=read\ninclude 0.inc\n")
     with pytest.raises(ProfileError, match="more than 8 MiB"):

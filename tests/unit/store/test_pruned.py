@@ -24,11 +24,14 @@ def store_with(audit=CHECK, data=SERIES, run_id=RUN):
     return evidence
 
 
-def test_a_run_that_was_not_pruned_has_nothing_instead():
+def test_the_audit_is_what_it_was_and_a_run_that_was_not_pruned_has_nothing_instead():
     evidence = open_evidence("memory:///")
     assert read_pruned(evidence, RUN) is None
     assert kept_instead(evidence, RUN, FOLDER, "series-3.parquet") is None
     assert audit_instead(evidence, RUN, FOLDER) is None
+    assert audit_instead(store_with(), RUN, FOLDER) == CHECK
+    unknown = audit_instead(store_with(audit=None), RUN, FOLDER)
+    assert (unknown.name, unknown.holds) == ("logs", None)
 
 
 @pytest.mark.parametrize("version", [2, 3, 40])
@@ -44,17 +47,8 @@ def test_another_step_and_another_kind_were_not_kept(folder, name):
     assert kept_instead(store_with(), RUN, folder, name) is None
 
 
-def test_the_audit_is_what_it_was():
-    assert audit_instead(store_with(), RUN, FOLDER) == CHECK
-    unknown = audit_instead(store_with(audit=None), RUN, FOLDER)
-    assert (unknown.name, unknown.holds) == ("logs", None)
-
-
-def test_what_was_kept_and_is_damaged_is_refused():
+def test_what_was_kept_and_is_damaged_or_of_another_run_is_refused():
     with pytest.raises(EvidenceDamaged):
         kept_instead(store_with(data=SERIES[::-1]), RUN, FOLDER, "series-3.parquet")
-
-
-def test_the_record_of_another_run_is_refused():
     with pytest.raises(EvidenceDamaged, match=RUN):
         read_pruned(store_with(run_id="01kq8z6rj0aaaaaaaaaaaaaaa2"), RUN)

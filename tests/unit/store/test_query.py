@@ -48,51 +48,40 @@ def ids(database, *filters):
     return [run.run_id for run in find_runs(database, [parse_filter(f) for f in filters])]
 
 
-def test_runs_come_newest_first(three):
+def test_runs_come_newest_first_by_day_or_name_and_measurements_carry_their_columns(three):
     assert ids(three) == [C, B, A]
     assert [run.run_id for run in find_runs(three, limit=2)] == [C, B]
     assert queries.count_runs(three) == 3
-
-
-@pytest.mark.parametrize(
-    ("filters", "found"),
-    [
-        (["profile=quick"], [A]),
-        (["profile!=quick"], [C, B]),
-        (["profile ~ LT"], [B]),
-        (["profile~%_"], [C]),
-        (["label.team=storage"], [A]),
-        (["label.a.b=1"], [A]),
-        (["label.team!=storage"], [C, B]),
-        (["label.team="], [C]),
-        (["label.team!="], [B, A]),
-        (["label.team~STOR"], [A]),
-        (["set.runtime=1"], [C, B, A]),
-        (["state=running"], [B]),
-        (["started_at="], [C, A]),
-        (["memory_bytes>=4294967296", "cpu_count<3"], [C, B, A]),
-        (["memory_bytes>4294967296"], []),
-        (["iops>3000"], [B]),
-        (["iops<=100"], [A]),
-        (["block_bytes=4096", "profile=oltp"], [B]),
-        (["imported=false"], [C, B, A]),
-        (["imported=yes"], []),
-        (["created_at>=2026-05-01"], [C]),
-        (["created_at<2000-01-01"], []),
-        (["created_at>1s"], []),
-        ([f"run_id={A}"], [A]),
-    ],
-)
-def test_a_filter_is_met_by_the_right_runs(three, filters, found):
-    assert ids(three, *filters) == found
-
-
-def test_a_day_covers_its_whole_day(three):
     day = find_run(three, C).created_at[:10]
     assert ids(three, f"created_at={day}") == [C]
     assert ids(three, f"created_at<={day}") == [C, B, A]
     assert ids(three, f"created_at>{day}") == []
     assert ids(three, f"created_at!={day}") == [B, A]
+    [row] = find_measurements(three, [parse_filter("iops>3000")])
+    assert (row.run_id, row.run.profile, row.iops, row.job_error) == (B, "oltp", 3000.5, 0)
+    assert len(find_measurements(three)) == 2
+    assert [run.run_id for run in find_runs(three, run_ids=[A, B])] == [B, A]
+    assert find_runs(three, [parse_filter("profile=quick")], run_ids=[B]) == []
+    assert [row.run_id for row in find_measurements(three, run_ids=[A])] == [A]
+    assert find_measurements(three, run_ids=[]) == []
+
+
+MET = {
+    (A,): f"profile=quick; label.team=storage; label.a.b=1; label.team~STOR; iops<=100; run_id={A}",
+    (B,): "profile ~ LT; state=running; iops>3000; block_bytes=4096 & profile=oltp",
+    (C,): "profile~%_; label.team=; created_at>=2026-05-01",
+    (C, A): "started_at=",
+    (C, B): "profile!=quick; label.team!=storage",
+    (B, A): "label.team!=",
+    (C, B, A): "set.runtime=1; memory_bytes>=4294967296 & cpu_count<3; imported=false",
+    (): "memory_bytes>4294967296; imported=yes; created_at<2000-01-01; created_at>1s",
+}
+
+
+@pytest.mark.parametrize(("found", "filters"), MET.items(), ids=MET.values())
+def test_a_filter_is_met_by_the_right_runs(three, filters, found):
+    for together in filters.split("; "):
+        assert ids(three, *together.split(" & ")) == list(found), together
 
 
 @pytest.mark.parametrize(
@@ -126,28 +115,16 @@ def test_every_field_that_is_offered_can_be_filtered_by(three):
         find_runs(three, [parse_filter(f"{field.replace('KEY', 'k')}=")])
 
 
-def test_measurements_carry_the_columns_of_their_run(three):
-    [row] = find_measurements(three, [parse_filter("iops>3000")])
-    assert (row.run_id, row.run.profile, row.iops, row.job_error) == (B, "oltp", 3000.5, 0)
-    assert len(find_measurements(three)) == 2
-
-
-def test_a_run_is_found_by_the_beginning_of_its_id(three):
+def test_a_run_is_found_by_the_beginning_of_its_id_or_as_the_last_and_several_are_listed(three):
     assert find_run(three, A).run_id == A
     assert find_run(three, A[:-2].upper() + "A1").run_id == A
     assert find_run(three, "01kr").run_id == C
     assert find_run(three, short(C)).run_id == C
-
-
-def test_last_counts_back_by_trials(three):
     assert find_run(three, "last").run_id == C
     assert find_run(three, "LAST~1").run_id == B
     assert find_run(three, "last~2").run_id == A
     with pytest.raises(UnknownName, match="there are 3 trials"):
         find_run(three, "last~3")
-
-
-def test_an_id_that_several_runs_begin_with_lists_them(three):
     with pytest.raises(InvalidValue, match=f"(?s)fits several:.*{A}  run.*{B}  run"):
         find_run(three, "01kq")
 
@@ -184,14 +161,5 @@ def test_many_runs_are_listed_without_a_query_a_run(database):
     with transaction(database) as connection:
         upsert(connection, schema.run, rows)
     sa.event.listen(database, "before_cursor_execute", lambda *a: statements.append(a[2]))
-    found = find_runs(database, [parse_filter("label.team=storage")])
-    assert len(found) == 501
+    assert len(find_runs(database, [parse_filter("label.team=storage")])) == 501
     assert len(statements) == 1
-
-
-def test_runs_may_be_named_beside_filters(three):
-    quick = [parse_filter("profile=quick")]
-    assert [run.run_id for run in find_runs(three, run_ids=[A, B])] == [B, A]
-    assert find_runs(three, quick, run_ids=[B]) == []
-    assert [row.run_id for row in find_measurements(three, run_ids=[A])] == [A]
-    assert find_measurements(three, run_ids=[]) == []

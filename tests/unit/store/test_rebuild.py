@@ -83,17 +83,15 @@ def test_whatever_was_run_the_rebuilt_rows_are_identical(
     two.dispose()
 
 
-def test_an_unfinished_run_is_named_and_left_alone(database, evidence, plan, fio_files):
+def test_an_unfinished_run_is_left_alone_and_leavings_of_a_stopped_step_have_no_rows(
+    database, evidence, plan, fio_files, other
+):
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
     measure(database, evidence, plan, 0, fio_files[:1])
     before = dump(database)
-    done = rebuild(database, evidence)
-    assert done.unfinished == plan.run_ids
+    assert rebuild(database, evidence).unfinished == plan.run_ids
     assert dump(database) == before
-
-
-def test_leavings_of_a_stopped_step_have_no_rows(database, evidence, plan, fio_files, other):
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
     measure(database, evidence, plan, 0, fio_files[:1])

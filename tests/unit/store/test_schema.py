@@ -58,16 +58,10 @@ def test_a_changed_table_or_index_has_a_new_revision():
 # Rows that leave the database are frozen types, one a table, with the columns of it.
 
 
-def test_a_run_has_the_columns_of_its_table_in_their_order():
+def test_a_run_and_a_measured_row_have_the_columns_of_their_table_and_nobody_changes_a_run():
     assert tuple(schema.run.c.keys()) == RUN_FIELDS
     assert list(run_columns(a_run())) == list(RUN_FIELDS)
-
-
-def test_a_measured_row_has_the_columns_of_its_table():
     own = [c.name for c in schema.measurement.c if c.name not in (*RUN_FIELDS, "position")]
     assert [*own, "job_error"] == list(MEASURED_FIELDS)
-
-
-def test_nobody_changes_a_run():
     with pytest.raises(FrozenInstanceError):
         a_run().state = "done"

@@ -62,16 +62,15 @@ def test_single_ios_are_counted_and_every_empty_second_is_zero(tmp_path):
     assert column(rows, "lat_max_ns") == [1399, None, None, 5000]
 
 
-def test_jobs_and_directions_are_summed_apart(tmp_path):
+def test_jobs_and_directions_are_summed_apart_and_a_sliver_of_a_second_with_the_one_before(
+    tmp_path,
+):
     one = [(i * 2, 100, 0, 4096) for i in range(500)]
     two = [(i * 2, 300, 0, 4096) for i in range(500)] + [(999, 7, 1, 512)]
     rows = series(tmp_path, {"x_lat.1.log": lines(one), "x_lat.2.log": lines(two)})
     assert column(rows, "iops") == pytest.approx([1000], rel=0.01)
     assert column(rows, "lat_mean_ns") == [200]
     assert column(rows, "iops", "write") == pytest.approx([1], rel=0.01)
-
-
-def test_a_sliver_of_a_second_at_the_end_is_counted_with_the_one_before(tmp_path):
     ios = [(i, 100, 0, 4096) for i in range(1000)] + [(1001, 100, 0, 4096)] * 8
     assert column(series(tmp_path, {"x_lat.1.log": lines(ios)}), "iops") == pytest.approx(
         [1008 / 1.001]
@@ -110,19 +109,14 @@ def test_averaged_windows_end_at_their_time_and_jobs_add_up(tmp_path):
     assert column(rows, "p50_ns") == [None] * 4
 
 
-def test_windows_shorter_than_a_second_are_averaged_by_their_length(tmp_path):
+def test_windows_count_by_their_length_and_a_second_row_of_one_time_does_not_double_the_rate(
+    tmp_path,
+):
     windows = [(500, 100, 0, 0), (1000, 300, 0, 0), (1500, 10, 0, 0), (2000, 30, 0, 0)]
-    rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
-    assert column(rows, "iops") == [200, 20]
-
-
-def test_a_second_row_at_the_same_time_does_not_double_the_rate(tmp_path):
+    assert column(series(tmp_path, {"x_iops.1.log": lines(windows)}), "iops") == [200, 20]
     windows = [(1000, 100, 0, 0), (2000, 100, 0, 0), (2000, 90, 0, 0), (3000, 100, 0, 0)]
     rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
     assert column(rows, "iops") == pytest.approx([100, 100, 100], rel=0.01)
-
-
-def test_long_windows_count_for_all_seconds_that_they_cover(tmp_path):
     windows = [(5000, 100, 0, 0), (10000, 40, 0, 0), (15001, 40, 0, 0)]
     rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
     assert column(rows, "iops") == [100] * 5 + [40] * 10
@@ -131,8 +125,7 @@ def test_long_windows_count_for_all_seconds_that_they_cover(tmp_path):
 def test_the_window_that_fio_does_not_log_is_what_its_json_counts_beyond(tmp_path):
     windows = [(1000, 100, 0, 0), (2000, 100, 0, 0)]
     logs = {"x_iops.1.log": lines(windows), "x_bw.1.log": lines(windows)}
-    totals = {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)}
-    rows = series(tmp_path, logs, totals)
+    rows = series(tmp_path, logs, {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)})
     assert column(rows, "iops") == pytest.approx([100, 100, 60], rel=0.01)
     assert column(rows, "bytes_per_s")[2] == pytest.approx(60 * 1024, rel=0.01)
     assert len(series(tmp_path, logs, {"read": Total(200, 200 * 1024, 2.0)})) == 2
@@ -198,14 +191,11 @@ def test_histograms_of_jobs_are_summed_before_a_quantile_is_taken(tmp_path, coar
     assert row["p99_9_ns"] is None
 
 
-def test_compressed_logs_are_read_as_they_are(tmp_path):
+def test_compressed_logs_are_read_as_they_are_and_none_at_all_are_an_empty_series(tmp_path):
     text = lines([(i, 200, 0, 4096) for i in range(1000)]).encode()
     packed = zstandard.ZstdCompressor().compress(text)
     plain = series(tmp_path, {"x_lat.1.log": text})
     assert series(tmp_path, {"x_lat.1.log.zst": packed}) == plain
-
-
-def test_no_log_at_all_is_an_empty_series(tmp_path):
     assert series(tmp_path, {}) == []
     assert series(tmp_path, {"x_slat.1.log": "", "notes.txt": "hello"}) == []
 
@@ -308,29 +298,27 @@ def stalled(rows):
     return [(one.start_s, one.end_s) for one in step_phases(found, found * 4096).stalls]
 
 
-def test_a_gap_in_which_ios_completed_is_a_late_window(tmp_path):
+def test_a_gap_or_a_late_first_row_stands_for_the_seconds_in_which_ios_completed(tmp_path):
     rows = series(tmp_path, logs(latencies=range(1, 121)))
     assert column(rows, "iops") == [1000] * 120
     assert column(rows, "bytes_per_s") == [4000 * 1024] * 120
     assert stalled(rows) == []
-
-
-def test_a_first_row_that_came_late_stands_for_all_seconds_in_which_ios_completed(tmp_path):
-    """fio's helper, kept from looking, begins the log of a busy machine some seconds late."""
+    # fio's helper, kept from looking, begins the log of a busy machine some seconds late.
     rows = series(tmp_path, logs(range(1, 121), range(4, 121)), total(120))
     assert column(rows, "iops") == [1000] * 120
     assert column(rows, "bytes_per_s") == [4000 * 1024] * 120
-
-
-def test_a_first_row_after_seconds_in_which_nothing_completed_stands_for_its_own(tmp_path):
     late = range(4, 121)
     assert sum(column(series(tmp_path, logs(late, late), total(117)), "iops")) == 117_000
 
 
-def test_a_gap_in_which_none_did_is_a_stall(tmp_path):
+def test_a_gap_in_which_none_did_is_a_stall_and_a_tail_that_was_not_logged_is_no_late_window(
+    tmp_path,
+):
     rows = series(tmp_path, logs(latencies=AT), total(117))
     assert column(rows, "iops") == [1000] * 49 + [0] * 3 + [1000] * 68
     assert stalled(rows) == [(49, 52)]
+    # Three seconds stalled, and fio left three out at the end: that does not make them I/O.
+    assert stalled(series(tmp_path, logs(at=AT[:-3]), total(117))) == [(49, 52)]
 
 
 @pytest.mark.parametrize(("seconds", "found"), [(120, []), (117, [(49, 52)]), (None, [(49, 52)])])
@@ -340,11 +328,6 @@ def test_without_latencies_the_counts_of_fio_tell_and_without_them_it_is_a_stall
     rows = series(tmp_path, logs(), total(seconds))
     assert stalled(rows) == found
     assert sum(column(rows, "iops")) == pytest.approx((seconds or 117) * 1000, rel=0.01)
-
-
-def test_a_tail_that_was_not_logged_is_no_late_window(tmp_path):
-    """Three seconds stalled, and fio left three out at the end: that does not make them I/O."""
-    assert stalled(series(tmp_path, logs(at=AT[:-3]), total(117))) == [(49, 52)]
 
 
 # Logs with numbers that no database holds, far behind their first lines.

@@ -46,7 +46,7 @@ def test_the_last_second_of_a_day_has_no_rounding_of_a_day():
     assert rows[-1]["bytes_per_s"] == pytest.approx(rate * 4096)
 
 
-def test_a_kind_without_a_log_gets_no_day_in_its_last_second():
+def test_a_kind_without_a_log_or_with_windows_lost_does_not_pile_up_at_the_end():
     total = Total(ios=300_000, bytes=300_000 * 4096, runtime_s=100.0)
     only_iops = rows_of({"a_iops.1.log": windows(99, 3_000)}, total)
     assert only_iops[-1]["iops"] == pytest.approx(3_000)
@@ -54,11 +54,7 @@ def test_a_kind_without_a_log_gets_no_day_in_its_last_second():
     only_bw = rows_of({"a_bw.1.log": windows(99, 12_000)}, total)
     assert only_bw[-1]["bytes_per_s"] == pytest.approx(3_000 * 4096)
     assert {row["iops"] for row in only_bw} == {None}
-
-
-def test_windows_lost_in_the_middle_do_not_pile_up_at_the_end():
     kept = [one for one in windows(99, 3_000) if not 40_000 < one[0] <= 50_000]
-    total = Total(ios=300_000, bytes=300_000 * 4096, runtime_s=100.0)
     rows = rows_of({"a_iops.1.log": kept, "a_bw.1.log": [(t, v * 4) for t, v in kept]}, total)
     assert rows[-1]["iops"] == pytest.approx(3_000)
 
@@ -98,8 +94,7 @@ def test_no_filled_second_exceeds_its_log_or_its_bytes(iops, kib, missing, block
     }
     longest = max((len(values) for values in (*iops, *kib)), default=1)
     ios = sum(map(sum, iops)) + missing
-    total = Total(ios=ios, bytes=ios * block, runtime_s=longest + tail_ms / 1000)
-    rows = rows_of(logs, total)
+    rows = rows_of(logs, Total(ios=ios, bytes=ios * block, runtime_s=longest + tail_ms / 1000))
     highest_ios = sum(max(values) for values in iops)
     highest_bytes = sum(max(values) * 1024 for values in kib)
     logged_s = max((len(values) for values in iops), default=0)
@@ -140,20 +135,17 @@ def logs_of(folder: Path, *, jobs: int, seconds: int) -> list[Path]:
 def series(paths: list[Path], target: Path) -> list[tuple[object, ...]]:
     write_series(paths, target)
     with duckdb.connect() as db:
-        found = db.read_parquet(str(target)).order("second, direction")
-        return found.fetchall()
+        return db.read_parquet(str(target)).order("second, direction").fetchall()
 
 
 def test_the_series_of_several_jobs_is_the_sum_of_the_series_of_each(tmp_path: Path) -> None:
     paths = logs_of(tmp_path, jobs=5, seconds=60)
     together = series(paths, tmp_path / "together.parquet")
-
     rates: dict[tuple[object, object], float] = defaultdict(float)
     for job in range(1, 6):
         own = [path for path in paths if path.name.endswith(f".{job}.log")]
         for second, direction, _, iops, *_ in series(own, tmp_path / "own.parquet"):
             rates[second, direction] += cast("float", iops)
-
     assert len(together) == len(rates) > 100
     for second, direction, _, iops, *_ in together:
         assert iops == pytest.approx(rates[second, direction]), (second, direction)
@@ -162,13 +154,11 @@ def test_the_series_of_several_jobs_is_the_sum_of_the_series_of_each(tmp_path: P
 def test_neither_the_order_of_rows_nor_that_of_files_matters(tmp_path: Path) -> None:
     paths = logs_of(tmp_path, jobs=3, seconds=60)
     once = series(paths, tmp_path / "once.parquet")
-
     for path in paths:
         rows = path.read_text().splitlines(keepends=True)
         random.Random(4).shuffle(rows)
         path.write_text("".join(rows))
     again = series(paths[::-1], tmp_path / "again.parquet")
-
     assert len(once) == len(again) > 100
     for one, other in zip(once, again, strict=True):
         assert one == pytest.approx(other), (one, other)

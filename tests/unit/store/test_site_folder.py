@@ -19,13 +19,15 @@ def fill(path, files, *, only=None):
         return site.written, site.removed
 
 
-def test_a_site_is_made_where_nothing_is(tmp_path):
-    written, removed = fill(tmp_path / "a" / "b", {"index.html": "x", "runs/1.html": "y"})
-    assert (written, removed) == (["index.html", "runs/1.html"], [])
+def test_a_site_is_made_where_nothing_is_or_a_manifest_was_not_whole_when_it_was_killed(tmp_path):
+    (tmp_path / f"{MANIFEST}.part").write_text("{")
+    assert fill(tmp_path, {"index.html": "x"}) == (["index.html"], [])
+    both = {"index.html": "x", "runs/1.html": "y"}
+    assert fill(tmp_path / "a" / "b", both) == (["index.html", "runs/1.html"], [])
     assert (tmp_path / "a/b/runs/1.html").read_text() == "y"
 
 
-def test_the_second_time_nothing_is_written(tmp_path):
+def test_the_second_time_nothing_is_written_but_pages_that_somebody_deleted_or_cut(tmp_path):
     files = {"index.html": "x", "runs/1.html": "y"}
     fill(tmp_path, files)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
@@ -33,6 +35,10 @@ def test_the_second_time_nothing_is_written(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")} == times
     with open_site(tmp_path) as site:
         assert site.fresh("index.html", "x").quoted == {"said": "x"}, "what other pages quote"
+    fill(tmp_path, files)
+    (tmp_path / "index.html").unlink()
+    (tmp_path / "runs/1.html").write_text("")
+    assert fill(tmp_path, files) == (["index.html", "runs/1.html"], [])
 
 
 def test_a_page_made_of_something_else_but_alike_keeps_its_file(tmp_path):
@@ -59,12 +65,22 @@ def test_a_folder_with_somebody_elses_files_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_a_file_in_a_site_that_is_not_ours_is_not_overwritten(tmp_path):
+def test_a_file_or_folder_in_a_site_that_is_not_ours_is_not_touched(tmp_path):
     fill(tmp_path, {"index.html": "x"})
     (tmp_path / "runs.html").write_text("mine")
     with pytest.raises(InvalidValue, match=r"runs\.html exists and was not written by diskbench"):
         fill(tmp_path, {"index.html": "x", "runs.html": "y"})
     assert (tmp_path / "runs.html").read_text() == "mine"
+    fill(tmp_path, {"index.html": "x"})
+    (tmp_path / "evidence/1").mkdir(parents=True)
+    (tmp_path / "evidence/1/thesis.txt").write_text("mine")
+    with (
+        open_site(tmp_path) as site,
+        pytest.raises(InvalidValue, match=r"evidence/1 exists and was not written by diskbench"),
+    ):
+        site.claim(["evidence/1/"])
+    fill(tmp_path, {"index.html": "y"})
+    assert (tmp_path / "evidence/1/thesis.txt").read_text() == "mine"
 
 
 KILLED = """
@@ -87,19 +103,6 @@ def test_a_build_that_was_killed_is_taken_up(tmp_path):
     written, removed = fill(tmp_path, {"index.html": "x", "runs/1.html": "y"})
     assert (written, removed) == (["index.html"], ["runs/2.html"])
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["1.html"]
-
-
-def test_a_kill_before_the_manifest_is_whole_leaves_a_folder_that_can_be_used(tmp_path):
-    (tmp_path / f"{MANIFEST}.part").write_text("{")
-    assert fill(tmp_path, {"index.html": "x"}) == (["index.html"], [])
-
-
-def test_a_page_that_somebody_deleted_or_cut_is_made_again(tmp_path):
-    files = {"index.html": "x", "runs/1.html": "y"}
-    fill(tmp_path, files)
-    (tmp_path / "index.html").unlink()
-    (tmp_path / "runs/1.html").write_text("")
-    assert fill(tmp_path, files) == (["index.html", "runs/1.html"], [])
 
 
 @pytest.mark.parametrize("name", ["../thesis.txt", "/etc/passwd", "runs/../../thesis.txt"])
@@ -152,20 +155,7 @@ def test_a_folder_of_ours_is_claimed_whole_and_goes_whole(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST, "index.html"]
 
 
-def test_a_folder_of_somebody_elses_in_a_site_is_not_claimed(tmp_path):
-    fill(tmp_path, {"index.html": "x"})
-    (tmp_path / "evidence/1").mkdir(parents=True)
-    (tmp_path / "evidence/1/thesis.txt").write_text("mine")
-    with (
-        open_site(tmp_path) as site,
-        pytest.raises(InvalidValue, match=r"evidence/1 exists and was not written by diskbench"),
-    ):
-        site.claim(["evidence/1/"])
-    fill(tmp_path, {"index.html": "y"})
-    assert (tmp_path / "evidence/1/thesis.txt").read_text() == "mine"
-
-
-def test_two_do_not_publish_into_one_folder_at_once(tmp_path):
+def test_two_at_once_and_a_folder_that_cannot_be_made_or_takes_a_page_s_place_are_told(tmp_path):
     with (
         open_site(tmp_path),
         pytest.raises(InvalidValue, match="another diskbench publishes there"),
@@ -173,9 +163,6 @@ def test_two_do_not_publish_into_one_folder_at_once(tmp_path):
     ):
         pass
     fill(tmp_path, {"index.html": "x"})
-
-
-def test_a_folder_that_cannot_be_made_and_a_place_taken_by_one_are_told(tmp_path):
     fill(tmp_path, {"index.html": "x"})
     with pytest.raises(InvalidValue, match="cannot write to"):
         fill(tmp_path / "index.html" / "site", {"index.html": "x"})

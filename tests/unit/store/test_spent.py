@@ -39,8 +39,7 @@ def test_a_trial_costs_its_hours_or_what_its_cell_says_where_that_is_more(
         for name, price in prices.items():
             trial = {"trial_id": name, "campaign_id": CAMPAIGN, "replicate": 0}
             connection.execute(sa.insert(schema.trial).values(**trial))
-            lease = lease_of(name, 2).model_copy(update={"hourly_usd": price})
-            insert_leases(connection, [lease])
+            insert_leases(connection, [lease_of(name, 2).model_copy(update={"hourly_usd": price})])
     over, live = spent_by(any_database, CAMPAIGN, assumed)
     assert over == pytest.approx(6.0 + 7.5 + unknown_usd + 6.0, abs=0.01)
     assert live == {"at-work": pytest.approx(6.0, abs=0.01)}
@@ -83,8 +82,7 @@ def test_shared_machines_cost_what_they_stood_idle(any_database):
                 insert_leases(connection, [lease_of(trial_id, hours)])
                 save_turn(connection, trial_id, machine_id)
     over, live = spent_by(any_database, CAMPAIGN, ASSUMED)
-    of_trials = 10 + 10 + 70
-    assert (over, live) == (pytest.approx(ASSUMED * (of_trials + 60 + 60 - 20), abs=0.01), {})
+    assert (over, live) == (pytest.approx(ASSUMED * ((10 + 10 + 70) + 60 + 60 - 20), abs=0.01), {})
 
 
 def test_a_matrix_without_trials_cost_nothing(any_database):

@@ -76,8 +76,7 @@ def test_a_percent_encoded_password_is_taken_and_never_shown(secret, user):
 def test_a_url_that_another_process_is_given_is_taken_there(secret):
     """cli/foreground.py renders the URL; the process that it starts reads the same password."""
     url = parse_url(f"postgresql://me:{quote(secret, safe='')}@h/d")
-    again = parse_url(url.render_as_string(hide_password=False))
-    assert again == url
+    assert parse_url(url.render_as_string(hide_password=False)) == url
 
 
 @given(SECRETS, st.sampled_from(["password", "sslpassword", "options", "passfile"]))

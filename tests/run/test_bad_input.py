@@ -55,8 +55,7 @@ def test_what_cannot_be_meant_or_used(
 def test_a_profile_that_fio_refuses(user: Cli, target: Path, tmp_path: Path) -> None:
     profile = tmp_path / "bad.fio"
     profile.write_text("[a]\nrw=readd\nsize=1m\n")
-    told = refused(user, "--path", str(target), "--profile", str(profile))
-    assert "readd" in told
+    assert "readd" in refused(user, "--path", str(target), "--profile", str(profile))
 
 
 def test_a_template_with_an_undefined_variable(user: Cli, target: Path, tmp_path: Path) -> None:

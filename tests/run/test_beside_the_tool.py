@@ -16,7 +16,6 @@ def test_an_imported_result_of_a_tool_is_set_beside_our_profile_of_its_name(
     user.json("run", *flags)
     sides = ["provider=import/dd", "profile=dd"]
     found = user.call("compare", *sides, "--metric", "bytes_per_s", "--output", "json")
-    document = json.loads(found.stdout)
-    (line,) = document["compared"]
+    (line,) = json.loads(found.stdout)["compared"]
     assert (line["step"], line["direction"]) == ("dd-write", "write")
     assert any("fidelity.md" in doubt for doubt in line["doubts"])

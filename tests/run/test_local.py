@@ -37,8 +37,7 @@ def run_args(target: Path, profile: Path) -> list[str]:
 def test_a_run_ends_with_rows_evidence_and_nothing_left(
     user: Cli, target: Path, profile: Path
 ) -> None:
-    document = user.json(*run_args(target, profile), "--quiet")
-    (run,) = document["runs"]
+    (run,) = user.json(*run_args(target, profile), "--quiet")["runs"]
     assert run["state"] == "done"
     rows = merged_rows(run)
     assert {(r["step"], r["direction"]) for r in rows} == {("write", "write"), ("read", "read")}
@@ -88,9 +87,7 @@ def test_rows_are_rebuilt_from_evidence_into_an_empty_database(
 def test_a_detached_run_goes_on_by_itself(user: Cli, target: Path, profile: Path) -> None:
     done = user.run(*run_args(target, profile), "--detach", "--quiet")
     assert done.returncode == 0, done.stderr
-    run_id = done.stdout.strip()
-    state = wait_until_final(user, run_id)
-    assert state == "done"
+    assert wait_until_final(user, done.stdout.strip()) == "done"
 
 
 def wait_until_final(user: Cli, run_id: str) -> str:
@@ -130,8 +127,7 @@ def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(
     marker, job = tmp_path / "marker", tmp_path / "job.fio"
     job.write_text(PRERUN.format(marker=marker))
     asked = ["run", "--path", str(target), "--profile", str(job), "--quiet"]
-    refused = user.run(*asked)
-    assert refused.returncode == 2
+    assert user.run(*asked).returncode == 2
     assert not marker.exists()
     (run,) = user.json(*asked, "--allow", "exec_prerun")["runs"]
     assert run["state"] == "done"

@@ -85,8 +85,7 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
 
 
 def test_killed_and_given_up_gc_takes_everything_away(user, profile):
-    process = user.start("run", *LAB, "--profile", profile(600))
-    killed_at(process, "step 1 of 2")
+    killed_at(user.start("run", *LAB, "--profile", profile(600)), "step 1 of 2")
     lease = the_run(user)["trial_id"]
     there = set(rented(user))
     assert there
@@ -101,8 +100,7 @@ def test_killed_and_given_up_gc_takes_everything_away(user, profile):
 
 
 def test_gc_by_provider_finds_what_no_database_knows_of(user, profile, tmp_path):
-    process = user.start("run", *LAB, "--profile", profile(600))
-    killed_at(process, "step 2 of 2")
+    killed_at(user.start("run", *LAB, "--profile", profile(600)), "step 2 of 2")
     stranger = ("--database-url", f"sqlite:///{tmp_path}/other.db")
     assert "nothing to give back" in user.run("gc", "--provider", "lab", *stranger).stderr
     assert rented(user) != [], "it has not expired: somebody may go on with it"

@@ -218,8 +218,7 @@ def test_a_worker_that_drains_finishes_its_own_cells_and_takes_no_other(user, wo
     only.process.send_signal(signal.SIGTERM)
     until(lambda: only.has_told("draining"), "its answer")
     assert only.process.wait(timeout=WAIT_S) == 0
-    states = [cell.state for cell in cells(user)]
-    assert sorted(states) == ["done", "waiting", "waiting"]
+    assert sorted([cell.state for cell in cells(user)]) == ["done", "waiting", "waiting"]
     assert user.json("status")["workers"] == []
     assert user.run("matrix", "cancel").returncode == 0
     worker("cleaner")

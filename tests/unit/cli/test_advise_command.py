@@ -27,8 +27,7 @@ def table(call, monkeypatch):
 
 
 def test_the_cheapest_comes_first_and_the_unknown_last(table):
-    out = table(*ASKED)
-    lines = out.splitlines()
+    lines = table(*ASKED).splitlines()
     assert lines[0].startswith("10,000 IOPS of 4 KiB (41.0 MB/s), 70% reads, 500 GiB, without end")
     numbered = [line.split() for line in lines[3:] if line[:2].strip().isdigit()]
     totals = [float(words[-1].rstrip("~").replace(",", "")) for words in numbered[:12]]

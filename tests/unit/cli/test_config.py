@@ -50,10 +50,9 @@ def test_a_variable_that_means_nothing_is_told(call, monkeypatch):
 
 
 def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):
-    package = Path(diskbench.__file__).parent
     read = {
         name
-        for path in package.rglob("*.py")
+        for path in Path(diskbench.__file__).parent.rglob("*.py")
         if path.name != "agent.py"  # it runs on the measured host
         for name in re.findall(r'"(DISKBENCH_[A-Z_]+)"', path.read_text())
     }

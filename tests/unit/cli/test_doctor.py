@@ -23,8 +23,7 @@ def call(tmp_path, monkeypatch, capsys):
         monkeypatch.delenv(f"DISKBENCH_{name}", raising=False)
 
     def run(*words: str) -> tuple[int, str, str]:
-        code = main.main(list(words))
-        return code, *capsys.readouterr()
+        return main.main(list(words)), *capsys.readouterr()
 
     return run
 

@@ -54,8 +54,7 @@ sys.exit(main())
 
 
 def imported(arguments: Sequence[str], *, also: str = "", **environment: str) -> list[str]:
-    names = ",".join(filter(None, [*HEAVY, also]))
-    found = program(IMPORTED, names, *arguments, **environment)
+    found = program(IMPORTED, ",".join(filter(None, [*HEAVY, also])), *arguments, **environment)
     line = next(line for line in found.stderr.splitlines() if line.startswith("IMPORTED"))
     return line.split()[1:]
 

@@ -177,8 +177,7 @@ axes:
 limits: {{max_parallel: 2}}
 """,
     )
-    found = {(one.kind, one.of): one.amount for one in planned(file).needs}
-    assert found == {
+    assert {(one.kind, one.of): one.amount for one in planned(file).needs} == {
         ("machines", ""): 2, ("vcpus", "m"): 6, ("spot-vcpus", "m"): 2, ("disks", ""): 2,
         ("disk-gib", "gp2"): 120, ("disk-gib", "io1"): 50,
     }  # fmt: skip
@@ -229,8 +228,7 @@ def test_who_may_not_ask_a_cloud_is_answered_by_the_catalogue(monkeypatch):
 
     monkeypatch.setattr(AWSProvider, "resolve", refuse)
     monkeypatch.setattr(matrix_file, "AT_ONCE", 1)
-    text = run("plan", "gp2-burst", "--seed", "1")
-    assert "the cloud was not queried" in text
+    assert "the cloud was not queried" in run("plan", "gp2-burst", "--seed", "1")
 
 
 def test_a_cloud_that_answers_is_asked_once_a_block(monkeypatch):

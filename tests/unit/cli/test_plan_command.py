@@ -30,8 +30,7 @@ def planned(*arguments: str) -> PlanDocument:
 def test_it_takes_every_flag_of_run():
     for arguments in ([], ["--provider", "azure"], ["--provider", "local"]):
         ours = {one.name for one in load("plan", arguments).params}
-        theirs = {one.name for one in load("run", arguments).params}
-        assert ours ^ theirs == {"offline", "dry_run"}
+        assert ours ^ {one.name for one in load("run", arguments).params} == {"offline", "dry_run"}
 
 
 def test_it_tells_what_each_step_should_find_and_what_limits_it():
@@ -70,8 +69,7 @@ def test_the_document_has_plan_expectation_and_cost():
     (one,) = planned(*GP2, *C4, "--profile", "quick").trials
     assert not one.asked
     assert one.cost.total_usd is not None
-    step = one.plan.expectation.step(5)
-    found = one.plan.expectation.of(step)
+    found = one.plan.expectation.of(one.plan.expectation.step(5))
     assert (found.begin.iops, found.lasting.iops) == (3000, 100)
 
 

@@ -280,8 +280,7 @@ def test_evidence_is_copied_once_and_linked_and_goes_again(real, capsys):
     assert site_of("--with-evidence") == 0
     copied = {path.name for path in Path(f"site/evidence/{real}").rglob("*") if path.is_file()}
     assert {"manifest.json", "plan.json"} <= copied
-    page = trials()[0].read_text()
-    links = re.findall(r'href="\.\./(evidence/[^"]+)"', page)
+    links = re.findall(r'href="\.\./(evidence/[^"]+)"', trials()[0].read_text())
     assert len(links) == len(copied)
     assert all((Path("site") / link).is_file() for link in links)
     before = times()

@@ -56,8 +56,7 @@ def test_each_chart_is_drawn_alone_or_says_what_it_needs(name, capsys):
 def test_what_four_runs_give_is_drawn(capsys):
     for name in ("runs", "seconds", "overview", "telling-runs"):
         assert main.main(["report", "--chart", name, "-q", "-o", f"{name}.html"]) == 0, name
-        text = Path(f"{name}.html").read_text()
-        assert text.count("<figure") >= 1
+        assert Path(f"{name}.html").read_text().count("<figure") >= 1
     assert main.main(["report", "--chart", "nosuch"]) == 2
     assert "--chart list" in capsys.readouterr().err
 

@@ -95,8 +95,7 @@ def test_own_runs_stand_beside_their_own_promise_and_price(report, tmp_path):
     for chart, words in (("promised", "100 of 100 (1.00×)"), ("price", "$2.00 a month")):
         file = tmp_path / f"{chart}.svg"
         assert report("iaas-2018", "--chart", chart, "last", "-o", str(file))[0] == 0
-        ours = [one for one in marks_in(file.read_text()) if one.startswith("run 01")]
-        assert words in ours[0]
+        assert words in next(one for one in marks_in(file.read_text()) if one.startswith("run 01"))
 
 
 def test_emulated_runs_are_laid_over_only_when_asked_and_then_marked(

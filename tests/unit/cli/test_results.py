@@ -69,8 +69,7 @@ def test_list_shows_the_newest_first(call):
 
 
 def test_list_says_when_there_is_more(call, stores):
-    plan = make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",))
-    save_plan(stores[0], plan, stores[1].url)
+    save_plan(stores[0], make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",)), stores[1].url)
     _, out, err = call("results", "list", "--limit", "1")
     assert len(out.decode().splitlines()) == 2
     assert "the newest 1 of 2" in err
@@ -276,8 +275,7 @@ def test_import_prints_the_id_of_the_run(call, tmp_path, steps):
     (tmp_path / "theirs.json").write_bytes(steps[0][1]["fio.json"])
     code, out, _ = call("results", "import", "theirs.json", "--label", "from=a friend")
     assert code == 0
-    run_id = out.decode().strip()
-    _, shown, _ = call("results", "show", run_id, "--output", "json")
+    _, shown, _ = call("results", "show", out.decode().strip(), "--output", "json")
     [run] = json.loads(shown)["runs"]
     assert (run["imported"], run["labels"]) == (True, {"from": "a friend"})
 

@@ -48,8 +48,7 @@ def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
     log(tmp_path, bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
 
-    document = json.loads(diskbench("results", "show", "--output", "json"))
-    [found] = verdicts(document, "disk")
+    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
 
     burst, baseline = found["stretches"]
     assert (burst["kind"], burst["limiter"]["name"]) == ("burst", "disk-iops")

@@ -74,8 +74,7 @@ def test_values_of_an_option_are_proposed_by_completion():
 def test_completion_of_flags_knows_the_provider():
     command = load("run", ["--provider", "azure"])
     context = command.make_context("run", ["--provider", "azure"], resilient_parsing=True)
-    found = {one.value for one in command.shell_complete(context, "--ca")}
-    assert found == {"--cache"}
+    assert {one.value for one in command.shell_complete(context, "--ca")} == {"--cache"}
 
 
 @pytest.mark.slow

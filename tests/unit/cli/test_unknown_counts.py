@@ -44,10 +44,9 @@ def test_every_export_leaves_the_same_figures_empty(call, tmp_path):
     assert EMPTY.items() <= empty_of(found, lambda cell: cell == "").items()
     frame = pl.read_parquet(tmp_path / "x.parquet").to_dicts()
     assert EMPTY.items() <= empty_of(frame, lambda value: value is None).items()
-    document = json.loads((tmp_path / "x.json").read_text())
     of_all = [
         {**row, "step": step["step"]}
-        for run in document["runs"]
+        for run in json.loads((tmp_path / "x.json").read_text())["runs"]
         for step in run["steps"]
         for row in step["measurements"]
     ]

@@ -22,5 +22,4 @@ def test_no_line_is_wider(command, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("DISKBENCH_DATABASE_URL", "sqlite:///rows.db")
     assert main.main(command.split()) == 0
     lines = capfd.readouterr().out.splitlines()
-    wide = [line for line in lines if len(line) > 80 and len(line.split()) > 1]
-    assert wide == []
+    assert [line for line in lines if len(line) > 80 and len(line.split()) > 1] == []

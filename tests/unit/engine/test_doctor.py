@@ -143,8 +143,7 @@ class TestQuota:
 
     def test_without_a_matrix_what_is_used_up_is_a_warning(self):
         full = VCPUS.model_copy(update={"used": 64})
-        states = [one.state for one in compared("aws", [full, GP3], None)]
-        assert states == ["warning", "ok"]
+        assert [one.state for one in compared("aws", [full, GP3], None)] == ["warning", "ok"]
 
     def test_families_that_nobody_uses_are_left_out(self):
         family = VCPUS.model_copy(update={"of": ("standardDSv5Family",), "used": 0})

@@ -76,7 +76,6 @@ def test_no_value_of_a_label_and_no_secret_parameter_is_in_it(
 
 @given(value=st.text(string.printable, min_size=1, max_size=3))
 def test_a_short_label_is_left_out_of_the_flags_too(value) -> None:
-    typed = Typed(("--label", f"pw={value}"), {})
-    flags = recording_of(CLOUDS[0], [], [], typed).flags
+    flags = recording_of(CLOUDS[0], [], [], Typed(("--label", f"pw={value}"), {})).flags
     assert flags[0] == "--label"
     assert flags[1].startswith("pw=private-")

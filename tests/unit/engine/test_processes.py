@@ -84,8 +84,7 @@ def test_a_machine_or_container_of_the_same_name_is_another(part):
     """A clone, or a container on its host's network: its pids mean nothing here."""
     started = (process_started(os.getpid()) or "").split("/")
     started[part] = "other"
-    twin = executor(pid=4_000_000, started="/".join(started), beat_s_ago=30)
-    assert alive(twin)
+    assert alive(executor(pid=4_000_000, started="/".join(started), beat_s_ago=30))
     assert not alive(executor(pid=4_000_000, started="/".join(started), beat_s_ago=90))
 
 
@@ -153,8 +152,7 @@ def test_workers_of_one_secret_work_side_by_side_and_one_with_another_is_refused
 
 def test_a_dead_worker_s_secret_keeps_nobody_out(database):
     register_executor(database, "e1", hostname="h", pid=1, process_started="x/1/2")
-    long_ago = "2026-01-01T00:00:00.000000+00:00"
-    describe_executor(database, "e1", secret_id=ONE, beat_at=long_ago)
+    describe_executor(database, "e1", secret_id=ONE, beat_at="2026-01-01T00:00:00.000000+00:00")
     check_shared(database, OTHER)
 
 

@@ -96,8 +96,7 @@ def test_a_short_name_is_removed_where_it_is_a_whole_value() -> None:
 
 
 def test_keys_and_fields_with_user_data_are_left_out() -> None:
-    cleaner = Cleaner(Redaction(fields=("tagSet",)))
-    found = cleaner.exchange(
+    found = Cleaner(Redaction(fields=("tagSet",))).exchange(
         Exchange(method="GET", url="/", status=200, asked={"customData": "aGVsbG8="},
                  body="<a><tagSet><item>x</item></tagSet><userData>aGk=</userData></a>")
     )  # fmt: skip
@@ -124,8 +123,7 @@ def test_a_name_that_is_a_word_of_the_api_is_kept_and_a_secret_is_not() -> None:
     exchange = Exchange(method="POST", url="/sdk", status=200, asked=asked, body=answer)
     cleaner = Cleaner(redaction)
     cleaner.learn([exchange])
-    found = cleaner.exchange(exchange)
-    assert found.asked == asked.replace("Accounts", "private-1")
+    assert cleaner.exchange(exchange).asked == asked.replace("Accounts", "private-1")
     assert cleaner.prose("the host of the datastore Accounts").endswith("datastore private-1")
     assert "datastore" not in Cleaner(redaction, ["datastore"]).text("password datastore")
 

@@ -156,8 +156,7 @@ def test_a_cell_is_at_work_before_its_trial_is_taken_over_and_after_its_last_run
 
 
 def test_a_worker_sweeps_where_it_reaches(database):
-    cell = cell_row(0, provider="vsphere", partition="vsphere/dc", route="vsphere/site-a")
-    begun(database, cell)
+    begun(database, cell_row(0, provider="vsphere", partition="vsphere/dc", route="vsphere/site-a"))
     save_plan(database, make_plan(), "file:///evidence", owner="dead")
     of_site = Lease(lease_id=TRIAL_ID, provider="vsphere")
     assert is_reached(database, of_site, ("vsphere/site-a",))

@@ -11,8 +11,7 @@ SIDES = ("old", "new")
 
 
 def test_a_block_is_abba() -> None:
-    order = [turn.side for turn in turns(SIDES, 2, {})]
-    assert order == ["old", "new", "new", "old"] * 2
+    assert [turn.side for turn in turns(SIDES, 2, {})] == ["old", "new", "new", "old"] * 2
 
 
 def test_what_was_done_is_not_done_again() -> None:

@@ -128,8 +128,7 @@ class TestByDatabase:
         assert left.lease_id == TRIAL_ID
 
     def test_a_lease_that_a_live_process_works_under_is_never_given_back(self, session):
-        plan = make_plan()
-        save_plan(session.database, plan, session.evidence.url, owner=session.executor_id)
+        save_plan(session.database, make_plan(), session.evidence.url, owner=session.executor_id)
         lease_row(session, TRIAL_ID, expires_at="2026-01-01T00:00:00.000000+00:00")
         assert sweep(session, [], dry_run=False) == []
         with pytest.raises(InvalidValue, match="in use by a process"):

@@ -22,8 +22,7 @@ def begun(database):
     """Begins a matrix with these cells, and gives it its first turn."""
 
     def begin(cells, **limits):
-        campaign = campaign_row(limits=Limits(**limits))
-        save_campaign(database, campaign, cells)
+        save_campaign(database, campaign_row(limits=Limits(**limits)), cells)
         return feed(database, load_campaign(database, CAMPAIGN))
 
     return begin
@@ -71,8 +70,7 @@ def test_what_is_cancelled_before_its_turn_ends_the_matrix(database, begun):
 def test_cells_without_a_result_get_their_turn_again(database, begun):
     begun([cell_row(0, cost_usd=9.0), cell_row(1, cost_usd=1.0)], budget=5.0)
     assert states(database) == ["refused", "queued"]
-    campaign = find_campaign(database, CAMPAIGN)
-    assert retry_cells(database, campaign) == 1
+    assert retry_cells(database, find_campaign(database, CAMPAIGN)) == 1
     first, _ = load_cells(database, CAMPAIGN)
     assert (first.state, first.error, first.attempt) == ("waiting", None, 0)
 

@@ -173,8 +173,7 @@ def test_what_cannot_be_had_is_told_where_it_is_given(tmp_path, head, fields, fi
     (told,) = mistakes(tmp_path, text)
     number, _, message = told.partition(": ")
     assert message.startswith(mistake)
-    wrong = text.splitlines()[int(number) - 1]
-    assert wrong.split(":")[0].strip(" -") == field
+    assert text.splitlines()[int(number) - 1].split(":")[0].strip(" -") == field
 
 
 def test_a_parameter_is_told_where_it_stands_and_not_where_others_do(tmp_path):
@@ -259,8 +258,7 @@ def test_a_profile_is_looked_for_beside_the_matrix(tmp_path):
 
 def test_what_this_machine_cannot_do_is_no_mistake_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    text = f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n"
-    assert load(tmp_path, text).name == "mine"
+    assert load(tmp_path, f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n").name == "mine"
 
 
 def test_a_profile_that_is_not_there_is_told(tmp_path):
@@ -289,8 +287,7 @@ PAGE = (Path(__file__).parents[4] / "docs/matrix.md").read_text()
 
 def test_the_example_of_the_page_is_a_matrix(tmp_path):
     matrix = load(tmp_path, PAGE.split("```yaml\n")[1].split("```")[0])
-    blocks = {one.block for one in expand(matrix, seed=1)}
-    assert blocks == {
+    assert {one.block for one in expand(matrix, seed=1)} == {
         "aws/eu-central-1/m5.large/gp2-20GiB/burst",
         "aws/eu-central-1/m5.large/gp3-20GiB/default",
         "aws/eu-central-1/c6i.large/gp2-20GiB/burst",

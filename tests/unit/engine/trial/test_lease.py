@@ -72,8 +72,7 @@ class Away(FakeProvider):
 
 def rented_plan(session: Session, renter: object, monkeypatch, *, left: timedelta, **changes: Any):
     """A rented trial of a dead process whose lease has so much time left."""
-    spec = RentSpec(disk="plain", size_gib=1)
-    rental = Rental(scope=SCOPE, spec=spec, offer="a disk", disk=None)
+    rental = Rental(scope=SCOPE, spec=RentSpec(disk="plain", size_gib=1), offer="a disk", disk=None)
     acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
     plan = make_plan((RUN,), steps=STEPS, expected_s=1800.0).model_copy(
         update={"rental": rental, "acquired": acquired, **changes}
@@ -126,8 +125,7 @@ def test_what_switches_off_is_moved_before_the_row_says_so(session, monkeypatch)
     ((row, end, guest, _),) = seen
     assert row == ends
     assert guest is session.connect(plan)
-    until = row_end(session, plan.trial_id)
-    assert end.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
+    assert end.expires_at == pytest.approx(row_end(session, plan.trial_id).timestamp(), abs=1e-3)
     assert 0 < end.left_s <= 2 * longest_s(plan) + 3600
 
 

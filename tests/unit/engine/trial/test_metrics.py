@@ -51,11 +51,10 @@ class Monitored(FakeProvider):
 
 
 def series(*begins: datetime) -> list[CloudMetric]:
-    points = tuple((int(begin.timestamp()), 1.0) for begin in begins)
     return [
         CloudMetric(
             name="m", of="vol", statistic="Maximum", period_s=60, limit="disk-iops",
-            reached_at=1.0, points=points,
+            reached_at=1.0, points=tuple((int(begin.timestamp()), 1.0) for begin in begins),
         )
     ]  # fmt: skip
 

@@ -37,8 +37,7 @@ def plan_of(address, trial, *, boot="b1", machine="m1", disks=("8:0",), if_busy=
     plan = make_plan()
     extra = {"boot_id": boot, "machine_id": machine, "disks": list(disks)}
     facts = plan.facts.model_copy(update={"extra": extra})
-    there = {"provider": "ssh", "address": address, "if_busy": if_busy}
-    cell = plan.cell.model_copy(update=there)
+    cell = plan.cell.model_copy(update={"provider": "ssh", "address": address, "if_busy": if_busy})
     return plan.model_copy(update={"trial_id": trial, "cell": cell, "facts": facts})
 
 

@@ -91,8 +91,7 @@ def test_a_machine_that_its_provider_deleted_is_not_waited_for():
 def test_of_a_provider_that_does_not_answer_and_without_one_nothing_is_known():
     notes = []
     silent = HostLost(RENTED, Cloud(AccessDenied("the token expired")), notes.append)
-    not_rented = HostLost(make_plan(), None, print)
-    for absence in (silent, not_rented):
+    for absence in (silent, HostLost(make_plan(), None, print)):
         absence.noted_or_raise("lost")
         assert absence.reason is None
     assert "the token expired" in notes[-1]

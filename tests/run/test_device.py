@@ -49,8 +49,7 @@ def test_a_raw_device_is_measured_with_its_own_counters_beside_fio(
     user: Cli, disk: Loop, profile: Path
 ) -> None:
     (run,) = user.json(*run_args(disk, profile), "--quiet")["runs"]
-    assert run["state"] == "done"
-    assert run["target_device"] == disk.path
+    assert (run["state"], run["target_device"]) == ("done", disk.path)
     assert [r["ios"] for r in merged_rows(run)] == [256, 4096]
 
 
@@ -59,8 +58,7 @@ def test_a_fresh_filesystem_is_made_measured_and_taken_away(
     user: Cli, disk: Loop, profile: Path, filesystem: str
 ) -> None:
     (run,) = user.json(*run_args(disk, profile, "--filesystem", filesystem), "--quiet")["runs"]
-    assert run["state"] == "done"
-    assert run["filesystem"] == filesystem
+    assert (run["state"], run["filesystem"]) == ("done", filesystem)
     assert disk.path not in Path("/proc/self/mounts").read_text()
     assert signatures(disk) == ""
 

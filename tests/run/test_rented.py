@@ -95,8 +95,7 @@ def test_killed_and_given_up_gc_takes_everything_away(user, profile):
     done = user.run("gc", lease)
     assert done.returncode == 0, done.stderr
     assert "gave back" in done.stdout
-    assert rented(user) == []
-    assert the_run(user)["state"] == "cancelled"
+    assert (rented(user), the_run(user)["state"]) == ([], "cancelled")
 
 
 def test_gc_by_provider_finds_what_no_database_knows_of(user, profile, tmp_path):
@@ -160,8 +159,7 @@ def test_cancelled_while_renting_it_gives_back_what_was_made(user, profile):
     assert user.run("cancel", the_run(user)["run_id"]).returncode == 0
     _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
-    assert the_run(user)["state"] == "interrupted"
-    assert rented(user) == []
+    assert (the_run(user)["state"], rented(user)) == ("interrupted", [])
 
 
 def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile):

@@ -242,8 +242,7 @@ def test_a_cell_with_a_route_waits_for_a_worker_that_reaches_it(user, worker):
     runs = find_runs(seen_by(user))
     judged = load_headlines(seen_by(user), [run.run_id for run in runs])
     assert [judged[run.run_id].trust for run in runs].count(None) == 0, "before anybody looks"
-    assert len(runs) == 2
-    assert [cell.state for cell in cells(user)] == ["done", "done"]
+    assert (len(runs), [cell.state for cell in cells(user)]) == (2, ["done", "done"])
     assert sum(e["event"].startswith("took ") for e in a.told()) == 1
     assert sum(e["event"].startswith("took ") for e in b.told()) == 1
 

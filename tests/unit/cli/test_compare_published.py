@@ -46,8 +46,7 @@ def test_alone_leaves_the_other_runs_of_a_trial_out(keep, compare):
     keep()
     _, out, _ = compare(RUN_IDS[1], "--alone", "--output", "json")
     (trial,) = json.loads(out)["trials"]
-    assert trial["run_ids"] == [RUN_IDS[1]]
-    assert {one["runs"] for one in trial["figures"]} == {1}
+    assert (trial["run_ids"], {one["runs"] for one in trial["figures"]}) == ([RUN_IDS[1]], {1})
 
 
 def test_json_meets_its_published_schema(keep, compare, call):

@@ -30,8 +30,7 @@ def test_each_value_is_printed_with_where_it_came_from(call, tmp_path, monkeypat
     assert code == 0
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines()}
     assert lines["database_url"] == "postgresql://me:***@db/x DISKBENCH_DATABASE_URL"
-    assert lines["owner"] == "ci diskbench.toml"
-    assert lines["log_format"] == "human default"
+    assert (lines["owner"], lines["log_format"]) == ("ci diskbench.toml", "human default")
 
 
 def test_json_has_value_and_origin(call):

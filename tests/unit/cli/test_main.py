@@ -100,9 +100,7 @@ def test_a_wrong_option_is_exit_2():
 def test_a_user_error_is_message_and_advice_on_stderr_without_a_traceback():
     body = "from diskbench.errors import InvalidValue; raise InvalidValue('7 is odd', advice='8')"
     found = failing(body)
-    assert found.returncode == 2
-    assert found.stderr == "error: 7 is odd\n  8\n"
-    assert found.stdout == ""
+    assert (found.returncode, found.stderr, found.stdout) == (2, "error: 7 is odd\n  8\n", "")
 
 
 @pytest.mark.slow
@@ -175,8 +173,7 @@ def test_a_reader_that_leaves_is_no_error():
         argv, stdout=write, stderr=subprocess.PIPE, text=True, timeout=240, check=False
     )
     os.close(write)
-    assert found.stderr == ""
-    assert found.returncode == 141
+    assert (found.stderr, found.returncode) == ("", 141)
 
 
 def test_colours_are_for_terminals_and_not_for_those_who_want_none(monkeypatch):

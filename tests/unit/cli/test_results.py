@@ -143,10 +143,8 @@ def test_list_as_csv_has_a_row_for_each_run(call):
 def test_parquet_is_typed_and_equals_the_csv(call, tmp_path):
     assert call("results", "export", "--format", "parquet", "-o", "rows.parquet")[0] == 0
     frame = pl.read_parquet(tmp_path / "rows.parquet")
-    assert frame.schema["iops"] == pl.Float64
-    assert frame.schema["round"] == pl.Int64
-    assert frame.schema["imported"] == pl.Boolean
-    assert frame.height == 8
+    assert (frame.schema["iops"], frame.schema["round"]) == (pl.Float64, pl.Int64)
+    assert (frame.schema["imported"], frame.height) == (pl.Boolean, 8)
     _, out, _ = call("results", "export")
     assert out.decode().splitlines()[0].split(",") == frame.columns
 
@@ -227,11 +225,9 @@ def test_a_run_without_a_process_is_suspended_everywhere(call, stores):
 def test_rows_deleted_alone_come_back_with_rebuild(call, stores):
     before = dump(stores[0])
     code, _, _ = call("results", "delete", "--filter", "profile=quick", "--yes", "--keep-evidence")
-    assert code == 0
-    assert dump(stores[0])["diskbench_run"] == []
+    assert (code, dump(stores[0])["diskbench_run"]) == (0, [])
     code, out, _ = call("results", "rebuild")
-    assert (code, out) == (0, b"rebuilt 2 runs\n")
-    assert dump(stores[0]) == before
+    assert (code, out, dump(stores[0])) == (0, b"rebuilt 2 runs\n", before)
 
 
 def test_a_run_that_goes_on_is_not_deleted(call, stores):

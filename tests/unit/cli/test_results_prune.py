@@ -111,8 +111,7 @@ def test_a_pruned_run_reads_as_before(call, stores):
     code, would, _ = call("results", "prune", "--keep", "0s", "--dry-run")
     assert (code, evidence.list("runs")) == (0, whole)
     code, _, err = call("results", "prune", "--keep", "0s")
-    assert (code, "--yes" in err) == (2, True)
-    assert evidence.list("runs") == whole
+    assert (code, "--yes" in err, evidence.list("runs")) == (2, True, whole)
 
     code, freed, _ = call("results", "prune", *NOW)
     assert (code, freed) == (0, would.replace("would free", "freed"))
@@ -135,8 +134,7 @@ def test_a_pruned_run_reads_as_before(call, stores):
         if check.name == "logs"
     )
     code, _, err = call("results", "rebuild")
-    assert (code, "damaged" in err) == (0, False)
-    assert read(call, evidence) == before
+    assert (code, "damaged" in err, read(call, evidence)) == (0, False, before)
     assert call("results", "prune", *NOW)[:2] == (0, "")
 
 
@@ -205,8 +203,7 @@ def test_a_kill_between_two_calls_leaves_a_whole_run(call, stores):
         assert (read_pruned(evidence, RUN_IDS[0]) is not None) is recorded
         assert read(call, evidence) == before
     assert call("results", "prune", *NOW)[0] == 0
-    assert logs_in(evidence) == []
-    assert read(call, evidence) == before
+    assert (logs_in(evidence), read(call, evidence)) == ([], before)
 
 
 @pytest.mark.usefixtures("stores")

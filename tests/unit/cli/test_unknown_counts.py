@@ -59,5 +59,4 @@ def test_a_step_without_iops_is_shown_by_its_bytes_and_one_without_bytes_by_its_
     cells = {}
     for words in (line.split() for line in lines if line.strip()):
         cells.setdefault(words[0], words)  # the table of figures comes before the verdicts
-    assert cells["char-write"][2:4] == ["–", "1.89"]
-    assert cells["seeks"][2:4] == ["448", "–"]
+    assert (cells["char-write"][2:4], cells["seeks"][2:4]) == (["–", "1.89"], ["448", "–"])

@@ -165,6 +165,5 @@ class TestQuota:
 
 def test_the_worst_finding_stands_for_all():
     one = Finding(check="clock", where="here", state="warning", told="")
-    assert worst_state(()) == "ok"
-    assert worst_state((one,)) == "warning"
+    assert (worst_state(()), worst_state((one,))) == ("ok", "warning")
     assert worst_state((one, one.model_copy(update={"state": "problem"}))) == "problem"

@@ -60,8 +60,7 @@ class TestByDatabase:
         (left,) = leave("early")
         lease_row(session, "early")
         (swept,) = sweep(session, [], dry_run=True)
-        assert swept.outcome == "would-give-back"
-        assert left.exists()
+        assert (swept.outcome, left.exists()) == ("would-give-back", True)
         assert load_lease(session.database, "early").state == "open"
 
     def test_one_that_cannot_be_given_back_stops_none_of_the_others(self, session):
@@ -328,16 +327,14 @@ class TestUnnamed:
         copy = leave("copied", expires=1.0)[0]
         copy.rename(copy.with_name("prod-database"))
         swept, _ = sweep_provider(session, FAKE, dry_run=False)
-        assert [one.outcome for one in swept] == ["kept", "kept"]
-        assert silent.asked == 0
+        assert ([one.outcome for one in swept], silent.asked) == (["kept", "kept"], 0)
 
     @TELLING
     def test_it_is_asked_once_for_all_leases(self, session, silent):
         for name in ("one", "two", "three"):
             leave(name, expires=1.0)
         swept, _ = sweep_provider(session, FAKE, dry_run=False)
-        assert [one.outcome for one in swept] == ["gave-back"] * 3
-        assert silent.asked == 1
+        assert ([one.outcome for one in swept], silent.asked) == (["gave-back"] * 3, 1)
 
 
 class TestByDatabaseWhileTheCloudIsSilent:

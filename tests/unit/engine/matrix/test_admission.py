@@ -90,8 +90,7 @@ def test_the_place_of_a_cell_that_ended_is_given_to_the_next(database, begun):
     begun([cell_row(n) for n in range(3)], max_parallel=1)
     update_cell(database, load_cells(database, CAMPAIGN)[0].trial_id, state="done")
     _, count = again(database)
-    assert count == 1
-    assert states(database) == ["done", "queued", "waiting"]
+    assert (count, states(database)) == (1, ["done", "queued", "waiting"])
 
 
 def test_a_process_begins_the_cells_that_it_has_room_for(database):

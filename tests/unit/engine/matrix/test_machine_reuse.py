@@ -138,8 +138,7 @@ def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(se
     ends_soon(session, one.lease_id)
     two, _ = place(session, after(session, first))
     assert two.lease_id != one.lease_id
-    assert left() == 0
-    assert load_lease(session.database, one.lease_id).state == "released"
+    assert (left(), load_lease(session.database, one.lease_id).state) == (0, "released")
 
 
 def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_moved(session):
@@ -207,14 +206,12 @@ class TestGivenBack:
         end(session, after(session, plan.trial_id), "refused")
         (swept,) = sweep(session, [], dry_run=False)
         assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
-        assert swept.reason == "no cell of its matrix needs it"
-        assert left() == 0
+        assert (swept.reason, left()) == ("no cell of its matrix needs it", 0)
 
     def test_as_soon_as_no_cell_needs_it(self, session, plan):
         end(session, after(session, plan.trial_id), "cancelled")
         let_idle_go(session, CAMPAIGN)
-        assert left() == 0
-        assert list_machines(session.database) == []
+        assert (left(), list_machines(session.database)) == (0, [])
 
     def test_when_the_process_in_the_foreground_leaves(self, session, plan):
         end(session, plan.trial_id)
@@ -236,8 +233,7 @@ class TestGivenBack:
         assert place(session, second)[0].lease_id != plan.lease_id, "nobody gets it any more"
         plan_fault("release", "fake-1a", None)
         (swept,) = sweep(session, [], dry_run=False)
-        assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
-        assert left() == 0
+        assert (swept.lease_id, swept.outcome, left()) == (plan.lease_id, "gave-back", 0)
 
     @pytest.mark.slow
     def test_by_a_worker_that_reaches_it(self, session, plan):

@@ -72,8 +72,7 @@ def test_a_dead_worker_is_shown_with_what_it_left(busy):
     describe_executor(busy, "e1", beat_at=iso(datetime.now(UTC) - timedelta(minutes=5)))
     seen = fleet(busy)
     assert [worker.alive for worker in seen.workers] == [False]
-    assert [cell.worker for cell in seen.cells] == [None]
-    assert seen.queues[0].workers == 0
+    assert ([cell.worker for cell in seen.cells], seen.queues[0].workers) == ([None], 0)
     assert "dead" in shown(seen)
 
 

@@ -118,8 +118,7 @@ def test_a_time_that_is_heard_of_twice_is_as_once(watched):
     watched.finish()
     watched.rings(MONDAY)
     watched.looks(TUESDAY[:-5] + "00:00")
-    assert len(list_campaigns(watched.database)) == 1
-    assert watched.states == ["begun"]
+    assert (len(list_campaigns(watched.database)), watched.states) == (1, ["begun"])
 
 
 @pytest.mark.slow
@@ -302,8 +301,7 @@ def test_one_that_was_begun_but_not_written_down_so_is_begun_once(watched):
     with locked_schedule(watched.database, "nightly") as held:
         held.change(occurrence.scheduled_for, {"state": "queued", "owner": "dead"})
     watched.looks("2026-11-02T04:00")
-    assert watched.states == ["begun"]
-    assert len(list_campaigns(watched.database)) == 1
+    assert (watched.states, len(list_campaigns(watched.database))) == (["begun"], 1)
 
 
 # It cannot begin.

@@ -45,9 +45,7 @@ def signatures(disk: Loop) -> str:
     ).stdout
 
 
-def test_a_raw_device_is_measured_with_its_own_counters_beside_fio(
-    user: Cli, disk: Loop, profile: Path
-) -> None:
+def test_a_raw_device_is_measured_with_its_counters(user: Cli, disk: Loop, profile: Path) -> None:
     (run,) = user.json(*run_args(disk, profile), "--quiet")["runs"]
     assert (run["state"], run["target_device"]) == ("done", disk.path)
     assert [r["ios"] for r in merged_rows(run)] == [256, 4096]
@@ -63,9 +61,7 @@ def test_a_fresh_filesystem_is_made_measured_and_taken_away(
     assert signatures(disk) == ""
 
 
-def test_the_commands_that_made_a_filesystem_are_evidence(
-    user: Cli, disk: Loop, profile: Path
-) -> None:
+def test_the_commands_that_made_a_disk_are_evidence(user: Cli, disk: Loop, profile: Path) -> None:
     (run,) = user.json(*run_args(disk, profile, "--filesystem", "ext4"), "--quiet")["runs"]
     evidence = user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]
     manifest = json.loads((evidence / "manifest.json").read_text())

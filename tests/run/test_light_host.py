@@ -24,9 +24,7 @@ COMMANDS = 6
 start fio; files; cleanup."""
 
 
-def test_a_run_starts_few_processes_on_its_host_in_few_commands(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
+def test_a_run_starts_few_processes_on_its_host(user: Cli, target: Path, tmp_path: Path) -> None:
     profile = tmp_path / "one.fio"
     profile.write_text(ONE_STEP)
     with counted_host(tmp_path / "sshd") as host:

@@ -34,9 +34,7 @@ def run_args(target: Path, profile: Path) -> list[str]:
     return ["run", "--provider", "local", "--path", str(target), "--profile", str(profile)]
 
 
-def test_a_run_ends_with_rows_evidence_and_nothing_left(
-    user: Cli, target: Path, profile: Path
-) -> None:
+def test_a_run_leaves_rows_evidence_and_nothing(user: Cli, target: Path, profile: Path) -> None:
     (run,) = user.json(*run_args(target, profile), "--quiet")["runs"]
     assert run["state"] == "done"
     rows = merged_rows(run)
@@ -55,9 +53,7 @@ def test_a_run_ends_with_rows_evidence_and_nothing_left(
     assert any("canary-after" in k for k in kept)
 
 
-def test_the_plan_is_said_on_stderr_and_the_result_on_stdout(
-    user: Cli, target: Path, profile: Path
-) -> None:
+def test_stderr_has_the_plan_and_stdout_the_result(user: Cli, target: Path, profile: Path) -> None:
     done = user.run(*run_args(target, profile))
     assert done.returncode == 0, done.stderr
     assert str(target) in done.stderr
@@ -137,9 +133,7 @@ def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(
     assert any("--allow exec_prerun" in line for line in kept["changes"])
 
 
-def test_the_audit_of_a_run_is_a_line_at_its_end_and_data_in_json(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
+def test_the_audit_is_a_line_at_the_end_and_data(user: Cli, target: Path, tmp_path: Path) -> None:
     profile = tmp_path / "mine.fio"
     profile.write_text(WRITE_THEN_READ.format(seconds=2))
     done = user.run("run", "--path", str(target), "--profile", str(profile), "-v")

@@ -78,9 +78,7 @@ def matrix(user: Cli, name: str, **more: Any) -> str:
 
 
 @pytest.mark.thorough
-def test_every_command_prints_the_same_from_a_database_made_of_the_evidence(
-    renter: Cli, tmp_path: Path
-) -> None:
+def test_every_command_prints_the_same_of_a_rebuilt_database(renter: Cli, tmp_path: Path) -> None:
     user, target = renter, tmp_path / "target"
     target.mkdir()
     measured = ("run", "--path", str(target), "--quiet", "--label", "team=a", "--profile")

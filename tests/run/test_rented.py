@@ -137,9 +137,7 @@ def plan_fault(user: Cli, kind: str, zone: str, fault: str | None) -> None:
 
 
 @pytest.mark.parametrize(("fault", "code"), [("access", 2), ("quota", 2), ("broken", 1)])
-def test_what_cannot_be_rented_ends_the_run_with_its_reason_and_leaves_nothing(
-    user, profile, fault, code
-):
+def test_what_cannot_be_rented_ends_with_its_reason_and_leaves_nothing(user, profile, fault, code):
     plan_fault(user, "disk", "fake-1a", fault)
     done = user.call_refused("run", *FAKE, "--profile", profile(1))
     assert done.returncode == code, done.stderr

@@ -57,7 +57,7 @@ def mapped(said: str) -> list[str]:
     return [line for line in words if line.startswith("filename=")]
 
 
-def test_each_device_of_the_file_is_one_of_ones_own_disks(
+def test_each_device_of_the_file_is_a_disk(
     user: Cli, pair: tuple[Loop, Loop], profile: Path
 ) -> None:
     one, two = pair

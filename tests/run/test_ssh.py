@@ -27,9 +27,7 @@ def run_args(target: Path, profile: Path, *hosts: str) -> list[str]:
     return ["run", "--provider", "ssh", *named, "--path", str(target), "--profile", str(profile)]
 
 
-def test_a_run_over_ssh_ends_with_rows_and_nothing_left(
-    user: Cli, sshd: Sshd, target: Path, profile: Path
-) -> None:
+def test_a_run_leaves_rows_and_nothing(user: Cli, sshd: Sshd, target: Path, profile: Path) -> None:
     user = over_ssh(user, sshd.config_block("box"))
     (run,) = user.json(*run_args(target, profile, "box"), "--quiet")["runs"]
     assert run["state"] == "done"
@@ -41,7 +39,7 @@ def test_a_run_over_ssh_ends_with_rows_and_nothing_left(
     assert not list(Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
 
 
-def test_a_host_that_fails_costs_the_others_nothing(
+def test_a_host_that_fails_costs_no_other(
     user: Cli, sshd: Sshd, target: Path, profile: Path
 ) -> None:
     nobody = "Host gone\n  HostName 127.0.0.1\n  Port 1\n"

@@ -162,9 +162,7 @@ def names(steps: list[StepResult]) -> list[str]:
     return [step.step for step in steps]
 
 
-def test_of_two_workers_one_is_killed_and_the_other_goes_on_where_it_stood(
-    user, worker, record_property
-):
+def test_of_two_workers_one_is_killed_and_the_other_goes_on_there(user, worker, record_property):
     first, second = worker("first", "--concurrency", "2"), worker("second", "--concurrency", "2")
     until(lambda: first.serves() and second.serves(), "both workers")
     queue(user, cells=4, seconds=40)

@@ -35,13 +35,10 @@ def test_the_cheapest_comes_first_and_the_unknown_last(table):
     assert lines.index("cost unknown:") > lines.index(next(ln for ln in lines if " gp3 " in ln))
 
 
-def test_it_says_why_the_cheaper_ones_fail(table):
+def test_it_says_why_the_cheaper_ones_fail_and_what_is_documented_and_old(table):
     out = table(*ASKED)
     assert "  gp2 500 GiB, $50.00: 3,000 IOPS (disk IOPS), 1,500 after 1 h\n" in out
     assert "In no size: StandardSSD_LRS (6,000 IOPS (disk IOPS))" in out
-
-
-def test_marks_say_what_is_documented_and_old(table):
     out = " ".join(table(*ASKED).split())
     assert "p99 yes: promised at worst; ?: usually within it, not promised: measure" in out
     assert "–: not documented: measure" in out
@@ -71,12 +68,9 @@ def test_a_region_without_prices_has_none(call):
     assert "diskbench catalog prices --refresh --region ap-south-1" in err
 
 
-def test_an_area_is_answered_with_the_regions_of_known_prices(table):
+def test_an_area_and_the_users_machine_narrow_what_is_asked(table):
     out = table(*ASKED, "--region", "europe")
     assert "aws eu-central-1, azure westeurope, gcp europe-west3" in " ".join(out.split())
-
-
-def test_only_the_providers_that_have_the_users_machine_are_asked(table):
     out = table("advise", "--size", "100", "--iops", "3000", "--fits-vm", "c6a.large")
     assert "a month, on demand: aws us-east-1\n" in out
     assert out.count("c6a.large") >= 3

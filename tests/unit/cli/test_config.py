@@ -23,7 +23,7 @@ def call(tmp_path, monkeypatch, capfd):
     return run
 
 
-def test_each_value_is_printed_with_where_it_came_from(call, tmp_path, monkeypatch):
+def test_each_value_is_printed_with_where_it_came_from_and_as_json(call, tmp_path, monkeypatch):
     (tmp_path / "diskbench.toml").write_text('owner = "ci"\n')
     monkeypatch.setenv("DISKBENCH_DATABASE_URL", "postgresql://me:hunter2@db/x")
     code, out, _ = call("config")
@@ -31,9 +31,6 @@ def test_each_value_is_printed_with_where_it_came_from(call, tmp_path, monkeypat
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines()}
     assert lines["database_url"] == "postgresql://me:***@db/x DISKBENCH_DATABASE_URL"
     assert (lines["owner"], lines["log_format"]) == ("ci diskbench.toml", "human default")
-
-
-def test_json_has_value_and_origin(call):
     code, out, _ = call("config", "--output", "json")
     assert code == 0
     document = json.loads(out)
@@ -41,11 +38,18 @@ def test_json_has_value_and_origin(call):
     assert document["settings"]["log_format"] == {"value": "human", "origin": "default"}
 
 
-def test_a_variable_that_means_nothing_is_told(call, monkeypatch):
+def test_what_is_misspelt_is_told_and_in_a_file_or_a_document_refused(call, monkeypatch, tmp_path):
     monkeypatch.setenv("DISKBENCH_DATABSE_URL", "x")
     code, _, err = call("config")
     assert code == 0
     assert "DISKBENCH_DATABSE_URL is not a setting" in err
+    (tmp_path / "diskbench.toml").write_text("databse_url = 'x'\n")
+    code, _, err = call("config")
+    assert code == 2
+    assert "did you mean database_url" in err
+    code, _, err = call("schema", "result")
+    assert code == 2
+    assert "did you mean results" in err
 
 
 def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):
@@ -60,16 +64,3 @@ def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):
         monkeypatch.setenv(name, "0")
     _, _, err = call("config")
     assert err == ""
-
-
-def test_a_wrong_file_ends_with_2(call, tmp_path):
-    (tmp_path / "diskbench.toml").write_text("databse_url = 'x'\n")
-    code, _, err = call("config")
-    assert code == 2
-    assert "did you mean database_url" in err
-
-
-def test_an_unknown_document_has_no_schema(call):
-    code, _, err = call("schema", "result")
-    assert code == 2
-    assert "did you mean results" in err

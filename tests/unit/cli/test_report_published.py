@@ -98,9 +98,7 @@ def test_own_runs_stand_beside_their_own_promise_and_price(report, tmp_path):
         assert words in next(one for one in marks_in(file.read_text()) if one.startswith("run 01"))
 
 
-def test_emulated_runs_are_laid_over_only_when_asked_and_then_marked(
-    report, database, evidence, tmp_path
-):
+def test_emulated_runs_are_laid_over_when_asked_and_marked(report, database, evidence, tmp_path):
     save_trial(database, evidence, trial_of(OTHERS, emulated=True), [500.0])
     file = tmp_path / "iops.svg"
     code, _, err = report("iaas-2018", "--chart", "iops", "last", "-o", str(file))

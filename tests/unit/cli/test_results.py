@@ -56,7 +56,7 @@ def call(stores, capfdbinary):  # noqa: ARG001 - the settings lead to its stores
     return run
 
 
-def test_list_shows_the_newest_first(call):
+def test_list_shows_the_newest_first_and_says_when_there_is_more_or_nothing(call, stores):
     code, out, _ = call("results", "list")
     text = out.decode()
     assert code == 0
@@ -66,16 +66,10 @@ def test_list_shows_the_newest_first(call):
     _, out, _ = call("results", "list", "--wide")
     text = out.decode()
     assert text.index(SECOND) < text.index(FIRST)
-
-
-def test_list_says_when_there_is_more(call, stores):
     save_plan(stores[0], make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",)), stores[1].url)
     _, out, err = call("results", "list", "--limit", "1")
     assert len(out.decode().splitlines()) == 2
     assert "the newest 1 of 2" in err
-
-
-def test_list_of_nothing_says_so(call):
     code, out, err = call("results", "list", "--filter", "profile=none")
     assert (code, out) == (0, b"")
     assert "no run" in err
@@ -108,21 +102,18 @@ def test_the_schema_is_a_schema_and_bears_later_fields(call):
         jsonschema.validate(document, results_schema())
 
 
-def test_show_tells_what_was_measured_and_where_it_lies(call):
+def test_show_tells_what_was_measured_and_where_it_lies_and_alone_of_one_run(call):
     code, out, _ = call("results", "show", FIRST, "-v")
     text = out.decode()
     assert code == 0
     for told in (FIRST, SECOND, "quick", "done", "write", "read", f"runs/{FIRST}/"):
         assert told.lower() in text.lower()
-
-
-def test_show_alone_leaves_the_other_runs_out(call):
     _, out, _ = call("results", "show", FIRST, "--alone", "-v")
     assert FIRST in out.decode()
     assert SECOND not in out.decode()
 
 
-def test_csv_has_a_row_for_each_measurement(call):
+def test_csv_has_a_row_for_each_measurement_or_run_and_parquet_is_typed(call, tmp_path):
     for command in (("show", "last", "--alone"), ("export", "-f", f"run_id={SECOND}")):
         extra = ("--output", "csv") if command[0] == "show" else ()
         _, out, _ = call("results", *command, *extra)
@@ -133,14 +124,8 @@ def test_csv_has_a_row_for_each_measurement(call):
         ]  # fmt: skip
         assert {r["run_id"] for r in rows} == {SECOND}
         assert json.loads(rows[0]["labels"]) == {"team": "storage"}
-
-
-def test_list_as_csv_has_a_row_for_each_run(call):
     _, out, _ = call("results", "list", "--output", "csv", "--since", "2026-01-01")
     assert [row["run_id"] for row in csv.DictReader(io.StringIO(out.decode()))] == [SECOND, FIRST]
-
-
-def test_parquet_is_typed_and_equals_the_csv(call, tmp_path):
     assert call("results", "export", "--format", "parquet", "-o", "rows.parquet")[0] == 0
     frame = pl.read_parquet(tmp_path / "rows.parquet")
     assert (frame.schema["iops"], frame.schema["round"]) == (pl.Float64, pl.Int64)
@@ -230,16 +215,13 @@ def test_rows_deleted_alone_come_back_with_rebuild(call, stores):
     assert (code, out, dump(stores[0])) == (0, b"rebuilt 2 runs\n", before)
 
 
-def test_a_run_that_goes_on_is_not_deleted(call, stores):
+def test_a_run_that_goes_on_or_left_something_on_its_host_is_not_deleted(call, stores):
     plan = make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",))
     save_plan(stores[0], plan, stores[1].url)
     begin_run(stores[0], plan.run_ids[0])
     code, _, err = call("results", "delete", plan.run_ids[0], "--yes")
     assert code == 2
     assert "is running" in err
-
-
-def test_a_run_that_left_something_on_its_host_is_not_deleted(call, stores):
     create_lease(stores[0], Lease(lease_id=FIRST, provider="ssh", run_ids=RUN_IDS))
     code, _, err = call("results", "delete", SECOND, "--yes")
     assert code == 2

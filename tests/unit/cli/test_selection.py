@@ -94,11 +94,15 @@ def test_a_name_that_means_no_run_is_refused(call, tmp_path, command):
     assert not (tmp_path / "site").exists()
 
 
-def test_several_names_are_runs_of_any_of_them(call):
+def test_several_names_are_runs_of_any_of_them_and_no_word_with_two_dashes_is_a_day(call):
     _, out, _ = call("results", "list", "disk=gp3", "disk=gp2", "--output", "csv")
     assert len(out.decode().splitlines()) == 4
     _, out, _ = call("results", "list", "disk=gp3", "disk=gp2", "-f", "disk=gp3", "--output", "csv")
     assert len(out.decode().splitlines()) == 2
+    code, _, err = call("results", "list", "gp2-or-gp3")
+    assert code == 2
+    assert "gp2-or-gp3" in err
+    assert "not a time" not in err
 
 
 def table_lines() -> list[str]:
@@ -164,10 +168,3 @@ def test_a_list_fits_80_columns_and_wide_has_everything(call):
     header, *lines = out.decode().splitlines()
     assert {"disk", "region", "instance", "where", "labels"} <= set(header.split())
     assert max(map(len, lines)) > 80
-
-
-def test_a_name_of_ten_letters_and_two_dashes_is_not_a_day(call):
-    code, _, err = call("results", "list", "gp2-or-gp3")
-    assert code == 2
-    assert "gp2-or-gp3" in err
-    assert "not a time" not in err

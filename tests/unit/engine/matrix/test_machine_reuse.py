@@ -113,10 +113,21 @@ def test_the_second_cell_has_its_turn_on_the_machine_of_the_first(session):
     assert any("independent samples" in note for note in two.notes)
 
 
-def test_placed_twice_is_placed_once(session):
+def test_placed_twice_is_placed_once_and_its_costs_between_cells_are_spent_too(session):
     (first,) = begin(session, 1)
     assert place(session, first)[0] == place(session, first)[0]
     assert len(list_machines(session.database)) == 1
+    plan, _ = place(session, first)
+    save(session, [plan], owner=session.executor_id)
+    for lease_id, hours in ((plan.lease_id, 3), (plan.trial_id, 2)):
+        since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="microseconds")
+        with session.database.begin() as connection:
+            mine = schema.lease.c.lease_id == lease_id
+            change = sa.update(schema.lease).where(mine).values(hourly_usd=1.0, created_at=since)
+            connection.execute(change)
+    beside, live = spent_by(session.database, CAMPAIGN, None)
+    assert live == {first: pytest.approx(2.0, abs=0.01)}
+    assert beside == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_machine_is_given_to_one_cell_at_a_time_and_one_that_ends_to_nobody(session):
@@ -168,21 +179,6 @@ def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):
     plan, _ = place(session, first)
     left_s = load_lease(session.database, plan.lease_id).ends - datetime.now(UTC)
     assert left_s > timedelta(seconds=2 * 5 * 600)
-
-
-def test_what_a_machine_costs_between_its_cells_is_spent_too(session):
-    (first,) = begin(session, 1)
-    plan, _ = place(session, first)
-    save(session, [plan], owner=session.executor_id)
-    for lease_id, hours in ((plan.lease_id, 3), (plan.trial_id, 2)):
-        since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="microseconds")
-        with session.database.begin() as connection:
-            mine = schema.lease.c.lease_id == lease_id
-            change = sa.update(schema.lease).where(mine).values(hourly_usd=1.0, created_at=since)
-            connection.execute(change)
-    beside, live = spent_by(session.database, CAMPAIGN, None)
-    assert live == {first: pytest.approx(2.0, abs=0.01)}
-    assert beside == pytest.approx(1.0, abs=0.01)
 
 
 class TestGivenBack:

@@ -110,9 +110,7 @@ def test_an_empty_house_says_so(database):
 
 
 @pytest.mark.parametrize(("queues", "is_worked_on"), [(["aws"], True), (["gcp"], False)])
-def test_a_matrix_left_to_workers_is_worked_on_where_one_reaches_its_cells(
-    database, queues, is_worked_on
-):
+def test_a_matrix_left_to_workers_is_worked_on_where_one_reaches_it(database, queues, is_worked_on):
     save_campaign(database, campaign_row(), [cell_row(0)])
     enrol(database, "e1")
     describe_executor(database, "e1", queues=queues)

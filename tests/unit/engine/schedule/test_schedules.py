@@ -100,7 +100,7 @@ def watched(database, tmp_path, monkeypatch):
 # A time comes.
 
 
-def test_a_due_time_begins_a_matrix_for_workers_though_its_file_is_gone(watched):
+def test_a_due_time_begins_one_matrix_for_workers_though_its_file_is_gone(watched):
     watched.add()
     watched.rings(MONDAY)
     (campaign,) = list_campaigns(watched.database)
@@ -110,10 +110,6 @@ def test_a_due_time_begins_a_matrix_for_workers_though_its_file_is_gone(watched)
     assert {cell.cell.runs for cell in cells} == {1, 2}
     assert all(("schedule", "nightly") in cell.cell.labels for cell in cells)
     assert watched.became == [("2026-11-02T03:30+01:00", "begun", None)]
-
-
-def test_a_time_that_is_heard_of_twice_is_as_once(watched):
-    watched.add()
     watched.rings(MONDAY)
     watched.finish()
     watched.rings(MONDAY)
@@ -220,9 +216,7 @@ def test_backfill_makes_up_for_them_one_after_the_other(watched):
     assert watched.states == ["begun", "begun"]
 
 
-def test_a_worker_that_is_back_within_a_quarter_of_an_hour_is_in_time_and_a_later_one_is_not(
-    watched,
-):
+def test_a_worker_that_is_back_within_a_quarter_of_an_hour_is_in_time_and_no_later_one(watched):
     watched.add(now="2026-11-02T03:00")
     watched.looks("2026-11-02T03:44")
     assert watched.states == ["begun"]

@@ -5,10 +5,9 @@ import io
 import json
 from pathlib import Path
 
-import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
 
-ONE_STEP = """[global]
+JOB = """[global]
 size=8m
 direct=0
 [write]
@@ -21,13 +20,6 @@ bs=4k
 time_based
 runtime=1
 """
-
-
-@pytest.fixture
-def profile(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.fio"
-    path.write_text(ONE_STEP)
-    return path
 
 
 def run_args(target: Path, profile: Path) -> list[str]:

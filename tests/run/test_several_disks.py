@@ -36,13 +36,6 @@ def pair(tmp_path: Path) -> Iterator[tuple[Loop, Loop]]:
         yield made[0], made[1]
 
 
-@pytest.fixture
-def profile(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.fio"
-    path.write_text(JOB)
-    return path
-
-
 def named(*disks: Loop) -> list[str]:
     return [w for d in disks for w in ("--device", d.path, "--destroy-data", d.identity)]
 

@@ -8,18 +8,13 @@ import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows, over_ssh
 from tests.rigs.sshd import Sshd, running_sshd
 
+JOB = WRITE_THEN_READ.format(seconds=1)
+
 
 @pytest.fixture
 def sshd(tmp_path: Path) -> Iterator[Sshd]:
     with running_sshd(tmp_path / "sshd") as server:
         yield server
-
-
-@pytest.fixture
-def profile(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.fio"
-    path.write_text(WRITE_THEN_READ.format(seconds=1))
-    return path
 
 
 def run_args(target: Path, profile: Path, *hosts: str) -> list[str]:

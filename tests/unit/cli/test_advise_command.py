@@ -62,8 +62,7 @@ def test_mb_per_s_are_answered_in_mb_per_s(table):
 
 def test_a_region_without_prices_has_none(call):
     code, out, err = call(*ASKED, "--region", "ap-south-1", "--provider", "aws")
-    assert code == 0
-    assert "aws ap-south-1" in out
+    assert (code, "aws ap-south-1" in out) == (0, True), out
     assert out.index("cost unknown:") < out.index(" gp2 ")
     assert "diskbench catalog prices --refresh --region ap-south-1" in err
 
@@ -146,8 +145,7 @@ def test_a_record_that_says_nothing_is_refused(words, said, capsys):
 
 def test_prove_writes_a_matrix_that_can_be_planned(call):
     code, _, err = call(*ASKED, "--prove", "proof.yaml", "--top", "4", "--provider", "aws")
-    assert code == 0
-    assert "proof.yaml: 24 cells" in err
+    assert (code, "proof.yaml: 24 cells" in err) == (0, True), err
     assert "diskbench matrix plan proof.yaml --offline" in err
     code, out, _ = call("matrix", "plan", "proof.yaml", "--offline", "--output", "json")
     assert code == 0
@@ -166,15 +164,13 @@ def test_prove_of_a_recorded_load_says_what_to_do_instead(capsys):
 def test_a_chart_is_drawn_with_the_demand_as_a_line(call, here):
     code, _, _ = call(*ASKED, "--chart", "a.svg")
     drawn = (here / "a.svg").read_text()
-    assert code == 0
-    assert "pd-ssd" in drawn
+    assert (code, "pd-ssd" in drawn) == (0, True), drawn
     assert "line: what is asked for" in drawn
 
 
 def test_a_database_that_cannot_be_read_leaves_the_catalogue(call):
     code, out, err = call(*ASKED, "--database-url", "sqlite:////nowhere/x.db")
-    assert code == 0
-    assert " gp3 " in out
+    assert (code, " gp3 " in out) == (0, True), out
     assert "stored runs are not looked at" in err
 
 
@@ -189,5 +185,4 @@ def test_a_recorded_load_becomes_a_profile_that_fio_accepts(call, here):
 def test_a_record_without_an_end_is_read_up_to_the_limit(call, monkeypatch):
     monkeypatch.setattr(recorded, "IMPORT_BYTES", 4096)
     code, _, err = call("advise", "--size", "10", "--load", "/dev/zero")
-    assert code == 2
-    assert "/dev/zero is larger than 512 MiB" in err
+    assert (code, "/dev/zero is larger than 512 MiB" in err) == (2, True), err

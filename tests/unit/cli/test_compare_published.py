@@ -67,8 +67,7 @@ def test_where_nothing_matches_it_says_why_and_a_figure_that_is_named_is_taken(k
     assert "iaas-2018/results/gp2" in out
     assert "one that is named after the run is used" in out
     code, out, _ = compare("last", "iaas-2018/results/pd-ssd-20/read")
-    assert code == 0
-    assert "27.0 MB/s" in out
+    assert (code, "27.0 MB/s" in out) == (0, True), out
     assert "90.0 MB/s" in out
     assert "theirs is pd-ssd 20 GiB, ours gp3" in out
 
@@ -80,8 +79,7 @@ def test_a_run_that_says_nothing_about_a_cloud_is_left_out_unless_asked_for(keep
     assert "emulated, unverified" in err
     assert "--include-emulated" in err
     code, out, _ = compare("last", "--include-emulated")
-    assert code == 0
-    assert "[emulated, unverified]" in out
+    assert (code, "[emulated, unverified]" in out) == (0, True), out
     assert "ours is emulated" in out
     keep(run_ids=OTHER)
     code, out, err = compare(RUN_IDS[0], *OTHER, "--output", "json")
@@ -102,5 +100,4 @@ def test_unknown_runs_and_figures_are_refused(keep, compare, name):
 
 def test_without_published_it_says_what_to_add(call):
     code, _, err = call("compare", "last")
-    assert code == 2
-    assert "--published" in err
+    assert (code, "--published" in err) == (2, True), err

@@ -5,22 +5,12 @@ from pathlib import Path
 import pytest
 
 import diskbench
-from diskbench.cli import main
 
 
-@pytest.fixture
-def call(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments):
-        code = main.main(list(arguments))
-        done = capfd.readouterr()
-        return code, done.out, done.err
-
-    return run
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
 
 def test_each_value_is_printed_with_where_it_came_from_and_as_json(call, tmp_path, monkeypatch):
@@ -41,15 +31,12 @@ def test_each_value_is_printed_with_where_it_came_from_and_as_json(call, tmp_pat
 def test_what_is_misspelt_is_told_and_in_a_file_or_a_document_refused(call, monkeypatch, tmp_path):
     monkeypatch.setenv("DISKBENCH_DATABSE_URL", "x")
     code, _, err = call("config")
-    assert code == 0
-    assert "DISKBENCH_DATABSE_URL is not a setting" in err
+    assert (code, "DISKBENCH_DATABSE_URL is not a setting" in err) == (0, True), err
     (tmp_path / "diskbench.toml").write_text("databse_url = 'x'\n")
     code, _, err = call("config")
-    assert code == 2
-    assert "did you mean database_url" in err
+    assert (code, "did you mean database_url" in err) == (2, True), err
     code, _, err = call("schema", "result")
-    assert code == 2
-    assert "did you mean results" in err
+    assert (code, "did you mean results" in err) == (2, True), err
 
 
 def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):

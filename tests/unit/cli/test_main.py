@@ -129,8 +129,7 @@ def test_a_fault_of_diskbench_is_one_line_and_if_possible_a_file_only_its_user_c
     assert kept.stat().st_mode & 0o077 == 0
     body = "import tempfile; tempfile.mkstemp = None; raise OSError(5, 'broken')"
     found = failing(body, XDG_STATE_HOME="/proc/none", TMPDIR="/proc/none")
-    assert found.returncode == 1
-    assert "broken" in found.stderr
+    assert (found.returncode, "broken" in found.stderr) == (1, True), found.stderr
 
 
 EVENT = "import logging; logging.getLogger('diskbench.x').info('fio started', extra={'run': '01r'})"

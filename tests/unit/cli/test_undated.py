@@ -129,8 +129,7 @@ def test_a_page_and_a_site_say_so(call, taken, tmp_path):
     assert re.search(r"<dt>measured</dt><dd>no date", (tmp_path / "page.html").read_text())
     assert call("report", run_id, taken["dated.json"], "-o", "both.html")[0] == 0
     code, out, _ = call("results", "show", run_id, "-v")
-    assert code == 0
-    assert f"run {short(run_id)} done, no date" in out
+    assert (code, f"run {short(run_id)} done, no date" in out) == (0, True), out
     assert call("publish", "site")[0] == 0
     index = (tmp_path / "site" / "runs.html").read_text()
     (row,) = re.findall(rf"<tr[^>]*>(?:(?!</tr>).)*{run_id}.*?</tr>", index, re.DOTALL)

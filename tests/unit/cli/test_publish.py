@@ -189,18 +189,21 @@ def test_a_site_of_nothing_says_so_and_its_feed_is_a_feed():
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(
-    "options", [("--with-evidence",), ("--evidence-base", "https://files.example")]
+    ("options", "told"),
+    [
+        (("--anonymous", "--with-evidence"), "--anonymous leaves the evidence out"),
+        (
+            ("--anonymous", "--evidence-base", "https://x.example"),
+            "--anonymous leaves the evidence",
+        ),
+        (("--evidence-base", "javascript:alert(1)"), "not an http:// or https:// URL"),
+        (("--site-url", "disks.example"), ""),
+    ],
 )
-def test_evidence_names_hosts_and_is_never_part_of_an_anonymous_site(capsys, options):
-    assert publish("--anonymous", *options) == 2
-    assert "--anonymous leaves the evidence out" in capsys.readouterr().err
+def test_evidence_of_an_anonymous_site_and_no_web_addresses_are_refused(capsys, options, told):
+    assert publish(*options) == 2
+    assert told in capsys.readouterr().err
     assert not Path("site").exists()
-
-
-@pytest.mark.usefixtures("database")
-def test_an_evidence_base_that_is_no_web_address_is_refused(capsys):
-    assert publish("--evidence-base", "javascript:alert(1)") == 2
-    assert "not an http:// or https:// URL" in capsys.readouterr().err
 
 
 SCRIPT = "<script>alert('x')</script>"
@@ -443,9 +446,3 @@ def test_the_feed_tells_each_regression_once_and_by_the_same_id(database):
     assert before.count("<entry>") == len(again.findall(f"{ATOM}entry")) == 1
     assert again.find(f"{ATOM}id").text == root.find(f"{ATOM}id").text
     assert again.find(f"{ATOM}entry/{ATOM}id").text == entry.find(f"{ATOM}id").text
-
-
-@pytest.mark.usefixtures("database")
-def test_an_address_of_the_site_is_an_http_url():
-    assert publish("--site-url", "disks.example") == 2
-    assert not Path("site").exists()

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
+from tests.rigs.waiting import until
 
 JOB = """[global]
 size=8m
@@ -70,16 +71,8 @@ def test_rows_are_one_a_step_in_csv_and_rebuilt_from_evidence_into_an_empty_data
 def test_a_detached_run_goes_on_by_itself(user: Cli, target: Path, profile: Path) -> None:
     done = user.run(*run_args(target, profile), "--detach", "--quiet")
     assert done.returncode == 0, done.stderr
-    assert wait_until_final(user, done.stdout.strip()) == "done"
-
-
-def wait_until_final(user: Cli, run_id: str) -> str:
-    """The final state of a run in another process; bounded by pytest's own time limit."""
-    while True:
-        listed = json.loads(user.call("results", "show", run_id, "--output", "json").stdout)
-        state: str = listed["runs"][0]["state"]
-        if state not in {"planned", "running"}:
-            return state
+    shown = ("results", "show", done.stdout.strip())
+    until(lambda: user.json(*shown)["runs"][0]["state"] == "done", "the end of the run")
 
 
 def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
@@ -100,14 +93,11 @@ def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
     assert list(target.iterdir()) == []
 
 
-PRERUN = "[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n"
-
-
 def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(
     user: Cli, target: Path, tmp_path: Path
 ) -> None:
     marker, job = tmp_path / "marker", tmp_path / "job.fio"
-    job.write_text(PRERUN.format(marker=marker))
+    job.write_text(f"[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n")
     asked = ["run", "--path", str(target), "--profile", str(job), "--quiet"]
     assert user.run(*asked).returncode == 2
     assert not marker.exists()

@@ -12,6 +12,7 @@ from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.waiting import killed_at, read_until
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import plan_fault
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
 FILL_THEN_READ = """[global]
@@ -35,7 +36,8 @@ FAKE = ("--provider", "fake", "--disk", "plain", "--size", "1")
 
 
 @pytest.fixture
-def user(renting: Chaos) -> Cli:
+def user(renting: Chaos, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.setenv(FAKE_DIR, renting.user.extra_env[FAKE_DIR])
     return renting.user
 
 
@@ -126,17 +128,9 @@ def switch_off(user: Cli) -> None:
         time.sleep(0.01)
 
 
-def plan_fault(user: Cli, kind: str, zone: str, fault: str | None) -> None:
-    import json
-
-    place = Path(user.extra_env[FAKE_DIR])
-    place.mkdir(parents=True, exist_ok=True)
-    (place / "faults.json").write_text(json.dumps({f"{kind}/{zone}": fault} if fault else {}))
-
-
 @pytest.mark.parametrize(("fault", "code"), [("access", 2), ("quota", 2), ("broken", 1)])
 def test_what_cannot_be_rented_ends_with_its_reason_and_leaves_nothing(user, profile, fault, code):
-    plan_fault(user, "disk", "fake-1a", fault)
+    plan_fault("disk", "fake-1a", fault)
     done = user.call_refused("run", *FAKE, "--profile", profile(1))
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
@@ -148,7 +142,7 @@ def test_what_cannot_be_rented_ends_with_its_reason_and_leaves_nothing(user, pro
 
 
 def test_cancelled_while_renting_it_gives_back_what_was_made(user, profile):
-    plan_fault(user, "disk", "fake-1a", "stuck")
+    plan_fault("disk", "fake-1a", "stuck")
     process = user.start("run", *FAKE, "--profile", profile(1))
     read_until(process, "disk: creating")
     assert rented(user) != []
@@ -159,12 +153,12 @@ def test_cancelled_while_renting_it_gives_back_what_was_made(user, profile):
 
 
 def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile):
-    plan_fault(user, "release", "fake-1a", "access")
+    plan_fault("release", "fake-1a", "access")
     done = user.run("run", *FAKE, "--profile", profile(1))
     assert (done.returncode, "not given back" in done.stderr) == (3, True), done.stderr
     assert the_run(user)["state"] == "done", "the measurement is kept all the same"
     assert user.run("gc").returncode == 3
-    plan_fault(user, "release", "fake-1a", None)
+    plan_fault("release", "fake-1a", None)
     assert user.run("gc").returncode == 0
     assert rented(user) == []
 

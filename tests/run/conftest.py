@@ -21,6 +21,14 @@ def target(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def profile(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The job file of the module."""
+    path = tmp_path / "mine.fio"
+    path.write_text(request.module.JOB)
+    return path
+
+
+@pytest.fixture
 def renting(tmp_path: Path) -> Iterator[Chaos]:
     """A user with a fake cloud and a lab, in which nothing may be left in the end."""
     with a_chaos(tmp_path) as made:

@@ -52,14 +52,10 @@ def test_what_cannot_be_meant_or_used(
     assert list(target.iterdir()) == []
 
 
-def test_a_profile_that_fio_refuses(user: Cli, target: Path, tmp_path: Path) -> None:
+def test_a_profile_that_fio_or_jinja_refuses(user: Cli, target: Path, tmp_path: Path) -> None:
     profile = tmp_path / "bad.fio"
     profile.write_text("[a]\nrw=readd\nsize=1m\n")
-    told = refused(user, "--path", str(target), "--profile", str(profile))
-    assert "readd" in told
-
-
-def test_a_template_with_an_undefined_variable(user: Cli, target: Path, tmp_path: Path) -> None:
+    assert "readd" in refused(user, "--path", str(target), "--profile", str(profile))
     profile = tmp_path / "bad.fio.j2"
     profile.write_text("---\ntitle: t\nquestion: q\nsource: s\n---\n[a]\nrw=read\nsize={{ sze }}\n")
     told = refused(user, "--path", str(target), "--profile", str(profile))

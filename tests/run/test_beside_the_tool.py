@@ -8,15 +8,12 @@ from tests.rigs.cli import Cli
 DD = Path(__file__).parents[1] / "cases" / "imports" / "dd-write-4k.txt"
 
 
-def test_an_imported_result_of_a_tool_is_set_beside_our_profile_of_its_name(
-    user: Cli, target: Path
-) -> None:
+def test_an_imported_result_is_set_beside_our_profile_of_the_tool(user: Cli, target: Path) -> None:
     user.call("results", "import", str(DD))
     flags = ["--path", str(target), "--profile", "dd", "--set", "count=4", "--quiet"]
     user.json("run", *flags)
     sides = ["provider=import/dd", "profile=dd"]
     found = user.call("compare", *sides, "--metric", "bytes_per_s", "--output", "json")
-    document = json.loads(found.stdout)
-    (line,) = document["compared"]
+    (line,) = json.loads(found.stdout)["compared"]
     assert (line["step"], line["direction"]) == ("dd-write", "write")
     assert any("fidelity.md" in doubt for doubt in line["doubts"])

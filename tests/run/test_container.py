@@ -78,11 +78,8 @@ def podman() -> Iterator[Podman]:
         yield made
 
 
-def test_it_says_its_version(podman: Podman) -> None:
+def test_it_has_a_version_and_measures_what_is_mounted(podman: Podman, tmp_path: Path) -> None:
     assert podman.run("localhost/diskbench", "--version").startswith("diskbench ")
-
-
-def test_it_measures_what_is_mounted_into_it(podman: Podman, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     data.chmod(0o777)  # the container's user is not root

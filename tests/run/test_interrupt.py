@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.waiting import read_until
+from tests.rigs.waiting import killed_at, read_until
 
 SHORT_THEN_LONG = """[global]
 size=4m
@@ -48,16 +48,6 @@ def start(user: Cli, target: Path, profile: Path, *more: str) -> subprocess.Pope
     return user.start("run", "--path", str(target), "--profile", str(profile), *more)
 
 
-@contextlib.contextmanager
-def ended(process: subprocess.Popen[str]) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
 def the_run(user: Cli) -> dict[str, Any]:
     document = user.json("results", "show", "last")
     run: dict[str, Any] = document["runs"][0]
@@ -87,10 +77,9 @@ def test_one_ctrl_c_keeps_what_is_finished_cleans_up_and_exits_130(
     user: Cli, target: Path, profile: Callable[[int], Path], number: int
 ) -> None:
     process = start(user, target, profile(60))
-    with ended(process):
-        read_until(process, "step 2 of 3")
-        process.send_signal(number)
-        out, err = process.communicate(timeout=240)
+    read_until(process, "step 2 of 3")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert "first" in out
     run = the_run(user)
@@ -104,19 +93,17 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_left(
     user: Cli, target: Path, profile: Callable[[int], Path]
 ) -> None:
     process = start(user, target, profile(60))
-    with ended(process):
-        read_until(process, "step 2 of 3")
-        freeze_fio(the_run(user))  # so that the orderly stop is not faster than the second signal
-        process.send_signal(signal.SIGINT)
-        read_until(process, "again")
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=200)
+    read_until(process, "step 2 of 3")
+    freeze_fio(the_run(user))  # so that the orderly stop is not faster than the second signal
+    process.send_signal(signal.SIGINT)
+    read_until(process, "again")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=200)
     assert process.returncode == 130
     assert str(target) in err
     assert "diskbench resume" in err
     nobody = user.run("cancel", str(the_run(user)["run_id"]))
-    assert nobody.returncode == 2
-    assert "has died" in nobody.stderr
+    assert (nobody.returncode, "has died" in nobody.stderr) == (2, True), nobody.stderr
     assert "diskbench gc" in user.run("gc").stderr
     done = user.run("gc", str(the_run(user)["trial_id"]))
     assert done.returncode == 0, done.stderr
@@ -132,10 +119,7 @@ def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
 ) -> None:
     """Nor is a finished step run again. Behind the last one the run is only to be given back."""
     process = start(user, target, profile(2), "--runs", str(runs))
-    with ended(process):
-        read_until(process, step)
-        process.kill()
-        process.communicate()
+    killed_at(process, step)
     before = the_run(user)
     resumed = user.run("resume", "--output", "json", "--quiet")
     assert resumed.returncode == 0, resumed.stderr
@@ -149,19 +133,17 @@ def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
     assert list(target.iterdir()) == []
     assert state_directories(document["runs"][0]) == []
     again = user.run("resume")
-    assert again.returncode == 0
-    assert "nothing to resume" in again.stderr
+    assert (again.returncode, "nothing to resume" in again.stderr) == (0, True), again.stderr
 
 
 def test_a_fio_that_hangs_is_killed_with_its_workers_when_the_user_stops(
     user: Cli, target: Path, profile: Callable[[int], Path]
 ) -> None:
     process = start(user, target, profile(60))
-    with ended(process):
-        read_until(process, "step 2 of 3")
-        freeze_fio(the_run(user))
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=240)
+    read_until(process, "step 2 of 3")
+    freeze_fio(the_run(user))
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert list(target.iterdir()) == []
     assert fio_processes_of(the_run(user)) == []

@@ -24,9 +24,7 @@ COMMANDS = 6
 start fio; files; cleanup."""
 
 
-def test_a_run_starts_few_processes_on_its_host_in_few_commands(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
+def test_a_run_starts_few_processes_on_its_host(user: Cli, target: Path, tmp_path: Path) -> None:
     profile = tmp_path / "one.fio"
     profile.write_text(ONE_STEP)
     with counted_host(tmp_path / "sshd") as host:
@@ -36,6 +34,5 @@ def test_a_run_starts_few_processes_on_its_host_in_few_commands(
         done = user.run("run", *on_host, "--profile", str(profile), "--quiet")
         assert done.returncode == 0, done.stderr
         started = host.counts().since(before)
-    assert started.connections == 1
-    assert started.commands == COMMANDS
+    assert (started.connections, started.commands) == (1, COMMANDS)
     assert started.processes <= MOST_PROCESSES

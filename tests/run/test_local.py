@@ -5,10 +5,10 @@ import io
 import json
 from pathlib import Path
 
-import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
+from tests.rigs.waiting import until
 
-ONE_STEP = """[global]
+JOB = """[global]
 size=8m
 direct=0
 [write]
@@ -23,22 +23,12 @@ runtime=1
 """
 
 
-@pytest.fixture
-def profile(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.fio"
-    path.write_text(ONE_STEP)
-    return path
-
-
 def run_args(target: Path, profile: Path) -> list[str]:
     return ["run", "--provider", "local", "--path", str(target), "--profile", str(profile)]
 
 
-def test_a_run_ends_with_rows_evidence_and_nothing_left(
-    user: Cli, target: Path, profile: Path
-) -> None:
-    document = user.json(*run_args(target, profile), "--quiet")
-    (run,) = document["runs"]
+def test_a_run_leaves_rows_evidence_and_nothing(user: Cli, target: Path, profile: Path) -> None:
+    (run,) = user.json(*run_args(target, profile), "--quiet")["runs"]
     assert run["state"] == "done"
     rows = merged_rows(run)
     assert {(r["step"], r["direction"]) for r in rows} == {("write", "write"), ("read", "read")}
@@ -56,9 +46,7 @@ def test_a_run_ends_with_rows_evidence_and_nothing_left(
     assert any("canary-after" in k for k in kept)
 
 
-def test_the_plan_is_said_on_stderr_and_the_result_on_stdout(
-    user: Cli, target: Path, profile: Path
-) -> None:
+def test_stderr_has_the_plan_and_stdout_the_result(user: Cli, target: Path, profile: Path) -> None:
     done = user.run(*run_args(target, profile))
     assert done.returncode == 0, done.stderr
     assert str(target) in done.stderr
@@ -66,17 +54,12 @@ def test_the_plan_is_said_on_stderr_and_the_result_on_stdout(
     assert "trust" in done.stdout
 
 
-def test_csv_has_one_row_a_step_and_direction(user: Cli, target: Path, profile: Path) -> None:
-    done = user.run(*run_args(target, profile), "--quiet", "--output", "csv")
-    assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert {"iops", "bytes_per_s", "p99_ns"} <= set(rows[0])
-
-
-def test_rows_are_rebuilt_from_evidence_into_an_empty_database(
+def test_rows_are_one_a_step_in_csv_and_rebuilt_from_evidence_into_an_empty_database(
     user: Cli, target: Path, profile: Path, tmp_path: Path
 ) -> None:
-    assert user.run(*run_args(target, profile), "--quiet").returncode == 0
+    done = user.run(*run_args(target, profile), "--quiet", "--output", "csv")
+    assert done.returncode == 0, done.stderr
+    assert {"iops", "bytes_per_s", "p99_ns"} <= set(next(csv.DictReader(io.StringIO(done.stdout))))
     before = user.call("results", "export", "--format", "csv")
     other = f"sqlite:///{tmp_path}/other.db"
     assert user.call("results", "rebuild", "--database-url", other).returncode == 0
@@ -88,18 +71,8 @@ def test_rows_are_rebuilt_from_evidence_into_an_empty_database(
 def test_a_detached_run_goes_on_by_itself(user: Cli, target: Path, profile: Path) -> None:
     done = user.run(*run_args(target, profile), "--detach", "--quiet")
     assert done.returncode == 0, done.stderr
-    run_id = done.stdout.strip()
-    state = wait_until_final(user, run_id)
-    assert state == "done"
-
-
-def wait_until_final(user: Cli, run_id: str) -> str:
-    """The final state of a run in another process; bounded by pytest's own time limit."""
-    while True:
-        listed = json.loads(user.call("results", "show", run_id, "--output", "json").stdout)
-        state: str = listed["runs"][0]["state"]
-        if state not in {"planned", "running"}:
-            return state
+    shown = ("results", "show", done.stdout.strip())
+    until(lambda: user.json(*shown)["runs"][0]["state"] == "done", "the end of the run")
 
 
 def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
@@ -111,8 +84,7 @@ def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
         + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
     )
     done = user.run("run", "--path", str(target), "--profile", str(profile), "--runs", "2")
-    assert done.returncode == 1, done.stderr
-    assert "verify" in done.stderr
+    assert (done.returncode, "verify" in done.stderr) == (1, True), done.stderr
     runs = user.json("results", "list")["runs"]
     assert sorted(r["state"] for r in runs) == ["cancelled", "failed"]
     failed = next(r for r in runs if r["state"] == "failed")
@@ -121,30 +93,23 @@ def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
     assert list(target.iterdir()) == []
 
 
-PRERUN = "[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n"
-
-
 def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(
     user: Cli, target: Path, tmp_path: Path
 ) -> None:
     marker, job = tmp_path / "marker", tmp_path / "job.fio"
-    job.write_text(PRERUN.format(marker=marker))
+    job.write_text(f"[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n")
     asked = ["run", "--path", str(target), "--profile", str(job), "--quiet"]
-    refused = user.run(*asked)
-    assert refused.returncode == 2
+    assert user.run(*asked).returncode == 2
     assert not marker.exists()
     (run,) = user.json(*asked, "--allow", "exec_prerun")["runs"]
-    assert run["state"] == "done"
-    assert marker.exists()
+    assert (run["state"], marker.exists()) == ("done", True)
     (plan,) = user.home.rglob("plan.json")
     kept = json.loads(plan.read_text("utf-8"))
     assert kept["cell"]["allowed"] == ["exec_prerun"]
     assert any("--allow exec_prerun" in line for line in kept["changes"])
 
 
-def test_the_audit_of_a_run_is_a_line_at_its_end_and_data_in_json(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
+def test_the_audit_is_a_line_at_the_end_and_data(user: Cli, target: Path, tmp_path: Path) -> None:
     profile = tmp_path / "mine.fio"
     profile.write_text(WRITE_THEN_READ.format(seconds=2))
     done = user.run("run", "--path", str(target), "--profile", str(profile), "-v")

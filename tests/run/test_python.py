@@ -15,12 +15,8 @@ bs=64k
 """
 
 
-def test_a_run_is_kept_by_this_python_and_its_sqlite(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
+def test_a_run_is_kept_by_this_python_and_sqlite(user: Cli, target: Path, profile: Path) -> None:
     """Before SQLite 3.42 a run on Python 3.12 ended in `NOT NULL constraint failed`."""
-    profile = tmp_path / "mine.fio"
-    profile.write_text(JOB)
     args = ("run", "--provider", "local", "--path", str(target), "--profile", str(profile))
     (run,) = user.json(*args, "--quiet")["runs"]
     assert run["state"] == "done", sqlite3.sqlite_version

@@ -65,12 +65,7 @@ def documents(user: Cli, database: str) -> dict[str, Any]:
 
 def matrix(user: Cli, name: str, **more: Any) -> str:
     """A matrix of the fake cloud, in a file."""
-    fields = {
-        "provider": "fake",
-        "disk": "plain",
-        "size": 1,
-        "profile": str(user.home / "mine.fio"),
-    }
+    fields = {"provider": "fake", "disk": "plain", "size": 1, "profile": f"{user.home}/mine.fio"}
     file = user.home / f"{name}.yaml"
     whole = {"name": name, "seed": 7, "defaults": fields | more.pop("defaults", {}), **more}
     file.write_text(json.dumps(whole))  # JSON is YAML
@@ -78,9 +73,7 @@ def matrix(user: Cli, name: str, **more: Any) -> str:
 
 
 @pytest.mark.thorough
-def test_every_command_prints_the_same_from_a_database_made_of_the_evidence(
-    renter: Cli, tmp_path: Path
-) -> None:
+def test_every_command_prints_the_same_of_a_rebuilt_database(renter: Cli, tmp_path: Path) -> None:
     user, target = renter, tmp_path / "target"
     target.mkdir()
     measured = ("run", "--path", str(target), "--quiet", "--label", "team=a", "--profile")
@@ -110,23 +103,14 @@ def test_every_command_prints_the_same_from_a_database_made_of_the_evidence(
         assert after[command] == document, command
 
 
-def kill_in_second_step(user: Cli, target: Path, store: Path) -> None:
-    """Begin a run of two steps that keeps its evidence in `store`, and kill it in the second."""
+def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_path: Path) -> None:
+    first, other = tmp_path / "first", tmp_path / "other"
+    first.mkdir()
+    other.mkdir()
     profile = user.home / "mine.fio"
     profile.write_text(WRITE_THEN_READ.format(seconds=6))
-    process = user.start(
-        "run", "--path", str(target), "--profile", str(profile), "--evidence-url", store.as_uri()
-    )
-    killed_at(process, "step 2 of 2")
-
-
-def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_path: Path) -> None:
-    first = tmp_path / "first"
-    first.mkdir()
-    kill_in_second_step(user, target, first)
-
-    other = tmp_path / "other"
-    other.mkdir()
+    flags = ("--path", str(target), "--profile", str(profile), "--evidence-url", first.as_uri())
+    killed_at(user.start("run", *flags), "step 2 of 2")
     refused = user.run("resume", "--evidence-url", other.as_uri())
     assert refused.returncode == 2, refused.stderr
     assert first.as_uri() in refused.stderr

@@ -12,6 +12,7 @@ from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.waiting import killed_at, read_until
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import plan_fault
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
 FILL_THEN_READ = """[global]
@@ -35,7 +36,8 @@ FAKE = ("--provider", "fake", "--disk", "plain", "--size", "1")
 
 
 @pytest.fixture
-def user(renting: Chaos) -> Cli:
+def user(renting: Chaos, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.setenv(FAKE_DIR, renting.user.extra_env[FAKE_DIR])
     return renting.user
 
 
@@ -85,8 +87,7 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
 
 
 def test_killed_and_given_up_gc_takes_everything_away(user, profile):
-    process = user.start("run", *LAB, "--profile", profile(600))
-    killed_at(process, "step 1 of 2")
+    killed_at(user.start("run", *LAB, "--profile", profile(600)), "step 1 of 2")
     lease = the_run(user)["trial_id"]
     there = set(rented(user))
     assert there
@@ -94,15 +95,12 @@ def test_killed_and_given_up_gc_takes_everything_away(user, profile):
     assert (unasked.returncode, unasked.stdout) == (0, ""), unasked.stderr
     assert there <= set(rented(user)), "what can be gone on with is not taken away unasked"
     done = user.run("gc", lease)
-    assert done.returncode == 0, done.stderr
-    assert "gave back" in done.stdout
-    assert rented(user) == []
-    assert the_run(user)["state"] == "cancelled"
+    assert (done.returncode, "gave back" in done.stdout) == (0, True), done.stderr
+    assert (rented(user), the_run(user)["state"]) == ([], "cancelled")
 
 
 def test_gc_by_provider_finds_what_no_database_knows_of(user, profile, tmp_path):
-    process = user.start("run", *LAB, "--profile", profile(600))
-    killed_at(process, "step 2 of 2")
+    killed_at(user.start("run", *LAB, "--profile", profile(600)), "step 2 of 2")
     stranger = ("--database-url", f"sqlite:///{tmp_path}/other.db")
     assert "nothing to give back" in user.run("gc", "--provider", "lab", *stranger).stderr
     assert rented(user) != [], "it has not expired: somebody may go on with it"
@@ -110,8 +108,7 @@ def test_gc_by_provider_finds_what_no_database_knows_of(user, profile, tmp_path)
     dry = user.run("gc", "--provider", "lab", "--dry-run", *stranger)
     assert "would give back lab host" in dry.stdout
     done = user.run("gc", "--provider", "lab", *stranger)
-    assert done.returncode == 0, done.stderr
-    assert "gave back lab host" in done.stdout
+    assert (done.returncode, "gave back lab host" in done.stdout) == (0, True), done.stderr
     assert rented(user) == []
     assert user.run("gc", "--provider", "ssh").returncode == 2
 
@@ -131,19 +128,9 @@ def switch_off(user: Cli) -> None:
         time.sleep(0.01)
 
 
-def plan_fault(user: Cli, kind: str, zone: str, fault: str | None) -> None:
-    import json
-
-    place = Path(user.extra_env[FAKE_DIR])
-    place.mkdir(parents=True, exist_ok=True)
-    (place / "faults.json").write_text(json.dumps({f"{kind}/{zone}": fault} if fault else {}))
-
-
 @pytest.mark.parametrize(("fault", "code"), [("access", 2), ("quota", 2), ("broken", 1)])
-def test_what_cannot_be_rented_ends_the_run_with_its_reason_and_leaves_nothing(
-    user, profile, fault, code
-):
-    plan_fault(user, "disk", "fake-1a", fault)
+def test_what_cannot_be_rented_ends_with_its_reason_and_leaves_nothing(user, profile, fault, code):
+    plan_fault("disk", "fake-1a", fault)
     done = user.call_refused("run", *FAKE, "--profile", profile(1))
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
@@ -155,25 +142,23 @@ def test_what_cannot_be_rented_ends_the_run_with_its_reason_and_leaves_nothing(
 
 
 def test_cancelled_while_renting_it_gives_back_what_was_made(user, profile):
-    plan_fault(user, "disk", "fake-1a", "stuck")
+    plan_fault("disk", "fake-1a", "stuck")
     process = user.start("run", *FAKE, "--profile", profile(1))
     read_until(process, "disk: creating")
     assert rented(user) != []
     assert user.run("cancel", the_run(user)["run_id"]).returncode == 0
     _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
-    assert the_run(user)["state"] == "interrupted"
-    assert rented(user) == []
+    assert (the_run(user)["state"], rented(user)) == ("interrupted", [])
 
 
 def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile):
-    plan_fault(user, "release", "fake-1a", "access")
+    plan_fault("release", "fake-1a", "access")
     done = user.run("run", *FAKE, "--profile", profile(1))
-    assert done.returncode == 3, done.stderr
-    assert "not given back" in done.stderr
+    assert (done.returncode, "not given back" in done.stderr) == (3, True), done.stderr
     assert the_run(user)["state"] == "done", "the measurement is kept all the same"
     assert user.run("gc").returncode == 3
-    plan_fault(user, "release", "fake-1a", None)
+    plan_fault("release", "fake-1a", None)
     assert user.run("gc").returncode == 0
     assert rented(user) == []
 
@@ -198,8 +183,7 @@ def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile)
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_rented(user, flags, told):
     done = user.call_refused("run", *flags)
-    assert done.returncode == 2, done.stderr
-    assert told in done.stderr
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
     assert "Traceback" not in done.stderr
     assert rented(user) == []
 

@@ -48,9 +48,7 @@ def weighed(user: Cli, tmp_path: Path, *args: str) -> Weight:
     return Weight(set(weight["modules"]), weight["mb"], weight["imported"])
 
 
-def test_a_run_loads_nothing_that_draws_and_fits_into_its_memory(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
+def test_a_run_loads_nothing_that_draws_and_fits(user: Cli, target: Path, tmp_path: Path) -> None:
     profile = tmp_path / "mine.fio"
     profile.write_text(WRITE_THEN_READ.format(seconds=2))
     run = ("run", "--path", str(target), "--profile", str(profile))

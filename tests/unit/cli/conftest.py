@@ -31,8 +31,7 @@ def call(
 
     def run(*words: str) -> tuple[int, str, str]:
         capfd.readouterr()
-        code = main.main(list(words))
-        return code, *capfd.readouterr()
+        return main.main(list(words)), *capfd.readouterr()
 
     return run
 

@@ -31,31 +31,25 @@ def stored(here, database):  # noqa: ARG001 - the settings lead to it
     return database
 
 
-def test_profiles_and_job_files_of_the_directory(here):
+def test_profiles_matrices_and_job_files_of_the_directory_are_offered(here):
     (here / "mine.fio").write_text("[x]\n")
     assert offered("run", "--profile", "") == [*shipped_names(), "mine.fio"]
     assert offered("profiles", "show", "qu") == ["quick"]
+    (here / "mine.yaml").write_text("name: mine\n")
+    assert "mine.yaml" in offered("matrix", "run", "")
+    assert offered("matrix", "run", "gp2") == ["gp2-burst"]
+    assert offered("matrix", "status", "") == [], "none was begun"
 
 
-def test_providers_wherever_one_is_asked_for():
+def test_providers_are_offered_and_behind_one_its_own_disks_and_regions():
     for command in (["run"], ["plan"], ["gc"], ["doctor"]):
         assert offered(*command, "--provider", "") == list(plugin_names())
-
-
-def test_disks_and_regions_are_those_of_the_provider_that_was_typed():
     own = offered("run", "--provider", "aws", "--disk", "")
     assert "gp2" in own
     assert "pd-ssd" not in own
     assert {"gp2", "pd-ssd"} <= set(offered("run", "--provider", "lab", "--disk", ""))
     assert "eu-central-1" in offered("run", "--provider", "aws", "--region", "eu-")
     assert "eu-central-1" not in offered("run", "--provider", "gcp", "--region", "eu")
-
-
-def test_matrices_that_may_run_and_those_that_were_begun_are_two_things(here):
-    (here / "mine.yaml").write_text("name: mine\n")
-    assert "mine.yaml" in offered("matrix", "run", "")
-    assert offered("matrix", "run", "gp2") == ["gp2-burst"]
-    assert offered("matrix", "status", "") == [], "none was begun"
 
 
 def test_ids_columns_and_labels_are_those_of_the_database(stored):

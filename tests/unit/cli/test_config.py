@@ -5,36 +5,22 @@ from pathlib import Path
 import pytest
 
 import diskbench
-from diskbench.cli import main
 
 
-@pytest.fixture
-def call(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments):
-        code = main.main(list(arguments))
-        done = capfd.readouterr()
-        return code, done.out, done.err
-
-    return run
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
 
-def test_each_value_is_printed_with_where_it_came_from(call, tmp_path, monkeypatch):
+def test_each_value_is_printed_with_where_it_came_from_and_as_json(call, tmp_path, monkeypatch):
     (tmp_path / "diskbench.toml").write_text('owner = "ci"\n')
     monkeypatch.setenv("DISKBENCH_DATABASE_URL", "postgresql://me:hunter2@db/x")
     code, out, _ = call("config")
     assert code == 0
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines()}
     assert lines["database_url"] == "postgresql://me:***@db/x DISKBENCH_DATABASE_URL"
-    assert lines["owner"] == "ci diskbench.toml"
-    assert lines["log_format"] == "human default"
-
-
-def test_json_has_value_and_origin(call):
+    assert (lines["owner"], lines["log_format"]) == ("ci diskbench.toml", "human default")
     code, out, _ = call("config", "--output", "json")
     assert code == 0
     document = json.loads(out)
@@ -42,18 +28,21 @@ def test_json_has_value_and_origin(call):
     assert document["settings"]["log_format"] == {"value": "human", "origin": "default"}
 
 
-def test_a_variable_that_means_nothing_is_told(call, monkeypatch):
+def test_what_is_misspelt_is_told_and_in_a_file_or_a_document_refused(call, monkeypatch, tmp_path):
     monkeypatch.setenv("DISKBENCH_DATABSE_URL", "x")
     code, _, err = call("config")
-    assert code == 0
-    assert "DISKBENCH_DATABSE_URL is not a setting" in err
+    assert (code, "DISKBENCH_DATABSE_URL is not a setting" in err) == (0, True), err
+    (tmp_path / "diskbench.toml").write_text("databse_url = 'x'\n")
+    code, _, err = call("config")
+    assert (code, "did you mean database_url" in err) == (2, True), err
+    code, _, err = call("schema", "result")
+    assert (code, "did you mean results" in err) == (2, True), err
 
 
 def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):
-    package = Path(diskbench.__file__).parent
     read = {
         name
-        for path in package.rglob("*.py")
+        for path in Path(diskbench.__file__).parent.rglob("*.py")
         if path.name != "agent.py"  # it runs on the measured host
         for name in re.findall(r'"(DISKBENCH_[A-Z_]+)"', path.read_text())
     }
@@ -62,16 +51,3 @@ def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):
         monkeypatch.setenv(name, "0")
     _, _, err = call("config")
     assert err == ""
-
-
-def test_a_wrong_file_ends_with_2(call, tmp_path):
-    (tmp_path / "diskbench.toml").write_text("databse_url = 'x'\n")
-    code, _, err = call("config")
-    assert code == 2
-    assert "did you mean database_url" in err
-
-
-def test_an_unknown_document_has_no_schema(call):
-    code, _, err = call("schema", "result")
-    assert code == 2
-    assert "did you mean results" in err

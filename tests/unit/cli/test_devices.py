@@ -20,7 +20,7 @@ def loop(tmp_path):
     subprocess.run(["losetup", "-d", done.stdout.strip()], check=True)
 
 
-def test_a_free_device_is_listed_with_what_to_type(loop, capsys):
+def test_a_loop_device_is_listed_when_asked_for_and_never_proposed(loop, capsys):
     device, image = loop
 
     def block():
@@ -32,10 +32,6 @@ def test_a_free_device_is_listed_with_what_to_type(loop, capsys):
     seen = next(text for text in (block() for _ in range(20)) if "held open" not in text)
     assert f"identity  {image}:{image.stat().st_ino}" in seen
     assert "\n  free" in seen
-
-
-def test_a_loop_device_is_counted_and_never_proposed(loop, capsys):
-    device, image = loop
     assert main(["devices"]) == 0
     out, err = capsys.readouterr()
     assert f"{device} " not in out

@@ -37,8 +37,7 @@ def test_links_to_files_lead_somewhere():
 
 def test_every_warning_stands_in_the_method():
     given = {one.code for one in DOUBTS.values() if one.shown == "warnings"}
-    method = (ROOT / "docs/METHOD.md").read_text()
-    table = method.split("## Reasons to doubt")[1].split("\n## ")[0]
+    table = (ROOT / "docs/METHOD.md").read_text().split("## Reasons to doubt")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert {code for row in rows for code in re.findall(r"`([a-z-]+)`", row)} == given
 

@@ -53,16 +53,10 @@ def test_an_unknown_cost_is_said_to_be_and_never_nothing(known, told):
     assert lines(swept(cost=known))[1] == told
 
 
-def test_what_cost_nothing_is_not_priced():
+def test_what_cost_nothing_or_stays_is_not_priced():
     assert len(lines(swept(cost=cost(0.0)))) == 1
-
-
-def test_what_stays_is_told_with_why_and_no_cost():
     (line,) = lines(swept("kept", reason="a process is using it", cost=cost(1.0)))
     assert line.startswith("kept instance i-0abc")
-
-
-def test_a_dry_run_says_what_would_go():
     assert lines(swept("would-give-back"))[0].startswith("would give back ")
 
 
@@ -97,12 +91,9 @@ def test_the_document_sums_the_costs_of_what_went_and_meets_its_schema(capsys):
     assert out.splitlines()[-1] == "total about $4.50, and 1 without a price"
 
 
-def test_where_there_is_nothing_that_is_said_on_stderr(capsys):
+def test_nothing_to_give_back_is_said_unless_something_stays_that_perhaps_expired(capsys):
     gc._print(gc._document([], [], dry_run=False), "text")
     assert capsys.readouterr() == ("", "nothing to give back\n")
-
-
-def test_where_something_stays_that_perhaps_expired_nobody_says_nothing_is_there(capsys):
     problem = Problem(kind="CloudSilent", message="aws answered without its time")
     gc._print(gc._document([swept("kept", problem=problem)], [], dry_run=False), "text")
     _, err = capsys.readouterr()

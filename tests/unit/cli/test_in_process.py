@@ -57,8 +57,7 @@ def test_a_run_returns_its_exit_code_and_leaves_the_process_as_it_was(home, caps
 @pytest.mark.slow
 def test_it_can_be_called_again_and_from_another_thread(home, capsys):
     codes = []
-    threads = [threading.Thread(target=lambda: codes.append(run(home))) for _ in range(2)]
-    for one in threads:
+    for one in [threading.Thread(target=lambda: codes.append(run(home))) for _ in range(2)]:
         one.start()
         one.join()
     assert codes == [0, 0]

@@ -31,7 +31,6 @@ WRONG = {
 def test_an_error_is_one_json_object(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = a_user(tmp_path).call_refused("--log-format", "json", *words)
     problems = [json.loads(line) for line in done.stderr.splitlines()]
-    assert done.returncode == 2
-    assert [problem["exit_code"] for problem in problems] == [2]
+    assert (done.returncode, [problem["exit_code"] for problem in problems]) == (2, [2])
     assert problems[0]["event"]
     assert problems[0]["kind"]

@@ -18,15 +18,9 @@ def printed(text, encoding):
     return raw.getvalue().decode(encoding)
 
 
-def test_a_terminal_of_ascii_shows_the_nearest_letters():
+def test_a_terminal_shows_the_letters_that_it_has_and_else_the_nearest():
     assert printed("2 × 5 µs – «é» → 3", "ascii") == "2 x 5 us - ?e? > 3"
-
-
-def test_an_encoding_keeps_the_letters_that_it_has():
     assert printed("5 µs – é", "iso-8859-1") == "5 µs - é"
-
-
-def test_blocks_of_different_height_stay_different():
     blocks = sparkline(range(8))
     assert len(set(nearest(blocks))) == 8
 

@@ -24,8 +24,7 @@ def test_every_command_is_a_section() -> None:
 
 
 def test_no_line_is_taken_for_a_request() -> None:
-    text = ".gitignore\na\\b --c"
-    assert _as_it_is(text) == [".nf", "\\&.gitignore", "a\\(rsb \\-\\-c", ".fi"]
+    assert _as_it_is(".gitignore\na\\b --c") == [".nf", "\\&.gitignore", "a\\(rsb \\-\\-c", ".fi"]
     requests = {line.split()[0] for line in man_page().splitlines() if line.startswith((".", "'"))}
     assert requests <= {".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".BR", ".nf", ".fi"}
 

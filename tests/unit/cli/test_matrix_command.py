@@ -34,15 +34,12 @@ def schema():
     return jsonschema.Draft202012Validator(json.loads(run("schema")))
 
 
-def test_list_names_every_shipped_matrix_with_its_cells():
+def test_list_and_show_know_every_shipped_matrix():
     document = json.loads(run("list", "--output", "json"))
     assert document["format"] == 1
     assert [one["name"] for one in document["matrices"]] == list(shipped_matrices())
     assert {one["name"]: one["cells"] for one in document["matrices"]}["iaas-2018"] == 72
     assert "iaas-2018" in run("list")
-
-
-def test_show_prints_the_file_with_its_comments():
     text = run("show", "iaas-2018")
     assert text == load_matrix("iaas-2018").text
     assert text.startswith("# Every cell of the table")
@@ -177,8 +174,7 @@ axes:
 limits: {{max_parallel: 2}}
 """,
     )
-    found = {(one.kind, one.of): one.amount for one in planned(file).needs}
-    assert found == {
+    assert {(one.kind, one.of): one.amount for one in planned(file).needs} == {
         ("machines", ""): 2, ("vcpus", "m"): 6, ("spot-vcpus", "m"): 2, ("disks", ""): 2,
         ("disk-gib", "gp2"): 120, ("disk-gib", "io1"): 50,
     }  # fmt: skip
@@ -223,17 +219,7 @@ def test_an_unknown_price_under_a_budget_is_told(tmp_path):
     assert not planned(a_file(tmp_path, text)).warnings
 
 
-def test_who_may_not_ask_a_cloud_is_answered_by_the_catalogue(monkeypatch):
-    def refuse(*_):
-        raise AccessDenied("no credentials", advice="log in")
-
-    monkeypatch.setattr(AWSProvider, "resolve", refuse)
-    monkeypatch.setattr(matrix_file, "AT_ONCE", 1)
-    text = run("plan", "gp2-burst", "--seed", "1")
-    assert "the cloud was not queried" in text
-
-
-def test_a_cloud_that_answers_is_asked_once_a_block(monkeypatch):
+def test_a_cloud_that_answers_is_asked_once_a_block_else_the_catalogue(monkeypatch):
     asked = []
 
     def answer(self, cell, books):
@@ -245,16 +231,20 @@ def test_a_cloud_that_answers_is_asked_once_a_block(monkeypatch):
     assert all(one.asked for one in MatrixOutlook.model_validate_json(document).blocks)
     assert len(asked) == 5
 
+    def refuse(*_):
+        raise AccessDenied("no credentials", advice="log in")
 
-def test_mistakes_end_with_exit_code_2_and_all_their_lines(tmp_path, capsys):
+    monkeypatch.setattr(AWSProvider, "resolve", refuse)
+    monkeypatch.setattr(matrix_file, "AT_ONCE", 1)
+    assert "the cloud was not queried" in run("plan", "gp2-burst", "--seed", "1")
+
+
+def test_mistakes_end_with_exit_code_2_and_all_their_lines_but_not_a_flood(tmp_path, capsys):
     file = a_file(tmp_path, "titel: x\ndefaults: {provider: asw}\norder: randon\n")
     assert main(["matrix", "plan", file, "--offline"]) == 2
     told = capsys.readouterr().err
     for line in (2, 3, 4):
         assert f"{file}:{line}: " in told
-
-
-def test_a_flood_of_mistakes_is_cut(tmp_path):
     file = a_file(tmp_path, "".join(f"wrong{n}: 1\n" for n in range(60)))
     with pytest.raises(MatrixError) as refused:
         load_matrix(file)

@@ -78,16 +78,14 @@ class Shown:
         return told.partition("IOPS by the second")[0]
 
     def document(self):
-        trial = self.runs[0].trial_id
-        return json.loads(self.call("results", "show", trial, "--output", "json"))
+        return json.loads(self.call("results", "show", self.runs[0].trial_id, "--output", "json"))
 
     def progress(self):
         """What a terminal is told when each run's step is done."""
         plan, stream = load_plan(self.database, self.runs[0].trial_id), io.StringIO()
 
         def course_of(_trial_id, run_index, step):
-            run_id = plan.run_ids[run_index]
-            found = run_phases(self.evidence, run_id, plan, run=run_index + 1)
+            found = run_phases(self.evidence, plan.run_ids[run_index], plan, run=run_index + 1)
             return next((one for one in found if one.step == step), None)
 
         display = open_progress([plan], stream=stream, course_of=course_of)

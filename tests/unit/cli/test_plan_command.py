@@ -30,20 +30,16 @@ def planned(*arguments: str) -> PlanDocument:
 def test_it_takes_every_flag_of_run():
     for arguments in ([], ["--provider", "azure"], ["--provider", "local"]):
         ours = {one.name for one in load("plan", arguments).params}
-        theirs = {one.name for one in load("run", arguments).params}
-        assert ours ^ theirs == {"offline", "dry_run"}
+        assert ours ^ {one.name for one in load("run", arguments).params} == {"offline", "dry_run"}
 
 
-def test_it_tells_what_each_step_should_find_and_what_limits_it():
+def test_it_tells_what_each_step_should_find_what_limits_it_and_what_that_costs():
     text = told(*GP2, *C4, "--profile", "quick")
     assert "limited by" in text
     assert "rand-read-4k-qd32      3,000    12.3  disk IOPS" in text
     assert "  after 31 min           100    0.41  disk IOPS" in text
     assert "latency × queue depth" in text
     assert "VM throughput" in text
-
-
-def test_it_tells_what_the_disk_costs_and_what_that_buys():
     text = " ".join(told(*GP2, *C4, "--profile", "quick").split())
     assert "$2.00 a month" in text
     assert "$20.00 per 1,000 IOPS of the baseline; $0.67 of the burst" in text
@@ -66,16 +62,12 @@ def test_transactions_are_part_of_the_price():
     assert "$77.03 a month, $65.70 of it transactions at the baseline" in text
 
 
-def test_the_document_has_plan_expectation_and_cost():
+def test_the_document_has_plan_expectation_and_cost_and_replicates_are_planned_once():
     (one,) = planned(*GP2, *C4, "--profile", "quick").trials
     assert not one.asked
     assert one.cost.total_usd is not None
-    step = one.plan.expectation.step(5)
-    found = one.plan.expectation.of(step)
+    found = one.plan.expectation.of(one.plan.expectation.step(5))
     assert (found.begin.iops, found.lasting.iops) == (3000, 100)
-
-
-def test_replicates_are_planned_once():
     assert len(planned(*GP2, *C4, "--profile", "quick", "--replicates", "5").trials) == 1
 
 

@@ -41,22 +41,16 @@ def test_show_tells_question_source_and_parameters():
     assert json.loads(run("show", "quick", "--output", "json").stdout)["name"] == "quick"
 
 
-def test_render_prints_complete_job_files_one_a_step(tmp_path):
+def test_render_prints_complete_job_files_one_a_step_and_names_a_device(tmp_path):
     text = run("render", "quick", "--path", str(tmp_path), "--set", "runtime=2").stdout
     assert text.count("; ===== step") == 6
     assert f"directory={tmp_path}/diskbench-TRIAL" in text
     one = run("render", "quick", "--step", "1", "--set", "size=1m").stdout
     assert "; =====" not in one
     assert [s.name for s in parse(one) if not s.is_global] == ["seq-read-1m"]
-
-
-def test_render_on_a_device_names_it():
     text = run("render", "quick", "--device", "/dev/loop99", "--size", "0.5", "--step", "0").stdout
     assert "filename=/dev/loop99" in text
     assert f"size={2**29}" in text
-
-
-def test_a_rate_that_is_not_measured_yet_is_said_to_stand_in():
     text = run("render", "offered-load", "--step", "2").stdout
     assert "assume a measured rate" in text
     assert "% of" not in text

@@ -93,7 +93,7 @@ def test_a_configuration_begins_with_its_picture_and_ends_with_its_provenance(da
     assert "parser version" not in head
 
 
-def test_the_second_time_nothing_is_written(database, capsys):
+def test_the_second_time_nothing_is_written_but_with_full_every_page(database, capsys):
     measured(database, [1.0, 2.0])
     publish()
     before = times()
@@ -101,6 +101,13 @@ def test_the_second_time_nothing_is_written(database, capsys):
     assert publish() == 0
     assert times() == before
     assert "0 files written, 6 unchanged, 0 removed" in capsys.readouterr().err
+    page, _ = trials()
+    whole = page.read_text()
+    page.write_text("x" * page.stat().st_size)
+    publish()
+    assert page.read_text() != whole
+    publish("--full")
+    assert page.read_text() == whole
 
 
 def test_a_new_run_renews_its_own_pages_and_the_listings_alone(database):
@@ -163,18 +170,6 @@ def test_a_changed_result_renews_the_pages_that_show_it_and_no_other_trial(datab
         assert "7,777" in Path("site", name).read_text()
 
 
-def test_full_makes_every_page_again(database):
-    measured(database, [1.0])
-    publish()
-    (page,) = trials()
-    whole = page.read_text()
-    page.write_text("x" * page.stat().st_size)
-    publish()
-    assert page.read_text() != whole
-    publish("--full")
-    assert page.read_text() == whole
-
-
 def test_filters_choose_what_is_published(database):
     measured(database, [1.0], disk="gp2", labels=[("team", "a")])
     measured(database, [2.0], disk="gp3", labels=[("team", "b")])
@@ -184,25 +179,30 @@ def test_filters_choose_what_is_published(database):
 
 
 @pytest.mark.usefixtures("database")
-def test_nothing_measured_is_a_site_that_says_so():
+def test_a_site_of_nothing_says_so_and_its_feed_is_a_feed():
     assert publish() == 0
     assert "Nothing was measured yet" in Path("site/index.html").read_text()
+    publish("--title", "\x1b[1m<b>")
+    assert feed().findall(f"{ATOM}entry") == []
 
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(
-    "options", [("--with-evidence",), ("--evidence-base", "https://files.example")]
+    ("options", "told"),
+    [
+        (("--anonymous", "--with-evidence"), "--anonymous leaves the evidence out"),
+        (
+            ("--anonymous", "--evidence-base", "https://x.example"),
+            "--anonymous leaves the evidence",
+        ),
+        (("--evidence-base", "javascript:alert(1)"), "not an http:// or https:// URL"),
+        (("--site-url", "disks.example"), ""),
+    ],
 )
-def test_evidence_names_hosts_and_is_never_part_of_an_anonymous_site(capsys, options):
-    assert publish("--anonymous", *options) == 2
-    assert "--anonymous leaves the evidence out" in capsys.readouterr().err
+def test_evidence_of_an_anonymous_site_and_no_web_addresses_are_refused(capsys, options, told):
+    assert publish(*options) == 2
+    assert told in capsys.readouterr().err
     assert not Path("site").exists()
-
-
-@pytest.mark.usefixtures("database")
-def test_an_evidence_base_that_is_no_web_address_is_refused(capsys):
-    assert publish("--evidence-base", "javascript:alert(1)") == 2
-    assert "not an http:// or https:// URL" in capsys.readouterr().err
 
 
 SCRIPT = "<script>alert('x')</script>"
@@ -276,12 +276,11 @@ def site_of(*options):
     return main.main(["publish", "site", *options])
 
 
-def test_evidence_is_copied_once_and_linked_and_goes_again(real, capsys):
+def test_evidence_is_copied_once_or_when_it_is_gone_and_linked_and_goes_again(real, capsys):
     assert site_of("--with-evidence") == 0
     copied = {path.name for path in Path(f"site/evidence/{real}").rglob("*") if path.is_file()}
     assert {"manifest.json", "plan.json"} <= copied
-    page = trials()[0].read_text()
-    links = re.findall(r'href="\.\./(evidence/[^"]+)"', page)
+    links = re.findall(r'href="\.\./(evidence/[^"]+)"', trials()[0].read_text())
     assert len(links) == len(copied)
     assert all((Path("site") / link).is_file() for link in links)
     before = times()
@@ -291,6 +290,12 @@ def test_evidence_is_copied_once_and_linked_and_goes_again(real, capsys):
     site_of()
     assert not Path("site/evidence").exists()
     assert f"{len(copied)} removed" in capsys.readouterr().err
+    site_of("--with-evidence")
+    manifest = Path(f"site/evidence/{real}/manifest.json")
+    whole = manifest.read_bytes()
+    manifest.unlink()
+    site_of("--with-evidence")
+    assert manifest.read_bytes() == whole
 
 
 def test_files_whose_names_are_no_addresses_are_linked_all_the_same(tmp_path):
@@ -305,15 +310,6 @@ def test_files_whose_names_are_no_addresses_are_linked_all_the_same(tmp_path):
     copied = {str(one.relative_to("site")) for one in Path("site/evidence").rglob("*")}
     assert links
     assert links <= copied
-
-
-def test_a_copied_file_that_is_gone_is_copied_again(real):
-    site_of("--with-evidence")
-    manifest = Path(f"site/evidence/{real}/manifest.json")
-    whole = manifest.read_bytes()
-    manifest.unlink()
-    site_of("--with-evidence")
-    assert manifest.read_bytes() == whole
 
 
 def test_readers_are_led_to_a_public_store_and_never_to_a_directory_of_ones_own(real, tmp_path):
@@ -417,13 +413,16 @@ def regressed(database):
         measured(database, [3000.0 * (0.7 if night >= 8 else 1.0) + night % 3], campaign=night)
 
 
-def test_each_mark_of_a_history_leads_to_its_run(database):
+def test_each_mark_of_a_history_and_each_relative_link_of_the_feed_leads_to_its_run(database):
     regressed(database)
     publish()
     (page,) = Path("site/configurations").iterdir()
     links = set(re.findall(r'xlink:href="\.\./(trials/[^"#]+)#([^"]+)"', page.read_text()))
     assert len(links) == 12
     assert all(f'id="{row}"' in Path("site", name).read_text() for name, row in links)
+    links = [(link.get("rel"), link.get("href")) for link in feed().iter(f"{ATOM}link")]
+    assert "self" not in dict(links)
+    assert all((Path("site") / href.partition("#")[0]).is_file() for _, href in links)
 
 
 def test_the_feed_tells_each_regression_once_and_by_the_same_id(database):
@@ -446,23 +445,3 @@ def test_the_feed_tells_each_regression_once_and_by_the_same_id(database):
     assert before.count("<entry>") == len(again.findall(f"{ATOM}entry")) == 1
     assert again.find(f"{ATOM}id").text == root.find(f"{ATOM}id").text
     assert again.find(f"{ATOM}entry/{ATOM}id").text == entry.find(f"{ATOM}id").text
-
-
-def test_a_feed_without_an_address_has_relative_links_and_none_to_itself(database):
-    regressed(database)
-    publish()
-    links = [(link.get("rel"), link.get("href")) for link in feed().iter(f"{ATOM}link")]
-    assert "self" not in dict(links)
-    assert all((Path("site") / href.partition("#")[0]).is_file() for _, href in links)
-
-
-@pytest.mark.usefixtures("database")
-def test_a_feed_of_nothing_is_a_feed():
-    publish("--title", "\x1b[1m<b>")
-    assert feed().findall(f"{ATOM}entry") == []
-
-
-@pytest.mark.usefixtures("database")
-def test_an_address_of_the_site_is_an_http_url():
-    assert publish("--site-url", "disks.example") == 2
-    assert not Path("site").exists()

@@ -17,14 +17,11 @@ def run(call):
     return partial(call, "published")
 
 
-def test_list_has_a_line_for_every_figure_in_80_columns(run):
+def test_list_has_a_line_for_every_figure_in_80_columns_and_marks_what_is_doubted(run):
     code, out, err = run("list")
     assert (code, err) == (0, "")
     assert len([line for line in out.splitlines() if line[:1] in ("!", " ")]) == len(ALL)
     assert max(map(len, out.splitlines())) <= 80
-
-
-def test_list_marks_what_is_doubted(run):
     _, out, _ = run("list", "--post", "san-vs-local")
     (cached,) = [line for line in out.splitlines() if "325,000 IOPS" in line]
     (trusted,) = [line for line in out.splitlines() if "2,573 IOPS" in line]
@@ -32,17 +29,16 @@ def test_list_marks_what_is_doubted(run):
     assert trusted.startswith("  ")
 
 
-def test_list_filters_by_post_provider_and_disk(run):
+def test_list_filters_and_unknown_names_get_the_nearest(run):
     _, out, _ = run("list", "--provider", "aws", "--disk", "gp2", "--post", "iaas-2018")
     assert [line.split()[1] for line in out.splitlines()[1:]] == [
         "results/gp2/iops", "results/gp2/read", "results/gp2/write",
     ]  # fmt: skip
-
-
-def test_an_unknown_filter_names_what_there_is(run):
     code, out, err = run("list", "--post", "iaas")
     assert (code, out) == (2, "")
     assert "did you mean iaas-2018" in err
+    code, _, err = run("show", "iaas-2018/results/gp3")
+    assert (code, "iaas-2018/results/gp2" in err) == (2, True), err
 
 
 @pytest.mark.slow
@@ -73,9 +69,3 @@ def test_show_tells_samples_method_doubt_and_what_repeats_it(run):
     assert "served-from-cache" in text
     assert "profile dd" in text
     assert "size not known" in text
-
-
-def test_show_of_an_unknown_id_names_the_nearest(run):
-    code, _, err = run("show", "iaas-2018/results/gp3")
-    assert code == 2
-    assert "iaas-2018/results/gp2" in err

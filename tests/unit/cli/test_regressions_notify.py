@@ -85,7 +85,7 @@ def test_the_url_may_come_from_the_environment(nights, webhook, monkeypatch):
         (200, "hooks.example/s3cret", 2, "the webhook is not an http or https URL"),
     ],
 )
-def test_what_fails_is_said_without_the_path_of_the_url(
+def test_what_fails_is_said_without_the_path_of_it(
     nights, webhook, capsys, status, url, code, words
 ):
     webhook.status = status

@@ -47,9 +47,7 @@ def stores(here, steps, database, evidence):  # noqa: ARG001 - the settings lead
     return plan, evidence
 
 
-def test_a_page_shows_all_runs_of_the_trial_and_the_seconds_of_the_one_asked_for(
-    stores, tmp_path, capsys
-):
+def test_a_page_shows_all_runs_of_the_trial_and_the_seconds_of_one(stores, tmp_path, capsys):
     plan, _ = stores
     assert main.main(["report", FIRST]) == 0
     path = tmp_path / f"diskbench-{FIRST}.html"

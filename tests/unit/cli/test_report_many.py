@@ -46,14 +46,11 @@ def test_all_runs_are_one_picture_and_the_telling_ones_are_drawn_in_full(importe
     assert "stalled for 3 s" in fallen
 
 
-def test_series_and_phases_are_made_when_runs_are_imported(imported, tmp_path):
+def test_series_are_made_on_import_and_a_lost_one_costs_only_its_row(imported, tmp_path):
     for run_id in imported:
         kept = {one.name for one in (tmp_path / "evidence/runs" / run_id / "derived").iterdir()}
         assert any("series" in name for name in kept), kept
         assert any("phases" in name for name in kept), kept
-
-
-def test_a_run_whose_evidence_is_gone_costs_the_page_only_its_row(imported, tmp_path):
     shutil.rmtree(tmp_path / "evidence" / "runs" / imported[0])
     path = tmp_path / "many.html"
     assert main.main(["report", "of=many", "-q", "-o", str(path)]) == 0

@@ -11,7 +11,6 @@ from tests.rigs.dump import dump
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 
-from diskbench.cli import main
 from diskbench.model.ids import short
 from diskbench.store import archive
 from diskbench.store.document import results_schema
@@ -45,40 +44,23 @@ def stores(here, steps, database, evidence, monkeypatch):  # noqa: ARG001 - the 
 
 
 @pytest.fixture
-def call(stores, capfdbinary):  # noqa: ARG001 - the settings lead to its stores
-    """Run a command line; returns exit code, stdout and stderr."""
-
-    def run(*arguments):
-        code = main.main(list(arguments))
-        done = capfdbinary.readouterr()
-        return code, done.out, done.err.decode()
-
-    return run
+def call(call, stores):  # noqa: ARG001 - the settings lead to its stores
+    return call
 
 
-def test_list_shows_the_newest_first(call):
+def test_list_shows_the_newest_first_and_says_when_there_is_more_or_nothing(call, stores):
     code, out, _ = call("results", "list")
-    text = out.decode()
-    assert code == 0
-    assert len(text.splitlines()) == 2  # the runs of a trial are one line
-    assert " root@db1:" in text
-    assert " quick ×2 " in text
+    assert (code, len(out.splitlines())) == (0, 2)  # the runs of a trial are one line
+    assert " root@db1:" in out
+    assert " quick ×2 " in out
     _, out, _ = call("results", "list", "--wide")
-    text = out.decode()
-    assert text.index(SECOND) < text.index(FIRST)
-
-
-def test_list_says_when_there_is_more(call, stores):
-    plan = make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",))
-    save_plan(stores[0], plan, stores[1].url)
+    assert out.index(SECOND) < out.index(FIRST)
+    save_plan(stores[0], make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",)), stores[1].url)
     _, out, err = call("results", "list", "--limit", "1")
-    assert len(out.decode().splitlines()) == 2
+    assert len(out.splitlines()) == 2
     assert "the newest 1 of 2" in err
-
-
-def test_list_of_nothing_says_so(call):
     code, out, err = call("results", "list", "--filter", "profile=none")
-    assert (code, out) == (0, b"")
+    assert (code, out) == (0, "")
     assert "no run" in err
 
 
@@ -109,53 +91,40 @@ def test_the_schema_is_a_schema_and_bears_later_fields(call):
         jsonschema.validate(document, results_schema())
 
 
-def test_show_tells_what_was_measured_and_where_it_lies(call):
+def test_show_tells_what_was_measured_and_where_it_lies_and_alone_of_one_run(call):
     code, out, _ = call("results", "show", FIRST, "-v")
-    text = out.decode()
     assert code == 0
     for told in (FIRST, SECOND, "quick", "done", "write", "read", f"runs/{FIRST}/"):
-        assert told.lower() in text.lower()
-
-
-def test_show_alone_leaves_the_other_runs_out(call):
+        assert told.lower() in out.lower()
     _, out, _ = call("results", "show", FIRST, "--alone", "-v")
-    assert FIRST in out.decode()
-    assert SECOND not in out.decode()
+    assert FIRST in out
+    assert SECOND not in out
 
 
-def test_csv_has_a_row_for_each_measurement(call):
+def test_csv_has_a_row_for_each_measurement_or_run_and_parquet_is_typed(call, tmp_path):
     for command in (("show", "last", "--alone"), ("export", "-f", f"run_id={SECOND}")):
         extra = ("--output", "csv") if command[0] == "show" else ()
         _, out, _ = call("results", *command, *extra)
-        rows = list(csv.DictReader(io.StringIO(out.decode())))
+        rows = list(csv.DictReader(io.StringIO(out)))
         assert [(r["step"], r["scope"], r["ios"]) for r in rows] == [
             ("write", "job", "64"), ("write", "step", "64"),
             ("read", "job", "64"), ("read", "step", "64"),
         ]  # fmt: skip
         assert {r["run_id"] for r in rows} == {SECOND}
         assert json.loads(rows[0]["labels"]) == {"team": "storage"}
-
-
-def test_list_as_csv_has_a_row_for_each_run(call):
     _, out, _ = call("results", "list", "--output", "csv", "--since", "2026-01-01")
-    assert [row["run_id"] for row in csv.DictReader(io.StringIO(out.decode()))] == [SECOND, FIRST]
-
-
-def test_parquet_is_typed_and_equals_the_csv(call, tmp_path):
+    assert [row["run_id"] for row in csv.DictReader(io.StringIO(out))] == [SECOND, FIRST]
     assert call("results", "export", "--format", "parquet", "-o", "rows.parquet")[0] == 0
     frame = pl.read_parquet(tmp_path / "rows.parquet")
-    assert frame.schema["iops"] == pl.Float64
-    assert frame.schema["round"] == pl.Int64
-    assert frame.schema["imported"] == pl.Boolean
-    assert frame.height == 8
+    assert (frame.schema["iops"], frame.schema["round"]) == (pl.Float64, pl.Int64)
+    assert (frame.schema["imported"], frame.height) == (pl.Boolean, 8)
     _, out, _ = call("results", "export")
-    assert out.decode().splitlines()[0].split(",") == frame.columns
+    assert out.splitlines()[0].split(",") == frame.columns
 
 
 def test_export_to_a_place_that_cannot_be_written_is_told(call):
     code, _, err = call("results", "export", "-o", "/dev/null/x")
-    assert code == 2
-    assert "cannot write /dev/null/x" in err
+    assert (code, "cannot write /dev/null/x" in err) == (2, True), err
 
 
 @pytest.mark.parametrize(
@@ -180,26 +149,26 @@ def test_what_cannot_be_meant_ends_with_2_and_changes_nothing(call, stores, argu
 
 def test_delete_takes_rows_and_evidence(call, stores):
     code, out, _ = call("results", "delete", f"run_id={FIRST}", "--yes")
-    assert (code, out) == (0, b"deleted 1 run and the evidence in %s\n" % stores[1].url.encode())
+    assert (code, out) == (0, f"deleted 1 run and the evidence in {stores[1].url}\n")
     assert [row["run_id"] for row in dump(stores[0])["diskbench_run"]] == [SECOND]
     assert archive.list_runs(stores[1]) == [SECOND]
 
 
 def test_the_id_of_a_trial_means_all_its_runs(call, stores):
     code, out, _ = call("results", "delete", FIRST, "--yes")
-    assert (code, out) == (0, b"deleted 2 runs and the evidence in %s\n" % stores[1].url.encode())
+    assert (code, out) == (0, f"deleted 2 runs and the evidence in {stores[1].url}\n")
     assert archive.list_runs(stores[1]) == []
 
 
 def test_a_list_has_the_figure_and_the_trust_of_the_verdict(call):
     _, out, err = call("results", "list")
-    assert out.decode().splitlines()[1].split()[-2] == "?"
+    assert out.splitlines()[1].split()[-2] == "?"
     assert "not judged yet" in err
     _, out, _ = call("results", "show", FIRST, "--output", "json")
     every = [one for run in json.loads(out)["runs"] for one in run["verdicts"]]
     verdicts = [one for one in every if one["step"] == "read"]
     _, out, err = call("results", "list")
-    line = out.decode().splitlines()[1]
+    line = out.splitlines()[1]
     figures = {f"{round(one['stretches'][one['main']]['iops']):,} IOPS" for one in verdicts}
     assert any(figure in line for figure in figures), (line, figures)
     assert {one["trust"] for one in verdicts} & {"no", "with care", "yes"}
@@ -212,12 +181,12 @@ def test_a_run_without_a_process_is_suspended_everywhere(call, stores):
     save_plan(stores[0], plan, stores[1].url, owner="a process that died")
     begin_run(stores[0], plan.run_ids[0])
     _, out, err = call("results", "list", plan.trial_id)
-    assert "  suspended  " in out.decode()
+    assert "  suspended  " in out
     assert "diskbench resume" in err
     for output in ("json", "csv"):
         _, out, _ = call("results", "list", plan.trial_id, "--output", output)
-        assert b"suspended" in out
-        assert b"running" not in out
+        assert "suspended" in out
+        assert "running" not in out
     _, out, _ = call("status", plan.trial_id, "--output", "json")
     assert [cell["state"] for cell in json.loads(out)["cells"]] == ["suspended"]
     _, _, err = call("gc", "--dry-run")
@@ -228,27 +197,20 @@ def test_a_run_without_a_process_is_suspended_everywhere(call, stores):
 def test_rows_deleted_alone_come_back_with_rebuild(call, stores):
     before = dump(stores[0])
     code, _, _ = call("results", "delete", "--filter", "profile=quick", "--yes", "--keep-evidence")
-    assert code == 0
-    assert dump(stores[0])["diskbench_run"] == []
+    assert (code, dump(stores[0])["diskbench_run"]) == (0, [])
     code, out, _ = call("results", "rebuild")
-    assert (code, out) == (0, b"rebuilt 2 runs\n")
-    assert dump(stores[0]) == before
+    assert (code, out, dump(stores[0])) == (0, "rebuilt 2 runs\n", before)
 
 
-def test_a_run_that_goes_on_is_not_deleted(call, stores):
+def test_a_run_that_goes_on_or_left_something_on_its_host_is_not_deleted(call, stores):
     plan = make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",))
     save_plan(stores[0], plan, stores[1].url)
     begin_run(stores[0], plan.run_ids[0])
     code, _, err = call("results", "delete", plan.run_ids[0], "--yes")
-    assert code == 2
-    assert "is running" in err
-
-
-def test_a_run_that_left_something_on_its_host_is_not_deleted(call, stores):
+    assert (code, "is running" in err) == (2, True), err
     create_lease(stores[0], Lease(lease_id=FIRST, provider="ssh", run_ids=RUN_IDS))
     code, _, err = call("results", "delete", SECOND, "--yes")
-    assert code == 2
-    assert f"diskbench gc {FIRST}" in err
+    assert (code, f"diskbench gc {FIRST}" in err) == (2, True), err
     release_lease(stores[0], FIRST)
     assert call("results", "delete", SECOND, "--yes")[0] == 0
 
@@ -267,7 +229,7 @@ def test_a_person_is_asked_before_anything_is_deleted(call, stores, monkeypatch,
 def test_rebuild_ends_with_1_when_evidence_is_damaged(call, tmp_path):
     (tmp_path / "evidence" / "runs" / FIRST / "plan.json").write_text("{}")
     code, out, err = call("results", "rebuild")
-    assert (code, out) == (1, b"rebuilt 1 run\n")
+    assert (code, out) == (1, "rebuilt 1 run\n")
     assert FIRST in err
     assert "plan.json" in err
 
@@ -276,8 +238,7 @@ def test_import_prints_the_id_of_the_run(call, tmp_path, steps):
     (tmp_path / "theirs.json").write_bytes(steps[0][1]["fio.json"])
     code, out, _ = call("results", "import", "theirs.json", "--label", "from=a friend")
     assert code == 0
-    run_id = out.decode().strip()
-    _, shown, _ = call("results", "show", run_id, "--output", "json")
+    _, shown, _ = call("results", "show", out.strip(), "--output", "json")
     [run] = json.loads(shown)["runs"]
     assert (run["imported"], run["labels"]) == (True, {"from": "a friend"})
 
@@ -286,7 +247,7 @@ def test_import_keeps_a_log_with_a_damaged_time_and_tells_of_it(call, tmp_path):
     times = (1000, 2000, 99999999999999)
     (tmp_path / "disk_iops.1.log").write_text("".join(f"{at}, 3000, 0, 0, 0\n" for at in times))
     code, out, err = call("results", "import", "disk_iops.1.log")
-    run_id = out.decode().strip()
+    run_id = out.strip()
     assert code == 1
     assert f"run {short(run_id)} is kept, but its logs cannot be read: " in err
     assert "span 1,157,407 days" in err

@@ -55,13 +55,11 @@ def test_a_sound_import_is_said_to_hold(typed, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "name"), [({"size": 8192}, "bytes"), ({"logged": 300}, "logs")])
 def test_what_does_not_hold_is_named_and_makes_the_row_doubtful(typed, tmp_path, wrong, name):
-    done = typed("import", place(tmp_path / "in", **wrong))
-    (said,) = done.stderr.splitlines()
+    (said,) = typed("import", place(tmp_path / "in", **wrong)).stderr.splitlines()
     assert {"bytes": "bytes = I/Os × block", "logs": "logs sum to JSON"}[
         name
     ] + " ✗ in step a" in said
-    shown = typed("show", "--output", "json")
-    (run,) = json.loads(shown.stdout)["runs"]
+    (run,) = json.loads(typed("show", "--output", "json").stdout)["runs"]
     (doubt,) = [w for w in run["steps"][0]["warnings"] if w["code"] == "figures-disagree"]
     assert doubt["message"].startswith(f"{name}: ")
     assert run["verdicts"][0]["trust"] == "with care"

@@ -50,31 +50,25 @@ def on_a_terminal(**environment):
     return b"".join(chunks).decode().replace("\r\n", "\n")
 
 
-def test_each_step_has_a_line_of_blocks_wherever_it_is_printed(shown):
+def test_each_step_has_a_line_of_blocks_and_plots_are_drawn_when_asked_for(shown):
     [line] = [one for one in shown(CLIFF).splitlines() if "100 to 3,000" in one]
     assert line.split()[:2] == ["gp2", "read"]
     assert "█" in line
     assert "▁" in line
-
-
-def test_plots_are_drawn_when_asked_for_and_fit_80_columns(shown):
     out = shown(CLIFF, "--plot")
     plot = out[out.index("gp2: IOPS over 900 s") :].splitlines()
     assert plot[-1] == "│ cliff at 5:10: 3,000 → 100"
     assert max(map(len, plot)) <= 80
     assert "\x1b" not in out
+    assert shown(CLIFF, "--plot", "--output", "json").startswith("{")
 
 
 def test_where_there_is_no_terminal_nothing_is_drawn_unasked(shown):
     assert "IOPS over" not in shown(CLIFF)
 
 
-def test_json_holds_no_plots(shown):
-    assert shown(CLIFF, "--plot", "--output", "json").startswith("{")
-
-
 @pytest.mark.slow
-def test_on_a_terminal_a_fall_is_drawn_unasked_in_colours_unless_they_are_refused(shown):
+def test_on_a_terminal_a_fall_is_drawn_unasked_in_colours_and_one_level_is_not(shown):
     shown(CLIFF)
     assert "\x1b[36m" in on_a_terminal()
     plain = on_a_terminal(NO_COLOR="1")
@@ -83,9 +77,5 @@ def test_on_a_terminal_a_fall_is_drawn_unasked_in_colours_unless_they_are_refuse
     drawn = on_a_terminal(NO_COLOR="1", PYTHONIOENCODING="ascii")
     assert "IOPS over 900 s" in drawn
     assert drawn.isascii()
-
-
-@pytest.mark.slow
-def test_on_a_terminal_one_level_is_not_drawn_unasked(shown):
     shown(flat(500, 400, Noise(sd=0.02), seed=1))
     assert "IOPS over" not in on_a_terminal()

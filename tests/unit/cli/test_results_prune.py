@@ -111,8 +111,7 @@ def test_a_pruned_run_reads_as_before(call, stores):
     code, would, _ = call("results", "prune", "--keep", "0s", "--dry-run")
     assert (code, evidence.list("runs")) == (0, whole)
     code, _, err = call("results", "prune", "--keep", "0s")
-    assert (code, "--yes" in err) == (2, True)
-    assert evidence.list("runs") == whole
+    assert (code, "--yes" in err, evidence.list("runs")) == (2, True, whole)
 
     code, freed, _ = call("results", "prune", *NOW)
     assert (code, freed) == (0, would.replace("would free", "freed"))
@@ -120,8 +119,7 @@ def test_a_pruned_run_reads_as_before(call, stores):
     assert logs_in(evidence) == []
     kept = evidence.sizes("runs")
     assert sum(kept.values()) < sum(sizes.values())
-    gone = [key for key in sizes if "/derived/" not in key and key not in kept]
-    assert gone == logs
+    assert [key for key in sizes if "/derived/" not in key and key not in kept] == logs
     assert read(call, evidence) == before
     assert "pruned on" in call("results", "show", "-v")[1]
 
@@ -136,8 +134,7 @@ def test_a_pruned_run_reads_as_before(call, stores):
         if check.name == "logs"
     )
     code, _, err = call("results", "rebuild")
-    assert (code, "damaged" in err) == (0, False)
-    assert read(call, evidence) == before
+    assert (code, "damaged" in err, read(call, evidence)) == (0, False, before)
     assert call("results", "prune", *NOW)[:2] == (0, "")
 
 
@@ -155,8 +152,7 @@ def test_the_record_names_each_removed_file(call, stores, steps):
     assert datetime.fromisoformat(record["pruned_at"]) <= datetime.now(UTC)
     for step, files in steps:
         named = record["steps"][archive.step_folder(step)]["logs"]
-        found = {name: (file["bytes"], file["sha256"]) for name, file in named.items()}
-        assert found == {
+        assert {name: (file["bytes"], file["sha256"]) for name, file in named.items()} == {
             name: (len(data), hashlib.sha256(data).hexdigest())
             for name, data in files.items()
             if name.endswith(".log")
@@ -207,8 +203,7 @@ def test_a_kill_between_two_calls_leaves_a_whole_run(call, stores):
         assert (read_pruned(evidence, RUN_IDS[0]) is not None) is recorded
         assert read(call, evidence) == before
     assert call("results", "prune", *NOW)[0] == 0
-    assert logs_in(evidence) == []
-    assert read(call, evidence) == before
+    assert (logs_in(evidence), read(call, evidence)) == ([], before)
 
 
 @pytest.mark.usefixtures("stores")
@@ -230,8 +225,7 @@ def test_logs_that_take_less_than_what_would_be_kept_are_left(call, stores, monk
 
 def test_a_run_whose_series_cannot_be_made_is_left_and_named(call, stores):
     _, evidence = stores
-    one = next(key for key in logs_in(evidence) if RUN_IDS[0] in key and "lat" in key)
-    evidence.remove([one])
+    evidence.remove([next(key for key in logs_in(evidence) if RUN_IDS[0] in key and "lat" in key)])
     evidence.delete(f"runs/{RUN_IDS[0]}/derived")
     code, out, err = call("results", "prune", *NOW)
     assert (code, RUN_IDS[0] in err, RUN_IDS[1] in err) == (0, True, False)

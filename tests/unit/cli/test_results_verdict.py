@@ -29,9 +29,7 @@ def verdicts(document, step):
 def test_a_collapse_between_two_runs_is_a_cliff_whatever_disk_it_was(diskbench, gobonniego):
     document = json.loads(diskbench("results", "show", gobonniego, "--output", "json"))
     jsonschema.validate(document, results_schema())
-
     found = verdicts(document, "iops")
-
     kinds = [one["stretches"][one["main"]]["kind"] for one in found]
     assert kinds == ["burst"] * (FELL_IN - 1) + ["baseline"] * (41 - FELL_IN)
     assert found[-1]["stretches"][0]["limiter"]["name"] == "credit"
@@ -47,10 +45,7 @@ def log(path, series, **factors):
 def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
     log(tmp_path, bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
-
-    document = json.loads(diskbench("results", "show", "--output", "json"))
-    [found] = verdicts(document, "disk")
-
+    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
     burst, baseline = found["stretches"]
     assert (burst["kind"], burst["limiter"]["name"]) == ("burst", "disk-iops")
     assert (baseline["kind"], baseline["limiter"]["name"]) == ("baseline", "credit")
@@ -63,9 +58,7 @@ def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
 def test_the_report_holds_an_imported_run_against_its_disk_too(tmp_path, diskbench):
     log(tmp_path, bucket(5_400_000, 3000, 100, 2100, Noise(sd=0.0), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
-
     diskbench("report", "-q", "-o", "report.html", "-o", "report.md")
-
     words = (tmp_path / "report.md").read_text()
     assert "compared with the documented limits of aws:gp2" in words
     assert "nothing is promised" not in words
@@ -83,9 +76,7 @@ def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
     lines = (f"{1000 * second}, 400000, 0, 0, 0\n" for second in range(1, 90))
     (tmp_path / "disk_clat.1.log").write_text("".join(lines))
     diskbench("results", "import", "disk_clat.1.log")
-
     [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
-
     assert found["stretches"][0]["iops"] is None
     assert (found["trust"], [one["code"] for one in found["reasons"]]) == ("with care", ["no-rate"])
 
@@ -93,10 +84,8 @@ def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
 def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, diskbench):
     log(tmp_path, flat(100, 500, Noise(sd=0.02), seed=1), iops=1)
     diskbench("results", "import", "disk_iops.1.log")
-
     asked = ("--as-disk", "aws:gp2:20", "--output", "json")
     [found] = verdicts(json.loads(diskbench("results", "show", "last", *asked)), "disk")
-
     assert found["stretches"][0]["promised"]["iops"] == 100
     assert found["stretches"][0]["limiter"]["name"] == "disk-iops"
 
@@ -104,9 +93,7 @@ def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, disk
 def test_a_log_that_ends_before_the_credit_does_is_burst_only(tmp_path, diskbench):
     log(tmp_path, flat(3000, 500, Noise(sd=0.02), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
-
     [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
-
     assert found["stretches"][0]["kind"] == "burst"
     assert [one["code"] for one in found["reasons"]] == ["burst-only"]
 
@@ -114,9 +101,7 @@ def test_a_log_that_ends_before_the_credit_does_is_burst_only(tmp_path, diskbenc
 def test_the_word_of_an_owner_stands_where_no_catalogue_knows_the_disk(tmp_path, diskbench):
     log(tmp_path, flat(4900, 500, Noise(sd=0.02), seed=1), iops=1)
     diskbench("results", "import", "disk_iops.1.log", "--promise", "iops=5000")
-
     [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
-
     assert found["stretches"][0]["promised"]["source"] == "--promise"
     assert found["stretches"][0]["limiter"]["name"] == "disk-iops"
 
@@ -132,7 +117,5 @@ def test_the_word_of_an_owner_stands_where_no_catalogue_knows_the_disk(tmp_path,
 )  # fmt: skip
 def test_a_disk_that_nobody_knows_is_refused_before_anything_is_kept(tmp_path, diskbench, words):
     log(tmp_path, flat(100, 100, Noise(sd=0.0), seed=1), iops=1)
-
     diskbench("results", "import", "disk_iops.1.log", *words, code=2)
-
     assert json.loads(diskbench("results", "list", "--output", "json"))["runs"] == []

@@ -56,26 +56,19 @@ def test_an_option_of_another_provider_is_refused_by_its_name(where: list[str]):
     assert "azure" in refused.value.advice
 
 
-def test_an_unknown_provider_gets_the_nearest_one():
+def test_an_unknown_provider_or_option_is_refused_by_its_name():
     with pytest.raises(UnknownName, match="azurre"):
         told("--provider", "azurre", "--help")
-
-
-def test_an_option_that_nobody_has_is_refused_by_the_parser():
     assert "No such option" in told("--provider", "aws", "--cachee", "x")
 
 
-def test_values_of_an_option_are_proposed_by_completion():
+def test_completion_knows_the_provider_for_flags_and_values():
     (cache,) = (one for one in load("run", ["--provider", "azure"]).params if one.name == "cache")
     context = load("run", ["--provider", "azure"]).make_context("run", [], resilient_parsing=True)
     assert [one.value for one in cache.shell_complete(context, "read")] == ["readonly", "readwrite"]
-
-
-def test_completion_of_flags_knows_the_provider():
     command = load("run", ["--provider", "azure"])
     context = command.make_context("run", ["--provider", "azure"], resilient_parsing=True)
-    found = {one.value for one in command.shell_complete(context, "--ca")}
-    assert found == {"--cache"}
+    assert {one.value for one in command.shell_complete(context, "--ca")} == {"--cache"}
 
 
 @pytest.mark.slow

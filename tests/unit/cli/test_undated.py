@@ -28,8 +28,7 @@ def files(tmp_path_factory):
     place = tmp_path_factory.mktemp("theirs")
     step = make_step()
     job = step.job.replace("[write]", "write_bw_log=fio\n\n[write]")
-    made = run_fio(place / "fio", step.model_copy(update={"job": job}))
-    document = json.loads(made["fio.json"])
+    document = json.loads(run_fio(place / "fio", step.model_copy(update={"job": job}))["fio.json"])
     (place / "dated.json").write_text(json.dumps(document))
     for name in ("timestamp", "timestamp_ms", "time"):
         document.pop(name, None)
@@ -114,8 +113,7 @@ def test_lists_put_them_last_and_last_is_what_was_imported_last(call, taken):
 )
 def test_no_bound_of_time_meets_them(call, taken, bounds):
     _, out, _ = call("results", "list", *bounds, "--output", "json")
-    found = {run["run_id"] for run in json.loads(out)["runs"]}
-    assert found == {taken[name] for name in DATED}
+    assert {run["run_id"] for run in json.loads(out)["runs"]} == {taken[name] for name in DATED}
 
 
 def test_what_is_kept_for_a_time_only_loses_what_is_older(call, taken):
@@ -128,12 +126,10 @@ def test_what_is_kept_for_a_time_only_loses_what_is_older(call, taken):
 def test_a_page_and_a_site_say_so(call, taken, tmp_path):
     run_id = taken["bonnie-undated.json"]
     assert call("report", run_id, "-o", "page.html")[0] == 0
-    page = (tmp_path / "page.html").read_text()
-    assert re.search(r"<dt>measured</dt><dd>no date", page)
+    assert re.search(r"<dt>measured</dt><dd>no date", (tmp_path / "page.html").read_text())
     assert call("report", run_id, taken["dated.json"], "-o", "both.html")[0] == 0
     code, out, _ = call("results", "show", run_id, "-v")
-    assert code == 0
-    assert f"run {short(run_id)} done, no date" in out
+    assert (code, f"run {short(run_id)} done, no date" in out) == (0, True), out
     assert call("publish", "site")[0] == 0
     index = (tmp_path / "site" / "runs.html").read_text()
     (row,) = re.findall(rf"<tr[^>]*>(?:(?!</tr>).)*{run_id}.*?</tr>", index, re.DOTALL)
@@ -162,8 +158,7 @@ def test_regressions_leave_them_out_by_name(call, tmp_path):
     code, out, _ = call("regressions", "--output", "json")
     assert code == 0
     found = json.loads(out)
-    assert found["undated"] == [trial]
-    assert len(found["histories"][0]["points"]) == 8
+    assert (found["undated"], len(found["histories"][0]["points"])) == ([trial], 8)
     _, out, _ = call("regressions")
     assert trial in out
     assert "no date" in out

@@ -44,10 +44,9 @@ def test_every_export_leaves_the_same_figures_empty(call, tmp_path):
     assert EMPTY.items() <= empty_of(found, lambda cell: cell == "").items()
     frame = pl.read_parquet(tmp_path / "x.parquet").to_dicts()
     assert EMPTY.items() <= empty_of(frame, lambda value: value is None).items()
-    document = json.loads((tmp_path / "x.json").read_text())
     of_all = [
         {**row, "step": step["step"]}
-        for run in document["runs"]
+        for run in json.loads((tmp_path / "x.json").read_text())["runs"]
         for step in run["steps"]
         for row in step["measurements"]
     ]
@@ -60,5 +59,4 @@ def test_a_step_without_iops_is_shown_by_its_bytes_and_one_without_bytes_by_its_
     cells = {}
     for words in (line.split() for line in lines if line.strip()):
         cells.setdefault(words[0], words)  # the table of figures comes before the verdicts
-    assert cells["char-write"][2:4] == ["–", "1.89"]
-    assert cells["seeks"][2:4] == ["448", "–"]
+    assert (cells["char-write"][2:4], cells["seeks"][2:4]) == (["–", "1.89"], ["448", "–"])

@@ -87,8 +87,7 @@ def test_the_verdict_on_an_imported_run(name, diskbench, golden, tmp_path):
     run_id = diskbench("results", "import", *files(tmp_path), *options).split()[0]
     said = diskbench("results", "show", run_id, "-v", "--no-plot").replace(str(tmp_path), "HERE")
     said = re.sub(r"\b[0-9a-z]{26}\b", "RUN", said).replace(short(run_id), "RUN")
-    verdict_ = re.split(r"^run RUN ", said, flags=re.MULTILINE)[0]
-    golden.check(f"verdicts/{name}.txt", verdict_)
+    golden.check(f"verdicts/{name}.txt", re.split(r"^run RUN ", said, flags=re.MULTILINE)[0])
 
 
 MEASURED = {"local-nvme": ("busy-core", []), "network-filesystem": ("nfs", [NETWORK_FILESYSTEM])}
@@ -107,6 +106,5 @@ def test_the_verdict_on_a_run_of_ours(name: str, golden: Golden) -> None:
     stream = io.StringIO()
     rows = [row(step="step", iops=recorded["measured"]["iops"])]
     subject = subject_of_plan(plan())
-    console = Console(file=stream, width=80)
-    print_result(subject, rows, warnings, (), [judged], console=console)
+    print_result(subject, rows, warnings, (), [judged], console=Console(file=stream, width=80))
     golden.check(f"verdicts/{name}.txt", stream.getvalue())

@@ -2,8 +2,6 @@
 
 import pytest
 
-from diskbench.cli import main
-
 
 @pytest.mark.parametrize(
     "command",
@@ -15,12 +13,6 @@ from diskbench.cli import main
         "config",
     ],
 )  # fmt: skip
-def test_no_line_is_wider(command, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", "sqlite:///rows.db")
-    assert main.main(command.split()) == 0
-    lines = capfd.readouterr().out.splitlines()
-    wide = [line for line in lines if len(line) > 80 and len(line.split()) > 1]
-    assert wide == []
+def test_no_line_is_wider(command, diskbench):
+    lines = diskbench(*command.split()).splitlines()
+    assert [line for line in lines if len(line) > 80 and len(line.split()) > 1] == []

@@ -29,7 +29,7 @@ class TestMachine:
         ("providers", "state"),
         [((), "problem"), (("lab", "aws"), "problem"), (("aws", "gcp"), "warning")],
     )
-    def test_without_fio_only_rented_machines_can_be_measured(
+    def test_without_fio_only_rented_ones_are_measured(
         self, monkeypatch, tmp_path, providers, state
     ):
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -70,24 +70,24 @@ class TestStores:
         assert of(found, "evidence").told.endswith("readable and writable")
         assert list((tmp_path / "evidence").rglob("*")) == [], "the probe was removed"
 
-    def test_the_schema_of_another_version_is_a_problem(self, tmp_path):
+    def test_another_schema_and_a_file_that_is_no_database_are_problems(self, tmp_path):
         open_database(f"sqlite:///{tmp_path}/rows.db").dispose()
         with sqlite3.connect(tmp_path / "rows.db") as connection:
             connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")  # noqa: S608
         connection.close()
         found = of(self.stores(tmp_path), "database")
         assert (found.state, "use that version" in found.advice) == ("problem", True)
-
-    def test_a_file_that_is_no_database_is_a_problem(self, tmp_path):
         (tmp_path / "rows.db").write_text("not a database at all, and long enough to be read " * 9)
         assert of(self.stores(tmp_path), "database").state == "problem"
 
-    def test_a_place_below_a_file_can_never_be_made(self, tmp_path):
+    def test_a_place_below_a_file_is_never_made_and_postgres_needs_no_sqlite(self, tmp_path):
         (tmp_path / "evidence").write_text("a file")
         found = examine_stores(
             f"sqlite:///{tmp_path}/evidence/rows.db", (tmp_path / "evidence" / "deep").as_uri()
         )
         assert [one.state for one in found if one.check != "sqlite"] == ["problem", "problem"]
+        found = examine_stores("postgresql://nobody@127.0.0.1:1/x", (tmp_path / "e").as_uri())
+        assert [one.check for one in found] == ["database", "evidence"]
 
     @pytest.mark.parametrize("null", [True, False])
     def test_which_sqlite_it_is_and_what_it_lacks_is_told(self, tmp_path, monkeypatch, null):
@@ -103,10 +103,6 @@ class TestStores:
         assert (found.state, sqlite3.sqlite_version in found.told) == ("ok", True)
         assert ("lacks unixepoch" in found.told) == null
         assert ("diskbench supplies it" in found.told) == null
-
-    def test_another_database_needs_no_sqlite(self, tmp_path):
-        found = examine_stores("postgresql://nobody@127.0.0.1:1/x", (tmp_path / "e").as_uri())
-        assert [one.check for one in found] == ["database", "evidence"]
 
 
 def test_a_provider_that_rents_nothing_has_nothing_to_examine():
@@ -138,13 +134,12 @@ class TestQuota:
         assert (by_type.state, of_all.state) == ("ok", "problem")
         assert "takes 1,000 at once" in of_all.told
 
-    def test_another_region_does_not_count(self):
-        assert compared("aws", [VCPUS], [need(100, region="r2")]) == []
-
-    def test_without_a_matrix_what_is_used_up_is_a_warning(self):
+    def test_without_a_matrix_what_is_used_up_is_a_warning_and_another_region_does_not_count(self):
         full = VCPUS.model_copy(update={"used": 64})
-        states = [one.state for one in compared("aws", [full, GP3], None)]
-        assert states == ["warning", "ok"]
+        assert [one.state for one in compared("aws", [full, GP3], None)] == ["warning", "ok"]
+        assert compared("aws", [VCPUS], [need(100, region="r2")]) == []
+        (told,) = compared("aws", [VCPUS.model_copy(update={"used": None})], None)
+        assert told.told == "vCPUs: 64; the usage is not reported"
 
     def test_families_that_nobody_uses_are_left_out(self):
         family = VCPUS.model_copy(update={"of": ("standardDSv5Family",), "used": 0})
@@ -159,13 +154,8 @@ class TestQuota:
         assert compared("gcp", [secret], [need(4, of="n2")]) == []
         assert compared("gcp", [secret], None) == []
 
-    def test_a_use_that_is_not_told_is_said_to_be(self):
-        (told,) = compared("aws", [VCPUS.model_copy(update={"used": None})], None)
-        assert told.told == "vCPUs: 64; the usage is not reported"
-
 
 def test_the_worst_finding_stands_for_all():
     one = Finding(check="clock", where="here", state="warning", told="")
-    assert worst_state(()) == "ok"
-    assert worst_state((one,)) == "warning"
+    assert (worst_state(()), worst_state((one,))) == ("ok", "warning")
     assert worst_state((one, one.model_copy(update={"state": "problem"}))) == "problem"

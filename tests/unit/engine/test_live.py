@@ -62,9 +62,7 @@ def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name
 @pytest.mark.parametrize("provider", CLOUDS)
 @given(value=NAMES, pair=st.sampled_from(["--label pw", "--set api_key", "--set db_password"]),
        joined=st.booleans())  # fmt: skip
-def test_no_value_of_a_label_and_no_secret_parameter_is_in_it(
-    provider, value, pair, joined
-) -> None:
+def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, joined) -> None:
     flag, key = pair.split()
     words = (f"{flag}={key}={value}",) if joined else (flag, f"{key}={value}")
     text = shown(provider, value, Typed(("--live", *words, "--set", "runtime=1"), {}))
@@ -76,7 +74,6 @@ def test_no_value_of_a_label_and_no_secret_parameter_is_in_it(
 
 @given(value=st.text(string.printable, min_size=1, max_size=3))
 def test_a_short_label_is_left_out_of_the_flags_too(value) -> None:
-    typed = Typed(("--label", f"pw={value}"), {})
-    flags = recording_of(CLOUDS[0], [], [], typed).flags
+    flags = recording_of(CLOUDS[0], [], [], Typed(("--label", f"pw={value}"), {})).flags
     assert flags[0] == "--label"
     assert flags[1].startswith("pw=private-")

@@ -84,8 +84,7 @@ def test_a_machine_or_container_of_the_same_name_is_another(part):
     """A clone, or a container on its host's network: its pids mean nothing here."""
     started = (process_started(os.getpid()) or "").split("/")
     started[part] = "other"
-    twin = executor(pid=4_000_000, started="/".join(started), beat_s_ago=30)
-    assert alive(twin)
+    assert alive(executor(pid=4_000_000, started="/".join(started), beat_s_ago=30))
     assert not alive(executor(pid=4_000_000, started="/".join(started), beat_s_ago=90))
 
 
@@ -122,7 +121,7 @@ def test_the_time_that_a_cell_stood_alone_counts_from_the_last_beat(database):
 ONE, OTHER = (fingerprint(SecretBytes(letter * 40)) for letter in (b"a", b"b"))
 
 
-def test_a_session_has_the_secret_of_its_file_unless_one_is_given(tmp_path, monkeypatch):
+def test_a_fingerprint_or_a_file_or_a_variable_holds_the_secret_of_a_session(tmp_path, monkeypatch):
     file = tmp_path / "shared"
     file.write_bytes(b"s" * 40)
     file.chmod(0o600)
@@ -133,15 +132,12 @@ def test_a_session_has_the_secret_of_its_file_unless_one_is_given(tmp_path, monk
     monkeypatch.setenv("DISKBENCH_SECRET", "t" * 40)
     assert session.secret() == SecretBytes(b"t" * 40)
     session.close()
-
-
-def test_a_fingerprint_tells_secrets_apart_and_gives_nothing_away():
     assert ONE != OTHER
     assert len(ONE) == 16
     assert fingerprint(SecretBytes(b"a" * 40)) == ONE
 
 
-def test_workers_of_one_secret_work_side_by_side_and_one_with_another_is_refused_by_name(database):
+def test_workers_of_one_secret_work_together_and_keep_another_out_as_long_as_they_live(database):
     enrol(database, "e1")
     describe_executor(database, "e1", name="site-a", queues=["*"], secret_id=ONE)
     check_shared(database, ONE)
@@ -149,12 +145,8 @@ def test_workers_of_one_secret_work_side_by_side_and_one_with_another_is_refused
         check_shared(database, OTHER)
     assert "site-a" in raised.value.message
     assert "DISKBENCH_SECRET" in raised.value.advice
-
-
-def test_a_dead_worker_s_secret_keeps_nobody_out(database):
     register_executor(database, "e1", hostname="h", pid=1, process_started="x/1/2")
-    long_ago = "2026-01-01T00:00:00.000000+00:00"
-    describe_executor(database, "e1", secret_id=ONE, beat_at=long_ago)
+    describe_executor(database, "e1", secret_id=ONE, beat_at="2026-01-01T00:00:00.000000+00:00")
     check_shared(database, OTHER)
 
 
@@ -170,20 +162,8 @@ def seen(database, monkeypatch):
     return DatabaseClock(database), said
 
 
-def test_a_clock_that_jumps_forward_is_told_from_time_that_passes(seen):
-    looks, said = seen
-    assert looks.looked() == 0.0
-    assert looks.looked() < 1.0
-    said["time"] += timedelta(minutes=5)
-    assert looks.looked() == pytest.approx(300, abs=60)
-    said["time"] -= timedelta(minutes=5)
-    assert looks.looked() < -200
-
-
 @pytest.mark.parametrize("seconds", [61.0, -61.0, 86_400.0])
-def test_a_worker_says_once_that_it_takes_nothing_over_and_once_that_it_does_again(
-    seen, caplog, seconds
-):
+def test_a_worker_says_once_that_it_takes_nothing_over_and_once_that_it_does(seen, caplog, seconds):
     looks, said = seen
     caplog.set_level("INFO", logger="diskbench")
     looks.looked()
@@ -201,10 +181,14 @@ def test_a_worker_says_once_that_it_takes_nothing_over_and_once_that_it_does_aga
     assert caplog.messages[1:] == ["the clock agrees with the database's again"]
 
 
-def test_an_age_counts_to_the_last_look(seen):
-    looks, _ = seen
+def test_a_clock_that_jumps_is_told_from_time_that_passes_and_an_age_counts_to_the_last_look(seen):
+    looks, said = seen
     since = clock.iso(BEGAN - timedelta(minutes=10))
     assert looks.age_s(since) == 0.0
     looks.looked()
-    assert looks.age_s(since) == 600.0
-    assert looks.age_s(None) == 0.0
+    assert (looks.age_s(since), looks.age_s(None)) == (600.0, 0.0)
+    assert looks.looked() < 1.0
+    said["time"] += timedelta(minutes=5)
+    assert looks.looked() == pytest.approx(300, abs=60)
+    said["time"] -= timedelta(minutes=5)
+    assert looks.looked() < -200

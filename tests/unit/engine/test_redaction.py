@@ -81,14 +81,11 @@ def test_the_same_value_is_replaced_by_the_same_one_and_its_form_is_kept() -> No
     assert text == ("000000000001 and 000000000002 and 000000000001, 198.18.1.0/24, 198.18.0.2")
 
 
-def test_what_everybody_knows_stays() -> None:
+def test_what_everybody_knows_stays_and_a_short_name_goes_where_it_is_a_whole_value() -> None:
     assert Cleaner(plugin("aws").redaction).text("owner 099720109477") == "owner 099720109477"
     image = "projects/ubuntu-os-cloud/global/images/x"
     assert "projects/ubuntu-os-cloud/" in Cleaner(plugin("gcp").redaction).text(image)
     assert Cleaner(Redaction()).text("0.0.0.0/0 127.0.0.1 ::1") == "0.0.0.0/0 127.0.0.1 ::1"
-
-
-def test_a_short_name_is_removed_where_it_is_a_whole_value() -> None:
     cleaner = Cleaner(Redaction(), values=("ab",))
     assert len("ab") < SHORT
     assert cleaner.text("ab") == "private-1"
@@ -96,8 +93,7 @@ def test_a_short_name_is_removed_where_it_is_a_whole_value() -> None:
 
 
 def test_keys_and_fields_with_user_data_are_left_out() -> None:
-    cleaner = Cleaner(Redaction(fields=("tagSet",)))
-    found = cleaner.exchange(
+    found = Cleaner(Redaction(fields=("tagSet",))).exchange(
         Exchange(method="GET", url="/", status=200, asked={"customData": "aGVsbG8="},
                  body="<a><tagSet><item>x</item></tagSet><userData>aGk=</userData></a>")
     )  # fmt: skip
@@ -124,8 +120,7 @@ def test_a_name_that_is_a_word_of_the_api_is_kept_and_a_secret_is_not() -> None:
     exchange = Exchange(method="POST", url="/sdk", status=200, asked=asked, body=answer)
     cleaner = Cleaner(redaction)
     cleaner.learn([exchange])
-    found = cleaner.exchange(exchange)
-    assert found.asked == asked.replace("Accounts", "private-1")
+    assert cleaner.exchange(exchange).asked == asked.replace("Accounts", "private-1")
     assert cleaner.prose("the host of the datastore Accounts").endswith("datastore private-1")
     assert "datastore" not in Cleaner(redaction, ["datastore"]).text("password datastore")
 

@@ -33,8 +33,7 @@ def overlay(baseline_iops: int) -> Overlay:
         "sources": {"refreshed": {"title": "an API", "as_of": day}},
         "types": {"c4.xlarge": {"iops": baseline_iops, "source": "refreshed"}},
     }
-    patches = {"machines.yaml": patch}
-    return Overlay(cloud="aws", region="us-east-1", made_on=day, patches=patches)
+    return Overlay(cloud="aws", region="us-east-1", made_on=day, patches={"machines.yaml": patch})
 
 
 def test_the_first_cell_of_a_worker_is_planned_on_the_figures_of_its_later_ones(

@@ -45,16 +45,13 @@ def test_last_is_the_newest_unfinished_work_and_a_matrix_has_a_name(busy):
     assert find_campaign(busy, "last").campaign_id == CAMPAIGN
 
 
-def test_what_has_ended_is_named_with_the_command_that_shows_it(busy):
+def test_what_has_ended_is_named_with_the_command_that_shows_it_and_the_unknown_refused(busy):
     ended = "01jv0000000000000000000abc"
     save_plan(busy, make_plan((ended,)), "file:///evidence", owner="other")
     end_run_cell(busy, ended)
     with pytest.raises(InvalidValue, match="has ended") as refused:
         find_work(busy, [ended])
     assert "results show 00000abc" in refused.value.advice
-
-
-def test_what_is_not_there_and_what_fits_several_is_refused(busy):
     for name, kind in (("nothing", UnknownName), ("01j", InvalidValue), ("", InvalidValue)):
         with pytest.raises(kind):
             find_work(busy, [name])
@@ -75,13 +72,10 @@ def test_nothing_is_asked_when_one_of_several_is_refused(busy):
     assert not asked_to_stop(busy, "dead")
 
 
-def test_resume_takes_a_run_a_cell_and_a_matrix(busy):
+def test_resume_takes_a_run_a_cell_and_a_matrix_but_not_of_a_living_process(busy):
     plans, matrices = abandoned_work(busy, [ALONE, OF_CELL, CAMPAIGN])
     assert [plan.trial_id for plan in plans] == [ALONE]
     assert [one.campaign_id for one in matrices] == [CAMPAIGN]
-
-
-def test_what_a_living_process_runs_is_not_resumed(busy):
     enrol(busy, "dead")  # it lives after all
     with pytest.raises(InvalidValue, match="process that is alive"):
         abandoned_work(busy, [ALONE])
@@ -156,8 +150,7 @@ def test_a_cell_is_at_work_before_its_trial_is_taken_over_and_after_its_last_run
 
 
 def test_a_worker_sweeps_where_it_reaches(database):
-    cell = cell_row(0, provider="vsphere", partition="vsphere/dc", route="vsphere/site-a")
-    begun(database, cell)
+    begun(database, cell_row(0, provider="vsphere", partition="vsphere/dc", route="vsphere/site-a"))
     save_plan(database, make_plan(), "file:///evidence", owner="dead")
     of_site = Lease(lease_id=TRIAL_ID, provider="vsphere")
     assert is_reached(database, of_site, ("vsphere/site-a",))

@@ -10,12 +10,8 @@ from diskbench.model.comparison import RunInTurn, block_of, labels_at, turns
 SIDES = ("old", "new")
 
 
-def test_a_block_is_abba() -> None:
-    order = [turn.side for turn in turns(SIDES, 2, {})]
-    assert order == ["old", "new", "new", "old"] * 2
-
-
-def test_what_was_done_is_not_done_again() -> None:
+def test_a_block_is_abba_and_what_was_done_is_not_done_again() -> None:
+    assert [turn.side for turn in turns(SIDES, 2, {})] == ["old", "new", "new", "old"] * 2
     done = {RunInTurn(1, "old"): 1, RunInTurn(1, "new"): 2}
     assert turns(SIDES, 2, done)[0] == RunInTurn(1, "old")
     assert len(turns(SIDES, 2, done)) == 5

@@ -66,27 +66,21 @@ def test_every_row_of_the_table_is_raised_somewhere():
     assert unused == []
 
 
-def test_every_row_is_complete():
+def test_every_row_is_complete_and_no_code_stands_twice():
     for code, doubt in DOUBTS.items():
         assert doubt.weight in WEIGHTS, code
         assert doubt.words, code
         assert bool(doubt.profile) == bool(doubt.because), code
         assert doubt.advice or doubt.weight == "note" or code == "other-disk", code
-
-
-def test_no_code_stands_twice():
     rows = re.findall(r"= Doubt\(\s*\"([a-z-]+)\"", (SOURCE / "model" / "doubts.py").read_text())
     assert sorted(rows) == sorted(DOUBTS)
 
 
-def test_every_doubt_is_documented_with_its_weight_and_words():
+def test_every_doubt_is_documented_with_its_weight_and_words_and_no_other():
     rows = re.findall(r"^\| `([a-z-]+)` \| ([\w ]+) \| (.+?) \|", _page(), re.MULTILINE)
     assert {(one.code, one.weight, one.words) for one in DOUBTS.values()} <= set(rows)
     method = (DOCS / "METHOD.md").read_text()
     assert [code for code in DOUBTS if f"`{code}`" not in method] == [], "when are they raised?"
-
-
-def test_the_page_has_no_doubt_that_the_table_lacks():
     assert set(re.findall(r"^\| `([a-z-]+)` \|", _page(), re.MULTILINE)) == set(DOUBTS)
 
 

@@ -14,29 +14,28 @@ TWO = [Known(A, "lease", where="aws us-east-1"), Known(B, "lease", where="lab")]
 IDS = st.text("01ab", min_size=1, max_size=6)
 
 
-def test_a_beginning_means_the_only_thing_that_it_fits():
+def test_a_beginning_or_the_short_form_means_the_only_thing_that_it_fits():
     assert meant(f" {A[:10].upper()} ", TWO, "lease").id == A
+    assert short(A) == A[-8:]
+    assert meant(short(A).upper(), TWO, "lease").id == A
+    assert short(A) != short(B)
 
 
-def test_a_beginning_of_several_lists_id_kind_place_and_age():
+def test_a_beginning_of_several_lists_id_kind_place_and_age_but_not_of_all():
     with pytest.raises(InvalidValue) as refused:
         meant("01kq", TWO, "lease")
     for told in (f"{A}  lease, aws us-east-1, ", f"{B}  lease, lab, ", " old"):
         assert told in refused.value.message
+    found = [Known(f"01a{n:02}", "run") for n in range(30)]
+    assert "and others" in several("01a", found).message
+    assert len(several("01a", found).message.splitlines()) < 12
 
 
-def test_the_short_form_of_an_id_is_accepted():
-    assert short(A) == A[-8:]
-    assert meant(short(A).upper(), TWO, "lease").id == A
-
-
-def test_an_end_that_is_shorter_means_nothing():
+def test_an_end_that_is_shorter_and_what_fits_nothing_are_unknown():
     with pytest.raises(UnknownName):
         meant(A[-7:], TWO, "lease")
-
-
-def test_short_forms_of_ids_made_in_one_second_differ():
-    assert short(A) != short(B)
+    with pytest.raises(UnknownName):
+        meant("01zz", TWO, "lease")
 
 
 COUNTED = {"last": 0, " LAST ": 0, "last~3": 3, "last~": None, "last~-1": None, "lastly": None}
@@ -59,18 +58,10 @@ def test_an_empty_text_means_nothing_even_of_one(text):
         meant(text, TWO[:1], "lease")
 
 
-def test_what_fits_nothing_is_unknown():
-    with pytest.raises(UnknownName):
-        meant("01zz", TWO, "lease")
-
-
-def test_a_thing_and_its_parts_are_that_one_thing():
+def test_a_thing_with_its_parts_or_with_what_stands_for_the_same_is_one():
     known = [Known("01a", "trial"), Known("01ab", "run", part_of=("01a",))]
     assert meant("01", known, "run").id == "01a"
     assert meant("01ab", known, "run").id == "01ab"
-
-
-def test_what_stands_for_the_same_thing_is_one():
     known = [Known("01a", "run", means="lease"), Known("01b", "run", means="lease")]
     assert meant("01", known, "run").stands_for == "lease"
 
@@ -87,12 +78,6 @@ def test_it_is_one_thing_or_a_refusal_and_never_another_thing(ids, text):
     else:
         assert wanted
         assert found.id == wanted or [o for o in ids if o.startswith(wanted)] == [found.id]
-
-
-def test_many_are_not_all_listed():
-    found = [Known(f"01a{n:02}", "run") for n in range(30)]
-    assert "and others" in several("01a", found).message
-    assert len(several("01a", found).message.splitlines()) < 12
 
 
 def test_the_age_is_that_of_the_id():

@@ -19,12 +19,9 @@ def series(
     )  # fmt: skip
 
 
-def test_periods_at_the_edges_of_a_step_are_left_out():
+def test_a_period_counts_once_when_it_lies_wholly_in_the_step():
     found = exceeded_within([series(1, 1, 0, 1, 1)], 30.0, 270.0)
     assert (found.seconds, found.counted_s) == ({"disk-iops": 120.0}, 180.0)
-
-
-def test_a_period_in_which_any_disk_was_at_its_limit_counts_once():
     found = exceeded_within([series(1, 0, 0), series(1, 1, 0, of="vol-2")], 0.0, 180.0)
     assert found.seconds == {"disk-iops": 120.0}
 

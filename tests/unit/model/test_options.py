@@ -25,14 +25,11 @@ def test_what_is_stored_is_what_differs_from_its_default():
     assert dict(again.groups()) == {"azure": {"cache": "readonly"}, "lab": {"time_scale": 60.0}}
 
 
-def test_options_of_a_provider_that_is_not_installed_are_kept():
+def test_options_that_no_provider_or_model_takes_are_kept():
     stored = {"disk": "fast", "stratus": {"fabric": "blue", "lanes": 4}}
     spec = RentSpec.model_validate(stored)
     assert spec.model_dump(exclude_defaults=True) == stored
     assert spec.text("fabric") == "blue"
-
-
-def test_options_that_a_model_no_longer_takes_are_kept():
     spec = RentSpec.model_validate({"azure": {"cache": "readonly", "of_later": 3}})
     assert spec.group("azure") == {"cache": "readonly", "of_later": 3}
 
@@ -57,11 +54,15 @@ def test_who_pays_is_the_account_of_the_spec():
             assert not spec.groups()
 
 
-def test_an_option_has_one_name_in_a_provider_and_none_of_a_common_one():
+def test_an_option_has_one_name_in_a_provider_and_what_it_refuses_is_one_of_renting():
     for one in plugins():
         names = [option.name for option in own_options(one.name)]
         assert len(names) == len(set(names)), one.name
         assert not set(names) & (set(CellFields.model_fields) - {"host"}), one.name
+    from diskbench.plan.rent_options import RENT_OPTIONS
+
+    for one in plugins():
+        assert set(one.refuses) <= {*RENT_OPTIONS, "account", "size"}, one.name
 
 
 def test_every_own_option_is_a_field_of_a_matrix_and_of_its_schema():
@@ -76,13 +77,6 @@ def test_a_misspelt_option_in_a_matrix_is_found_with_its_line():
     (mistake,) = form.mistakes
     assert (mistake.line, mistake.advice) == (4, "known: diskbench matrix schema")
     assert form.matrix.defaults.given() == {"provider": "azure"}, "it is not guessed"
-
-
-def test_what_a_provider_refuses_is_an_option_of_renting():
-    from diskbench.plan.rent_options import RENT_OPTIONS
-
-    for one in plugins():
-        assert set(one.refuses) <= {*RENT_OPTIONS, "account", "size"}, one.name
 
 
 def test_the_region_of_a_zone_is_told_by_the_plugin():

@@ -23,15 +23,12 @@ def test_a_name_is_that_of_the_lease_and_a_kind(name, ours):
     assert is_named_for("one", name) is ours
 
 
-def test_an_id_counts_where_one_of_its_kind_was_written_down():
+def test_an_id_counts_where_it_was_written_down_or_named():
     made = ("volume vol-1", "instance i-1")
     assert was_made("volume vol-1", made)
     assert not was_made("volume vol-2", made)
     assert was_made("key-pair k", made)
     assert was_made("volume vol-2", ())
-
-
-def test_what_a_person_named_is_all_that_is_meant():
     which = Which("one", copied=("volume vol-2",))
     assert which.takes("prod-database", "volume vol-2")
     assert not which.takes(NAME, "volume vol-1")

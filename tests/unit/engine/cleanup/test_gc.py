@@ -48,21 +48,16 @@ def in_an_hour() -> str:
 
 
 class TestByDatabase:
-    def test_a_lease_whose_process_died_before_its_plan_is_released_by_its_row(self, session):
+    def test_a_lease_whose_process_died_goes_by_its_row_or_in_words_when_dry(self, session):
         (left,) = leave("early")
         lease_row(session, "early", expires_at=in_an_hour())
+        (swept,) = sweep(session, [], dry_run=True)
+        assert (swept.outcome, left.exists()) == ("would-give-back", True)
+        assert load_lease(session.database, "early").state == "open"
         (swept,) = sweep(session, [], dry_run=False)
         assert (swept.outcome, swept.reason) == ("gave-back", "its trial is finished")
         assert not left.exists()
         assert load_lease(session.database, "early").state == "released"
-
-    def test_a_dry_run_says_what_would_go_and_touches_nothing(self, session):
-        (left,) = leave("early")
-        lease_row(session, "early")
-        (swept,) = sweep(session, [], dry_run=True)
-        assert swept.outcome == "would-give-back"
-        assert left.exists()
-        assert load_lease(session.database, "early").state == "open"
 
     def test_one_that_cannot_be_given_back_stops_none_of_the_others(self, session):
         leave("stuck")
@@ -128,8 +123,7 @@ class TestByDatabase:
         assert left.lease_id == TRIAL_ID
 
     def test_a_lease_that_a_live_process_works_under_is_never_given_back(self, session):
-        plan = make_plan()
-        save_plan(session.database, plan, session.evidence.url, owner=session.executor_id)
+        save_plan(session.database, make_plan(), session.evidence.url, owner=session.executor_id)
         lease_row(session, TRIAL_ID, expires_at="2026-01-01T00:00:00.000000+00:00")
         assert sweep(session, [], dry_run=False) == []
         with pytest.raises(InvalidValue, match="in use by a process"):
@@ -141,9 +135,7 @@ class TestCost:
     NOW = datetime(2026, 11, 21, 16, 30, tzinfo=UTC)
 
     @pytest.mark.parametrize(("price", "usd"), [(0.12, pytest.approx(0.78)), (None, None)])
-    def test_it_is_the_hours_since_the_lease_began_at_the_price_of_its_row_or_unknown(
-        self, price, usd
-    ):
+    def test_it_is_the_hours_since_it_began_at_the_price_of_its_row_or_unknown(self, price, usd):
         lease = Lease(lease_id="one", provider="aws", created_at=self.BEGAN, hourly_usd=price)
         cost = cost_of_lease(lease, self.NOW)
         assert (cost.hours, cost.usd, cost.hourly_usd) == (6.5, usd, price)
@@ -180,15 +172,13 @@ class TestByProvider:
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
         assert swept.outcome == "kept"
 
-    def test_what_a_live_process_works_with_stays_whatever_its_tags_say(self, session):
+    def test_what_a_live_process_works_with_stays_and_an_id_that_nothing_has_is_told(self, session):
         leave(TRIAL_ID, expires=1.0)
         save_plan(session.database, make_plan(), session.evidence.url, owner=session.executor_id)
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
         assert (swept.outcome, swept.reason) == ("kept", "a process is using it")
         with pytest.raises(InvalidValue, match="in use"):
             sweep_provider(session, FAKE, [TRIAL_ID], dry_run=False)
-
-    def test_an_id_that_nothing_has_is_told(self, session):
         with pytest.raises(UnknownName, match="nobody"):
             sweep_provider(session, FAKE, ["nobody"], dry_run=False)
 
@@ -235,9 +225,7 @@ class TestRegions:
         with pytest.raises(UserError, match="organisation policy"):
             sweep_provider(session, scope, dry_run=True)
 
-    def test_a_region_with_nothing_but_copies_of_a_lease_is_not_given_back(
-        self, session, monkeypatch
-    ):
+    def test_a_region_with_nothing_but_copies_is_not_given_back(self, session, monkeypatch):
         monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: Copied())
         leave("theirs")
         swept, _ = sweep_provider(session, FAKE, ["theirs"], dry_run=True)
@@ -329,16 +317,14 @@ class TestUnnamed:
         copy = leave("copied", expires=1.0)[0]
         copy.rename(copy.with_name("prod-database"))
         swept, _ = sweep_provider(session, FAKE, dry_run=False)
-        assert [one.outcome for one in swept] == ["kept", "kept"]
-        assert silent.asked == 0
+        assert ([one.outcome for one in swept], silent.asked) == (["kept", "kept"], 0)
 
     @TELLING
     def test_it_is_asked_once_for_all_leases(self, session, silent):
         for name in ("one", "two", "three"):
             leave(name, expires=1.0)
         swept, _ = sweep_provider(session, FAKE, dry_run=False)
-        assert [one.outcome for one in swept] == ["gave-back"] * 3
-        assert silent.asked == 1
+        assert ([one.outcome for one in swept], silent.asked) == (["gave-back"] * 3, 1)
 
 
 class TestByDatabaseWhileTheCloudIsSilent:

@@ -22,8 +22,7 @@ def begun(database):
     """Begins a matrix with these cells, and gives it its first turn."""
 
     def begin(cells, **limits):
-        campaign = campaign_row(limits=Limits(**limits))
-        save_campaign(database, campaign, cells)
+        save_campaign(database, campaign_row(limits=Limits(**limits)), cells)
         return feed(database, load_campaign(database, CAMPAIGN))
 
     return begin
@@ -47,15 +46,6 @@ def test_cells_that_may_begin_are_queued_once_under_a_trial_of_their_own(databas
     assert load_cells(database, CAMPAIGN) == cells
 
 
-def test_a_matrix_is_done_when_all_its_cells_are(database, begun):
-    begun([cell_row(0)])
-    (cell,) = load_cells(database, CAMPAIGN)
-    now = "2026-11-21T12:00:00.000000+00:00"
-    update_cell(database, cell.trial_id, state="done", finished_at=now)
-    assert again(database) is not None
-    assert find_campaign(database, CAMPAIGN).state == "done"
-
-
 def test_what_is_cancelled_before_its_turn_ends_the_matrix(database, begun):
     begun([cell_row(n) for n in range(2)], max_parallel=1)
     request_end(database, CAMPAIGN)
@@ -71,13 +61,12 @@ def test_what_is_cancelled_before_its_turn_ends_the_matrix(database, begun):
 def test_cells_without_a_result_get_their_turn_again(database, begun):
     begun([cell_row(0, cost_usd=9.0), cell_row(1, cost_usd=1.0)], budget=5.0)
     assert states(database) == ["refused", "queued"]
-    campaign = find_campaign(database, CAMPAIGN)
-    assert retry_cells(database, campaign) == 1
+    assert retry_cells(database, find_campaign(database, CAMPAIGN)) == 1
     first, _ = load_cells(database, CAMPAIGN)
     assert (first.state, first.error, first.attempt) == ("waiting", None, 0)
 
 
-def test_a_cell_has_started_when_its_first_owner_has_it_and_keeps_that_time(database, begun):
+def test_a_cell_keeps_the_time_of_its_first_owner_and_its_end_ends_the_matrix(database, begun):
     begun([cell_row(0)])
     (cell,) = load_cells(database, CAMPAIGN)
     assert cell.started_at is None
@@ -86,14 +75,17 @@ def test_a_cell_has_started_when_its_first_owner_has_it_and_keeps_that_time(data
     assert mine.started_at is not None
     claim_cell(database, cell.trial_id, owner="you", previous="me")
     assert load_cells(database, CAMPAIGN)[0].started_at == mine.started_at
+    now = "2026-11-21T12:00:00.000000+00:00"
+    update_cell(database, cell.trial_id, state="done", finished_at=now)
+    assert again(database) is not None
+    assert find_campaign(database, CAMPAIGN).state == "done"
 
 
 def test_the_place_of_a_cell_that_ended_is_given_to_the_next(database, begun):
     begun([cell_row(n) for n in range(3)], max_parallel=1)
     update_cell(database, load_cells(database, CAMPAIGN)[0].trial_id, state="done")
     _, count = again(database)
-    assert count == 1
-    assert states(database) == ["done", "queued", "waiting"]
+    assert (count, states(database)) == (1, ["done", "queued", "waiting"])
 
 
 def test_a_process_begins_the_cells_that_it_has_room_for(database):

@@ -113,10 +113,21 @@ def test_the_second_cell_has_its_turn_on_the_machine_of_the_first(session):
     assert any("independent samples" in note for note in two.notes)
 
 
-def test_placed_twice_is_placed_once(session):
+def test_placed_twice_is_placed_once_and_its_costs_between_cells_are_spent_too(session):
     (first,) = begin(session, 1)
     assert place(session, first)[0] == place(session, first)[0]
     assert len(list_machines(session.database)) == 1
+    plan, _ = place(session, first)
+    save(session, [plan], owner=session.executor_id)
+    for lease_id, hours in ((plan.lease_id, 3), (plan.trial_id, 2)):
+        since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="microseconds")
+        with session.database.begin() as connection:
+            mine = schema.lease.c.lease_id == lease_id
+            change = sa.update(schema.lease).where(mine).values(hourly_usd=1.0, created_at=since)
+            connection.execute(change)
+    beside, live = spent_by(session.database, CAMPAIGN, None)
+    assert live == {first: pytest.approx(2.0, abs=0.01)}
+    assert beside == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_machine_is_given_to_one_cell_at_a_time_and_one_that_ends_to_nobody(session):
@@ -138,8 +149,7 @@ def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(se
     ends_soon(session, one.lease_id)
     two, _ = place(session, after(session, first))
     assert two.lease_id != one.lease_id
-    assert left() == 0
-    assert load_lease(session.database, one.lease_id).state == "released"
+    assert (left(), load_lease(session.database, one.lease_id).state) == (0, "released")
 
 
 def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_moved(session):
@@ -171,21 +181,6 @@ def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):
     assert left_s > timedelta(seconds=2 * 5 * 600)
 
 
-def test_what_a_machine_costs_between_its_cells_is_spent_too(session):
-    (first,) = begin(session, 1)
-    plan, _ = place(session, first)
-    save(session, [plan], owner=session.executor_id)
-    for lease_id, hours in ((plan.lease_id, 3), (plan.trial_id, 2)):
-        since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="microseconds")
-        with session.database.begin() as connection:
-            mine = schema.lease.c.lease_id == lease_id
-            change = sa.update(schema.lease).where(mine).values(hourly_usd=1.0, created_at=since)
-            connection.execute(change)
-    beside, live = spent_by(session.database, CAMPAIGN, None)
-    assert live == {first: pytest.approx(2.0, abs=0.01)}
-    assert beside == pytest.approx(1.0, abs=0.01)
-
-
 class TestGivenBack:
     @pytest.fixture
     def plan(self, session):
@@ -207,14 +202,12 @@ class TestGivenBack:
         end(session, after(session, plan.trial_id), "refused")
         (swept,) = sweep(session, [], dry_run=False)
         assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
-        assert swept.reason == "no cell of its matrix needs it"
-        assert left() == 0
+        assert (swept.reason, left()) == ("no cell of its matrix needs it", 0)
 
     def test_as_soon_as_no_cell_needs_it(self, session, plan):
         end(session, after(session, plan.trial_id), "cancelled")
         let_idle_go(session, CAMPAIGN)
-        assert left() == 0
-        assert list_machines(session.database) == []
+        assert (left(), list_machines(session.database)) == (0, [])
 
     def test_when_the_process_in_the_foreground_leaves(self, session, plan):
         end(session, plan.trial_id)
@@ -236,8 +229,7 @@ class TestGivenBack:
         assert place(session, second)[0].lease_id != plan.lease_id, "nobody gets it any more"
         plan_fault("release", "fake-1a", None)
         (swept,) = sweep(session, [], dry_run=False)
-        assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
-        assert left() == 0
+        assert (swept.lease_id, swept.outcome, left()) == (plan.lease_id, "gave-back", 0)
 
     @pytest.mark.slow
     def test_by_a_worker_that_reaches_it(self, session, plan):

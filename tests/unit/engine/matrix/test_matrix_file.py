@@ -173,8 +173,7 @@ def test_what_cannot_be_had_is_told_where_it_is_given(tmp_path, head, fields, fi
     (told,) = mistakes(tmp_path, text)
     number, _, message = told.partition(": ")
     assert message.startswith(mistake)
-    wrong = text.splitlines()[int(number) - 1]
-    assert wrong.split(":")[0].strip(" -") == field
+    assert text.splitlines()[int(number) - 1].split(":")[0].strip(" -") == field
 
 
 def test_a_parameter_is_told_where_it_stands_and_not_where_others_do(tmp_path):
@@ -242,30 +241,29 @@ limits:
     ]
 
 
-def test_what_is_wrong_for_another_reason_is_not_told_as_well_but_a_name_that_is_none_is(tmp_path):
+def test_what_is_wrong_is_told_once_but_a_name_that_is_none_too(tmp_path):
     """Without its size gp2 could not be had: but the size is there, and was told."""
     text = f"{HEAD}defaults: {{provider: aws, disk: gp2}}\naxes: {{size: [big, 20]}}\n"
     assert mistakes(tmp_path, text) == ["3: axes.size[0]: 'big' is not a number"]
     text = f"{HEAD}defaults: {{provider: aws, size: big}}\naxes: {{disk: [gp2, gp9]}}\n"
     assert [one[:2] for one in mistakes(tmp_path, text)] == ["2:", "3:"]
+    text = f"{HEAD}axes:\n  dsk: [gp2, {{provider: false}}]\ndefaults: {{provider: aws, size: 8}}\n"
+    (told,) = mistakes(tmp_path, text)
+    assert told.startswith("3: the axis 'dsk' is named after no field")
 
 
-def test_a_profile_is_looked_for_beside_the_matrix(tmp_path):
+def test_a_profile_is_looked_for_beside_the_matrix_and_a_missing_one_is_told(tmp_path):
     (tmp_path / "mine.fio").write_text("[a]\nrw=read\nsize=1m\n")
     text = f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\naxes: {{profile: [./mine.fio]}}"
     (cell,) = expand(load(tmp_path, text), seed=1)
     assert cell.cell.profile == str(tmp_path / "mine.fio")
+    text = f"{HEAD}defaults:\n  provider: lab\n  profile: ./none.fio\n"
+    assert "4: profile" in mistakes(tmp_path, text)[0]
 
 
 def test_what_this_machine_cannot_do_is_no_mistake_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    text = f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n"
-    assert load(tmp_path, text).name == "mine"
-
-
-def test_a_profile_that_is_not_there_is_told(tmp_path):
-    text = f"{HEAD}defaults:\n  provider: lab\n  profile: ./none.fio\n"
-    assert "4: profile" in mistakes(tmp_path, text)[0]
+    assert load(tmp_path, f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n").name == "mine"
 
 
 def test_a_file_that_is_not_there_and_a_name_that_is_none_are_refused(tmp_path):
@@ -289,8 +287,7 @@ PAGE = (Path(__file__).parents[4] / "docs/matrix.md").read_text()
 
 def test_the_example_of_the_page_is_a_matrix(tmp_path):
     matrix = load(tmp_path, PAGE.split("```yaml\n")[1].split("```")[0])
-    blocks = {one.block for one in expand(matrix, seed=1)}
-    assert blocks == {
+    assert {one.block for one in expand(matrix, seed=1)} == {
         "aws/eu-central-1/m5.large/gp2-20GiB/burst",
         "aws/eu-central-1/m5.large/gp3-20GiB/default",
         "aws/eu-central-1/c6i.large/gp2-20GiB/burst",
@@ -312,12 +309,6 @@ def test_a_seed_is_as_typed_else_the_files_else_a_new_one():
     assert seed_of(matrix, 3) == 3
     assert seed_of(matrix.model_copy(update={"seed": 5})) == 5
     assert len({seed_of(matrix) for _ in range(8)}) > 1
-
-
-def test_what_is_wrong_below_a_key_that_is_wrong_is_told_once(tmp_path):
-    text = f"{HEAD}axes:\n  dsk: [gp2, {{provider: false}}]\ndefaults: {{provider: aws, size: 8}}\n"
-    (told,) = mistakes(tmp_path, text)
-    assert told.startswith("3: the axis 'dsk' is named after no field")
 
 
 WORDS = st.sampled_from(

@@ -111,15 +111,12 @@ def look(database):
     return looked
 
 
-def test_a_cell_is_told_when_it_begins_and_when_it_ends(look):
+def test_a_cell_is_told_when_it_begins_when_it_ends_and_when_it_is_tried_again(look):
     assert look() == []
     assert look(queued=[1, 0]) == [(0, "queued"), (1, "queued")]
     assert look(measuring=[0], done=[1]) == [(0, "measuring"), (1, "done")]
     assert look() == []
     assert look(waiting=[0]) == [(0, "waiting")]
-
-
-def test_a_cell_that_is_tried_again_is_told_again(look):
     look(failed=[2, 4])
     assert look(waiting=[2]) == [(2, "waiting")]
     assert look(failed=[2]) == [(2, "failed")]
@@ -150,12 +147,9 @@ class Masked:
         raise AssertionError("no signal came")
 
 
-def test_a_worker_whose_signal_was_lost_in_a_driver_ends_all_the_same():
+def test_a_worker_whose_signal_was_lost_in_a_driver_ends_and_its_looks_are_no_gap():
     worker = Masked()
     with pytest.raises(Suspended):
         serve(worker, drains=False)
     assert worker.ticks == 1
-
-
-def test_looks_are_no_gap_that_looks_like_a_database_that_was_away():
     assert worker_module.TICK_S < BEAT_S / 2

@@ -72,8 +72,7 @@ def test_a_dead_worker_is_shown_with_what_it_left(busy):
     describe_executor(busy, "e1", beat_at=iso(datetime.now(UTC) - timedelta(minutes=5)))
     seen = fleet(busy)
     assert [worker.alive for worker in seen.workers] == [False]
-    assert [cell.worker for cell in seen.cells] == [None]
-    assert seen.queues[0].workers == 0
+    assert ([cell.worker for cell in seen.cells], seen.queues[0].workers) == ([None], 0)
     assert "dead" in shown(seen)
 
 
@@ -111,9 +110,7 @@ def test_an_empty_house_says_so(database):
 
 
 @pytest.mark.parametrize(("queues", "is_worked_on"), [(["aws"], True), (["gcp"], False)])
-def test_a_matrix_left_to_workers_is_worked_on_where_one_reaches_its_cells(
-    database, queues, is_worked_on
-):
+def test_a_matrix_left_to_workers_is_worked_on_where_one_reaches_it(database, queues, is_worked_on):
     save_campaign(database, campaign_row(), [cell_row(0)])
     enrol(database, "e1")
     describe_executor(database, "e1", queues=queues)

@@ -33,13 +33,10 @@ SHORT_STEPS = tuple(
 )
 
 
-def test_a_lease_lasts_as_long_again_as_its_runs_and_an_hour():
+def test_a_lease_lasts_as_long_again_as_its_runs_and_an_hour_and_a_loop_to_its_last_round():
     plan, moment = make_plan(steps=SHORT_STEPS, expected_s=440.0), datetime.now(UTC)
     left = datetime.fromisoformat(expiry(moment, plan)) - moment
     assert left == timedelta(hours=1, seconds=2 * 440)
-
-
-def test_a_loop_is_given_the_time_for_its_last_round():
     loop = Loop(first=1, tracked="write", direction="write", min_rounds=5, max_rounds=25)
     plan = make_plan(("a" * 26, "b" * 26), steps=SHORT_STEPS, loop=loop, expected_s=2 * 700.0)
     assert longest_s(plan) == 2 * (100 + 25 * 120)
@@ -72,8 +69,7 @@ class Away(FakeProvider):
 
 def rented_plan(session: Session, renter: object, monkeypatch, *, left: timedelta, **changes: Any):
     """A rented trial of a dead process whose lease has so much time left."""
-    spec = RentSpec(disk="plain", size_gib=1)
-    rental = Rental(scope=SCOPE, spec=spec, offer="a disk", disk=None)
+    rental = Rental(scope=SCOPE, spec=RentSpec(disk="plain", size_gib=1), offer="a disk", disk=None)
     acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
     plan = make_plan((RUN,), steps=STEPS, expected_s=1800.0).model_copy(
         update={"rental": rental, "acquired": acquired, **changes}
@@ -126,14 +122,11 @@ def test_what_switches_off_is_moved_before_the_row_says_so(session, monkeypatch)
     ((row, end, guest, _),) = seen
     assert row == ends
     assert guest is session.connect(plan)
-    until = row_end(session, plan.trial_id)
-    assert end.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
+    assert end.expires_at == pytest.approx(row_end(session, plan.trial_id).timestamp(), abs=1e-3)
     assert 0 < end.left_s <= 2 * longest_s(plan) + 3600
 
 
-def test_the_machine_that_trials_share_ends_later_with_the_trial_that_is_resumed(
-    session, monkeypatch
-):
+def test_the_machine_that_trials_share_ends_later_with_the_one_resumed(session, monkeypatch):
     cloud, shared = FakeProvider(), SharedMachine(lease_id=MACHINE, turn=2)
     plan, ends = rented_plan(session, cloud, monkeypatch, left=timedelta(minutes=1), machine=shared)
     create_lease(session.database, Lease(lease_id=MACHINE, provider="fake", expires_at=iso(ends)))

@@ -51,11 +51,10 @@ class Monitored(FakeProvider):
 
 
 def series(*begins: datetime) -> list[CloudMetric]:
-    points = tuple((int(begin.timestamp()), 1.0) for begin in begins)
     return [
         CloudMetric(
             name="m", of="vol", statistic="Maximum", period_s=60, limit="disk-iops",
-            reached_at=1.0, points=points,
+            reached_at=1.0, points=tuple((int(begin.timestamp()), 1.0) for begin in begins),
         )
     ]  # fmt: skip
 
@@ -94,13 +93,10 @@ def kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> Kept:
     return keep
 
 
-def test_the_cloud_is_asked_until_it_told_the_last_whole_minute(kept):
+def test_the_cloud_is_asked_until_it_told_the_last_whole_minute_of_the_run(kept):
     last = NOW - timedelta(seconds=60)
     cloud, begins = kept([[], series(NOW - timedelta(seconds=300)), series(last)])
     assert (cloud.looks, begins) == (3, [int(last.timestamp())])
-
-
-def test_only_points_of_the_run_are_kept(kept):
     before, inside = NOW - timedelta(seconds=900), NOW - timedelta(seconds=60)
     _, begins = kept([series(before, inside)])
     assert begins == [int(inside.timestamp())]

@@ -45,8 +45,7 @@ def test_a_plan_is_made_for_each_cell_and_none_beside(renter, monkeypatch):
     real = module.make_plan
     monkeypatch.setattr(module, "make_plan", lambda *a, **k: made.append(a) or real(*a, **k))
     plans, refused = drafts(renter, cells(), find_profile("quick"), SHIPPED)
-    assert (len(plans), refused) == (REPLICATES, [])
-    assert len(made) == REPLICATES
+    assert (len(plans), refused, len(made)) == (REPLICATES, [], REPLICATES)
 
 
 def test_what_cannot_be_planned_is_refused_cell_by_cell(renter, monkeypatch):
@@ -55,8 +54,7 @@ def test_what_cannot_be_planned_is_refused_cell_by_cell(renter, monkeypatch):
 
     monkeypatch.setattr(module, "make_plan", fails)
     plans, refused = drafts(renter, cells(), find_profile("quick"), SHIPPED)
-    assert plans == []
-    assert [str(error) for _, error in refused] == ["no such plan"] * REPLICATES
+    assert (plans, [str(error) for _, error in refused]) == ([], ["no such plan"] * REPLICATES)
 
 
 PRICED = [one.name for one in plugins() if one.rents and priced_region(one.name)]

@@ -37,8 +37,7 @@ def plan_of(address, trial, *, boot="b1", machine="m1", disks=("8:0",), if_busy=
     plan = make_plan()
     extra = {"boot_id": boot, "machine_id": machine, "disks": list(disks)}
     facts = plan.facts.model_copy(update={"extra": extra})
-    there = {"provider": "ssh", "address": address, "if_busy": if_busy}
-    cell = plan.cell.model_copy(update=there)
+    cell = plan.cell.model_copy(update={"provider": "ssh", "address": address, "if_busy": if_busy})
     return plan.model_copy(update={"trial_id": trial, "cell": cell, "facts": facts})
 
 
@@ -111,11 +110,13 @@ def test_two_clients_of_one_export_halve_each_other(source, is_one):
     assert bool(queued_behind(two, [one]).notes) == is_one
 
 
-def test_more_than_two_addresses_share_one_note_and_their_part_is_counted():
+def test_one_address_is_counted_and_many_share_one_note():
     others = [plan_of(f"h{n}", f"t{n}", if_busy="share") for n in (10, 9, 2, 1)]
     (note,) = queued_behind(plan_of("h11", "t11", if_busy="share"), others).notes
     assert note.startswith("h1, h2, h9 and 2 more reach")
     assert "1/5" in note
+    (note,) = queued_behind(plan_of("a", "t2"), [plan_of("a", "t1")]).notes
+    assert note.startswith("2 trials on a reach")
 
 
 @pytest.mark.parametrize(
@@ -137,16 +138,8 @@ def test_trials_that_measure_on_one_machine_at_once_have_no_canary(other, is_bes
     assert not is_beside or not any(unit.canary_after for unit in units)
 
 
-def test_trials_of_one_address_are_counted():
-    (note,) = queued_behind(plan_of("a", "t2"), [plan_of("a", "t1")]).notes
-    assert note.startswith("2 trials on a reach")
-
-
-def test_a_cell_that_shares_is_beside_one_that_would_have_failed():
+def test_a_cell_that_shares_is_beside_one_that_would_have_failed_and_alone_keeps_its_canary():
     plans = [plan_of("a", "t1", if_busy="fail"), plan_of("b", "t2", if_busy="share")]
     assert all(plan.shares_machine for plan in without_canary_of_others(plans))
-
-
-def test_a_machine_of_its_own_keeps_its_canary():
     (plan,) = without_canary_of_others([plan_of("a", "t1")])
     assert unit_of(plan, 0, plan.steps[0]).canary_before

@@ -40,7 +40,7 @@ def step_of(database):
     )
 
 
-def test_progress_is_kept_every_second(database, clock):
+def test_progress_is_in_its_row_at_once_and_every_second(database, clock):
     step = step_of(database)
     step.note(None)
     for second in range(1, 6):
@@ -48,9 +48,6 @@ def test_progress_is_kept_every_second(database, clock):
         clock[0] += 1.0
         step.note(Tick(elapsed_s=second))
         assert tick_of(database, PLAN) == second
-
-
-def test_a_step_that_begins_is_in_its_row_at_once(database, clock):
     step_of(database).note(None)
     clock[0] += 0.1
     step_of(database).note(None)
@@ -71,16 +68,13 @@ class Cloud:
         return answer
 
 
-def test_a_machine_that_comes_back_is_waited_for():
+def test_a_machine_that_comes_back_is_waited_for_but_not_one_that_its_provider_deleted():
     notes = []
     absence = HostLost(RENTED, Cloud(None, None), notes.append)
     absence.noted_or_raise("lost")
     absence.noted_or_raise("lost again")
     assert absence.reason is None
     assert notes == ["lost", "lost again"]
-
-
-def test_a_machine_that_its_provider_deleted_is_not_waited_for():
     absence = HostLost(RENTED, Cloud(None, "i-1 was terminated: Server.SpotInstance"), print)
     absence.noted_or_raise("lost")
     with pytest.raises(RentalFailed, match=r"gone: i-1 was terminated: Server\.SpotInstance"):
@@ -91,8 +85,7 @@ def test_a_machine_that_its_provider_deleted_is_not_waited_for():
 def test_of_a_provider_that_does_not_answer_and_without_one_nothing_is_known():
     notes = []
     silent = HostLost(RENTED, Cloud(AccessDenied("the token expired")), notes.append)
-    not_rented = HostLost(make_plan(), None, print)
-    for absence in (silent, not_rented):
+    for absence in (silent, HostLost(make_plan(), None, print)):
         absence.noted_or_raise("lost")
         assert absence.reason is None
     assert "the token expired" in notes[-1]

@@ -19,16 +19,18 @@ from emulators.azure import server as azure_server
 from emulators.azure.faults import DISK, MACHINE
 from emulators.gcp import server as gcp_server
 from emulators.vsphere.cloud import SPEEDS
-from tests.cloud import rented, rented_azure, rented_gcp
+from tests.cloud import rented, rented_gcp
 from tests.cloud.conftest import of, table
 from tests.cloud.eager import GIVES_UP
 from tests.cloud.measured import (
+    REGIONS,
     WRITE_THEN_READ,
     a_renter,
     document,
     held_at,
     is_measuring,
     read_iops,
+    rents,
 )
 from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.waiting import until
@@ -53,7 +55,6 @@ rw=randread
 """On Azure writes are measured, too: a host cache changes them."""
 SEED_VM = "--instance-type Standard_D2s_v3"
 """Seed 001 measured on a D2 v3; its cache serves 4,000 IOPS."""
-REGIONS = {"aws": rented.REGION, "azure": rented_azure.REGION, "gcp": rented_gcp.REGION}
 PLAIN = {
     "aws": ("--disk", "gp3", "--size", "4"),
     "azure": ("--disk", "Standard_LRS", "--size", "4"),
@@ -214,7 +215,7 @@ def test_a_disk_runs_to_rows(story: Story, promised: float) -> None:
             assert str(body[name]).rpartition("/")[2] == value
 
 
-# AWS is in tests/cloud/test_aws_snapshots.py, with what is loaded lazily.
+# AWS is in tests/cloud/test_aws_runs.py, with what is loaded lazily.
 @table(
     "flags, making",
     {
@@ -225,12 +226,8 @@ def test_a_disk_runs_to_rows(story: Story, promised: float) -> None:
 def test_disks_of_a_snapshot_of_a_filled_one_are_measured_and_all_is_given_back(
     story: Story, flags: str, making: str
 ) -> None:
-    where = ("--region", REGIONS[story.name], "--endpoint-url", story.cloud.endpoint)
-    done = story.user.run(
-        "run", "--provider", story.name, *where, *flags.split(), "--snapshot-of-fill",
-        "--profile", "first-touch", "--set", "size=32m",
-    )  # fmt: skip
-    found = document(story.user, done)
+    flags += " --snapshot-of-fill --profile first-touch --set size=32m"
+    found = document(story.user, rents(story.user, story.name, story.cloud, flags))
     assert [row["step"] for row in merged_rows(found)] == ["first-touch", "again"]
     assert len(story.calls(making)) >= 1
     assert "was written before" not in str(found), "the blocks hold what was filled"
@@ -361,18 +358,12 @@ def test_a_storage_policy_chooses_the_datastore(story: Story) -> None:
     document(story.user, done)
 
 
-@table(
-    "said",
-    {
-        "vsphere --promise iops=500,mb_per_s=2": "promised: 500 IOPS, 2 MB/s, by --promise",
-        "vsphere": "promised: none",
-    },
-)
-def test_the_promise_of_the_owners_and_no_other_stands_above_the_result(
-    story: Story, said: str
-) -> None:
+@of("vsphere --promise iops=500,mb_per_s=2", "vsphere")
+def test_the_promise_of_the_owners_and_no_other_is_shown(story: Story) -> None:
     done = story.run("--iops-limit", "500", *story.flags)
-    assert said in done.stdout
+    shown = bool(story.flags)
+    assert ("promised 500 IOPS, 2 MB/s, by --promise" in done.stderr) == shown
+    assert ("promised" in done.stdout) == shown
     document(story.user, done)
 
 
@@ -585,11 +576,7 @@ def another_account(gcp: Any, home: Path) -> dict[str, str]:
 @table(
     "said, left, other",
     {
-        "aws": (
-            "expired",
-            " is running",
-            lambda *_: {"AWS_ACCESS_KEY_ID": "AKIADISKBENCH0000002"},
-        ),
+        "aws": ("expired", " is running", lambda *_: {"AWS_ACCESS_KEY_ID": "AKIADISKBENCH0000002"}),
         "azure": (
             "",
             "",

@@ -1,4 +1,4 @@
-"""An emulated AWS for the tests of a module, new for each test."""
+"""Emulated clouds for the tests of a module, new for each test."""
 
 from __future__ import annotations
 
@@ -22,9 +22,15 @@ from tests.cloud.azure_rig import Rig
 from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
-from tests.rigs.cli import Cli, a_user
 
 from diskbench.providers.vsphere.client import VsphereSessions
+
+# Whoever tests may have an account of their own; moto, too, would look for it.
+OF_THE_TESTER = (
+    "AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AZURE_CLIENT_CERTIFICATE_PATH",
+    "AZURE_USERNAME", "AZURE_CA_FILE", "GOOGLE_CLOUD_QUOTA_PROJECT", "CLOUDSDK_CONFIG",
+    "CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE",
+)  # fmt: skip
 
 
 @contextmanager
@@ -34,8 +40,7 @@ def emulated(name: str) -> Iterator[Any]:
     state = Path(tempfile.mkdtemp(prefix=f"diskbench-test-{name}-", dir="/var/tmp"))
     try:
         with pytest.MonkeyPatch.context() as patched:
-            # Whoever tests may have an account of their own; moto, too, would look for it.
-            for variable in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+            for variable in OF_THE_TESTER:
                 patched.delenv(variable, raising=False)
             if name == "vsphere":
                 with vsphere_cloud.running(state) as made:
@@ -128,17 +133,6 @@ def cloud_of(name: str) -> Any:
 
 aws_server, azure_server, gcp_server, vsphere_server = map(server_of, sorted(KINDS))
 aws, azure, gcp, vsphere = map(cloud_of, sorted(KINDS))
-
-
-@pytest.fixture
-def aws_user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
-    """A user of the emulated AWS, who must leave nothing in it."""
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
-        monkeypatch.delenv(name, raising=False)
-    made = a_user(tmp_path)
-    made.extra_env = aws.env
-    yield made
-    assert aws.left() == []
 
 
 @pytest.fixture

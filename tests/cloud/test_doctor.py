@@ -38,10 +38,6 @@ from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.gcp.doctor import permissions
 from diskbench.providers.vsphere.doctor import privileges
 
-OF_THE_TESTER = (
-    "AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "CLOUDSDK_COMPUTE_REGION",
-    "CLOUDSDK_COMPUTE_ZONE",
-)  # fmt: skip
 CIDR = ("--ssh-cidr", "203.0.113.7/32")
 AZURE_DISKS = "Microsoft.Compute/disks/write"
 
@@ -114,8 +110,6 @@ def of(findings: list[dict[str, Any]], check: str, where: str = "") -> list[dict
 @pytest.fixture
 def doctor(emulated_cloud: Any, tmp_path: Path, capsys: Any, monkeypatch: Any) -> Office:
     name, cloud = emulated_cloud
-    for variable in OF_THE_TESTER:
-        monkeypatch.delenv(variable, raising=False)
     for variable, value in cloud.env.items():
         monkeypatch.setenv(variable, value)
     return Office(name, cloud, tmp_path, capsys, monkeypatch)

@@ -12,7 +12,7 @@ import dataclasses
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any
 
 from diskbench.cli.main import main
 from diskbench.providers import waits
@@ -21,25 +21,13 @@ from diskbench.providers.azure.client import AzureTiming
 from diskbench.providers.gcp.client import GceTiming
 from diskbench.providers.vsphere.client import VsphereTiming
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    Timing = TypeVar("Timing", bound=DataclassInstance)
-
 GIVES_UP = "TEST_GIVES_UP"
 
 
-def eager(timing: Timing, **limits: float) -> Timing:
+def eager(timing: Any, **limits: float) -> Any:
     """`timing` with short breaks between questions, and these limits."""
-    return dataclasses.replace(
-        timing,
-        first_poll_s=0.03,
-        max_poll_s=0.4,
-        first_retry_s=0.05,
-        max_retry_s=0.5,
-        nap_s=0.05,
-        **limits,
-    )
+    often = {"first_poll_s": 0.03, "max_poll_s": 0.4, "first_retry_s": 0.05, "max_retry_s": 0.5}
+    return dataclasses.replace(timing, **often, nap_s=0.05, **limits)
 
 
 AWS = eager(AwsTiming(), settle_s=0.5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -156,10 +155,6 @@ def let_in(gcp: Gcp, **more: Any) -> Any:
 
 def delete(gcp: Gcp, name: str = "machine", zone: str = ZONE) -> Any:
     return gcp.call("Instances", "delete_unary", zone=zone, instance=name)
-
-
-def new_request_id() -> str:
-    return str(uuid.uuid4())
 
 
 @contextmanager

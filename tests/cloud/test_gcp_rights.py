@@ -7,12 +7,13 @@ import dataclasses
 import os
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from emulators.gcp.cloud import Snapshot
 from emulators.gcp.server import ACCOUNT, fresh
 from tests.cloud.eager import GCP
-from tests.cloud.rented_gcp import Gcp, new_request_id
+from tests.cloud.rented_gcp import Gcp
 from tests.contract.gcp_cloud import GcpCloud
 
 from diskbench.catalog.books import Books
@@ -59,12 +60,12 @@ class User(GcpCloud):
         self.rented(snapshot="filled")
 
     def rented(self, **more: Any) -> None:
-        lease = new_request_id()  # a second one of that name would be answered as the first was
+        lease = str(uuid4())  # a second one of that name would be answered as the first was
         self.provider.acquire(claim(lease), self.resolved(**more), RigOnlooker())
         self.provider.release(lease, self.scope)
 
     def filled(self) -> None:
-        lease, watch = new_request_id(), RigOnlooker()
+        lease, watch = str(uuid4()), RigOnlooker()
         rental = self.resolved()
 
         def fill() -> None:
@@ -81,7 +82,7 @@ class User(GcpCloud):
         compute = GcpSessions().of_scope(self.scope, GCP)
         request = {
             "zone": "us-central1-a", "instance": "diskbench-one-machine", "autoDelete": True,
-            "deviceName": "diskbench-0", "requestId": new_request_id(),
+            "deviceName": "diskbench-0", "requestId": str(uuid4()),
         }  # fmt: skip
         try:
             change(compute, "instances", "setDiskAutoDelete", request, "disk", 30)

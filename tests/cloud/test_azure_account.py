@@ -10,14 +10,12 @@ from types import SimpleNamespace
 import pytest
 from emulators.azure import disk_rules, server, sizes
 from emulators.azure.cloud import SUBSCRIPTION
-from tests.books import SHIPPED
 from tests.cloud.azure_rig import PREMIUM, Rig
 from tests.cloud.rented_azure import Azure, disk, interface
 from tests.cloud.rented_azure import group as made_group
 
 from diskbench.errors import AccessDenied, CloudSilent, InvalidValue, Throttled, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.model.spec import Cell
 from diskbench.providers.azure import provision
 from diskbench.providers.azure.disk_request import disk_request
 from diskbench.providers.azure.errors import retry_after_s
@@ -32,6 +30,7 @@ RED_HAT = "RedHat:RHEL:9-lvm-gen2:latest"
 APPLIANCE = "Contoso:appliance:basic:latest"
 MACHINE = "Microsoft.Compute/virtualMachines/write"
 INTERFACE = "Microsoft.Network/networkInterfaces/write"
+PRIVATE = NetworkOptions(no_public_ip=True)
 TAGS = (("CostCenter", "42"),)
 DISK = "Microsoft.Compute/disks/write"
 ABSENT = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/office/providers/Microsoft.Compute"
@@ -145,11 +144,11 @@ def test_a_private_machine_has_a_named_subnet_and_no_address_and_admits_its_netw
     rig: Rig, azure: Azure
 ) -> None:
     with pytest.raises(InvalidValue, match="--no-public-ip without --subnet") as refused:
-        rig.provider.check(private(rig))
+        rig.provider.check(rig.cell(network=PRIVATE))
     assert "--subnet" in refused.value.advice
     subnet = subnet_of(azure)
     rig.provider.ask_caller = nobody  # this computer's public address is of no use there
-    rental = rig.provider.resolve(private(rig, subnet), SHIPPED)
+    rental = rig.resolve(subnet=subnet, network=PRIVATE)
     assert any("no public address" in text for text in rental.warnings)
     assert not any("address" in part.name for part in rental.prices)
     rig.provisioned(rental)
@@ -161,8 +160,7 @@ def test_a_private_machine_has_a_named_subnet_and_no_address_and_admits_its_netw
 
 
 def test_a_private_machine_is_reached_and_measured(rig: Rig, azure: Azure) -> None:
-    rental = rig.provider.resolve(private(rig, subnet_of(azure)), SHIPPED)
-    acquired = rig.provider.acquire(rig.claim(), rental, rig.watch)
+    acquired = rig.acquire(subnet=subnet_of(azure), network=PRIVATE)
     assert acquired.address.startswith("10.")
 
 
@@ -205,14 +203,6 @@ def test_figures_that_azure_lists_otherwise_than_the_catalogue_are_named(
 
 def nobody() -> str:
     raise AssertionError("the public address of this computer is of no use to a private machine")
-
-
-def private(rig: Rig, subnet: str | None = None) -> Cell:
-    cell = rig.cell(subnet=subnet)
-    assert cell.rent is not None
-    network = {"network": NetworkOptions(no_public_ip=True).model_dump()}
-    rent = cell.rent.with_groups({**cell.rent.groups(), **network})
-    return cell.model_copy(update={"rent": rent})
 
 
 def subnet_of(azure: Azure) -> str:

@@ -124,14 +124,7 @@ def test_the_local_disks_of_a_z3_are_as_large_as_google_says(user: User) -> None
 
 
 @pytest.mark.parametrize(
-    ("machine", "policy"),
-    [
-        ("h4d-standard-192", "TERMINATE"),
-        ("c3-standard-192-metal", "TERMINATE"),
-        ("z3-highmem-88", "TERMINATE"),
-        ("z3-highmem-8", "MIGRATE"),
-        ("n4-standard-8", "MIGRATE"),
-    ],
+    ("machine", "policy"), [("z3-highmem-88", "TERMINATE"), ("n4-standard-8", "MIGRATE")]
 )
 def test_a_machine_gets_the_maintenance_policy_that_it_takes(
     user: User, machine: str, policy: str

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import venv
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,23 +74,20 @@ def _fetched(package: str) -> Path:
         fcntl.flock(one_at_a_time, fcntl.LOCK_EX)
         missing = [one for one in PACKAGES if not (kept / _file_of(one)).exists()]
         if missing:
-            _fetch(missing, kept)
+            with tempfile.TemporaryDirectory(dir=kept) as scratch:
+                # An environment made by uv has no pip.
+                venv.create(f"{scratch}/venv", with_pip=True)
+                command = [f"{scratch}/venv/bin/pip", "download", "--quiet", "--no-deps"]
+                options = ["--no-binary", ":all:", "--dest", scratch]
+                for one in missing:
+                    given = [*command, *options, one]
+                    subprocess.run(given, check=True, stdin=subprocess.DEVNULL)
+                    (Path(scratch) / _file_of(one)).replace(kept / _file_of(one))
     return kept / _file_of(package)
 
 
 def _file_of(package: str) -> str:
     return package.replace("==", "-") + ".zip"
-
-
-def _fetch(packages: Sequence[str], kept: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=kept) as scratch:
-        # An environment made by uv has no pip.
-        venv.create(f"{scratch}/venv", with_pip=True)
-        command = [f"{scratch}/venv/bin/pip", "download", "--quiet", "--no-deps"]
-        options = ["--no-binary", ":all:", "--dest", scratch]
-        for package in packages:
-            subprocess.run([*command, *options, package], check=True, stdin=subprocess.DEVNULL)
-            (Path(scratch) / _file_of(package)).replace(kept / _file_of(package))
 
 
 def _exchanges(name: str, text: str) -> Iterator[Exchange]:

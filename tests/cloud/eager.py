@@ -1,10 +1,8 @@
 """diskbench as ever, but that it asks a cloud often: `python eager.py run --provider aws …`.
 
-It waits as long as users' does, so that a busy machine fails no test. A test in which something
-never comes says after how many seconds to give up: TEST_GIVES_UP="volume_s=3 ssh_s=5" (call_s
-is for any one answer). Variables that begin with DISKBENCH would not reach the program
-(tests/rigs/cli.py).
-"""
+It waits as long as users' does. A test in which something never comes says after how many seconds
+to give up: TEST_GIVES_UP="volume_s=3 ssh_s=5" (call_s is for any one answer); variables that begin
+with DISKBENCH would not reach the program (tests/rigs/cli.py)."""
 
 from __future__ import annotations
 

@@ -90,27 +90,23 @@ def make_keys(directory: Path) -> Keys:
 
 
 def ubuntu(aws: Aws) -> str:
-    found: str = aws.client("ssm").get_parameter(Name=UBUNTU)["Parameter"]["Value"]
-    return found
+    return str(aws.client("ssm").get_parameter(Name=UBUNTU)["Parameter"]["Value"])
 
 
 def launch(aws: Aws, instance_type: str = "m5.large", **more: Any) -> str:
     """An instance on its way; its id."""
     more.setdefault("ImageId", ubuntu(aws))
     made = aws.client().run_instances(InstanceType=instance_type, MinCount=1, MaxCount=1, **more)
-    found: str = made["Instances"][0]["InstanceId"]
-    return found
+    return str(made["Instances"][0]["InstanceId"])
 
 
-def described(aws: Aws, instance: str) -> dict[str, Any]:
+def described(aws: Aws, instance: str) -> Any:
     answer = aws.client().describe_instances(InstanceIds=[instance])
-    found: dict[str, Any] = answer["Reservations"][0]["Instances"][0]
-    return found
+    return answer["Reservations"][0]["Instances"][0]
 
 
 def state(aws: Aws, instance: str) -> str:
-    found: str = described(aws, instance)["State"]["Name"]
-    return found
+    return str(described(aws, instance)["State"]["Name"])
 
 
 def up(aws: Aws, instance: str) -> dict[str, Any]:
@@ -128,8 +124,7 @@ def volume(aws: Aws, kind: str = "gp3", size: int = 4, *, zone: str = ZONE, **mo
 
 
 def volume_state(aws: Aws, name: str) -> str:
-    found: str = aws.client().describe_volumes(VolumeIds=[name])["Volumes"][0]["State"]
-    return found
+    return str(aws.client().describe_volumes(VolumeIds=[name])["Volumes"][0]["State"])
 
 
 def attachment_state(aws: Aws, name: str) -> str | None:
@@ -170,7 +165,7 @@ class Login:
         command = ["ssh", *config, *flags, f"{self.user}@{self.address}", script]
         return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
-    def fio(self, device: str, *options: str) -> dict[str, Any]:
+    def fio(self, device: str, *options: str) -> Any:
         """One second of fio on a device; its first job."""
         argv = (
             f"sudo fio --name=t --filename={device} --direct=1 --ioengine=libaio --iodepth=32 "
@@ -178,8 +173,7 @@ class Login:
             + " ".join(options)
         )
         printed = self.run(f"cd /tmp && {argv}")
-        found: dict[str, Any] = json.loads(printed[printed.index("{") :])["jobs"][0]
-        return found
+        return json.loads(printed[printed.index("{") :])["jobs"][0]
 
 
 @contextmanager

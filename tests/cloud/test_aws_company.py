@@ -101,15 +101,10 @@ def test_what_a_policy_of_the_organisation_demands_is_the_advice(
     assert "a policy denies ec2:" in error.message
 
 
-def denying(action: str) -> str:
-    """A service control policy that denies an action whatever the request says."""
-    statement = {"Sid": "No", "Effect": "Deny", "Action": action, "Resource": "*"}
-    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-
-
 def test_doctor_tells_a_policy_of_the_organisation_from_rights_of_the_user(rig: AwsCloud) -> None:
     rental = resolved(rig, rig.spec)
-    rig.aws.cloud.organization = denying("ec2:RunInstances")
+    no = {"Sid": "No", "Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "*"}
+    rig.aws.cloud.organization = json.dumps({"Version": "2012-10-17", "Statement": [no]})
     refused = [one for one in rig.provider.rehearse(rental) if one.state == "problem"]
     assert refused
     for one in refused:

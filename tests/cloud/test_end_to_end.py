@@ -78,17 +78,11 @@ class Story:
         return self.cloud if self.name == "vsphere" else self.cloud.faults
 
     def words(
-        self,
-        *flags: str,
-        seconds: int = 2,
-        block: str = "4k",
-        trusted: bool = True,
-        job: str = WRITE_THEN_READ,
+        self, *flags: str, seconds: int = 2, block: str = "4k", trusted: bool = True, job: str = ""
     ) -> tuple[str, ...]:
         """The command that rents what the flags say (or a plain disk) and measures it so long."""
         profile = self.user.home / "mine.fio"
-        if self.name == "azure" and job is WRITE_THEN_READ:
-            job = WRITE_AND_READ
+        job = job or (WRITE_AND_READ if self.name == "azure" else WRITE_THEN_READ)
         profile.write_text(job.format(seconds=seconds, block=block))
         if self.name == "vsphere":
             where = ("--ca-file", str(self.cloud.simulator.ca_file)) if trusted else ()
@@ -108,8 +102,7 @@ class Story:
 
     def calls(self, action: str) -> list[Any]:
         """The requests of this action that the cloud received."""
-        found: list[Any] = self.cloud.faults.calls(action)
-        return found
+        return list(self.cloud.faults.calls(action))
 
     def measuring(self) -> bool:
         """Does a step run in a machine?"""

@@ -52,10 +52,8 @@ def test_every_block_of_a_disk_from_a_snapshot_is_read_once_and_again(
     user = a_renter(tmp_path, aws.env)
     snapshot = a_snapshot(aws, of=of)
     aws.cloud.fast_restores[ZONE] = "optimizing"
-    flags = (
-        f"--zone {ZONE} --disk gp3 --size 2 --from-snapshot {snapshot} --initialization-rate 200"
-    )
-    touched = "--profile first-touch --set size=64m --set order=random"
+    flags = f"--zone {ZONE} --disk gp3 --size 2 --from-snapshot {snapshot}"
+    touched = "--initialization-rate 200 --profile first-touch --set size=64m --set order=random"
     done = rents(user, "aws", aws, f"{flags} {touched}")
     found = document(user, done)
     steps = [(row["step"], row["direction"]) for row in merged_rows(found)]

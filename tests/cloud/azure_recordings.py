@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import venv
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,23 +74,20 @@ def _fetched(package: str) -> Path:
         fcntl.flock(one_at_a_time, fcntl.LOCK_EX)
         missing = [one for one in PACKAGES if not (kept / _file_of(one)).exists()]
         if missing:
-            _fetch(missing, kept)
+            with tempfile.TemporaryDirectory(dir=kept) as scratch:
+                # An environment made by uv has no pip.
+                venv.create(f"{scratch}/venv", with_pip=True)
+                command = [f"{scratch}/venv/bin/pip", "download", "--quiet", "--no-deps"]
+                options = ["--no-binary", ":all:", "--dest", scratch]
+                for one in missing:
+                    given = [*command, *options, one]
+                    subprocess.run(given, check=True, stdin=subprocess.DEVNULL)
+                    (Path(scratch) / _file_of(one)).replace(kept / _file_of(one))
     return kept / _file_of(package)
 
 
 def _file_of(package: str) -> str:
     return package.replace("==", "-") + ".zip"
-
-
-def _fetch(packages: Sequence[str], kept: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=kept) as scratch:
-        # An environment made by uv has no pip.
-        venv.create(f"{scratch}/venv", with_pip=True)
-        command = [f"{scratch}/venv/bin/pip", "download", "--quiet", "--no-deps"]
-        options = ["--no-binary", ":all:", "--dest", scratch]
-        for package in packages:
-            subprocess.run([*command, *options, package], check=True, stdin=subprocess.DEVNULL)
-            (Path(scratch) / _file_of(package)).replace(kept / _file_of(package))
 
 
 def _exchanges(name: str, text: str) -> Iterator[Exchange]:
@@ -163,23 +160,13 @@ def kind_of(exchange: Exchange) -> str | None:
     return kind if exchange.method in answered else None
 
 
-@dataclass(frozen=True)
-class Difference:
-    """How one of our answers is not as Azure's was with that version of its API."""
-
-    what: str
-    api_version: str
-
-    def __str__(self) -> str:
-        return f"{self.what} ({self.api_version})"
-
-
 @dataclass
 class Replay:
     """One recording sent to the emulator."""
 
     azure: Azure
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[tuple[str, str]] = field(default_factory=list)
+    """How one of our answers is not as Azure's was, and with which version of its API."""
     compared: list[str] = field(default_factory=list)
     session: requests.Session = field(default_factory=requests.Session)
 
@@ -209,7 +196,7 @@ class Replay:
         url = answer.headers.get("Azure-AsyncOperation")
         if url is None:
             return
-        path = _path(exchange.headers.get("azure-asyncoperation", ""))
+        path = _ORIGIN.sub("", exchange.headers.get("azure-asyncoperation", "")).partition("?")[0]
         looks = (one for one in recording.exchanges if one.path == path)
         real = {one.body["status"]: one for one in looks if "monitor=true" not in one.url}
         status = "InProgress"
@@ -238,7 +225,7 @@ class Replay:
                 self._differ(f"{what}: {path} is {mine[path]}, not {theirs[path]}", real)
 
     def _differ(self, what: str, real: Exchange) -> None:
-        self.differences.append(Difference(what, real.api_version))
+        self.differences.append((what, real.api_version))
 
     def _send(self, method: str, url: str, body: Any) -> requests.Response:
         given = self.azure.endpoint + url.replace(SUBSCRIPTION, emulated.SUBSCRIPTION)
@@ -249,10 +236,6 @@ class Replay:
     def _how(self) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {token_for(CLIENT)}"}
         return {"headers": headers, "verify": str(self.azure.cloud.ca_file), "timeout": 60}
-
-
-def _path(url: str) -> str:
-    return re.sub(r"^https://[^/]+", "", url).partition("?")[0]
 
 
 def shape(document: Any) -> dict[str, set[str]]:
@@ -276,9 +259,5 @@ def _walk(document: Any, path: str) -> Iterator[tuple[str, str]]:
         for value in document:
             yield from _walk(value, f"{path}[]")
     else:
-        yield path, _named(document)
-
-
-def _named(value: Any) -> str:
-    names = {bool: "boolean", type(None): "null", int: "number", float: "number"}
-    return names.get(type(value), "string")
+        names = {bool: "boolean", type(None): "null", int: "number", float: "number"}
+        yield path, names.get(type(document), "string")

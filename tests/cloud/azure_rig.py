@@ -30,7 +30,7 @@ PREMIUM = RentSpec(disk="Premium_LRS", size_gib=4, region=server.REGION)
 SOON_S = 3600.0
 
 
-class _NoTimer:
+class NoTimer:
     """A guest without a timer."""
 
     name = "nobody"
@@ -87,7 +87,7 @@ class Rig:
     def extend(self, lasts_s: float, lease: str = "one") -> None:
         """Let a lease end so many seconds from now; its guest has no timer to be moved."""
         end = LeaseEnd(expires_at=float(int(time.time() + lasts_s)), left_s=lasts_s)
-        self.provider.extend(lease, self.scope(), end, cast("Host", _NoTimer()))
+        self.provider.extend(lease, self.scope(), end, cast("Host", NoTimer()))
 
     def scope(self) -> Scope:
         return self.resolve().scope

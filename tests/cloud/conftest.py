@@ -1,4 +1,4 @@
-"""An emulated AWS for the tests of a module, new for each test."""
+"""Emulated clouds for the tests of a module, new for each test."""
 
 from __future__ import annotations
 
@@ -22,9 +22,15 @@ from tests.cloud.azure_rig import Rig
 from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
-from tests.rigs.cli import Cli, a_user
 
 from diskbench.providers.vsphere.client import VsphereSessions
+
+# Whoever tests may have an account of their own; moto, too, would look for it.
+OF_THE_TESTER = (
+    "AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AZURE_CLIENT_CERTIFICATE_PATH",
+    "AZURE_USERNAME", "AZURE_CA_FILE", "GOOGLE_CLOUD_QUOTA_PROJECT", "CLOUDSDK_CONFIG",
+    "CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE",
+)  # fmt: skip
 
 
 @contextmanager
@@ -34,15 +40,14 @@ def emulated(name: str) -> Iterator[Any]:
     state = Path(tempfile.mkdtemp(prefix=f"diskbench-test-{name}-", dir="/var/tmp"))
     try:
         with pytest.MonkeyPatch.context() as patched:
-            # Whoever tests may have an account of their own; moto, too, would look for it.
-            for variable in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+            for variable in OF_THE_TESTER:
                 patched.delenv(variable, raising=False)
             if name == "vsphere":
                 with vsphere_cloud.running(state) as made:
                     yield made
             else:
-                cloud_kind, running, user = KINDS[name]
-                cloud = cloud_kind(state)
+                kind, running, user, _ = KINDS[name]
+                cloud = kind(state)
                 with running(cloud) as endpoint:
                     yield user(cloud, endpoint)
     finally:
@@ -50,9 +55,10 @@ def emulated(name: str) -> Iterator[Any]:
 
 
 KINDS: dict[str, Any] = {
-    "aws": (Cloud, running, Aws),
-    "azure": (azure_cloud.Cloud, azure_emulator.running, Azure),
-    "gcp": (gcp_cloud.Cloud, gcp_emulator.running, Gcp),
+    "aws": (Cloud, running, Aws, fresh),
+    "azure": (azure_cloud.Cloud, azure_emulator.running, Azure, azure_emulator.fresh),
+    "gcp": (gcp_cloud.Cloud, gcp_emulator.running, Gcp, gcp_emulator.fresh),
+    "vsphere": (),
 }
 
 
@@ -61,7 +67,7 @@ def renew(name: str, server: Any) -> None:
     if name == "vsphere":
         server.fresh()
     else:
-        {"aws": fresh, "azure": azure_emulator.fresh, "gcp": gcp_emulator.fresh}[name](server.cloud)
+        KINDS[name][3](server.cloud)
 
 
 @pytest.fixture(scope="module")
@@ -71,19 +77,19 @@ def emulator(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
         yield request.param, made
 
 
-def of(cloud: str) -> pytest.MarkDecorator:
-    """The test is of this cloud: its fixture `emulated_cloud` or `emulator` is that."""
-    return pytest.mark.parametrize("emulator", [cloud], indirect=True)
+def of(*cases: str) -> pytest.MarkDecorator:
+    """Cases by 'CLOUD WHAT': the fixture `emulated_cloud` or `emulator` is that cloud."""
+    return table("", dict.fromkeys(cases, ()))
 
 
-def table(names: str, rows: dict[str, tuple[Any, ...]]) -> pytest.MarkDecorator:
-    """Cases by 'CLOUD WHAT'; `names` are those of their columns."""
-    # An emulator goes on for the next test if the name is the same object.
-    clouds = {key: sys.intern(key.split()[0]) for key in rows}
-    cases = [pytest.param(clouds[key], *row, id=key) for key, row in rows.items()]
-    return pytest.mark.parametrize(
-        f"emulator, {names}", cases, indirect=["emulator"], scope="module"
-    )
+def table(names: str, rows: dict[str, Any]) -> pytest.MarkDecorator:
+    """Cases by 'CLOUD WHAT'; `names` are those of their columns. What a row leaves out is None."""
+    columns, cases = ["emulator", *names.replace(",", " ").split()], []
+    for key, row in rows.items():
+        # An emulator goes on for the next test if the name is the same object.
+        values = [sys.intern(key.split()[0]), *(row if isinstance(row, tuple) else (row,))]
+        cases.append(pytest.param(*values, *[None] * (len(columns) - len(values)), id=key))
+    return pytest.mark.parametrize(columns, cases, indirect=["emulator"], scope="module")
 
 
 @pytest.fixture
@@ -91,61 +97,42 @@ def emulated_cloud(
     emulator: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str, Any]]:
     """The emulator of the test's cloud, new, and the name of that."""
+    for cloud in new(emulator, monkeypatch):
+        yield emulator[0], cloud
+
+
+def new(emulator: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The emulator as it was when it began, before the test and after it."""
     name, cloud = emulator
     renew(name, cloud)
     with closed_sessions(monkeypatch):
-        yield name, cloud
+        yield cloud
     renew(name, cloud)
 
 
-@pytest.fixture(scope="module")
-def aws_server() -> Iterator[Aws]:
-    with emulated("aws") as made:
-        yield made
+def server_of(name: str) -> Any:
+    """The fixture of a running emulator."""
+
+    @pytest.fixture(scope="module", name=f"{name}_server")
+    def server() -> Iterator[Any]:
+        with emulated(name) as made:
+            yield made
+
+    return server
 
 
-@pytest.fixture
-def aws(aws_server: Aws) -> Iterator[Aws]:
-    renew("aws", aws_server)
-    yield aws_server
-    renew("aws", aws_server)
+def cloud_of(name: str) -> Any:
+    """The fixture of that emulator, new."""
+
+    @pytest.fixture(name=name)
+    def cloud(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+        yield from new((name, request.getfixturevalue(f"{name}_server")), monkeypatch)
+
+    return cloud
 
 
-@pytest.fixture
-def aws_user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
-    """A user of the emulated AWS, who must leave nothing in it."""
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
-        monkeypatch.delenv(name, raising=False)
-    made = a_user(tmp_path)
-    made.extra_env = aws.env
-    yield made
-    assert aws.left() == []
-
-
-@pytest.fixture(scope="module")
-def gcp_server() -> Iterator[Gcp]:
-    with emulated("gcp") as made:
-        yield made
-
-
-@pytest.fixture
-def gcp(gcp_server: Gcp) -> Iterator[Gcp]:
-    renew("gcp", gcp_server)
-    yield gcp_server
-    renew("gcp", gcp_server)
-
-
-@pytest.fixture(scope="module")
-def azure_server() -> Iterator[Azure]:
-    with emulated("azure") as made:
-        yield made
-
-
-@pytest.fixture
-def azure(azure_server: Azure) -> Iterator[Azure]:
-    renew("azure", azure_server)
-    yield azure_server
-    renew("azure", azure_server)
+aws_server, azure_server, gcp_server, vsphere_server = map(server_of, sorted(KINDS))
+aws, azure, gcp, vsphere = map(cloud_of, sorted(KINDS))
 
 
 @pytest.fixture
@@ -155,22 +142,6 @@ def rig(azure: Azure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return Rig(azure)
-
-
-@pytest.fixture(scope="module")
-def vsphere_server() -> Iterator[vsphere_cloud.Vsphere]:
-    with emulated("vsphere") as made:
-        yield made
-
-
-@pytest.fixture
-def vsphere(
-    vsphere_server: vsphere_cloud.Vsphere, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[vsphere_cloud.Vsphere]:
-    vsphere_server.fresh()
-    with closed_sessions(monkeypatch):
-        yield vsphere_server
-    vsphere_server.fresh()
 
 
 @contextmanager

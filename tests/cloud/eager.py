@@ -1,10 +1,8 @@
 """diskbench as ever, but that it asks a cloud often: `python eager.py run --provider aws …`.
 
-It waits as long as users' does, so that a busy machine fails no test. A test in which something
-never comes says after how many seconds to give up: TEST_GIVES_UP="volume_s=3 ssh_s=5" (call_s
-is for any one answer). Variables that begin with DISKBENCH would not reach the program
-(tests/rigs/cli.py).
-"""
+It waits as long as users' does. A test in which something never comes says after how many seconds
+to give up: TEST_GIVES_UP="volume_s=3 ssh_s=5" (call_s is for any one answer); variables that begin
+with DISKBENCH would not reach the program (tests/rigs/cli.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import dataclasses
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any
 
 from diskbench.cli.main import main
 from diskbench.providers import waits
@@ -21,25 +19,13 @@ from diskbench.providers.azure.client import AzureTiming
 from diskbench.providers.gcp.client import GceTiming
 from diskbench.providers.vsphere.client import VsphereTiming
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    Timing = TypeVar("Timing", bound=DataclassInstance)
-
 GIVES_UP = "TEST_GIVES_UP"
 
 
-def eager(timing: Timing, **limits: float) -> Timing:
+def eager(timing: Any, **limits: float) -> Any:
     """`timing` with short breaks between questions, and these limits."""
-    return dataclasses.replace(
-        timing,
-        first_poll_s=0.03,
-        max_poll_s=0.4,
-        first_retry_s=0.05,
-        max_retry_s=0.5,
-        nap_s=0.05,
-        **limits,
-    )
+    often = {"first_poll_s": 0.03, "max_poll_s": 0.4, "first_retry_s": 0.05, "max_retry_s": 0.5}
+    return dataclasses.replace(timing, **often, nap_s=0.05, **limits)
 
 
 AWS = eager(AwsTiming(), settle_s=0.5)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from emulators import guests
+from tests.cloud import rented, rented_azure, rented_gcp
 from tests.rigs.cli import Cli, a_user, merged_rows
 
+REGIONS = {"aws": rented.REGION, "azure": rented_azure.REGION, "gcp": rented_gcp.REGION}
 EAGER = str(Path(__file__).with_name("eager.py"))
 WRITE_THEN_READ = """[global]
 filename=data
@@ -34,6 +37,24 @@ def a_renter(tmp_path: Path, env: dict[str, str]) -> Cli:
     made.extra_env = env
     made.program = (EAGER,)
     return made
+
+
+def rents(user: Cli, provider: str, cloud: Any, flags: str, *, seconds: int = 0) -> Any:
+    """The run that rents by these flags, ended; of WRITE_THEN_READ, if it says for how long."""
+    where = (
+        "--provider",
+        provider,
+        "--region",
+        REGIONS[provider],
+        "--endpoint-url",
+        cloud.endpoint,
+    )
+    what = shlex.split(flags)
+    if seconds:
+        profile = user.home / "mine.fio"
+        profile.write_text(WRITE_THEN_READ.format(seconds=seconds, block="4k"))
+        what += ["--profile", str(profile)]
+    return user.run("run", *where, *what)
 
 
 def document(user: Cli, done: Any) -> Any:

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 import yaml
 from emulators.aws import server
-from emulators.aws.cloud import Cloud
-from emulators.aws.faults import Faults
 from emulators.aws.rights import OWNER_KEY
 from tests.rigs.waiting import until
 
@@ -22,17 +20,21 @@ UBUNTU = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/eb
 
 
 @dataclass(frozen=True)
-class Aws:
+class Emulated:
     """A running emulator."""
 
-    cloud: Cloud
+    cloud: Any
     endpoint: str
-    clients: dict[tuple[str, str, str], Any] = field(default_factory=dict, repr=False)
+    clients: dict[Any, Any] = field(default_factory=dict, repr=False)
     """A client takes a quarter of a second to make."""
 
     @property
-    def faults(self) -> Faults:
+    def faults(self) -> Any:
         return self.cloud.faults
+
+
+class Aws(Emulated):
+    """A running emulator of AWS."""
 
     @property
     def env(self) -> dict[str, str]:
@@ -43,17 +45,13 @@ class Aws:
         import boto3
         from botocore.config import Config
 
-        if (service, region, key) in self.clients:
-            return self.clients[service, region, key]
-        made = self.clients[service, region, key] = boto3.client(
-            service,
-            region_name=region,
-            endpoint_url=self.endpoint,
-            aws_access_key_id=key,
-            aws_secret_access_key=server.SECRET,
-            config=Config(retries={"total_max_attempts": 1}),
-        )
-        return made
+        if (service, region, key) not in self.clients:
+            once = Config(retries={"total_max_attempts": 1})
+            who = {"aws_access_key_id": key, "aws_secret_access_key": server.SECRET}
+            where = {"region_name": region, "endpoint_url": self.endpoint}
+            made = boto3.client(service, config=once, **where, **who)
+            self.clients[service, region, key] = made
+        return self.clients[service, region, key]
 
     def left(self) -> list[str]:
         """Everything rented, and everything of it on this machine."""
@@ -92,27 +90,23 @@ def make_keys(directory: Path) -> Keys:
 
 
 def ubuntu(aws: Aws) -> str:
-    found: str = aws.client("ssm").get_parameter(Name=UBUNTU)["Parameter"]["Value"]
-    return found
+    return str(aws.client("ssm").get_parameter(Name=UBUNTU)["Parameter"]["Value"])
 
 
 def launch(aws: Aws, instance_type: str = "m5.large", **more: Any) -> str:
     """An instance on its way; its id."""
     more.setdefault("ImageId", ubuntu(aws))
     made = aws.client().run_instances(InstanceType=instance_type, MinCount=1, MaxCount=1, **more)
-    found: str = made["Instances"][0]["InstanceId"]
-    return found
+    return str(made["Instances"][0]["InstanceId"])
 
 
-def described(aws: Aws, instance: str) -> dict[str, Any]:
+def described(aws: Aws, instance: str) -> Any:
     answer = aws.client().describe_instances(InstanceIds=[instance])
-    found: dict[str, Any] = answer["Reservations"][0]["Instances"][0]
-    return found
+    return answer["Reservations"][0]["Instances"][0]
 
 
 def state(aws: Aws, instance: str) -> str:
-    found: str = described(aws, instance)["State"]["Name"]
-    return found
+    return str(described(aws, instance)["State"]["Name"])
 
 
 def up(aws: Aws, instance: str) -> dict[str, Any]:
@@ -130,8 +124,7 @@ def volume(aws: Aws, kind: str = "gp3", size: int = 4, *, zone: str = ZONE, **mo
 
 
 def volume_state(aws: Aws, name: str) -> str:
-    found: str = aws.client().describe_volumes(VolumeIds=[name])["Volumes"][0]["State"]
-    return found
+    return str(aws.client().describe_volumes(VolumeIds=[name])["Volumes"][0]["State"])
 
 
 def attachment_state(aws: Aws, name: str) -> str | None:
@@ -162,25 +155,17 @@ class Login:
     def try_run(self, script: str) -> subprocess.CompletedProcess[str]:
         known = self.keys.user_file.with_name("known_hosts")
         known.write_text(f"{self.address} {self.keys.host_public}\n")
-        options = {
-            "StrictHostKeyChecking": "yes",
-            "UserKnownHostsFile": known,
-            "GlobalKnownHostsFile": "/dev/null",
-            "IdentityFile": self.keys.user_file,
-            "IdentitiesOnly": "yes",
-            "IdentityAgent": "none",
-            "BatchMode": "yes",
-        }
-        flags = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        config = ["-F", str(self.aws.cloud.ssh_config)]
-        return subprocess.run(
-            ["ssh", *config, *flags, f"{self.user}@{self.address}", script],
-            capture_output=True,
-            text=True,
-            timeout=240,
+        options = (
+            f"StrictHostKeyChecking=yes UserKnownHostsFile={known} IdentitiesOnly=yes "
+            f"IdentityFile={self.keys.user_file} GlobalKnownHostsFile=/dev/null "
+            "IdentityAgent=none BatchMode=yes"
         )
+        flags = [word for option in options.split() for word in ("-o", option)]
+        config = ["-F", str(self.aws.cloud.ssh_config)]
+        command = ["ssh", *config, *flags, f"{self.user}@{self.address}", script]
+        return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
-    def fio(self, device: str, *options: str) -> dict[str, Any]:
+    def fio(self, device: str, *options: str) -> Any:
         """One second of fio on a device; its first job."""
         argv = (
             f"sudo fio --name=t --filename={device} --direct=1 --ioengine=libaio --iodepth=32 "
@@ -188,8 +173,7 @@ class Login:
             + " ".join(options)
         )
         printed = self.run(f"cd /tmp && {argv}")
-        found: dict[str, Any] = json.loads(printed[printed.index("{") :])["jobs"][0]
-        return found
+        return json.loads(printed[printed.index("{") :])["jobs"][0]
 
 
 @contextmanager

@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from emulators.azure import identity, server
-from emulators.azure.cloud import SUBSCRIPTION, Cloud
-from emulators.azure.faults import Faults
-from tests.cloud.rented import Keys
+from emulators.azure.cloud import SUBSCRIPTION
+from tests.cloud.rented import Emulated, Keys
 
 REGION = server.REGION
 UBUNTU = {
@@ -21,17 +19,8 @@ UBUNTU = {
 USER = "tester"
 
 
-@dataclass(frozen=True)
-class Azure:
-    """A running emulator."""
-
-    cloud: Cloud
-    endpoint: str
-    clients: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def faults(self) -> Faults:
-        return self.cloud.faults
+class Azure(Emulated):
+    """A running emulator of Azure."""
 
     @property
     def env(self) -> dict[str, str]:

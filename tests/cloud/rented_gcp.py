@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import time
-import uuid
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from emulators.gcp import server
-from emulators.gcp.cloud import PROJECT, Cloud
-from emulators.gcp.faults import Faults
-from tests.cloud.rented import Keys
+from emulators.gcp.cloud import PROJECT
+from tests.cloud.rented import Emulated, Keys
 
 REGION, ZONE = server.REGION, server.ZONE
 UBUNTU = "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"
 TOKEN = "somebody@example.com"  # noqa: S105 - the emulator takes the token for the name
 
 
-@dataclass(frozen=True)
-class Gcp:
-    """A running emulator."""
-
-    cloud: Cloud
-    endpoint: str
-    clients: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def faults(self) -> Faults:
-        return self.cloud.faults
+class Gcp(Emulated):
+    """A running emulator of Compute Engine."""
 
     @property
     def env(self) -> dict[str, str]:
@@ -156,10 +144,6 @@ def let_in(gcp: Gcp, **more: Any) -> Any:
 
 def delete(gcp: Gcp, name: str = "machine", zone: str = ZONE) -> Any:
     return gcp.call("Instances", "delete_unary", zone=zone, instance=name)
-
-
-def new_request_id() -> str:
-    return str(uuid.uuid4())
 
 
 @contextmanager

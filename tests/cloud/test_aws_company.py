@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from emulators.aws.policies import MAKERS, UNENCRYPTED, demanding_tags
-from tests.cloud.measured import WRITE_THEN_READ, a_renter, document
+from tests.cloud.measured import a_renter, document, rents
 from tests.cloud.rented import REGION, Aws
 from tests.contract.rented import AwsCloud
 
@@ -60,14 +60,8 @@ def test_a_run_passes_where_all_must_be_tagged_and_encrypted(aws: Aws, tmp_path:
     user = a_renter(tmp_path, aws.env)
     aws.client("kms").create_alias(AliasName="alias/mine", TargetKeyId=new_key(aws))
     aws.cloud.organization = DEMANDED
-    profile = user.home / "mine.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=1, block="4k"))
-    done = user.run(
-        "run", "--provider", "aws", "--endpoint-url", aws.endpoint, "--region", REGION, "--disk",
-        "gp3", "--size", "4", "--profile", str(profile), "--tag", "team=db", "--tag",
-        "Cost Center=42", "--kms-key", "alias/mine", "--snapshot-of-fill",
-    )  # fmt: skip
-    document(user, done)
+    flags = "--disk gp3 --size 4 --tag team=db --tag 'Cost Center=42' --kms-key alias/mine"
+    document(user, rents(user, "aws", aws, f"{flags} --snapshot-of-fill", seconds=1))
     for action, kinds in MAKERS.items():
         calls = aws.faults.calls(action)
         assert calls, action
@@ -107,15 +101,10 @@ def test_what_a_policy_of_the_organisation_demands_is_the_advice(
     assert "a policy denies ec2:" in error.message
 
 
-def denying(action: str) -> str:
-    """A service control policy that denies an action whatever the request says."""
-    statement = {"Sid": "No", "Effect": "Deny", "Action": action, "Resource": "*"}
-    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-
-
 def test_doctor_tells_a_policy_of_the_organisation_from_rights_of_the_user(rig: AwsCloud) -> None:
     rental = resolved(rig, rig.spec)
-    rig.aws.cloud.organization = denying("ec2:RunInstances")
+    no = {"Sid": "No", "Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "*"}
+    rig.aws.cloud.organization = json.dumps({"Version": "2012-10-17", "Statement": [no]})
     refused = [one for one in rig.provider.rehearse(rental) if one.state == "problem"]
     assert refused
     for one in refused:

@@ -16,12 +16,11 @@ from emulators.aws.server import fresh
 from tests.cloud.rented import REGION, Aws
 from tests.contract.rented import AwsCloud
 
-from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.rental import Acquired, LeaseEnd, Scope
 from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.policy import policy
-from diskbench.testing.rig import RigOnlooker, acquire, cell, claim, guest_of, resolved, scope_of
+from diskbench.testing.rig import RigOnlooker, acquire, claim, guest_of, resolved, scope_of
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1234"
 LEASE = "one"
@@ -82,10 +81,13 @@ def demanded(aws_server: Aws, tmp_path_factory) -> Iterator[list[Demand]]:
         guest = guest_of(acquired)
         provider.extend(LEASE, scope, end, guest, acquired.made)
         guest.close()
-        snapshot(rig)
+        more = {"snapshot_of_fill": True, "aws": {"fast_snapshot_restore": True}}
+        filled = type(rig.spec).model_validate({**rig.spec.model_dump(), **more})
+        provider.snapshot(claim(LEASE), resolved(rig, filled), lambda: None, RigOnlooker())
         now = datetime.now(UTC)
         provider.metrics(resolved(rig), acquired, now, now)
-        swapped = swap(rig)
+        larger = resolved(rig, rig.spec.model_copy(update={"size_gib": 2}))
+        swapped = provider.swap(claim(LEASE, turn=2), larger, RigOnlooker())
         leave_what_no_run_makes(aws_server, acquired)
         looked(rig, scope)
         provider.release(LEASE, scope, made=swapped.made)
@@ -100,23 +102,6 @@ def demanded(aws_server: Aws, tmp_path_factory) -> Iterator[list[Demand]]:
         decoded = [one for one in aws_server.cloud.demanded if one.action.startswith("sts:")]
     yield [*demanded_there, *decoded]
     fresh(aws_server.cloud)
-
-
-def snapshot(rig: AwsCloud) -> None:
-    """The lease's own snapshot of its disk, restored fast."""
-    more = {"snapshot_of_fill": True, "aws": {"fast_snapshot_restore": True}}
-    spec = type(rig.spec).model_validate({**rig.spec.model_dump(), **more})
-    provider: Any = rig.provider
-    rental = provider.resolve(cell(rig, spec), Books())
-    provider.snapshot(claim(LEASE), rental, lambda: None, RigOnlooker())
-
-
-def swap(rig: AwsCloud) -> Acquired:
-    spec = rig.spec.model_copy(update={"size_gib": 2})
-    rental = rig.provider.resolve(cell(rig, spec), Books())
-    provider: Any = rig.provider
-    made: Acquired = provider.swap(claim(LEASE, turn=2), rental, RigOnlooker())
-    return made
 
 
 def tags(kind: str, name: str) -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ import pytest
 from emulators.azure import power
 from tests.cloud.azure_rig import PREMIUM, Rig
 from tests.cloud.eager import GIVES_UP
-from tests.cloud.measured import WRITE_THEN_READ, a_renter, document
-from tests.cloud.rented_azure import REGION, Azure
+from tests.cloud.measured import a_renter, document, rents
+from tests.cloud.rented_azure import Azure
 
 from diskbench import errors
 from diskbench.model.metrics import CloudMetric, exceeded_within
@@ -114,22 +114,6 @@ def test_a_disk_or_a_machine_that_is_never_ready_is_given_up_and_nothing_is_left
     assert rig.left() == []
 
 
-@pytest.mark.parametrize(
-    ("typed", "kind", "words"),
-    [
-        ({"instance_type": "Standard_D4s_v55"}, errors.UnknownName, "Standard_D4s_v55"),
-        ({"zone": "9"}, errors.UnknownName, "'9'"),
-        ({"region": "nowhere"}, errors.InvalidValue, "'nowhere'"),
-        ({"instance_type": "Standard_D2_v3"}, errors.InvalidValue, "takes no Premium_LRS"),
-    ],
-)
-def test_what_is_not_sold_there_is_known_before(
-    rig: Rig, typed: dict, kind: type[errors.DiskbenchError], words: str
-) -> None:
-    with pytest.raises(kind, match=words):
-        rig.resolve(**typed)
-
-
 def test_a_certificate_nobody_signed_is_refused(rig: Rig, monkeypatch) -> None:
     monkeypatch.delenv("REQUESTS_CA_BUNDLE")
     rig.provider = AzureProvider(rig.provider.timing.for_reading())
@@ -140,9 +124,7 @@ def test_a_certificate_nobody_signed_is_refused(rig: Rig, monkeypatch) -> None:
 def test_what_cannot_be_given_back_is_named(rig: Rig) -> None:
     rig.acquire()
     rig.faults.forbid(f"{GROUP}/delete")
-    with pytest.raises(
-        errors.ReleaseFailed, match="virtualMachines diskbench-one-machine"
-    ) as failed:
+    with pytest.raises(errors.ReleaseFailed, match="Machines diskbench-one-machine") as failed:
         rig.release()
     assert "diskbench gc one" in failed.value.advice
     rig.faults.reset()
@@ -232,15 +214,9 @@ class TestWhatAzureCounts:
         self, azure: Azure, tmp_path: Path
     ) -> None:
         user = a_renter(tmp_path, {**azure.env, GIVES_UP: "metric_s=2"})
-        profile = user.home / "mine.fio"
-        profile.write_text(WRITE_THEN_READ.format(seconds=8, block="4k"))
         azure.faults.consumed["Data Disk IOPS Consumed Percentage"] = 100.0
-        done = user.run(
-            "run", "--provider", "azure", "--endpoint-url", azure.endpoint, "--region", REGION,
-            "--disk", "UltraSSD_LRS", "--size", "4", "--iops", "400", "--throughput", "50",
-            "--profile", str(profile),
-        )  # fmt: skip
-        assert document(user, done)
+        flags = "--disk UltraSSD_LRS --size 4 --iops 400 --throughput 50"
+        assert document(user, rents(user, "azure", azure, flags, seconds=8))
         (kept,) = user.home.rglob("metrics.json")
         found = {one["name"]: one for one in json.loads(kept.read_bytes())["metrics"]}
         assert list(found) == [self.COUNTED[0]], "series without points are not kept"

@@ -6,8 +6,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.cloud.rented import REGION, Aws
-from tests.rigs.cli import Cli
+from tests.rigs.cli import Cli, a_user
+
+
+@pytest.fixture
+def aws_user(aws: Aws, tmp_path: Path) -> Cli:
+    made = a_user(tmp_path)
+    made.extra_env = aws.env
+    return made
+
 
 MAGNETIC = ("--disk", "standard", "--size", "20", "--instance-type", "m5.large")
 

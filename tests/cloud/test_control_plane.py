@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from emulators.gcp import discovery, schema
@@ -336,7 +337,7 @@ def test_an_answer_that_google_never_gives_is_caught(wrong: Any, said: str) -> N
 
 
 def test_a_request_id_stands_for_one_request_and_a_refused_one_is_not_used_up(gcp: Gcp) -> None:
-    same = {"zone": rented_gcp.ZONE, "request_id": rented_gcp.new_request_id()}
+    same = {"zone": rented_gcp.ZONE, "request_id": str(uuid4())}
     asked = same | {"disk_resource": {"name": "once", "size_gb": 20}}
     gcp.faults.throttle("disks.insert")
     with rented_gcp.refused(403, "rateLimitExceeded"):

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
 from tests.cloud.rented import Aws
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import a_user
 
 from diskbench.cli.schema import _schema
 
@@ -22,21 +22,16 @@ REGIONS = ("ap-southeast-2", "eu-central-1", "us-east-1", "us-west-2")
 
 
 @pytest.fixture
-def user(aws: Aws, tmp_path, monkeypatch) -> Cli:
+def gc(aws: Aws, tmp_path, monkeypatch) -> Any:
+    """The command, and the document that it prints."""
     genuine = RegionsAndZonesBackend.describe_regions
 
     def enabled(*args: Any, **more: Any) -> list[Any]:
         return [one for one in genuine(*args, **more) if one.name in REGIONS]
 
     monkeypatch.setattr(RegionsAndZonesBackend, "describe_regions", enabled)
-    made = a_user(tmp_path)
-    made.extra_env = aws.env
-    return made
-
-
-@pytest.fixture
-def gc(user: Cli, aws: Aws) -> Any:
-    """The command, and the document that it prints."""
+    user = a_user(tmp_path)
+    user.extra_env = aws.env
 
     def run(*flags: str) -> tuple[int, dict[str, Any], str]:
         words = ("--provider", "aws", "--endpoint-url", aws.endpoint, "--output", "json")

@@ -7,12 +7,13 @@ import dataclasses
 import os
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from emulators.gcp.cloud import Snapshot
 from emulators.gcp.server import ACCOUNT, fresh
 from tests.cloud.eager import GCP
-from tests.cloud.rented_gcp import Gcp, new_request_id
+from tests.cloud.rented_gcp import Gcp
 from tests.contract.gcp_cloud import GcpCloud
 
 from diskbench.catalog.books import Books
@@ -35,12 +36,13 @@ class User(GcpCloud):
     def scope(self) -> Scope:
         return Scope(provider="gcp", account=self.gcp.cloud.project, endpoint=self.gcp.endpoint)
 
+    @property
+    def compute(self) -> Any:
+        return GcpSessions().of_scope(self.scope, GCP)
+
     def resolved(self, **more: Any) -> Rental:
         typed = self.spec.model_dump(exclude_defaults=True) | {"instance_type": "n2-standard-2"}
         return self.provider.resolve(cell(self, RentSpec(**typed | more)), Books())
-
-    def named_image(self) -> None:
-        self.resolved(image=NAMED)
 
     def unknown_region(self) -> None:
         with pytest.raises(UnknownName):
@@ -59,12 +61,12 @@ class User(GcpCloud):
         self.rented(snapshot="filled")
 
     def rented(self, **more: Any) -> None:
-        lease = new_request_id()  # a second one of that name would be answered as the first was
+        lease = str(uuid4())  # a second one of that name would be answered as the first was
         self.provider.acquire(claim(lease), self.resolved(**more), RigOnlooker())
         self.provider.release(lease, self.scope)
 
     def filled(self) -> None:
-        lease, watch = new_request_id(), RigOnlooker()
+        lease, watch = str(uuid4()), RigOnlooker()
         rental = self.resolved()
 
         def fill() -> None:
@@ -73,25 +75,18 @@ class User(GcpCloud):
         self.provider.snapshot(claim(lease), rental, fill, watch)
         self.provider.release(lease, self.scope)
 
-    def in_two_zones(self) -> None:
-        self.rented(disk="pd-ssd-regional")
-
     def repaired(self) -> None:
         """As after an attachment of an earlier process that did not ask for autoDelete."""
-        compute = GcpSessions().of_scope(self.scope, GCP)
         request = {
             "zone": "us-central1-a", "instance": "diskbench-one-machine", "autoDelete": True,
-            "deviceName": "diskbench-0", "requestId": new_request_id(),
+            "deviceName": "diskbench-0", "requestId": str(uuid4()),
         }  # fmt: skip
         try:
-            change(compute, "instances", "setDiskAutoDelete", request, "disk", 30)
+            change(self.compute, "instances", "setDiskAutoDelete", request, "disk", 30)
         except AccessDenied:
             raise
         except DiskbenchError:
             pass  # it is not there
-
-    def operations(self) -> None:
-        sent(GcpSessions().of_scope(self.scope, GCP), "one")
 
     def lease(self) -> None:
         """From the first question to the last release, with another disk between."""
@@ -100,13 +95,13 @@ class User(GcpCloud):
         self.provider.release("one", self.scope)
 
 
-ELSE: dict[str, Callable[[User], None]] = {
-    "compute.images.get": User.named_image,
+ELSE: dict[str, Callable[[User], object]] = {
+    "compute.images.get": lambda user: user.resolved(image=NAMED),
     "compute.regions.list": User.unknown_region,
     "compute.resourcePolicies.use": User.placed,
     "compute.instances.setDiskAutoDelete": User.repaired,
-    "compute.globalOperations.list": User.operations,
-    "compute.regionOperations.get": User.in_two_zones,
+    "compute.globalOperations.list": lambda user: sent(user.compute, "one"),
+    "compute.regionOperations.get": lambda user: user.rented(disk="pd-ssd-regional"),
     "compute.disks.createSnapshot": User.filled,
     "compute.snapshots.create": User.filled,
     "compute.snapshots.delete": User.filled,

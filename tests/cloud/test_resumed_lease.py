@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 from emulators import guests
+from tests.cloud.azure_rig import NoTimer
+from tests.cloud.measured import EAGER, is_measuring
 from tests.contract.azure_cloud import AzureCloud
 from tests.contract.gcp_cloud import GcpCloud
 from tests.contract.rented import AwsCloud, switches
@@ -25,14 +27,13 @@ from tests.rigs.waiting import until
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import LeaseEnd
 from diskbench.model.spec import Plan
-from diskbench.ports import Completed, ExtendsLeases
+from diskbench.ports import ExtendsLeases
 from diskbench.store.clock import iso
 from diskbench.store.database import open_database
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.rows import load_plan
 from diskbench.testing.rig import Rig, guest_of
 
-EAGER = str(Path(__file__).with_name("eager.py"))
 PROFILE = """[read]
 filename=data
 size=4m
@@ -46,15 +47,6 @@ SHORT_S = 900.0
 """What is left of a lease in these tests: more than its work needs, and less than a new lease."""
 
 
-class NoTimer:
-    """A guest without a timer: what is to be moved in it is not."""
-
-    name = "nobody"
-
-    def run(self, *_: object, **__: object) -> Completed:
-        return Completed(3, b"", b"")
-
-
 @dataclass
 class Abandoned:
     """A run whose process was killed while its machine measures."""
@@ -64,13 +56,13 @@ class Abandoned:
     where: tuple[str, ...]
     """How `gc` is told of the place."""
 
-    def begin(self, *flags: str, seconds: int) -> Plan:
+    def begin(self, seconds: int) -> Plan:
         """Rent, begin to measure, and be killed."""
         (self.user.home / "mine.fio").write_text(PROFILE.format(seconds=seconds))
-        words = ("run", *self.where, "--profile", "./mine.fio", *flags)
-        controller = self.user.start(*words)
+        size = ("--size", str(self.cloud.spec.size_gib))  # type: ignore[attr-defined]
+        controller = self.user.start("run", *self.where, "--profile", "./mine.fio", *size)
         try:
-            until(lambda: any({"fio", "awk"} <= guests.programs(one) for one in guests.names()))
+            until(lambda: is_measuring(guests.names()))
         finally:
             controller.kill()
             self.told = controller.communicate()[1]
@@ -98,10 +90,9 @@ class Abandoned:
         assert plan.rental is not None
         end = LeaseEnd(expires_at=expires_at, left_s=expires_at - time.time())
         host = guest or guest_of(plan.acquired)
+        lease, scope = plan.lease_id, plan.rental.scope
         try:
-            self.cloud.provider.extend(
-                plan.lease_id, plan.rental.scope, end, host, plan.acquired.made
-            )
+            self.cloud.provider.extend(lease, scope, end, host, plan.acquired.made)
         finally:
             if guest is None:
                 host.close()
@@ -121,18 +112,8 @@ class Abandoned:
 
 
 @pytest.fixture(params=["aws", "azure", "vsphere"])
-def abandoned(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    yield from made(request.param, request, tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def on_google(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    yield from made("gcp", request, tmp_path, monkeypatch)
-
-
-def made(
-    name: str, request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Abandoned]:
+def abandoned(request: Any, tmp_path: Path, monkeypatch: Any) -> Iterator[Abandoned]:
+    name = request.param
     kind: Any = {"aws": AwsCloud, "azure": AzureCloud, "gcp": GcpCloud, "vsphere": VsphereCloud}
     emulator = request.getfixturevalue(name)
     home = tmp_path / "home"
@@ -152,16 +133,12 @@ def made(
     assert emulator.left() == []
 
 
-def size(abandoned: Abandoned) -> tuple[str, str]:
-    return ("--size", str(abandoned.cloud.spec.size_gib))  # type: ignore[attr-defined]
-
-
 def test_a_resumed_lease_ends_later_in_the_guest_on_the_tags_and_in_the_row(
     abandoned: Abandoned, tmp_path: Path
 ) -> None:
     """Before: the switch and the row end soon, and the tags say that the lease is over, as they do
     when a run was gone on with and they were not moved."""
-    plan = abandoned.begin(*size(abandoned), seconds=240)
+    plan = abandoned.begin(seconds=240)
     soon = float(int(time.time() + SHORT_S))
     abandoned.extend(plan, soon)
     abandoned.set_row(plan, SHORT_S)
@@ -196,7 +173,7 @@ TAGS = {
 def test_an_extension_that_fails_half_way_leaves_the_earlier_end_on_tags_and_row(
     abandoned: Abandoned, tmp_path: Path
 ) -> None:
-    plan = abandoned.begin(*size(abandoned), seconds=3)
+    plan = abandoned.begin(seconds=3)
     soon = float(int(time.time() + SHORT_S))
     abandoned.extend(plan, soon)
     abandoned.set_row(plan, SHORT_S)
@@ -215,15 +192,16 @@ def test_an_extension_that_fails_half_way_leaves_the_earlier_end_on_tags_and_row
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("abandoned", ["gcp"], indirect=True)
 def test_google_ends_a_running_machine_at_its_time_so_work_that_outlasts_it_is_refused(
-    on_google: Abandoned,
+    abandoned: Abandoned,
 ) -> None:
-    plan = on_google.begin(*size(on_google), seconds=600)
-    on_google.set_row(plan, 300)
-    done = on_google.user.run("resume", plan.trial_id)
+    plan = abandoned.begin(seconds=600)
+    abandoned.set_row(plan, 300)
+    done = abandoned.user.run("resume", plan.trial_id)
     assert done.returncode == 2, done.stderr
     assert f"{plan.trial_id} cannot be resumed: it needs up to" in done.stderr
     assert "its machine on gcp ends itself at" in done.stderr
     assert "maxRunDuration" in done.stderr
     assert f"diskbench gc {plan.trial_id}" in done.stderr
-    assert on_google.user.run("gc", plan.trial_id).returncode == 0
+    assert abandoned.user.run("gc", plan.trial_id).returncode == 0

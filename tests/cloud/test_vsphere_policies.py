@@ -1,4 +1,5 @@
-"""vSphere where it restricts a machine: by rights, kinds of datastores, addresses of cards."""
+"""vSphere by VMware's simulator: what is found out before anything is made, and where it restricts
+a machine: by rights, kinds of datastores, addresses of cards."""
 
 from __future__ import annotations
 
@@ -12,9 +13,10 @@ from emulators.vsphere.listing import operator
 from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.catalog.books import Books
-from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, UnknownName
+from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, UnknownName, UserError
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental
+from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.doctor import privileges
 from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.testing.rig import RigOnlooker, cell, claim
@@ -95,9 +97,7 @@ def test_machines_on_another_network_have_addresses_of_their_own(user: User) -> 
     assert len(macs) == len(set(macs)) == 4, "template, neighbour, and ours"
 
 
-def test_on_nfs_a_disk_is_thin_or_refused_and_with_vaai_eagerly_zeroed(
-    user: User,
-) -> None:
+def test_on_nfs_a_disk_is_thin_or_refused_and_with_vaai_eagerly_zeroed(user: User) -> None:
     rental = user.resolved(datastore="nfs")
     assert rental.details["wanted"]["provisioning"] == "thin"
     user.rent(datastore="nfs")
@@ -144,3 +144,79 @@ def test_a_tag_that_is_no_custom_attribute_of_machines_is_refused(user: User, na
         user.resolved()
     assert "vCenter has cost-center, team" in refused.value.advice
     assert f"govc fields.add -type VirtualMachine {name}" in refused.value.advice
+
+
+# Looking: nothing is made.
+
+
+def details(rental: Rental) -> VsphereResolved:
+    return VsphereResolved.model_validate(rental.details)
+
+
+def test_what_is_alone_of_its_kind_need_not_be_named(user: User) -> None:
+    found = details(user.resolved())
+    places = (found.datacenter, found.compute, found.pool)
+    assert [place.name for place in places] == ["DC0", "DC0_C0", "Resources"]
+    assert (found.template.name, found.network, found.emulated) == ("debian-12", None, True)
+    assert found.template.buses == (0,)
+    assert user.vsphere.rented() == []
+
+
+@pytest.mark.parametrize(
+    ("datastore", "model", "transports", "paths"),
+    [
+        ("nvme", "Samsung SSD 960", ["Pcie"], 1),
+        ("sata", "Crucial_CT1024M5", ["SerialAttached"], 1),
+        ("freenas", "iSCSI Disk", ["InternetScsi"], 1),
+        ("san", "COMSTAR", ["InternetScsi"], 2),
+    ],
+)
+def test_a_datastore_is_known_by_what_stands_behind_it(
+    user: User, datastore: str, model: str, transports: list[str], paths: int
+) -> None:
+    facts = details(user.resolved(datastore=datastore)).facts
+    assert (facts["kind"], facts["file_system"]) == ("VMFS", "VMFS 6.82")
+    (device,) = facts["devices"]
+    assert (device["model"], device["paths"], device["active_paths"]) == (model, paths, paths)
+    assert device["transports"] == transports
+
+
+def test_a_datastore_over_nfs_names_its_filer(user: User) -> None:
+    facts = details(user.resolved(datastore="nfs")).facts
+    assert (facts["kind"], facts["remote"]) == ("NFS", "filer.example:/export/nfs")
+    assert facts["devices"] == []
+
+
+def test_a_distributed_network_and_a_host_in_place_of_its_cluster_are_known(user: User) -> None:
+    found = details(user.resolved(network="DC0_DVPG0", esxi_host="DC0_C0_H1"))
+    assert found.network is not None
+    assert found.network.kind == "DistributedVirtualPortgroup"
+    assert all((found.network.portgroup, found.network.switch))
+    assert found.host is not None
+    assert (found.host.name, found.compute.name) == ("DC0_C0_H1", "DC0_C0")
+
+
+@pytest.mark.parametrize(
+    ("flags", "kind", "told"),
+    [
+        ({"datastore": "nvmee"}, UnknownName, "nvme"),
+        ({"datacenter": "DC1"}, UnknownName, "DC0"),
+        ({"cluster": "C9"}, UnknownName, "DC0_C0"),
+        ({"esxi_host": "H9"}, UnknownName, "DC0_C0_H0"),
+        ({"resource_pool": "Fast"}, UnknownName, "Resources"),
+        ({"folder": "bench"}, UnknownName, "folder"),
+        ({"network": "LAN"}, UnknownName, "VM Network"),
+        ({"template": "debian-13"}, UnknownName, "debian-12"),
+        ({"template": "neighbour"}, InvalidValue, "is a machine, not a template"),
+        ({"storage_policy": "gold", "datastore": None}, UnknownName, "No Requirements"),
+        ({"size_gib": 5000}, InvalidValue, "4 TiB free"),
+        ({"ca_file": "/etc/hostname"}, UserError, "--ca-file /etc/hostname"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_is(
+    user: User, flags: dict[str, Any], kind: type[UserError], told: str
+) -> None:
+    with pytest.raises(kind) as refused:
+        user.resolved(**flags)
+    assert told in f"{refused.value.message} {refused.value.advice}"
+    assert user.vsphere.rented() == []

@@ -1,4 +1,5 @@
-"""Disks made from a snapshot on the emulated AWS: they hold data from the start; no others may."""
+"""Runs on the emulated AWS: on disks made from a snapshot, which hold data from the start, as no
+others may; and CloudWatch's own word on the limit of a step."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cloud.measured import a_renter, document
-from tests.cloud.rented import REGION, ZONE, Aws
+from tests.cloud.eager import GIVES_UP
+from tests.cloud.measured import a_renter, document, rents
+from tests.cloud.rented import ZONE, Aws
 from tests.contract.rented import AwsCloud
 from tests.rigs.cli import Cli, merged_rows
 
 from diskbench.errors import InvalidValue
+from diskbench.providers.aws.policy import policy
 from diskbench.testing.rig import resolved
 from diskbench.units import GIB
 
@@ -49,22 +52,18 @@ def test_every_block_of_a_disk_from_a_snapshot_is_read_once_and_again(
     user = a_renter(tmp_path, aws.env)
     snapshot = a_snapshot(aws, of=of)
     aws.cloud.fast_restores[ZONE] = "optimizing"
-    done = user.run(
-        "run", "--provider", "aws", "--endpoint-url", aws.endpoint, "--region", REGION, "--zone",
-        ZONE, "--disk", "gp3", "--size", "2", "--from-snapshot", snapshot, "--initialization-rate",
-        "200", "--profile", "first-touch", "--set", "size=64m", "--set", "order=random",
-    )  # fmt: skip
+    flags = f"--zone {ZONE} --disk gp3 --size 2 --from-snapshot {snapshot}"
+    touched = "--initialization-rate 200 --profile first-touch --set size=64m --set order=random"
+    done = rents(user, "aws", aws, f"{flags} {touched}")
     found = document(user, done)
-    assert [(row["step"], row["direction"]) for row in merged_rows(found)] == [
-        ("first-touch", "read"), ("again", "read")
-    ]  # fmt: skip
+    steps = [(row["step"], row["direction"]) for row in merged_rows(found)]
+    assert steps == [("first-touch", "read"), ("again", "read")]
     assert f"from {snapshot} loaded at 200 MiB/s" in " ".join(done.stdout.split())
     assert "was written before" not in str(found), "the snapshot's blocks are written"
     (plan,) = {path.read_bytes() for path in user.home.rglob("plan.json")}
     told = json.loads(plan)["acquired"]["facts"]
-    assert (told["fast_snapshot_restore"], told["initialization_rate_mib_per_s"]) == (
-        "optimizing", 200
-    )  # fmt: skip
+    assert told["fast_snapshot_restore"] == "optimizing"
+    assert told["initialization_rate_mib_per_s"] == 200
     (made,) = aws.faults.calls("CreateVolume")[1:]
     assert made.params["SnapshotId"] == snapshot
     assert made.params["VolumeInitializationRate"] == 200
@@ -85,30 +84,22 @@ def test_a_snapshot_that_makes_no_such_disk_is_refused_before_renting(
     assert aws.faults.calls("ImportKeyPair") == []
 
 
-def rates_of(user: Cli, done: Any) -> dict[str, float]:
-    """MB/s by step."""
-    return {row["step"]: row["bytes_per_s"] / 1e6 for row in merged_rows(document(user, done))}
-
-
 @pytest.mark.parametrize(
     ("option", "loads"),
-    [((), 16.8), (("--initialization-rate", "100"), 104.9), (("--fast-snapshot-restore",), None)],
+    [("", 16.8), ("--initialization-rate 100", 104.9), ("--fast-snapshot-restore", None)],
     ids=["lazy", "rate", "restored"],
 )
 def test_a_disk_from_a_snapshot_of_a_filled_one_is_slow_until_it_was_read(
-    aws: Aws, tmp_path: Path, option: tuple[str, ...], loads: float | None
+    aws: Aws, tmp_path: Path, option: str, loads: float | None
 ) -> None:
     user = a_renter(tmp_path, aws.env)
-    done = user.run(
-        "run", "--provider", "aws", "--endpoint-url", aws.endpoint, "--region", REGION, "--zone",
-        ZONE, "--disk", "gp3", "--size", "2", "--snapshot-of-fill", *option, "--profile",
-        "first-touch", "--set", "size=64m", "--tag", "team=db",
-    )  # fmt: skip
-    rates = rates_of(user, done)
+    flags = f"--zone {ZONE} --disk gp3 --size 2 --snapshot-of-fill {option} --tag team=db"
+    done = rents(user, "aws", aws, f"{flags} --profile first-touch --set size=64m")
+    rates = {row["step"]: row["bytes_per_s"] for row in merged_rows(document(user, done))}
     if loads is None:
         assert rates["first-touch"] > 0.5 * rates["again"]
     else:
-        assert rates["first-touch"] <= 1.1 * loads
+        assert rates["first-touch"] <= 1.1e6 * loads
         assert loads > 50 or rates["again"] > 2 * rates["first-touch"]
     (snapshot,) = aws.faults.calls("CreateSnapshot")
     (first, second) = aws.faults.calls("CreateVolume")
@@ -118,3 +109,40 @@ def test_a_disk_from_a_snapshot_of_a_filled_one_is_slow_until_it_was_read(
     assert ("team", "db") in {(tag["Key"], tag["Value"]) for tag in tagged["Tags"]}
     assert len(aws.faults.calls("DisableFastSnapshotRestores")) == (loads is None)
     assert aws.left() == []
+
+
+SECONDS = 10
+
+
+def run(aws: Aws, tmp_path: Path) -> tuple[Cli, str]:
+    """A run on a disk of 100 IOPS, whose metrics have periods of two seconds; what was printed."""
+    user = a_renter(tmp_path, {**aws.env, GIVES_UP: "metric_s=2"})
+    done = rents(user, "aws", aws, "--disk io1 --size 4 --iops 100", seconds=SECONDS)
+    run_id = document(user, done)["run_id"]
+    return user, " ".join(user.run("results", "show", run_id, "-v").stdout.lower().split())
+
+
+def test_the_metrics_of_a_run_are_evidence_and_confirm_its_limit(aws: Aws, tmp_path: Path) -> None:
+    user, printed = run(aws, tmp_path)
+    (kept,) = user.home.rglob("metrics.json")
+    metrics = {one["name"]: one for one in json.loads(kept.read_bytes())["metrics"]}
+    exceeded = [value for _, value in metrics["VolumeIOPSExceededCheck"]["points"]]
+    assert exceeded.count(1.0) >= SECONDS / 2 / 2
+    assert sum(value for _, value in metrics["VolumeReadOps"]["points"]) > SECONDS / 2 * 100
+    assert "BurstBalance" not in metrics, "a series without points"
+    assert "confirmed by the volume's own counters: at least" in printed, printed
+    assert "s above its iops" in printed
+    assert aws.left() == []
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_run_without_metrics_is_as_ever(aws: Aws, tmp_path: Path, *, late: bool) -> None:
+    allowed = json.loads(policy())
+    if late:
+        aws.cloud.metrics_after_s = 1e9
+    else:
+        allowed["Statement"][0]["Action"].remove("cloudwatch:GetMetricData")
+        aws.cloud.policy = json.dumps(allowed)
+    user, printed = run(aws, tmp_path)
+    assert list(user.home.rglob("metrics.json")) == []
+    assert "own counters" not in printed

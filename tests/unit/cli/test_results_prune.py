@@ -13,10 +13,9 @@ from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from tests.rigs.s3 import s3_bucket
 
 from diskbench.model.ids import short
-from diskbench.results import pruning
 from diskbench.results.pruning import due_runs, prune
 from diskbench.results.selection import Selection
-from diskbench.store import archive
+from diskbench.store import archive, stored_series
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
 from diskbench.store.derived import pruned_key, read_pruned
@@ -217,7 +216,7 @@ def test_a_run_that_was_pruned_has_nothing_to_free(call):
 def test_logs_that_take_less_than_what_would_be_kept_are_left(call, stores, monkeypatch):
     _, evidence = stores
     logs = logs_in(evidence)
-    monkeypatch.setattr(pruning, "series_parquet", lambda *_: bytes(10**7))
+    monkeypatch.setattr(stored_series, "series_parquet", lambda *_: bytes(10**7))
     monkeypatch.setattr(pruning, "_row_count", lambda _: 1)
     assert "2 runs left: the logs take less" in call("results", "prune", *NOW)[2]
     assert logs_in(evidence) == logs

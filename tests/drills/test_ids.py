@@ -239,9 +239,7 @@ def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_copy_is_listed_beside_a_lease_of_ones_own(user: Cli, dry_run: bool) -> None:
     """Gc --provider where a lease of this database ended whose tags were copied by hand."""
-    create_lease(
-        database(user), Lease(lease_id=ONE, provider="fake", expires_at="2026-01-01T00:00:00+00:00")
-    )
+    create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2026-01-01"))
     copied, made = rented(user, ONE, name="prod-database"), rented(user, ONE)
     done = gc(user, "--output", "json", *(["--dry-run"] if dry_run else []))
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import hashlib
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ from diskbench.results.selection import Selection, chosen
 from diskbench.store import stored_series
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.audits import run_audits
-from diskbench.store.clock import iso
+from diskbench.store.clock import iso, moment_of
 from diskbench.store.derived import derived_key, pruned_key, read_pruned
 from diskbench.store.kept_rows import forget_matrix, forget_trial
 from diskbench.store.leases import list_leases
@@ -65,9 +65,7 @@ def is_due(run: Run, unfinished: Collection[str], keep_s: float, at: datetime) -
     ended = run.finished_at or (run.created_at if run.imported else None)
     if ended is None or run.state not in FINAL_STATES or run.trial_id in unfinished:
         return False
-    moment = datetime.fromisoformat(ended)
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment < at - timedelta(seconds=keep_s)
+    return moment_of(ended) < at - timedelta(seconds=keep_s)
 
 
 def prune(

@@ -67,8 +67,7 @@ def parse_moment(text: str) -> tuple[str, str]:
             back = timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
             start, covers = datetime.now(UTC) - back, timedelta(microseconds=1)
         else:
-            start = datetime.fromisoformat(text.strip())
-            start = start if start.tzinfo else start.replace(tzinfo=UTC)
+            start = moment_of(text.strip())
             is_date = len(text.strip()) <= _DATE_LENGTH
             covers = timedelta(days=1) if is_date else timedelta(microseconds=1)
         return iso(start), iso(start + covers)
@@ -77,6 +76,12 @@ def parse_moment(text: str) -> tuple[str, str]:
             f"{text!r} is not a time",
             advice="write 2026-11-21, 2026-11-21T10:00+01:00, or 36h, 7d, 4w (ago)",
         ) from None
+
+
+def moment_of(text: str) -> datetime:
+    """A time in ISO 8601 as rows have it; without an offset it is UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def iso(moment: datetime) -> str:

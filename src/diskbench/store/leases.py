@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.base import Frozen
 from diskbench.store import schema
-from diskbench.store.clock import present
+from diskbench.store.clock import moment_of, present
 from diskbench.store.database import change, database_time, fetch, fetch_as, transaction
 from diskbench.store.upsert import insert_missing
 
@@ -43,7 +43,7 @@ class Lease(Frozen):
     @property
     def ends(self) -> datetime | None:
         """When it expires, according to this row."""
-        return datetime.fromisoformat(self.expires_at) if self.expires_at else None
+        return moment_of(self.expires_at) if self.expires_at else None
 
 
 def create_lease(database: Engine, lease: Lease) -> None:

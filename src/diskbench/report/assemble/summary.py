@@ -68,7 +68,7 @@ BECAUSE: dict[LimiterName, str] = {
 
 @dataclass(frozen=True)
 class LastingFall:
-    """A step that fell and stayed low: its level before and after, and how long the first level
+    """A `step` that fell and stayed low: its level before and after, and how long the first level
     lasted, as text (`31 min 02 s`, `4 runs`); `at` is when it ended. `run_id` is the run in which
     the step fell; empty if it fell between two runs."""
 

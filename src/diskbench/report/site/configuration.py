@@ -29,9 +29,7 @@ _UP = "../"
 _MOST_VALUES = 5
 _FOLLOWS = "bytes_per_s"
 """This metric changes together with IOPS, so its changes are not listed again."""
-_JOB, _PARSER = "job", "parser_version"
-_PARAMETER = "set."
-_DIGEST = 12
+_JOB, _PARSER = "job", "parser version"
 
 
 def configuration_page(
@@ -44,8 +42,11 @@ def configuration_page(
     over_time = any(metric["charts"] for metric in metrics)
     if metrics and not over_time:
         metrics[0]["charts"] = _bars(by_metric)
-    provenance = {"job digest": dict(configuration.fields).get(_JOB, "")[:_DIGEST]}
-    provenance |= {_fact(name): _values(of) for name, of in configuration.facts if name == _PARSER}
+    found = {_fact(name): _values(values) for name, values in configuration.facts}
+    digests = [field_words(*field)[1] for field in configuration.fields if field[0] == _JOB]
+    provenance = [("job digest", digest) for digest in digests]
+    if _PARSER in found:
+        provenance.append((_PARSER, found.pop(_PARSER)))
     return render(
         "site_configuration.html.j2",
         site,
@@ -63,12 +64,8 @@ def configuration_page(
         metrics=metrics,
         charts=over_time,
         facts=[(moment(at), mark) for at, mark in marks],
-        found=[
-            (_fact(name), _values(values))
-            for name, values in configuration.facts
-            if name != _PARSER
-        ],
-        provenance=[(name, value) for name, value in provenance.items() if value],
+        found=list(found.items()),
+        provenance=provenance,
         table=runs_table(runs, up=_UP, one_subject=True),
     )
 
@@ -234,14 +231,13 @@ def _values(values: Sequence[str]) -> str:
 def shown_fields(fields: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields for display: parameters of the job together, sizes as `64 MiB`. The digest of the
     job, which is equal for equal work, is provenance."""
-    parameters = [(name, value) for name, value in fields if name.startswith(_PARAMETER)]
-    shown = [
-        (name.replace("_", " "), value)
-        for name, value in fields
-        if name != _JOB and (name, value) not in parameters
-    ]
-    told = [" ".join(field_words(name, value)) for name, value in parameters]
-    return shown + ([("parameters", ", ".join(told))] if told else [])
+    shown, parameters = [], []
+    for name, value in fields:
+        if name.startswith("set."):
+            parameters.append(" ".join(field_words(name, value)))
+        elif name != _JOB:
+            shown.append((name.replace("_", " "), value))
+    return shown + ([("parameters", ", ".join(parameters))] if parameters else [])
 
 
 def _some(shown: Sequence[str], of: int) -> str:

@@ -151,8 +151,7 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
         (Column("runs", "runs", number=True, minor=True), lambda of: SiteCell(
             f"{of.runs:,}", of.runs)),
     )  # fmt: skip
-    is_priced = any(line.usd_a_month is not None for line in lines)
-    by = "month" if is_priced else "provider"
+    by = "month" if any(line.usd_a_month is not None for line in lines) else "provider"
     table = _table("configurations", cells, ordered, sorted_by=by)
     priced = any(line.usd_per_1000_iops is not None for line in lines)
     return replace(table, example=_EXAMPLE) if priced else table

@@ -17,9 +17,9 @@ from diskbench.files import write_whole
 from diskbench.model.ids import short
 from diskbench.model.result import StepAudit
 from diskbench.model.run import Run
-from diskbench.report.assemble.facts import AUDIT_FAILED, audit_line
+from diskbench.parallel import grouped
 from diskbench.report.assemble.next_step import GO_ON, go_on
-from diskbench.report.assemble.subject import namer
+from diskbench.report.assemble.subject import AUDIT_FAILED, audit_line, namer
 from diskbench.report.assemble.view import View, view_of
 from diskbench.report.terminal import result_text
 from diskbench.report.terminal.screen import screen
@@ -36,9 +36,7 @@ def read_ended(
 ) -> dict[str, Trial]:
     """The trials of `runs` that ended in this process, by id: of many with as many statements as of
     one. `is_suspended`: whether `diskbench resume` continues it. Raises StoreUnavailable."""
-    runs_of: dict[str, list[Run]] = {}
-    for run in runs:
-        runs_of.setdefault(run.trial_id, []).append(run)
+    runs_of = grouped(runs, lambda run: run.trial_id)
     trial_at = {run.evidence_url: run.trial_id for run in runs}
     evidence = EvidenceOfRuns(lambda url: session.evidence_of(trial_at[url]))
     books = session.books
@@ -157,7 +155,7 @@ def print_tables(
 def print_table(view: View, audits: Sequence[StepAudit], *, verbose: bool) -> None:
     """One trial on stdout, in short or with everything about it."""
     console = screen()
-    (result_text.print_view if verbose else result_text.print_brief)(view, console=console)
+    result_text.print_view(view, console=console, brief=not verbose)
     line = audit_line(audits)
     if line and (verbose or AUDIT_FAILED in line):
         console.print(Text(line, result_text.audit_style(line)))

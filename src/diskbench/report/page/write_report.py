@@ -59,8 +59,7 @@ def rendered(report: Report, format_: Format, *, log: bool | None = None) -> byt
         return pdf(report)
     if report.single is not None and not report.chart:
         subject = report.single.subject
-        offer = subject.promised.offer if subject.promised else ""
-        words = filter(None, (offer, subject.machine, subject.target, subject.fio))
+        words = filter(None, (subject.offer, subject.machine, subject.target, subject.fio))
         marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
         title_ = f"{subject.title}{marks}"
         return drawn_as(summary_picture(title_, " · ".join(words), report.single.lines), format_)

@@ -1,11 +1,6 @@
-"""One run as plots of characters: its steps second by second, and their latency percentiles.
-
-uniplot draws (quarter blocks, or ASCII if the terminal's encoding has no blocks); this module
-selects the points, marks the cliffs and describes both.
-
-The horizontal axis of percentiles is stretched towards the slow end: a share p of all I/Os is drawn
-at log10(1 / (1 - p)), so that 90 %, 99 % and 99.9 % are equally far apart. It ends at the share of
-a single I/O. The vertical axis is logarithmic.
+"""One run as plots of characters (uniplot): its steps second by second, and their latency
+percentiles, where a share p of all I/Os is drawn at log10(1 / (1 - p)), so that 90 %, 99 % and
+99.9 % are equally far apart.
 """
 
 from __future__ import annotations
@@ -126,7 +121,6 @@ def draw(
     screen: Screen,
     *,
     title: str,
-    height: int = HEIGHT,
     **options: Any,  # noqa: ANN401 - options of uniplot, passed on
 ) -> str:
     """Curves of points (x, y) in one frame, with a legend if there are several."""
@@ -138,7 +132,7 @@ def draw(
         xs=[[x for x, _ in points] for points in curves.values()],
         lines=True,
         width=screen.plot_width,
-        height=height,
+        height=HEIGHT,
         title=one_line(title),
         color=list(COLOURS[: len(curves)]) if screen.colour else False,
         character_set="block" if screen.unicode else "ascii",

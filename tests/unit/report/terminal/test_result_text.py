@@ -19,7 +19,7 @@ from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Loop
 from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import next_step
-from diskbench.report.assemble.report_view import BesideRow, short_names
+from diskbench.report.assemble.report_view import short_names
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.terminal import result_text
 from diskbench.units import GIB
@@ -55,7 +55,7 @@ def test_markup_in_names_is_text_and_long_names_fold():
 def command(profile="default", runs=1, codes=(), **more) -> str:
     warnings = [Warning(code=code, message="m") for code in codes]
     subject = subject_of_plan(plan(profile=profile, runs=runs, **more))
-    return next_step(subject, lines([row()]), grouped_warnings(warnings)).command
+    return next_step(subject, lines([row()]), grouped_warnings(warnings))[1]
 
 
 TYPED = {
@@ -126,7 +126,7 @@ def test_an_imported_log_without_rows_leads_to_its_series():
     assert f"draw it second by second:\n  diskbench report {short('01trial-run0')}\n" in found
     assert "no measured step finished" not in found
     on_page = next_step(subject, (), (), on_page=True)
-    assert "load_series(" in on_page.command
+    assert "load_series(" in on_page[1]
 
 
 def test_no_printed_line_ends_with_blanks():
@@ -146,7 +146,7 @@ STEPS = ["seq-read-1m", "seq-write-1m", "rand-read-qd1", "rand-write-qd1", "rand
 
 
 def printed(view):
-    return drawn(result_text.print_brief, view).splitlines()
+    return drawn(result_text.print_view, view, brief=True).splitlines()
 
 
 def warned(*codes, step="rand-read-4k-qd32", message="figure 4711 shows it " * 12):
@@ -188,7 +188,7 @@ def test_an_only_warning_is_whole(steps):
 
 
 def test_both_levels_of_a_step_that_fell_are_shown():
-    text = drawn(result_text.print_brief, trial(verdicts=(fallen(),)))
+    text = drawn(result_text.print_view, trial(verdicts=(fallen(),)), brief=True)
     assert "2,995" in text
     assert "99.6" in text
 
@@ -220,23 +220,25 @@ def printed_beside(rows, width=80):
 
 
 def rows_of(names, **more):
-    values = {"direction": "read", "measured": "2,990", **more}
+    values = {"I/O": "read", "measured": "2,990", **more}
     steps = ("seq-read-1m", "rand-read-4k-qd32")
-    return [BesideRow(step=step, name=name, **values) for step in steps for name in names]
+    return [{"step": step, "name": name, **values} for step in steps for name in names]
 
 
 def test_a_step_is_named_once_and_a_column_is_shown_where_it_has_a_value():
     lines = printed_beside(rows_of(["lab gp2 20 GiB", "lab pd-ssd 20 GiB"]))
     assert sum("seq-read-1m" in line for line in lines) == 1
     assert lines[0].split() == ["step", "I/O", "disk", "measured"]
-    rows = rows_of(["gp2"], ratio=0.98, trust="with care", n=6, limit="disk IOPS")
+    judged = {"of promise": "98%", "trust": "with care", "n": "6", "limited by": "disk IOPS"}
+    rows = rows_of(["gp2"], **judged)
     assert printed_beside(rows)[0].split()[3:] == ["measured", "n", "of", "promise", "trust"]
     assert "98%" in printed_beside(rows)[1]
     assert "limited by" in printed_beside(rows, width=120)[0]
 
 
 def test_long_names_are_folded_and_the_lines_of_a_long_table_are_counted():
-    rows = rows_of(["aws us-east-1 m5.large gp3 100 GiB iops 16000", "b"], ratio=1.0, trust="yes")
+    names = ["aws us-east-1 m5.large gp3 100 GiB iops 16000", "b"]
+    rows = rows_of(names, **{"of promise": "100%", "trust": "yes"})
     assert all(len(line) <= 80 for line in printed_beside(rows))
     lines = printed_beside(rows_of([f"disk{n}" for n in range(result_text.MOST_ROWS)]))
     assert f"{result_text.MOST_ROWS} more" in lines[-1]

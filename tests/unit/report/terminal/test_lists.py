@@ -10,7 +10,7 @@ import pytest
 from tests.rigs.runs import a_run
 
 from diskbench.model.run import Headline, ListedTrial
-from diskbench.report.terminal.lists import legend, run_lines, trial_lines, where
+from diskbench.report.terminal.lists import legend, run_lines, target, trial_lines, where
 
 
 def test_columns_line_up_under_their_header_and_those_that_no_run_fills_are_left_out():
@@ -57,28 +57,19 @@ def test_what_is_known_of_a_run_has_a_column(changes, told, columns):
     assert columns in " ".join(header.split())
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"target_device": "/dev/vdb"}, "/mnt/data"),
-        ({"target_kind": "device", "target_device": "/dev/loop2", "filesystem": None},
-         "/dev/loop2"),
-        ({"target_kind": "device", "target_device": "/dev/loop2", "filesystem": "ext4"},
-         "/dev/loop2 ext4"),
-        ({"target_kind": None, "target_path": None, "target_device": None}, ""),
-    ],
-)  # fmt: skip
-def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(changes, told):
-    header, line = run_lines([a_run(disk_model="Disk", labels={}, **changes)], {})
-    if told:
-        assert line[header.index("target") :].strip() == told
-    else:
-        assert "target" not in header
+DEVICE = {"target_kind": "device", "target_device": "/dev/loop2"}
+TARGETS = (
+    ({"target_device": "/dev/vdb"}, "/mnt/data"),
+    (DEVICE | {"filesystem": None}, "/dev/loop2"),
+    (DEVICE | {"filesystem": "ext4"}, "/dev/loop2 ext4"),
+    (dict.fromkeys(("target_kind", "target_path", "target_device")), ""),
+)
 
 
-def test_where_names_the_machine():
+def test_a_machine_is_named_and_a_directory_or_a_device_with_what_was_made_on_it():
     runs = a_run(), a_run(address=None), a_run(address=None, hostname=None)
     assert [where(one) for one in runs] == ["root@db1", "db1", "ssh"]
+    assert [target(a_run(**of)) for of, _ in TARGETS] == [told for _, told in TARGETS]
 
 
 @pytest.mark.parametrize("label", ["x" * 100_000, "x y " * 25_000])

@@ -95,7 +95,7 @@ def _of_run(
     """The next step where it was no disk that was measured, or else `_of_disk`."""
     for doubt in doubts.DOUBTS.values():
         if doubt.profile and doubt.code in warned and subject.profile != doubt.profile:
-            if doubt is doubts.UNWRITTEN and subject.rented:  # a rented disk is a new one each time
+            if doubt is doubts.UNWRITTEN and subject.offer:  # a rented disk is a new one each time
                 empty = "a new disk is empty; use a profile that fills it before it reads"
                 return empty, _run_other(subject, DIRECT)
             return doubt.because, _run_other(subject, doubt.profile)
@@ -155,7 +155,7 @@ def has_fallen(verdicts: Sequence[Verdict]) -> bool:
 
 def _replicates(subject: Subject, reason: str) -> tuple[str, str] | None:
     """More disks of the same kind; None where none can be rented."""
-    if not subject.rented:
+    if not subject.offer:
         return None
     command = f"{run_again(subject, 1)} --replicates {REPLICATES}"
     return f"{reason}; one disk is one sample; to measure six", command

@@ -68,7 +68,7 @@ class Subject:
     runs_planned: int = 1
     """The requested number of runs on one machine and disk."""
     offer: str = ""
-    """The rented machine and disk; empty: nothing was rented."""
+    """The rented machine and disk, of which there are others; empty: nothing was rented."""
     promise: str = ""
     """What the rented disk promises, or what its owner expects; empty: unknown."""
     limits: DiskLimits | None = None
@@ -84,8 +84,6 @@ class Subject:
     """The conditions of `--fail-if`, which are among the thresholds."""
     beyond: BeyondCredit | None = None
     """The load that outlasts the credit of its disk; None if none falls or is known."""
-    rented: bool = False
-    """Whether another machine and disk of its kind can be rented: a replicate."""
     disk_is_named: bool = False
     """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
     thresholds: tuple[Threshold, ...] = ()
@@ -134,7 +132,6 @@ def subject_of_plan(plan: Plan) -> Subject:
         thresholds=(*plan.profile.thresholds, *plan.cell.fail_if),
         search=plan.search,
         beyond=plan.expectation.beyond if plan.expectation else None,
-        rented=rental is not None,
     )
 
 

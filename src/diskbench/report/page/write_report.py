@@ -51,10 +51,8 @@ def _write(path: Path, data: bytes) -> None:
 def rendered(report: Report, format_: Format, *, log: bool | None = None) -> bytes:
     """The report in a format. Raises InvalidValue for a picture of many trials that have
     no common chart."""
-    if format_ == "html":
-        return page(report).encode()
-    if format_ == "md":
-        return markdown(report).encode()
+    if format_ in ("html", "md"):
+        return (page(report) if format_ == "html" else markdown(report)).encode()
     if format_ == "pdf":
         return pdf(report)
     if report.single is not None and not report.chart:

@@ -56,8 +56,7 @@ def result(view: View, *, brief: bool = False) -> RenderableType:
     is_long = not brief or len({line.step for line in view.lines}) > 1
     gap = [Text()] if is_long else []
     blank = [] if brief else [Text()]
-    heading = _brief_heading(view.subject) if brief else _heading(view.subject)
-    parts: list[RenderableType] = [heading, *blank]
+    parts: list[RenderableType] = [_heading(view.subject, brief=brief), *blank]
     if view.unfinished:
         parts.append(Text(view.unfinished, "bold yellow"))
     if view.headline:
@@ -106,9 +105,13 @@ def _marked(*words: str, marks: Iterable[str], overflow: OverflowMethod | None =
     return Text.assemble((bold, "bold"), *further, (shown, "bold yellow"), overflow=overflow)
 
 
-def _heading(subject: Subject) -> Text:
+def _heading(subject: Subject, *, brief: bool) -> Text:
+    several = f"{len(subject.run_ids)} runs" if len(subject.run_ids) > 1 else ""
+    if brief:
+        where = subject.offer or ", ".join(filter(None, (subject.target, subject.disk)))
+        on, runs = f" on {where}" if where else "", f", {several}" if several else ""
+        return _marked(subject.profile, on, runs, marks=subject.marks)
     text = _marked(subject.title, marks=subject.marks, overflow="fold")
-    several = f"{len(subject.run_ids)} runs, " if len(subject.run_ids) > 1 else ""
     run = f", run {short(subject.run_ids[0])}" if subject.run_ids else ""
     about = (
         f"rented: {subject.offer}" if subject.offer else "",
@@ -116,15 +119,9 @@ def _heading(subject: Subject) -> Text:
         f"shared: {SHARED}" if subject.shared else "",
         subject.machine,
         subject.target + (f", {subject.disk}" if subject.disk else ""),
-        f"{several}{subject.fio}{run}",
+        ", ".join(filter(None, (several, subject.fio))) + run,
     )
     return text.append("".join(f"\n{part}" for part in about if part), "dim")
-
-
-def _brief_heading(subject: Subject) -> Text:
-    where = subject.offer or ", ".join(filter(None, (subject.target, subject.disk)))
-    runs = f", {len(subject.run_ids)} runs" if len(subject.run_ids) > 1 else ""
-    return _marked(subject.profile, f" on {where}" if where else "", runs, marks=subject.marks)
 
 
 def _table(lines: Sequence[StepLine], *, brief: bool) -> Table:

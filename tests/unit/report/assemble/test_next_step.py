@@ -76,7 +76,7 @@ MORE = f"--replicates {REPLICATES}"
     ],
 )  # fmt: skip
 def test_a_rented_disk_is_measured_again_for_what_its_result_lacks(verdicts, subject, told):
-    assert asked(proposed(*verdicts, rented=True, **subject)[1]) == told.split()
+    assert asked(proposed(*verdicts, offer="gp2", **subject)[1]) == told.split()
     assert "--replicates" not in proposed(FELL, profile="burst")[1], "it is not rented"
 
 
@@ -99,7 +99,7 @@ def test_what_was_disturbed_is_repeated_as_it_was(doubt):
 def test_a_limit_that_is_not_the_disks_is_identified():
     for limiter, doubt in {"fixed-limit": "below-promise", "disk-iops": "other-disk"}.items():
         found = judged(("level", limiter), doubts=(doubt,))
-        command = proposed(found, profile="default", rented=True)[1]
+        command = proposed(found, profile="default", offer="gp2")[1]
         assert command.startswith("diskbench identify")
 
 

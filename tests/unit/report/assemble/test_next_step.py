@@ -12,6 +12,7 @@ from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import REPLICATES, for_hosts, next_step
 from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.units import GIB
 
 BEYOND = BeyondCredit(
     lasts_s=1862, needed_s=2280, block_bytes=4096, begin_iops=3000, lasting_iops=100,
@@ -26,12 +27,43 @@ def judged(*stretches: tuple[str, str], doubts: tuple[str, ...] = (), weight: st
     return reported.verdict(*levels, reasons=reasons)
 
 
-def proposed(*verdicts, profile="quick", codes=(), runs=1, **subject) -> tuple[str, str]:
-    made = dataclasses.replace(
-        subject_of_plan(plan(profile=profile, runs=runs)), **{"state": "done", **subject}
-    )
+def proposed(*verdicts, profile="quick", codes=(), runs=1, typed=(), **subject) -> tuple[str, str]:
+    planned = subject_of_plan(plan(profile=profile, runs=runs, **dict(typed)))
+    made = dataclasses.replace(planned, **{"state": "done", **subject})
     warnings = grouped_warnings([Warning(code=code, message="m") for code in codes])
     return next_step(made, lines([row()]), warnings, verdicts)
+
+
+TYPED = {
+    "device": True, "size_bytes": 3 * GIB // 2, "filesystem": "ext4",
+    "parameters": (("bs", "4k"), ("name", "a b")), "labels": (("team", "storage"),),
+}  # fmt: skip
+DEVICE = "--device /dev/vdb --destroy-data vol0abc"
+TARGET = f"{DEVICE} --filesystem ext4 --size 1.5"
+OTHERS = "--set bs=4k --set 'name=a b' --label team=storage"
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (proposed(profile="default"), "run --path /data --profile default --runs 5"),
+        (proposed(profile="default", runs=5), "report 01trial"),
+        (proposed(profile="default", codes=["unwritten"]), "run --path /data --profile fill"),
+        (proposed(typed={"address": "u@web1", "device": True}),
+         f"run --provider ssh --host u@web1 {DEVICE} --profile default"),
+        # The same profile has every flag that was typed, another the target alone.
+        (proposed(profile="default", typed=TYPED),
+         f"run {TARGET} --profile default {OTHERS} --runs 5"),
+        (proposed(typed=TYPED), f"run {TARGET} --profile default"),
+    ],
+)  # fmt: skip
+def test_it_is_one_command_for_the_same_target(found, expected):
+    assert found[1] == f"diskbench {expected}"
+
+
+def test_on_a_page_an_imported_log_without_rows_leads_to_its_series():
+    imported = dataclasses.replace(subject_of_plan(plan()), marks=("imported",), state="done")
+    assert "load_series(" in next_step(imported, (), (), on_page=True)[1]
 
 
 def asked(command: str) -> list[str]:

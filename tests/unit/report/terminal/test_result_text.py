@@ -17,12 +17,9 @@ from diskbench.model.doubts import DOUBTS
 from diskbench.model.ids import short
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Loop
-from diskbench.report.assemble.lines import grouped_warnings, lines
-from diskbench.report.assemble.next_step import next_step
 from diskbench.report.assemble.report_view import short_names
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.terminal import result_text
-from diskbench.units import GIB
 
 
 def drawn(show, *args, width=80, **more) -> str:
@@ -50,39 +47,6 @@ def test_markup_in_names_is_text_and_long_names_fold():
     found = text(subject_of_plan(plan()), [row(name)], ())
     assert "[bold]x[/bold]" in found
     assert "12,000" in found
-
-
-def command(profile="default", runs=1, codes=(), **more) -> str:
-    warnings = [Warning(code=code, message="m") for code in codes]
-    subject = subject_of_plan(plan(profile=profile, runs=runs, **more))
-    return next_step(subject, lines([row()]), grouped_warnings(warnings))[1]
-
-
-TYPED = {
-    "device": True, "size_bytes": 3 * GIB // 2, "filesystem": "ext4",
-    "parameters": (("bs", "4k"), ("name", "a b")), "labels": (("team", "storage"),),
-}  # fmt: skip
-DEVICE = "--device /dev/vdb --destroy-data vol0abc"
-TARGET = f"{DEVICE} --filesystem ext4 --size 1.5"
-OTHERS = "--set bs=4k --set 'name=a b' --label team=storage"
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        (command("default"), "diskbench run --path /data --profile default --runs 5"),
-        (command(runs=5), "diskbench report 01trial"),
-        (command(codes=["unwritten"]), "diskbench run --path /data --profile fill"),
-        (command("quick", address="u@web1", device=True),
-         f"diskbench run --provider ssh --host u@web1 {DEVICE} --profile default"),
-        # The same profile has every flag that was typed, another the target alone.
-        (command("default", **TYPED),
-         f"diskbench run {TARGET} --profile default {OTHERS} --runs 5"),
-        (command("quick", **TYPED), f"diskbench run {TARGET} --profile default"),
-    ],
-)  # fmt: skip
-def test_what_next_is_one_command_for_the_same_target(found, expected):
-    assert found == expected
 
 
 def test_the_next_command_is_not_folded_so_that_it_can_be_copied():
@@ -125,8 +89,6 @@ def test_an_imported_log_without_rows_leads_to_its_series():
     found = text(subject, [], ())
     assert f"draw it second by second:\n  diskbench report {short('01trial-run0')}\n" in found
     assert "no measured step finished" not in found
-    on_page = next_step(subject, (), (), on_page=True)
-    assert "load_series(" in on_page[1]
 
 
 def test_no_printed_line_ends_with_blanks():

@@ -215,19 +215,17 @@ def target(plan: Plan) -> str:
 def _target_words(plan: Plan) -> list[str]:
     """The flags for the machine, the target, its filesystem and size, and for the figures that its
     owner expects, independent of the profile."""
-    spec, provider = plan.cell.target, plan.cell.provider
-    words: list[str] = []
-    if plan.rental is not None:
-        words = ["--provider", provider, *rent_words(plan.rental.spec, provider)]
-    elif plan.cell.address:
-        words = ["--provider", provider, "--host", plan.cell.address]
-    if plan.rental is None and spec.kind == "device":
+    spec, provider, rental = plan.cell.target, plan.cell.provider, plan.rental
+    words = ["--provider", provider, "--host", plan.cell.address] if plan.cell.address else []
+    if rental is not None:
+        words = ["--provider", provider, *rent_words(rental.spec, provider)]
+    elif spec.kind == "device":
         for disk in spec.disks:
             words += ["--device", disk.path, "--destroy-data", disk.destroy_data or ""]
-    elif plan.rental is None:
+    else:
         words += ["--path", spec.path]
     words += ["--filesystem", spec.filesystem] if spec.filesystem is not None else []
-    if plan.rental is None and spec.size_bytes is not None:
+    if rental is None and spec.size_bytes is not None:
         words += ["--size", f"{spec.size_bytes / GIB:g}"]
     if plan.cell.promise:
         figures = plan.cell.promise.model_dump(exclude_none=True).items()

@@ -144,15 +144,13 @@ def show(
         return
     pruned = {run.run_id: run_evidence.pruned(run) for run in runs} if verbose else {}
     _print_runs(trial, verbose=verbose, pruned=pruned)
-    several = len(runs) > 1
     console = screen()
     drawn_on = Screen(
         width=terminal_width(),
         colour=console.is_terminal and not console.no_color and console.color_system is not None,
         unicode=is_unicode(console.encoding),
     )
-    place = run_evidence.store(run)
-    print_plots(console, drawn_on, run, trial.phases, plan, place, plot=plot, several=several)
+    print_plots(console, drawn_on, run, trial, run_evidence.store(run), plot=plot)
     if (count := count_trials(engine, run.campaign_id)) > 1:
         together = f"diskbench results show {short(run.campaign_id)}"
         print(f"one of {count} trials; together: {together}")

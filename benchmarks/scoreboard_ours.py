@@ -22,7 +22,7 @@ from diskbench.model.expectation import Load
 from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
 from diskbench.plan.published import published_verdict
-from diskbench.report.assemble.summary import Told as Trial
+from diskbench.report.assemble.summary import Facts as Trial
 from diskbench.report.terminal.verdict_text import verdict_lines
 from diskbench.results.verdicts import trial_verdicts
 from diskbench.store.database import open_database
@@ -79,7 +79,7 @@ def of_trial(row):
 
 def lines_of(verdicts):
     """The printed verdicts."""
-    return "\n".join(line.text for line in verdict_lines(verdicts))
+    return "\n".join(text for _, text in verdict_lines(verdicts))
 
 
 def of_imports(rows):

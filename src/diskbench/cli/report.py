@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -101,19 +101,15 @@ def report(
     Without a selection the newest. A run is shown with its whole trial. Several trials of one
     subject are replicates.
     """
+    log = None if axis is None else axis == "log"
     if published is not None:
-        report_published(
-            published,
-            chart,
-            to or (),
-            asked=asked(selection, filter_, since, until),
-            format_=format_,
-            axis=axis,
-            include_emulated=include_emulated,
-            quiet=quiet,
-            database_url=database_url,
-            evidence_url=evidence_url,
-        )
+        stores = database_url, evidence_url
+        typed = asked(selection, filter_, since, until)
+        for path in report_published(
+            published, chart, to or (), format_, typed, stores, log=log, emulated=include_emulated
+        ):
+            if not quiet:
+                print(path.absolute())
         return
     if include_emulated:
         raise InvalidValue(
@@ -141,7 +137,7 @@ def report(
     reader = ReportReader(engine, evidence, evidence_url, partial(is_abandoned, engine))
     stored = stored_report(reader, runs, typed, chart=chart)
     for path, kind in outputs:
-        write_report(path, stored, kind, log=None if axis is None else axis == "log")
+        write_report(path, stored, kind, log=log)
         if not quiet:
             print(path.absolute())
 
@@ -150,18 +146,16 @@ def report_published(
     post: str,
     chart: str | None,
     to: Sequence[Path],
-    *,
+    format_: Format | None,
     asked: Selection,
-    format_: Format | None = None,
-    axis: Axis | None = None,
-    include_emulated: bool = False,
-    quiet: bool = False,
-    database_url: str | None = None,
-    evidence_url: str | None = None,
-) -> None:
-    """Draw one chart of a post and print where it is; without a chart, or for `list`, print what
-    there is. Runs are looked for only where some are asked for; the others of a run's trial come
-    with it.
+    stores: tuple[str | None, str | None],
+    *,
+    log: bool | None,
+    emulated: bool,
+) -> Iterator[Path]:
+    """Draw one chart of a post, into files whose paths are returned; without a chart, or for
+    `list`, print what there is. Runs are looked for only where some are asked for; the others of a
+    run's trial come with it. `stores` are the URLs of database and evidence.
 
     Raises UnknownName for a post, chart or run, InvalidValue where a file cannot be written or no
     run can be laid over it.
@@ -176,15 +170,17 @@ def report_published(
     chosen = post_charts.find_chart(post, chart)
     files = [(path, format_of(path, format_)) for path in to]
     if not files:
-        kind: Format = format_ or "html"
+        kind = format_ or FORMATS[0]
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
     figures, books = load_published(), open_books()
     own = NOBODY
     if asked:
+        database_url, evidence_url = stores
         engine = database(database_url)
         runs = runs_of(engine, asked)
-        run_evidence = EvidenceOfRuns(evidence, evidence_url)
-        own = own_trials(engine, runs, chosen, run_evidence, books, include_emulated)
+        own = own_trials(
+            engine, runs, chosen, EvidenceOfRuns(evidence, evidence_url), books, emulated
+        )
         for words in own.left_out:
             print(f"not drawn: {words}", file=sys.stderr)
         if not own.points:
@@ -203,7 +199,4 @@ def report_published(
         linked = kind == "html"
         figure = draw(chosen, figures, outlook=outlook, own=own, linked=linked)
         points = rows_of(chosen, figures, own, linked=linked)
-        log = None if axis is None else axis == "log"
-        for written in write_chart(path, figure, points, kind, log=log, made=made):
-            if not quiet:
-                print(written.absolute())
+        yield from write_chart(path, figure, points, kind, log=log, made=made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated
 
 from sqlalchemy.engine import Engine
 
@@ -52,33 +52,8 @@ def list_(
     most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
     most = None if most is None else min(most, COUNTER)
     if output == "table" and not wide:
-        print_trials(engine, filters, most)
-    else:
-        print_runs(engine, filters, most, output)
-
-
-def print_trials(engine: Engine, filters: Sequence[Filter], most: int | None) -> None:
-    """The trials that meet the conditions, newest first, one line each."""
-    trials, total = listed(engine, filters, limit=most, at_work=partial(_at_work, engine))
-    if not trials:
-        _say_nothing(engine, filtered=bool(filters))
+        _print_trials(engine, filters, most)
         return
-    lines = trial_lines(trials, width=table_width())
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    for line in legend(trials):
-        print(line, file=sys.stderr)
-    if total > len(trials):
-        newest = f"the newest {len(trials)} of {total:,} trials; --limit 0 lists all"
-        print(newest, file=sys.stderr)
-
-
-def print_runs(
-    engine: Engine,
-    filters: Sequence[Filter],
-    most: int | None,
-    output: Literal["table", "json", "csv"],
-) -> None:
-    """The runs that meet the conditions, newest first, with all their columns."""
     runs = with_suspended(find_runs(engine, filters, limit=most), partial(_at_work, engine))
     if output == "json":
         from diskbench.store.document import results_document  # NumPy, which a table does not need
@@ -92,6 +67,20 @@ def print_runs(
     else:
         headlines = load_headlines(engine, [run.run_id for run in runs])
         sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, headlines))
+
+
+def _print_trials(engine: Engine, filters: Sequence[Filter], most: int | None) -> None:
+    trials, total = listed(engine, filters, limit=most, at_work=partial(_at_work, engine))
+    if not trials:
+        _say_nothing(engine, filtered=bool(filters))
+        return
+    lines = trial_lines(trials, width=table_width())
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    for line in legend(trials):
+        print(line, file=sys.stderr)
+    if total > len(trials):
+        newest = f"the newest {len(trials)} of {total:,} trials; --limit 0 lists all"
+        print(newest, file=sys.stderr)
 
 
 def _at_work(engine: Engine) -> set[str]:

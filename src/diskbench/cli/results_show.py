@@ -9,7 +9,6 @@ from datetime import date
 from typing import Annotated
 
 from rich.text import Text
-from sqlalchemy.engine import Engine
 
 from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
@@ -17,13 +16,12 @@ from diskbench.cli.terminal import Output, is_unicode, option, print_json, termi
 from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
-from diskbench.model.run import Run
 from diskbench.plan.limit_path import Hint
-from diskbench.report.assemble.facts import AUDIT_FAILED
+from diskbench.report.assemble.subject import AUDIT_FAILED
 from diskbench.report.assemble.view import view_of
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.plots import Screen, print_plots
-from diskbench.report.terminal.result_text import audit_style, print_brief, print_view
+from diskbench.report.terminal.result_text import audit_style, print_view
 from diskbench.report.terminal.screen import screen
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.pool import facts_to_pool
@@ -146,17 +144,16 @@ def show(
         return
     pruned = {run.run_id: run_evidence.pruned(run) for run in runs} if verbose else {}
     _print_runs(trial, verbose=verbose, pruned=pruned)
-    several = len(runs) > 1
     console = screen()
     drawn_on = Screen(
         width=terminal_width(),
         colour=console.is_terminal and not console.no_color and console.color_system is not None,
         unicode=is_unicode(console.encoding),
     )
-    place = run_evidence.store(run)
-    print_plots(console, drawn_on, run, trial.phases, plan, place, plot=plot, several=several)
-    if set_hint := hint_of_set(engine, run):
-        print(set_hint)
+    print_plots(console, drawn_on, run, trial, run_evidence.store(run), plot=plot)
+    if (count := count_trials(engine, run.campaign_id)) > 1:
+        together = f"diskbench results show {short(run.campaign_id)}"
+        print(f"one of {count} trials; together: {together}")
 
 
 def _print_runs(trial: Trial, *, verbose: bool, pruned: Mapping[str, PrunedRun | None]) -> None:
@@ -164,7 +161,7 @@ def _print_runs(trial: Trial, *, verbose: bool, pruned: Mapping[str, PrunedRun |
     it, how each run ended, where its evidence is and whether its figures agree. What the trial cost
     comes last."""
     console, view = screen(), view_of(trial)
-    (print_view if verbose else print_brief)(view, console=console)
+    print_view(view, console=console, brief=not verbose)
     for run in view.runs:
         if not verbose and run.state == "done" and AUDIT_FAILED not in run.audit:
             continue
@@ -212,14 +209,6 @@ _FIO = "fio itself"
 def _is_inside(name: str) -> bool:
     """Whether a span lies within another: fio in `start and watch`, and the parts of renting."""
     return name == _FIO or name.startswith("rent: ")
-
-
-def hint_of_set(database: Engine, run: Run) -> str:
-    """Where to see what the trials of a run's matrix say together; empty for a trial alone."""
-    count = count_trials(database, run.campaign_id)
-    if count < 2:
-        return ""
-    return f"one of {count} trials; together: diskbench results show {short(run.campaign_id)}"
 
 
 def hint(

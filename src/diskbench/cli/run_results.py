@@ -17,9 +17,10 @@ from diskbench.files import write_whole
 from diskbench.model.ids import short
 from diskbench.model.result import StepAudit
 from diskbench.model.run import Run
-from diskbench.report.assemble.facts import AUDIT_FAILED, audit_line
+from diskbench.model.spec import Plan
+from diskbench.parallel import grouped
 from diskbench.report.assemble.next_step import GO_ON, go_on
-from diskbench.report.assemble.subject import namer
+from diskbench.report.assemble.subject import AUDIT_FAILED, audit_line, namer
 from diskbench.report.assemble.view import View, view_of
 from diskbench.report.terminal import result_text
 from diskbench.report.terminal.screen import screen
@@ -36,9 +37,7 @@ def read_ended(
 ) -> dict[str, Trial]:
     """The trials of `runs` that ended in this process, by id: of many with as many statements as of
     one. `is_suspended`: whether `diskbench resume` continues it. Raises StoreUnavailable."""
-    runs_of: dict[str, list[Run]] = {}
-    for run in runs:
-        runs_of.setdefault(run.trial_id, []).append(run)
+    runs_of = grouped(runs, lambda run: run.trial_id)
     trial_at = {run.evidence_url: run.trial_id for run in runs}
     evidence = EvidenceOfRuns(lambda url: session.evidence_of(trial_at[url]))
     books = session.books
@@ -58,8 +57,9 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     run_ids = [run_id for ending in read for run_id in ending.plan.run_ids]
     runs = find_runs(session.database, run_ids=run_ids) if run_ids else []
     trials = read_ended(session, runs, suspended.__contains__)
-    known = [ending for ending in measured if ending.plan.trial_id in trials]
-    shown = [(ending, view_of(trials[ending.plan.trial_id])) for ending in known]
+    known = [plan for plan in plans if plan.trial_id in trials]
+    label = namer(known)
+    shown = [(plan, label(plan), view_of(trials[plan.trial_id])) for plan in known]
     if show.output == "table":
         print_tables(session, shown, trials, show)
     elif show.output == "csv":
@@ -69,9 +69,7 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
         _print_document([trials[ending.plan.trial_id] for ending in endings])
     for ending in endings:
         print_problems(ending)
-    label = namer([ending.plan for ending, _ in shown])
-    named = [(label(ending.plan), view) for ending, view in shown]
-    missed = judge(named, show.junit)
+    missed = judge([(name, view) for _, name, view in shown], show.junit)
     for ending in endings:
         if ending.plan.trial_id not in trials:
             judge_trial(session, ending.plan.trial_id)
@@ -135,29 +133,27 @@ def judge(
 
 def print_tables(
     session: Session,
-    shown: Sequence[tuple[TrialEnding, View]],
+    shown: Sequence[tuple[Plan, str, View]],
     trials: Mapping[str, Trial],
     show: Show,
 ) -> None:
-    """The trials that were measured: one in full, several side by side; all in full where the user
-    wants to see everything."""
+    """The trials that were measured, named: one in full, several side by side; all in full where
+    the user wants to see everything."""
     if len(shown) > 1:
-        label = namer([ending.plan for ending, _ in shown])
-        named = [(label(ending.plan), view) for ending, view in shown]
-        console = screen()
-        result_text.print_brief_hosts(named, short(shown[0][0].plan.campaign_id), console=console)
+        console, named = screen(), [(name, view) for _, name, view in shown]
+        result_text.print_brief_hosts(named, short(shown[0][0].campaign_id), console=console)
         console.print()
-    for ending, view in shown if show.verbose or len(shown) == 1 else ():
-        print_table(view, trials[ending.plan.trial_id].audits, verbose=show.verbose)
+    for plan, _, view in shown if show.verbose or len(shown) == 1 else ():
+        print_table(view, trials[plan.trial_id].audits, verbose=show.verbose)
         if show.verbose and not show.quiet:
-            store = session.evidence_of(ending.plan.trial_id)
-            print(f"evidence: {store.url}/runs/{ending.plan.run_ids[-1]}/", file=sys.stderr)
+            store = session.evidence_of(plan.trial_id)
+            print(f"evidence: {store.url}/runs/{plan.run_ids[-1]}/", file=sys.stderr)
 
 
 def print_table(view: View, audits: Sequence[StepAudit], *, verbose: bool) -> None:
     """One trial on stdout, in short or with everything about it."""
     console = screen()
-    (result_text.print_view if verbose else result_text.print_brief)(view, console=console)
+    result_text.print_view(view, console=console, brief=not verbose)
     line = audit_line(audits)
     if line and (verbose or AUDIT_FAILED in line):
         console.print(Text(line, result_text.audit_style(line)))

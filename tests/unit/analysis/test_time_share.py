@@ -78,7 +78,7 @@ def test_a_long_planned_step_says_its_share_beside_that_of_the_disk():
     phases = step_phases(values, values * 4096, expected=expected)
     measured = Measured(0, "soak", 2989, 2989 * 4096, 3600, phases=phases)
     found = verdict(measured, Setting(load=load), StepPromise(expected, designed=0.99))
-    text = " ".join(" ".join(line.text for line in verdict_lines([found])).split())
+    text = " ".join(" ".join(text for _, text in verdict_lines([found])).split())
     assert "soak: 98.9% of 3,599 s at 90% of the promise or more" in text
     assert "worst spell 40 s; designed for" in text
     (share,) = shares_of_time([found])

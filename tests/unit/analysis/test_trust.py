@@ -145,7 +145,7 @@ def runs():
 def test_page_terminal_and_headline_tell_of_the_run_whose_figure_they_show():
     found = runs()
     (row,) = result_rows([trial(count=3, verdicts=tuple(found))])
-    text = "\n".join(line.text for line in verdict_lines(found))
+    text = "\n".join(text for _, text in verdict_lines(found))
     assert shown(found).run_id == "01trial-run2"
     assert (row.iops.text, row.evidence) == ("3,000", ("the busiest core was 31 % busy",))
     assert "31 %" in text
@@ -160,7 +160,7 @@ def test_page_terminal_and_headline_tell_of_the_run_whose_figure_they_show():
 def test_blocks_are_merged_or_split_and_never_both():
     found = runs()
     assert [reason.code for reason in reasons_over(found)] == ["requests-merged"]
-    text = "\n".join(line.text for line in verdict_lines(found))
+    text = "\n".join(text for _, text in verdict_lines(found))
     assert "Blocks were merged" in text
     assert "split" not in text
 
@@ -175,5 +175,5 @@ def test_doubts_are_of_all_runs():
         ("stalled", "note"),
         ("requests-merged", "note"),
     }
-    assert "run 1: It stalled" in "\n".join(line.text for line in verdict_lines(found))
+    assert "run 1: It stalled" in "\n".join(text for _, text in verdict_lines(found))
     assert reasons_over([first, first, *others])[0].weight == "with care"

@@ -13,7 +13,7 @@ from diskbench.fio.declared import declared
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.model.result import StepAudit
-from diskbench.report.assemble.facts import audit_line
+from diskbench.report.assemble.subject import audit_line
 
 CASES = Path(__file__).parents[2] / "cases" / "fio_output"
 KNOWN_TO_FAIL = {"truncated-last.out": {"end"}}

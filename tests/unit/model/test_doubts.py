@@ -15,7 +15,7 @@ import diskbench
 from diskbench.model.doubts import DOUBTS, WEIGHTS, Doubt
 from diskbench.report.page.markdown import markdown
 from diskbench.report.page.page import page
-from diskbench.report.terminal.result_text import result_table
+from diskbench.report.terminal.result_text import result
 
 SOURCE = Path(diskbench.__file__).parent
 DOCS = Path(__file__).parents[3] / "docs"
@@ -109,7 +109,7 @@ def _shown(surface, warnings, verdicts) -> str:
     if surface == "terminal":
         out = io.StringIO()
         view = trial([row(STEP)], warnings=warnings, verdicts=verdicts)
-        Console(file=out, width=100).print(result_table(view))
+        Console(file=out, width=100).print(result(view))
         return " ".join(out.getvalue().split())
     made = report(trial([row(STEP)], warnings=warnings, verdicts=verdicts))
     text = {"markdown": markdown, "page": page}[surface](made)

@@ -5,9 +5,8 @@ from tests.unit.report.made import plan, row
 from diskbench.model.doubts import Reason
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
-from diskbench.report.assemble.facts import RunFacts
 from diskbench.report.assemble.report_view import Group, Report
-from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.subject import RunFacts, subject_of_plan
 from diskbench.report.assemble.view import View
 
 PRICE = DiskPrice(storage_usd=2.0, transactions_usd=None, total_usd=2.0)

@@ -82,7 +82,6 @@ class ChartData:
 
     @property
     def courses_left_out(self) -> int:
-        """The number of further steps that could be drawn."""
         return len(self._courses[MOST_COURSES:])
 
     @cached_property
@@ -95,21 +94,20 @@ class ChartData:
         """Latencies over time of the detailed step; None without latency logs."""
         if (detailed := self.detailed) is None:
             return None
-
-        def read(store: EvidenceStore, run_id: str) -> LatencyMap | None:
-            return latency_map(latency_seconds(store, run_id, step=detailed.step))
-
-        return self._known("latencies", self.run, read)
+        return self._known(
+            "latencies",
+            self.run,
+            lambda store, id_: latency_map(latency_seconds(store, id_, step=detailed.step)),
+        )
 
     @cached_property
     def distributions(self) -> tuple[Distribution, ...]:
         """The latency distribution of each measured step of the run."""
-
-        def read(store: EvidenceStore, run_id: str) -> tuple[Distribution, ...]:
-            return distributions(histogram_frame(store, run_id))
-
-        spreads, filled = self._known("histogram", self.run, read) or (), self._filled(self.run)
-        return tuple(spread for spread in spreads if spread.step not in filled)
+        filled = self._filled(self.run)
+        found = self._known(
+            "histogram", self.run, lambda store, id_: distributions(histogram_frame(store, id_))
+        )
+        return tuple(spread for spread in found or () if spread.step not in filled)
 
     @cached_property
     def load_curves(self) -> tuple[LoadCurve, ...]:

@@ -1,15 +1,6 @@
 """The figures of a step second by second, beside its expectation, and the seconds of many runs of a
-step at once: data for charts.
-
-A course uses the clock of its phases: it starts at the first second with a row, and the rounds of a
-repeated step follow each other without pauses and without the last second of each round but the
-final one (store/phases.py). The final second of a step is seldom complete, and I/O in flight
-completes in it: it is left out for steps of ten seconds or more.
-
-A long series is thinned without losing its extremes and stalls: of each of n_out / 2 equal parts
-the lowest and the highest second are drawn (`tsdownsample`): with 600 points on 300 pixels those of
-each pixel, so that one second of a day that fell or rose beyond its neighbours is seen, also a
-stall, and the band of noise is as wide as it was.
+step at once: data for charts, on the clock of the phases (store/phases.py). The final second of a
+step is seldom complete, and I/O in flight completes in it: longer steps leave it out.
 """
 
 from __future__ import annotations
@@ -38,50 +29,32 @@ _LONG_S = 10
 
 
 @dataclass(frozen=True)
-class DirectionSeries:
-    """One direction of a step: a value per second, NaN if the logs have none. Latencies in ns:
-    mean, quantiles and maximum of the I/Os of that second."""
-
-    iops: Floats
-    bytes_per_s: Floats
-    mean_ns: Floats
-    p50_ns: Floats
-    p99_ns: Floats
-    max_ns: Floats
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """The expected time at which the credit is used up, in seconds of the step; `earliest_s` and
-    `latest_s` are set if it depends on the request sizes."""
-
-    at_s: float
-    earliest_s: float
-    latest_s: float
-
-
-@dataclass(frozen=True)
 class StepCourse:
     """One step of one run; `run` is the number of the run in its trial, from 1. `rounds` are the
-    seconds at which its rounds begin, empty if it is not repeated. Directions without I/O are left
-    out of `tracks`."""
+    seconds at which its rounds begin, empty if it is not repeated. `predicted` is the second of the
+    step at which its credit is expected to be used up, with the earliest and the latest, which
+    differ if it depends on the request sizes.
+
+    `tracks` are a value per second by direction and figure, NaN if the logs have none; directions
+    without I/O are left out. Latencies in ns: mean, quantiles and maximum of the I/Os of a second.
+    """
 
     run_id: str
     run: int
     step: str
     step_index: int
     seconds: int
-    tracks: Mapping[str, DirectionSeries]
+    tracks: Mapping[str, Mapping[str, Floats]]
     rounds: tuple[int, ...] = ()
     phases: StepPhases | None = None
     expected: Expectation | None = None
-    predicted: Predicted | None = None
+    predicted: tuple[float, float, float] | None = None
 
     def total(self, figure: str) -> Floats:
         """The sum of a rate over all directions; unknown values count as 0."""
         total = np.zeros(self.seconds)
         for track in self.tracks.values():
-            total += np.nan_to_num(getattr(track, figure))
+            total += np.nan_to_num(track[figure])
         return total
 
 
@@ -104,8 +77,9 @@ def courses(
     if not series.height:
         return ()
     by_index = {phase.step_index: phase for phase in phases}
+    ordered = series.sort("step_index", maintain_order=True)
     steps = []
-    for rows in frames_by_step(series):
+    for rows in grouped(ordered.partition_by("step_index", maintain_order=True), _step).values():
         first = rows[0]
         name, index = str(first["step"][0]), int(first["step_index"][0])
         if not is_selected(name):
@@ -125,20 +99,15 @@ def courses(
     return tuple(steps)
 
 
-def frames_by_step(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
-    """The rows of each step, with all its rounds in one group."""
-
-    def step(frame: pl.DataFrame) -> tuple[str, int | None]:
-        alone = frame["round"][0] is None
-        return str(frame["step"][0]), int(frame["step_index"][0]) if alone else None
-
-    in_order = series.sort("step_index", maintain_order=True)
-    return [*grouped(in_order.partition_by("step_index", maintain_order=True), step).values()]
+def _step(frame: pl.DataFrame) -> tuple[str, int | None]:
+    """What the frames of one step share: a step of rounds has one for each of them."""
+    index = int(frame["step_index"][0]) if frame["round"][0] is None else None
+    return str(frame["step"][0]), index
 
 
 def _tracks(
     rounds: Sequence[pl.DataFrame],
-) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
+) -> tuple[dict[str, dict[str, Floats]], tuple[int, ...], int]:
     """The tracks by direction, the seconds at which the rounds begin, and the total seconds; the
     last second is left out if enough remain."""
     import polars as pl
@@ -162,7 +131,7 @@ def _tracks(
                     values[name][places] = mine[column].cast(pl.Float64).to_numpy()
         rates = np.concatenate((values["iops"], values["bytes_per_s"], values["mean_ns"]))
         if np.nan_to_num(rates).any():
-            tracks[direction] = DirectionSeries(**{k: of[:seconds] for k, of in values.items()})
+            tracks[direction] = {name: of[:seconds] for name, of in values.items()}
     return tracks, tuple(starts), seconds
 
 
@@ -170,12 +139,12 @@ _COLUMNS = {
     "iops": "iops", "bytes_per_s": "bytes_per_s", "mean_ns": "lat_mean_ns", "p50_ns": "p50_ns",
     "p99_ns": "p99_ns", "max_ns": "lat_max_ns",
 }  # fmt: skip
-"""Field of DirectionSeries → column of the series."""
+"""Figure of a track → column of the series."""
 
 
 def _predicted(
     plan: Plan | None, expected: Expectation | None, index: int, run: int, seconds: int
-) -> Predicted | None:
+) -> tuple[float, float, float] | None:
     """When credit should run out within a step: from the simulation of the whole run, else from the
     step's own load."""
     if expected is None or not expected.bursts:
@@ -195,7 +164,7 @@ def _predicted(
         at = early = late = expected.lasts_s
     else:
         return None
-    return Predicted(at, max(early, 0.0), late) if 0 < at <= seconds else None
+    return (at, max(early, 0.0), late) if 0 < at <= seconds else None
 
 
 MOST_POINTS = 600
@@ -208,7 +177,8 @@ def kept(values: Floats, n_out: int = MOST_POINTS) -> NDArray[np.int64]:
     """The indices of at most `n_out` values (four or more) that represent the series, ascending,
     with the first and the last.
 
-    NaN marks a second without data; NaNs are dropped when the series is thinned.
+    Of each of n_out / 2 equal parts the lowest and the highest are kept: one second of a day that
+    fell or rose is seen. NaN marks a second without data, which a thinned series lacks.
     """
     from tsdownsample import MinMaxDownsampler
 
@@ -248,7 +218,6 @@ class Band:
 
     @property
     def stalled_s(self) -> float:
-        """The total stalled time in seconds."""
         return sum(seconds for _, seconds in self.stalls)
 
     @property
@@ -314,11 +283,8 @@ def telling(bands: Sequence[Band]) -> dict[str, str]:
     if not bands:
         return {}
     ordered = sorted(bands, key=lambda band: band.median)
-    asked = [
-        (ordered[len(ordered) // 2], "the middle"),
-        (ordered[0], "the lowest"),
-        (ordered[-1], "the highest"),
-    ]
+    places = {"the middle": len(ordered) // 2, "the lowest": 0, "the highest": -1}
+    asked = [(ordered[at], why) for why, at in places.items()]
     if fell := [band for band in bands if band.fell_s is not None]:
         fell.sort(key=lambda band: band.fell_s or 0.0)
         asked += [(fell[0], "the first to fall"), (fell[-1], "the last to fall")]

@@ -1,14 +1,6 @@
-"""The latencies of a step, data for charts: their distribution, and a heat map over time.
-
-    p(v)     I/Os in buckets up to v, over all N of them (fio's own rule, stat.c)
-    highest  the highest quantile that may be drawn: p with pᴺ = 0.05, so p = 0.05^(1/N) (MR-10)
-
-Counts are summed over the jobs of a step, never over runs or rounds: a run at 3,000 IOPS would
-outweigh one at 100.
-
-Over time they are counted by stretch and bucket. Buckets are those of store/log_counts.py,
-merged until they can be distinguished; stretches have equal numbers of seconds. A cell holds the
-mean I/Os per second, so that a shorter last stretch is not paler.
+"""The latencies of a step, data for charts: their distribution, and a heat map over time. They are
+summed over the jobs of a step, never over runs or rounds: a run at 3,000 IOPS would outweigh one at
+100. The highest quantile that is drawn is p with pᴺ = 0.05 (MR-10).
 """
 
 from __future__ import annotations
@@ -109,9 +101,9 @@ _DOUBLINGS = (1, 2, 4, 8)
 @dataclass(frozen=True)
 class LatencyMap:
     """One direction of one step of one run. `cells` are its I/Os: `start` to `end` in seconds,
-    `low` to `high` in ns, and `per_s` I/Os a second. `stretches` have `start`, `end`, their `n`
-    I/Os, and the upper edges of the buckets of `p50`, `p99` (null if too few I/Os support it) and
-    `highest`."""
+    `low` to `high` in ns, and `per_s` I/Os a second, so that a shorter last stretch is not paler.
+    `stretches` have `start`, `end`, their `n` I/Os, and the upper edges of the buckets of `p50`,
+    `p99` (null if too few I/Os support it) and `highest`."""
 
     run_id: str
     step: str
@@ -126,7 +118,7 @@ class LatencyMap:
         return int(self.stretches["n"].sum())
 
 
-def latency_map(counted: pl.DataFrame, *, most: int = MOST_STRETCHES) -> LatencyMap | None:
+def latency_map(counted: pl.DataFrame) -> LatencyMap | None:
     """The map of one step (`store.stored_series.latency_seconds`), of reads if it has several
     directions; rounds of a repeated step follow each other. None for fewer than two seconds."""
     import polars as pl
@@ -140,7 +132,7 @@ def latency_map(counted: pl.DataFrame, *, most: int = MOST_STRETCHES) -> Latency
     if seconds < 2:
         return None
     rows = pl.concat(parts).filter(pl.col("direction") == pl.col("direction").min())
-    width = math.ceil(seconds / most)
+    width = math.ceil(seconds / MOST_STRETCHES)
     start = pl.col("second") // width * width
     end = pl.min_horizontal(start + width, seconds)
     rows = rows.with_columns(start=start, end=end, bucket=_bucket(rows))

@@ -1,8 +1,6 @@
-"""The figures of a result: one line per step and direction, over the runs of one trial.
-
-Runs are a series on one machine and disk: their median and range are shown, no interval is computed
-from them (MR-5), and distributions are never merged over runs, because a run at 3,000 IOPS would
-outweigh one at 100. Latencies of a step with a cliff mix both levels, and are not shown.
+"""The figures of a result: one line per step and direction, over the runs of one trial. Runs are a
+series on one machine and disk: their median and range are shown, no interval (MR-5), and their
+distributions are never merged: a run at 3,000 IOPS would outweigh one at 100.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from diskbench.analysis.figure import Figure, middle, of_one_level, of_rounds
+from diskbench.analysis.figure import middle, of_one_level, of_rounds
 from diskbench.analysis.row_figures import Courses, courses_by_step, step_figure
 from diskbench.analysis.steady import ROUNDS
 from diskbench.model.phase import PhaseKind, StepPhases
@@ -132,6 +130,12 @@ class WarningGroup:
     advice: str
     cases: tuple[tuple[str | None, str], ...]
 
+    @property
+    def told(self) -> str:
+        """All cases and the advice in one line."""
+        cases = "; ".join(f"{step}: {text}" if step else text for step, text in self.cases)
+        return f"{cases} → {self.advice}" if self.advice else cases
+
 
 def lines(
     measurements: Iterable[Measurement],
@@ -195,32 +199,27 @@ def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
     return tuple(groups)
 
 
-class _Run(NamedTuple):
-    """One run of a step in one direction: the rows behind its figure."""
-
-    window: tuple[Measurement, ...]
-    figure: Figure
-    kind: PhaseKind | None
-
-
 def _line(
     rows: Sequence[Measurement],
     direction: Direction,
     courses: Courses,
     kinds: Mapping[tuple[str, str], PhaseKind | None],
 ) -> StepLine:
-    by_run = grouped(rows, lambda row: row.run_id)
-    runs = [
-        _run(of, direction, courses.get((run_id, of[0].step)), kinds)
-        for run_id, of in by_run.items()
-        if any(row.direction == direction for row in of)
-    ]
-    rates = [run.figure.iops or run.figure.bytes_per_s or 0.0 for run in runs]
-    of_level = [runs[at] for at in of_one_level([run.kind for run in runs], rates)]
-    windows = [run.window for run in of_level]
+    runs = []
+    for run_id, of_run in grouped(rows, lambda row: row.run_id).items():
+        of = [row for row in of_run if row.direction == direction]
+        of.sort(key=lambda row: row.round or 0)
+        if of:
+            key = run_id, of[0].step
+            figure = step_figure(of_run, courses.get(key), direction=direction)
+            assert figure is not None, "it did something"
+            runs.append((of[-ROUNDS:], figure, kinds.get(key, figure.kind)))
+    rates = [figure.iops or figure.bytes_per_s or 0.0 for _, figure, _ in runs]
+    of_level = [runs[at] for at in of_one_level([kind for _, _, kind in runs], rates)]
+    windows, figures, levels = zip(*of_level, strict=True)
     rounds = [row.round for window in windows for row in window if row.round is not None]
     first = windows[0][0]
-    crosses = any(run.figure.crosses for run in of_level)
+    crosses = any(figure.crosses for figure in figures)
 
     def spread(figure: Callable[[Measurement], float | None]) -> Spread | None:
         figures = [[figure(row) for row in window] for window in windows]
@@ -235,13 +234,13 @@ def _line(
             lambda row: next((f for n in names if (f := getattr(row, n)) is not None), None)
         )
 
-    is_level = len(of_level) < len(runs) or any(run.figure.level is not None for run in of_level)
+    is_level = len(of_level) < len(runs) or any(of.level is not None for of in figures)
     return StepLine(
         step=first.step,
         direction=direction,
         role=first.role,
-        iops=_rates([run.figure.iops for run in of_level]),
-        bytes_per_s=_rates([run.figure.bytes_per_s for run in of_level]),
+        iops=_rates([figure.iops for figure in figures]),
+        bytes_per_s=_rates([figure.bytes_per_s for figure in figures]),
         mean_ns=latency("lat_mean_ns", "clat_mean_ns"),
         p50_ns=latency("p50_ns"),
         p99_ns=latency("p99_ns"),
@@ -250,24 +249,11 @@ def _line(
         cpu=spread(_cpu),
         rounds=(min(rounds), max(rounds)) if rounds else None,
         completion_only=first.lat_mean_ns is None and first.clat_mean_ns is not None,
-        level=(of_level[0].kind or "level") if is_level else None,
+        level=(levels[0] or "level") if is_level else None,
         crosses=crosses,
         by_run=tuple(rates),
         n=len(of_level),
     )
-
-
-def _run(
-    rows: Sequence[Measurement],
-    direction: Direction,
-    course: StepPhases | None,
-    kinds: Mapping[tuple[str, str], PhaseKind | None],
-) -> _Run:
-    of = sorted((row for row in rows if row.direction == direction), key=lambda row: row.round or 0)
-    figure = step_figure(rows, course, direction=direction)
-    assert figure is not None, "it did something"
-    kind = kinds.get((of[0].run_id, of[0].step), figure.kind)
-    return _Run(tuple(of[-ROUNDS:]), figure, kind)
 
 
 def _with_sync(line: StepLine, sync: StepLine | None) -> StepLine:

@@ -1,16 +1,6 @@
-"""Steps of one trial that vary one or two things of a load, data for charts.
-
-    closed loop   steps of one pattern and block size at three queue depths or more: latency against
-                  throughput. A point is saturated where no deeper queue brings 5 % more IOPS, from
-                  the second such point on: the first is the knee itself
-    offered       the same of steps at given rates (MR-11). A point is saturated where the disk
-                  could not follow: what the run warned of
-    block size    the rate over the block size
-    mix           reads beside writes, each offered as a share of what the disk does of it alone
-
-What varies is read from the rows and the plan, not from names, so a job file of the user's own is
-drawn as the shipped profiles are. With several runs, each figure is the median run's
-(analysis/figure.py). Thresholds are our choice.
+"""Steps of one trial that vary one or two things of a load, data for charts. What varies is read
+from the rows and the plan, not from names, so that a user's own job file is drawn as the shipped
+profiles are. With several runs, each figure is the median run's. Thresholds are our choice.
 """
 
 from __future__ import annotations
@@ -33,28 +23,32 @@ _DIRECTIONS = ("read", "write", "trim")
 
 @dataclass(frozen=True)
 class LoadPoint:
-    """One step: its load (`QD 8`, `75 %`) and its result. `load` orders the points: I/Os in flight,
-    or the offered share; latencies in ns, None if too few I/Os support them."""
+    """One step, by the median of its runs. `load` orders the points: I/Os in flight, the offered
+    share (of reads, where `writes` is that of writes), or the size of a block. `words` name it
+    (`QD 8`, `75 %`). Latencies are in ns, None if too few I/Os support them."""
 
     step: str
-    words: str
     load: float
     iops: float
-    p50_ns: float | None
-    p99_ns: float | None
+    words: str = ""
+    bytes_per_s: float = 0.0
+    p50_ns: float | None = None
+    p99_ns: float | None = None
+    writes: float = 0.0
     saturated: bool = False
 
 
 @dataclass(frozen=True)
 class LoadCurve:
-    """The points of one pattern, block size and direction, by load; each is based on `runs`
-    runs."""
+    """The points of one pattern and direction by load, each based on `runs` runs: of one block size
+    (in the `name`), or over the block size at one number of I/Os `in_flight`."""
 
     name: str
     direction: str
-    offered: bool
     points: tuple[LoadPoint, ...]
     runs: int
+    offered: bool = False
+    in_flight: int = 0
 
 
 def load_curves(
@@ -84,7 +78,8 @@ def load_curves(
             if offered:
                 words, load = (f"{share:.0%}", share) if share else (step, iops)
             tails = (_known([row.p50_ns for row in rows]), _known([row.p99_ns for row in rows]))
-            points.append(LoadPoint(step, words, load, iops, *tails, saturated=step in doubted))
+            of = LoadPoint(step, load, iops, words, 0.0, *tails, saturated=step in doubted)
+            points.append(of)
         points = sorted((point for point in points if point.load), key=lambda point: point.load)
         loads = {point.load for point in points}
         # A share that several steps offer varies with something else (`mix_cells`).
@@ -99,7 +94,7 @@ def load_curves(
             knee = next((at for at in range(len(flat)) if all(flat[at:])), len(points))
             points = [replace(point, saturated=at > knee) for at, point in enumerate(points)]
         runs = len({row.run_id for row in of_pattern})
-        curves.append(LoadCurve(_name(of_pattern[0]), direction, offered, tuple(points), runs))
+        curves.append(LoadCurve(_name(of_pattern[0]), direction, tuple(points), runs, offered))
     return tuple(curves)
 
 
@@ -115,40 +110,7 @@ LEAST_SHARES = 3
 """Fewer shares of reads, or of writes, make no grid; our choice."""
 
 
-@dataclass(frozen=True)
-class BlockPoint:
-    """The median over the runs at one block size."""
-
-    step: str
-    block_bytes: int
-    iops: float
-    bytes_per_s: float
-
-
-@dataclass(frozen=True)
-class BlockCurve:
-    """The rates of one pattern, direction and number of I/Os in flight, by block size."""
-
-    rw: str
-    direction: str
-    in_flight: int
-    points: tuple[BlockPoint, ...]
-    runs: int
-
-
-@dataclass(frozen=True)
-class MixCell:
-    """A step with its offered shares; what was served of the reads, and their p99, are None where
-    no reads were offered or too few were made."""
-
-    step: str
-    read_share: float
-    write_share: float
-    read_iops: float | None
-    read_p99_ns: float | None
-
-
-def block_curves(measurements: Iterable[Measurement]) -> tuple[BlockCurve, ...]:
+def block_curves(measurements: Iterable[Measurement]) -> tuple[LoadCurve, ...]:
     """The curves in one trial's rows, those with the most sizes first."""
     groups: dict[tuple[str, str, int], dict[int, list[Measurement]]] = {}
     for row in _whole_steps(measurements):
@@ -156,19 +118,19 @@ def block_curves(measurements: Iterable[Measurement]) -> tuple[BlockCurve, ...]:
             key = (row.rw, row.direction, (row.iodepth or 1) * row.jobs)
             groups.setdefault(key, {}).setdefault(row.block_bytes, []).append(row)
     curves = []
-    for of, sizes in groups.items():
+    for (rw, direction, in_flight), sizes in groups.items():
         # A size that several steps measure is another variation.
         is_one = all(len({row.step for row in rows}) == 1 for rows in sizes.values())
         if is_one and len(sizes) >= LEAST_SIZES:
             runs = len({row.run_id for rows in sizes.values() for row in rows})
             points = [
-                BlockPoint(
+                LoadPoint(
                     rows[0].step, size, middle([row.iops or 0.0 for row in rows]),
-                    middle([row.bytes_per_s or 0.0 for row in rows]),
+                    bytes_per_s=middle([row.bytes_per_s or 0.0 for row in rows]),
                 )
                 for size, rows in sorted(sizes.items())
             ]  # fmt: skip
-            curves.append(BlockCurve(*of, tuple(points), runs))
+            curves.append(LoadCurve(rw, direction, tuple(points), runs, in_flight=in_flight))
     return tuple(sorted(curves, key=lambda curve: -len(curve.points)))
 
 
@@ -176,7 +138,7 @@ def _whole_steps(measurements: Iterable[Measurement]) -> Iterator[Measurement]:
     return (row for row in measurements if row.scope == "step" and row.round is None)
 
 
-def mix_cells(measurements: Iterable[Measurement], plan: Plan | None) -> tuple[MixCell, ...]:
+def mix_cells(measurements: Iterable[Measurement], plan: Plan | None) -> tuple[LoadPoint, ...]:
     """The steps of a grid of shares, in the order of the plan; empty where there is no grid."""
     shares = {
         name: {"read" if rw.endswith("read") else "write": share for rw, share in of_jobs if share}
@@ -189,10 +151,11 @@ def mix_cells(measurements: Iterable[Measurement], plan: Plan | None) -> tuple[M
     cells = []
     for step, of in shares.items():
         rows = reads.get(step, [])
-        iops = middle([row.iops or 0.0 for row in rows]) if rows else None
+        iops = middle([row.iops or 0.0 for row in rows]) if rows else 0.0
+        read, write = of.get("read", 0.0), of.get("write", 0.0)
         p99_ns = _known([row.p99_ns for row in rows])
-        cells.append(MixCell(step, of.get("read", 0.0), of.get("write", 0.0), iops, p99_ns))
-    axes = ({cell.read_share for cell in cells}, {cell.write_share for cell in cells})
+        cells.append(LoadPoint(step, read, iops, p99_ns=p99_ns, writes=write))
+    axes = ({cell.load for cell in cells}, {cell.writes for cell in cells})
     return tuple(cells) if all(len(axis) >= LEAST_SHARES for axis in axes) else ()
 
 

@@ -4,7 +4,6 @@ sentences."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from diskbench.model.phase import StepPhases
 from diskbench.report.assemble.words import NONE, rate_words
@@ -63,17 +62,13 @@ def clock(seconds: float) -> str:
 
 
 def _columns(step: StepPhases) -> list[str]:
-    rows = [
-        (row.when, _in_unit(row.iops, "IOPS"), _in_unit(row.mb_per_s, "MB/s"))
-        for row in phase_rows(step, ())
-    ]
+    rows = []
+    for _, _, _, when, iops, speed in phase_rows(step, ()):
+        figures = ((iops, "IOPS"), (speed, "MB/s"))
+        rows.append((when, *("" if of == NONE else f"{of} {unit}" for of, unit in figures)))
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     cells = ("  ".join(map(str.rjust, row, wide)) for row in rows)
     return [f"  {of.kind:<8} {row}".rstrip() for of, row in zip(step.phases, cells, strict=True)]
-
-
-def _in_unit(figure: str, unit: str) -> str:
-    return "" if figure == NONE else f"{figure} {unit}"
 
 
 def _stalls(step: StepPhases) -> str:
@@ -86,20 +81,9 @@ def _stalls(step: StepPhases) -> str:
     return f"{lead}: {words}"
 
 
-@dataclass(frozen=True)
-class PhaseRow:
-    """One phase of one step; `steady` is set only in the first row of a step."""
-
-    step: str
-    steady: str
-    kind: str
-    when: str
-    iops: str
-    mb_per_s: str
-
-
-def phase_rows(step: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:
-    """A row per phase of a step, in order; with several runs its name includes the run's number."""
+def phase_rows(step: StepPhases, run_ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """A row per phase of a step, in order: the step (of several runs with its number), its
+    steadiness, set only in the first row, the kind of phase, when, IOPS and MB/s."""
     several = len(run_ids) > 1 and step.run_id in run_ids
     run = f", run {run_ids.index(step.run_id) + 1}" if several else ""
     for number, phase in enumerate(step.phases):
@@ -109,4 +93,4 @@ def phase_rows(step: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:
             iops = f"{format_iops(phase.from_iops)} → {format_iops(phase.to_iops)}"
         speed = NONE if phase.bytes_per_s is None else format_mb_per_s(phase.bytes_per_s)
         when = f"{clock(phase.start_s)}–{clock(phase.end_s)}"
-        yield PhaseRow(f"{step.step}{run}", steady, phase.kind, when, iops, speed)
+        yield f"{step.step}{run}", steady, phase.kind, when, iops, speed

@@ -3,45 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from diskbench.analysis.setting import in_large_blocks
 from diskbench.analysis.shown import at_one_level, shown_stretch, trust_of, verdicts_by_step
 from diskbench.model.campaign import ReplicateLine
-from diskbench.model.verdict import Verdict
+from diskbench.model.verdict import LimiterName, Verdict
 from diskbench.parallel import grouped
 from diskbench.report.assemble.lines import DIRECTION_ORDER, StepLine
-from diskbench.report.assemble.next_step import NextStep
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
+from diskbench.report.assemble.summary import short_limit
 from diskbench.report.assemble.view import View
-from diskbench.report.assemble.words import NO_INTERVAL, figure, figure_text, short_limit
+from diskbench.report.assemble.words import NO_INTERVAL, figure, figure_text
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.units import counted, format_latency_ns
 
 
-@dataclass(frozen=True)
-class BesideRow:
-    """One step and direction of one subject. `measured` has no unit for IOPS; `n` is the number of
-    machines behind it; `ratio` is measured over promised, None where nothing is promised;
-    `on_credit`: it is burst credit that was measured, and what was promised of it. What is
-    judged of the whole step stands with its first direction and is empty with the others."""
-
-    step: str
-    direction: str
-    name: str
-    measured: str
-    n: int = 1
-    p99: str = ""
-    ratio: float | None = None
-    limit: str = ""
-    trust: str = ""
-    on_credit: bool = False
-
-
-def rows_of_views(named: Iterable[tuple[str, View]]) -> tuple[BesideRow, ...]:
-    """A row for each step and direction of each trial, the same steps together."""
-    rows: list[BesideRow] = []
+def rows_of_views(named: Iterable[tuple[str, View]]) -> list[dict[str, str]]:
+    """A row for each step and direction of each trial, the same steps together: the words of its
+    columns by their titles. What is judged of the whole step stands with its first direction."""
+    rows: list[dict[str, str]] = []
     for name, view in named:
         judged = verdicts_by_step(view.verdicts)
         lines = (line for line in view.lines if line.direction != "sync")
@@ -49,7 +31,7 @@ def rows_of_views(named: Iterable[tuple[str, View]]) -> tuple[BesideRow, ...]:
     return _by_step(rows)
 
 
-def rows_of_replicates(lines: Sequence[ReplicateLine]) -> tuple[BesideRow, ...]:
+def rows_of_replicates(lines: Sequence[ReplicateLine]) -> list[dict[str, str]]:
     """A row for each step and direction of each block, the same steps together; blocks are named
     by what sets them apart."""
     names = short_names(dict.fromkeys(line.block for line in lines))
@@ -66,33 +48,44 @@ def short_names(blocks: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _of_line(name: str, line: StepLine, verdicts: Sequence[Verdict]) -> BesideRow:
+def _of_line(name: str, line: StepLine, verdicts: Sequence[Verdict]) -> dict[str, str]:
     iops = line.iops.median if line.iops else None
     measured = figure(iops, line.bytes_per_s.median if line.bytes_per_s else None)
-    p99 = format_latency_ns(line.p99_ns.median) if line.p99_ns else ""
-    row = BesideRow(line.step, line.direction, name, measured, p99=p99)
+    row = {"step": line.step, "I/O": line.direction, "name": name, "measured": measured}
+    if line.p99_ns:
+        row["p99"] = format_latency_ns(line.p99_ns.median)
     if not verdicts:
         return row
     shown = shown_stretch([verdict.stands_for for verdict in at_one_level(verdicts)])
-    limit, on_credit = short_limit(shown.limiter.name), shown.kind == "burst"
-    trust = trust_of(verdicts)
-    return replace(row, ratio=shown.ratio, limit=limit, trust=trust, on_credit=on_credit)
+    return row | _judged(shown.ratio, shown.limiter.name, shown.kind, trust_of(verdicts))
 
 
-def _of_replicates(name: str, line: ReplicateLine) -> BesideRow:
-    facts = ", ".join([name, *(f"{fact} {value}" for fact, value in line.facts)])
-    shown = figure_text(line.metric)(line.replicated.median).removesuffix(" IOPS")
-    step = f"{line.step} ({line.level})" if line.level else line.step
-    row = BesideRow(step, line.direction, facts, shown, line.replicated.machines)
-    if (verdict := line.verdict) is None:
+def _of_replicates(name: str, line: ReplicateLine) -> dict[str, str]:
+    row = {
+        "step": f"{line.step} ({line.level})" if line.level else line.step,
+        "I/O": line.direction,
+        "name": ", ".join([name, *(f"{fact} {value}" for fact, value in line.facts)]),
+        "measured": figure_text(line.metric)(line.replicated.median).removesuffix(" IOPS"),
+        "n": f"{line.replicated.machines}",
+    }
+    if (of := line.verdict) is None:
         return row
-    limit, on_credit = short_limit(verdict.limiter.name), verdict.kind == "burst"
-    return replace(row, ratio=verdict.ratio, limit=limit, trust=verdict.trust, on_credit=on_credit)
+    return row | _judged(of.ratio, of.limiter.name, of.kind, of.trust)
 
 
-def _by_step(rows: Sequence[BesideRow]) -> tuple[BesideRow, ...]:
-    by_step = grouped(rows, lambda row: (row.step, row.direction))
-    return tuple(row for of in by_step.values() for row in of)
+def _judged(
+    ratio: float | None, limiter: LimiterName, kind: str | None, trust: str
+) -> dict[str, str]:
+    """`102% of burst`: a burst that was not used up is no rate that lasts."""
+    row = {"limited by": short_limit(limiter), "trust": trust}
+    if ratio is not None:
+        row["of promise"] = f"{ratio:.0%} of burst" if kind == "burst" else f"{ratio:.0%}"
+    return row
+
+
+def _by_step(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    by_step = grouped(rows, lambda row: (row["step"], row["I/O"]))
+    return [row for of in by_step.values() for row in of]
 
 
 _ALIKE = 1.2
@@ -171,7 +164,6 @@ class Group:
 
     @cached_property
     def rows(self) -> tuple[ResultRow, ...]:
-        """The common results of its trials."""
         return result_rows(self.trials, of=f"group-{self.number}")
 
     @property
@@ -187,7 +179,6 @@ class Group:
 
     @property
     def name(self) -> str:
-        """The name of the group beside others."""
         return self.short or self.words
 
     @property
@@ -268,8 +259,8 @@ class Report:
         return tuple(sorted(measured, key=DIRECTION_ORDER.index)) if len(measured) > 1 else ()
 
     @property
-    def next(self) -> NextStep | None:
-        """The proposed next step; None for readers who cannot measure again."""
+    def next(self) -> tuple[str, str] | None:
+        """Reason and command of the next step; None for readers who cannot measure again."""
         return self.single.next_on_page if self.single and not self.published else None
 
 

@@ -1,14 +1,6 @@
-"""The table of results: measured beside promised figures, as text.
-
-    measured    a value a machine: of its runs the one in the middle; of several machines their
-                median, with its interval from six machines on (MR-6), else the lowest and highest
-    ratio       measured over promised, with the interval of the same values, or the words
-                `no interval (n = …)`: runs on one disk are a series and no samples (MR-5)
-    price       a month of the disk over the measured rate: of blocks up to 64 KiB per 1,000 IOPS,
-                of larger ones per 100 MB/s; of what lasts, for a burst is not bought by the month
-
-A step with a cliff has a row per level: no figure spans a cliff (MR-3). Its trust is the judgement
-that holds over its runs (analysis/trust.py): one odd run of several does not decide.
+"""The table of results, measured beside promised: a value a machine (of its runs the one in the
+middle), of several machines their median with its interval (MR-6) or span. A step with a cliff has
+a row per level: no figure spans a cliff (MR-3), and what a month of the disk buys is what lasts.
 """
 
 from __future__ import annotations
@@ -16,16 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from diskbench.analysis.repeats import Sample, replicated
 from diskbench.analysis.shown import limit_of, reasons_over, shown_stretch
 from diskbench.analysis.trust import over_runs
 from diskbench.model.verdict import Judged, Verdict, trust_words
 from diskbench.parallel import grouped
-from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.lines import EMPTY, FigureCell, lines, span_words
 from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.summary import Facts
 from diskbench.report.assemble.words import NO_INTERVAL, NONE, price_words, row_id
 from diskbench.units import format_iops, format_mb_per_s
 
@@ -54,12 +45,8 @@ class ResultRow:
     doubt: str = ""
 
 
-class _Found(NamedTuple):
-    """One level of one step of one run, with its verdict and trial."""
-
-    trial: Facts
-    verdict: Verdict
-    level: Judged
+_Found = tuple[Facts, Verdict, Judged]
+"""One level of one step of one run, with its verdict and trial."""
 
 
 def result_rows(trials: Sequence[Facts], *, of: str = "") -> tuple[ResultRow, ...]:
@@ -75,7 +62,7 @@ def result_rows(trials: Sequence[Facts], *, of: str = "") -> tuple[ResultRow, ..
                 kind: str = level.kind or ""
                 of_kind[kind] += 1
                 key = (verdict.step, kind, of_kind[kind])
-                levels.setdefault(key, []).append(_Found(trial, verdict, level))
+                levels.setdefault(key, []).append((trial, verdict, level))
     if not levels:
         return _unjudged(trials, name)
     runs = Counter(verdict.step for trial in trials for verdict in trial.verdicts)
@@ -94,8 +81,8 @@ def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
 
 
 def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow:
-    trial, verdicts = of_runs[0].trial, [of.verdict for of in of_runs]
-    levels = [of.level for of in of_runs]
+    trial, verdicts = of_runs[0][0], [verdict for _, verdict, _ in of_runs]
+    levels = [level for _, _, level in of_runs]
     trust = over_runs([verdict.trust for verdict in verdicts])
     most = limit_of(levels)
     common = shown_stretch([level for level in levels if level.limiter.name == most]).limiter
@@ -104,7 +91,7 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
     if promise is not None:
         span = span_words(format_iops(promise.low_iops), format_iops(promise.high_iops))
         promised = FigureCell(format_iops(promise.iops), span)
-    stand = [of.level.kind for of in of_runs if of.verdict.stands_for is of.level]
+    stand = [level.kind for _, verdict, level in of_runs if verdict.stands_for is level]
     block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
     iops, rate = _figure(of_runs, "iops", format_iops)
     mb_per_s, bytes_per_s = _figure(of_runs, "bytes_per_s", format_mb_per_s)
@@ -142,7 +129,7 @@ def _when(kind: str, of_runs: Sequence[_Found], runs: int) -> str:
     """`burst 0:00–0:31`; for several runs only the level, and the number of runs that have it."""
     if runs > 1:
         return f"{kind} in {len(of_runs)} of {runs} runs".strip() if len(of_runs) < runs else kind
-    level = of_runs[0].level
+    _, _, level = of_runs[0]
     if level.start_s is None or level.end_s is None:
         return kind
     return f"{kind} {clock(level.start_s)}–{clock(level.end_s)}".strip()
@@ -153,11 +140,11 @@ def _figure(
 ) -> tuple[FigureCell, float]:
     """The cell of a figure of a level, over a sample per trial, which is that of its median run;
     and the figure, 0 if it is unknown."""
-    by_trial = grouped(of_runs, lambda of_run: of_run.trial.trial_id)
+    by_trial = grouped(of_runs, lambda found: found[0].trial_id)
     samples = [
-        Sample(trial_id, value, of[0].trial.machine or trial_id)
+        Sample(trial_id, value, of[0][0].machine or trial_id)
         for trial_id, of in by_trial.items()
-        if (value := getattr(shown_stretch([one.level for one in of]), name)) is not None
+        if (value := getattr(shown_stretch([level for _, _, level in of]), name)) is not None
     ]
     if not samples:
         return EMPTY, 0.0
@@ -167,6 +154,6 @@ def _figure(
     elif name == "ratio":
         words = NO_INTERVAL.format(n=together.machines)
     else:
-        values = [value for of in of_runs if (value := getattr(of.level, name)) is not None]
+        values = [of for _, _, level in of_runs if (of := getattr(level, name)) is not None]
         words = span_words(show(min(values)), show(max(values)))
     return FigureCell(show(together.median), words), together.median

@@ -1,4 +1,5 @@
-"""The subject of a result: the text above every table, chart and page."""
+"""The subject of a result: the text above every table, chart and page; and its runs, with what they
+cost and whether their figures agree."""
 
 from __future__ import annotations
 
@@ -8,17 +9,21 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from diskbench.catalog.cost import TrialCost
 from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.errors import UserError
 from diskbench.model.expectation import BeyondCredit
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
 from diskbench.model.rental import Rental
+from diskbench.model.result import StepAudit
 from diskbench.model.run import Mark, Run
 from diskbench.model.spec import Plan, Search
 from diskbench.model.threshold import Threshold
+from diskbench.parallel import grouped
 from diskbench.plan.rent_options import words as rent_words
-from diskbench.units import GIB, format_bytes
+from diskbench.report.assemble.words import row_id, utc_moment
+from diskbench.units import GIB, format_bytes, format_duration_s, format_usd
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
@@ -62,8 +67,16 @@ class Subject:
     """The other flags of the trial: profile parameters and labels."""
     runs_planned: int = 1
     """The requested number of runs on one machine and disk."""
-    promised: HeadlinePromise | None = None
-    """The promise of the rented disk, or what its owner expects; None without either."""
+    offer: str = ""
+    """The rented machine and disk, of which there are others; empty: nothing was rented."""
+    promise: str = ""
+    """What the rented disk promises, or what its owner expects; empty: unknown."""
+    limits: DiskLimits | None = None
+    """Those of the rented disk; None where no catalogue lists it."""
+    time_scale: float = 1.0
+    """By how much the lab divides the credit of a real disk."""
+    shared: bool = False
+    """Whether other trials used the rented machine as well."""
     trial_id: str = ""
     steps_planned: int | None = None
     """Steps of one run; None if unknown, as for a loop."""
@@ -71,8 +84,6 @@ class Subject:
     """The conditions of `--fail-if`, which are among the thresholds."""
     beyond: BeyondCredit | None = None
     """The load that outlasts the credit of its disk; None if none falls or is known."""
-    rented: bool = False
-    """Whether another machine and disk of its kind can be rented: a replicate."""
     disk_is_named: bool = False
     """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
     thresholds: tuple[Threshold, ...] = ()
@@ -86,11 +97,6 @@ class Subject:
         id_ = self.run_ids[0] if len(self.run_ids) == 1 else self.trial_id
         return short(id_) if id_ else LAST
 
-    @property
-    def ended_early(self) -> bool:
-        """Whether a run ended before its last step, so that its result is incomplete."""
-        return self.state in ENDED_EARLY
-
 
 def marks_of(runs: Sequence[Run]) -> tuple[str, ...]:
     """What qualifies the figures of these runs."""
@@ -99,11 +105,8 @@ def marks_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def subject_of_plan(plan: Plan) -> Subject:
     """The subject of a planned, running or just finished trial."""
-    facts, promise = plan.facts, None
-    if plan.rental is not None:
-        promise = replace(promised(plan.rental), shared=plan.machine is not None)
-    elif plan.cell.promise:
-        promise = HeadlinePromise("", plan.cell.promise.words())
+    facts, rental, expected = plan.facts, plan.rental, plan.cell.promise
+    owned = expected.words() if expected else ""
     return Subject(
         profile=plan.profile.name,
         title=plan.profile.title,
@@ -118,14 +121,17 @@ def subject_of_plan(plan: Plan) -> Subject:
         target_flags=shlex.join(_target_words(plan)),
         trial_flags=_trial_flags(plan),
         runs_planned=plan.cell.runs,
-        promised=promise,
+        offer=rental.offer if rental else "",
+        promise=rental.promise_words if rental else owned,
+        limits=limits_of(rental) if rental else None,
+        time_scale=rental.spec.time_scale if rental else 1.0,
+        shared=rental is not None and plan.machine is not None,
         steps_planned=None if plan.loop or plan.search else len(plan.steps),
         profile_typed=plan.cell.profile,
         fail_if=plan.cell.fail_if,
         thresholds=(*plan.profile.thresholds, *plan.cell.fail_if),
         search=plan.search,
         beyond=plan.expectation.beyond if plan.expectation else None,
-        rented=plan.rental is not None,
     )
 
 
@@ -209,19 +215,17 @@ def target(plan: Plan) -> str:
 def _target_words(plan: Plan) -> list[str]:
     """The flags for the machine, the target, its filesystem and size, and for the figures that its
     owner expects, independent of the profile."""
-    spec, provider = plan.cell.target, plan.cell.provider
-    words: list[str] = []
-    if plan.rental is not None:
-        words = ["--provider", provider, *rent_words(plan.rental.spec, provider)]
-    elif plan.cell.address:
-        words = ["--provider", provider, "--host", plan.cell.address]
-    if plan.rental is None and spec.kind == "device":
+    spec, provider, rental = plan.cell.target, plan.cell.provider, plan.rental
+    words = ["--provider", provider, "--host", plan.cell.address] if plan.cell.address else []
+    if rental is not None:
+        words = ["--provider", provider, *rent_words(rental.spec, provider)]
+    elif spec.kind == "device":
         for disk in spec.disks:
             words += ["--device", disk.path, "--destroy-data", disk.destroy_data or ""]
-    elif plan.rental is None:
+    else:
         words += ["--path", spec.path]
     words += ["--filesystem", spec.filesystem] if spec.filesystem is not None else []
-    if plan.rental is None and spec.size_bytes is not None:
+    if rental is None and spec.size_bytes is not None:
         words += ["--size", f"{spec.size_bytes / GIB:g}"]
     if plan.cell.promise:
         figures = plan.cell.promise.model_dump(exclude_none=True).items()
@@ -244,26 +248,15 @@ def _version(text: str | None) -> str:
     return (text or "?").removeprefix("fio-")
 
 
-@dataclass(frozen=True)
-class HeadlinePromise:
-    """The rented offer (empty: nothing was rented), the promise of its disk, and the scale of its
-    credit in time; `shared`: other trials used the machine as well."""
-
-    offer: str
-    promise: str
-    limits: DiskLimits | None = None
-    time_scale: float = 1.0
-    shared: bool = False
-
-
-def promised(rental: Rental) -> HeadlinePromise:
-    """The promise of a rental; without figures for a disk that no catalogue lists."""
-    disk, cloud = rental.disk, rental.catalogue
-    promises = None
-    if disk is not None and disk.count == 1:
-        with suppress(UserError):
-            promises = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
-    return HeadlinePromise(rental.offer, rental.promise_words, promises, rental.spec.time_scale)
+def limits_of(rental: Rental) -> DiskLimits | None:
+    """What the catalogue says of a rented disk; None for one that it does not list."""
+    disk = rental.disk
+    if disk is None or disk.count != 1:
+        return None
+    with suppress(UserError):
+        cloud, sold = rental.catalogue, (disk.iops, disk.throughput_mib_per_s)
+        return limits(cloud, disk.type, disk.size_gib, *sold)
+    return None
 
 
 def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
@@ -281,3 +274,100 @@ def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
         return f"{host} {number}" if replicates else host
 
     return name
+
+
+LINKED = ("https://", "http://", "file://")
+"""Schemes that become links; any other address stays text, above all `javascript:`."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """One run: its state, start (`at`, UTC, ISO 8601; empty if unknown), error and advice, the URL
+    of its evidence (empty if unknown), and whether its figures agree (`audit`, a line)."""
+
+    run_id: str
+    state: str
+    at: str = ""
+    error: str = ""
+    advice: str = ""
+    evidence: str = ""
+    audit: str = ""
+
+    @property
+    def id(self) -> str:
+        return row_id(self.run_id)
+
+    @property
+    def when(self) -> str:
+        return utc_moment(self.at)
+
+    @property
+    def href(self) -> str:
+        """Its evidence, if a browser can open it."""
+        return self.evidence if self.evidence.startswith(LINKED) else ""
+
+
+def run_facts(row: Run, audits: Sequence[StepAudit]) -> RunFacts:
+    """The facts of a run for a report; `audits` are those of its steps."""
+    evidence = f"{row.evidence_url}/runs/{row.run_id}/" if row.evidence_url else ""
+    audit = audit_line([audit for audit in audits if audit.run_id == row.run_id])
+    at, error, advice = (text or "" for text in (row.when, row.error, row.advice))
+    return RunFacts(row.run_id, row.state, at, error, advice, evidence, audit)
+
+
+def versions_of(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
+    """What measured, and on what software."""
+    digest = f" ({row.profile_digest[:12]})" if row.profile_digest else ""
+    versions = {
+        "diskbench": row.diskbench_version,
+        "fio": (row.fio_version or "").removeprefix("fio-"),
+        "kernel": row.kernel,
+        "distribution": row.distribution,
+        "profile": f"{row.profile}{digest}",
+        "catalogue": plan.catalogue[:12] if plan and plan.catalogue else "",
+    }
+    return tuple((name, str(value)) for name, value in versions.items() if value)
+
+
+def cost_line(cost: TrialCost) -> str:
+    """The cost of a trial: `$0.0123 (12 min at $0.0612/h)`, transactions with their number."""
+    if cost.unknown:
+        known = f" (the rest {format_usd(cost.known_usd)})" if cost.known_usd else ""
+        return f"cost unknown{known}: {cost.unknown_words()}"
+    if not cost.total_usd:
+        return "nothing"
+    hourly = f"{format_duration_s(cost.seconds)} at {format_usd(cost.hourly_usd or 0)}/h"
+    if cost.fixed_usd:
+        hourly += f", {format_usd(cost.fixed_usd)} for the least time that is billed"
+    if cost.transactions_usd:
+        hourly += f", {format_usd(cost.transactions_usd)} for {cost.transactions:,.0f} transactions"
+    so_far = "" if cost.ended else " so far"
+    paid = "; emulated: nothing was paid" if cost.emulated else ""
+    return f"{format_usd(cost.total_usd)}{so_far} ({hourly}){paid}"
+
+
+AUDIT_FAILED = "audit failed:"
+"""How a line of checks begins of which one failed."""
+
+
+def audit_line(audits: Sequence[StepAudit]) -> str:
+    """The checks that hold in all steps, those that fail and where, and those that could not be
+    made; empty without a step."""
+    pairs = [(check, audit.step) for audit in audits for check in audit.checks]
+    good: list[str] = []
+    unknown: list[str] = []
+    wrong: list[str] = []
+    for name, of in grouped(pairs, lambda pair: pair[0].name).items():
+        bad = [(check, step) for check, step in of if check.holds is False]
+        if bad:
+            check, step = bad[0]
+            more = f" (and {len(bad) - 1} more steps)" if len(bad) > 1 else ""
+            wrong.append(f"{name} in step {step}: {check.message}{more}")
+        else:
+            (unknown if all(check.holds is None for check, _ in of) else good).append(name)
+    parts = [f"{AUDIT_FAILED} {'; '.join(wrong)}"] if wrong else []
+    if good:
+        parts.append(f"{'' if wrong else 'audit '}passed: {', '.join(good)}")
+    if unknown:
+        parts.append(f"{'' if parts else 'audit '}not checked: {', '.join(unknown)}")
+    return "; ".join(parts)

@@ -1,10 +1,6 @@
-"""What a result says first: a headline on burst and baseline, and two sentences.
-
-A burstable disk serves its burst until its credit is used up, so a figure above the baseline says
-nothing about the baseline. The seconds of a step show the cliff itself (analysis/phases.py); else
-the verdicts say which steps were on credit and in which it ran out (analysis/stretches.py).
-
-The sentences, and why it slowed down, are for readers who do not know the tool.
+"""What a result says first: a headline on burst and baseline, and sentences for readers who do not
+know the tool. A figure above the baseline of a disk says nothing about the baseline: the seconds of
+a step show the cliff, else the verdicts say in which step the credit ran out.
 """
 
 from __future__ import annotations
@@ -24,10 +20,14 @@ from diskbench.analysis.shown import (
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
 from diskbench.model.doubts import OTHER_DISK
-from diskbench.model.verdict import Judged, LimiterName, Verdict, trust_words
-from diskbench.report.assemble.facts import Facts
+from diskbench.model.expectation import DiskPrice
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.model.verdict import LIMITER_WORDS, Judged, LimiterName, Verdict, trust_words
 from diskbench.report.assemble.phases import cliff_words, clock
+from diskbench.report.assemble.subject import RunFacts, Subject
 from diskbench.units import counted, format_duration_s, format_iops
+from diskbench.yaml_lines import packaged
 
 _ABOVE = 1.1
 """A rate above the baseline by this factor is called a burst; our choice."""
@@ -39,31 +39,15 @@ _NOT_ASKED = frozenset({"queue-depth", "offered", "latency"})
 """Limiters that mean that the load requested less than was promised."""
 _MOST_DOUBTED = 3
 
-BECAUSE: dict[LimiterName, str] = {
-    "disk-iops": "that is the disk's own limit on operations a second",
-    "disk-throughput": "that is the disk's own limit on bytes a second",
-    "vm-iops": "that is the machine's limit on operations a second, not the disk's",
-    "vm-throughput": "that is the machine's limit on bytes a second, not the disk's",
-    "vm-cached-iops": "that is the machine's limit on cached operations a second, not the disk's",
-    "vm-cached-throughput": "that is the machine's limit on cached bytes a second, not the disk's",
-    "latency": "each I/O takes its time, and the queue depth limits how many run at once",
-    "offered": "the load requested no more",
-    "credit": "its burst credit was used up",
-    "client": "the load generator used up its CPU, so the disk may be faster",
-    "other-process": "another program used the CPU of the load generator's machine, so the disk "
-    "may be faster",
-    "interrupts": "interrupts used a whole core of the load generator's machine, so the disk may "
-    "be faster",
-    "steal": "the hypervisor took CPU time from the load generator's machine, so the disk may be "
-    "faster",
-    "queue-depth": "each I/O takes its time at this queue depth, and a deeper queue may give more",
-    "page-cache": "the machine's memory answered, not the disk",
-    "host-cache": "a cache below the machine answered part of it, not only the disk",
-    "network": "the network between machine and disk sets that rate",
-    "fixed-limit": "the rate does not vary, so a fixed, undocumented limit sets it",
-    "unknown": "what limits it is unknown",
-}
+_WORDS = packaged("diskbench.report.assemble", "limiters.yaml")
+BECAUSE: dict[LimiterName, str] = _WORDS["because"]
 """The meaning of each limiter, as the end of a sentence."""
+_SHORT: dict[LimiterName, str] = _WORDS["short"]
+
+
+def short_limit(name: LimiterName) -> str:
+    """What limited a step, in the words of a table: `latency`."""
+    return _SHORT.get(name, LIMITER_WORDS[name])
 
 
 @dataclass(frozen=True)
@@ -81,8 +65,37 @@ class LastingFall:
 
 
 @dataclass(frozen=True)
-class Told(Facts):
-    """What a trial tells in words."""
+class Facts:
+    """One machine with one disk, its runs in order, and what they tell in words.
+
+    `machine` identifies trials on the same machine, which count as one sample (empty: a machine of
+    its own). `place` is the region and zone of the machine. `versions` are names with versions:
+    diskbench, fio, kernel, catalogue. `job` is the fio job text, `again` the command that repeats
+    the measurement. `price` is the monthly price of the disk, `cost` the cost of the trial, as
+    text. `notes` were made during planning.
+    """
+
+    trial_id: str
+    subject: Subject
+    runs: tuple[RunFacts, ...]
+    measurements: tuple[Measurement, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+    phases: tuple[StepPhases, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    place: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    machine: str = ""
+    price: DiskPrice | None = None
+    cost: str = ""
+    job: str = ""
+    again: str = ""
+
+    @property
+    def name(self) -> str:
+        """The id in the ids of its rows: that of its only run, or else of the trial."""
+        return self.runs[0].run_id if len(self.runs) == 1 else self.trial_id
 
     @property
     def headline(self) -> str:
@@ -147,7 +160,6 @@ class Told(Facts):
 
     @property
     def promise_kept(self) -> tuple[str, ...]:
-        """For how much of the time each step kept its promise."""
         return shares_of_time(self.verdicts)
 
     @property
@@ -159,11 +171,10 @@ class Told(Facts):
         if fall.after.limiter.name != "credit":
             fell = f"{fall.at} it fell from {_figure(fall.before)} to {_figure(fall.after)}"
             return (f"{fell}: {BECAUSE[fall.after.limiter.name]}.",)
-        promise, bucket = self.subject.promised, self._bucket
-        if promise is None or bucket is None:
+        bucket, scale = self._bucket, self.subject.time_scale
+        if bucket is None:
             of = "A disk of this kind earns credit at its baseline rate and spends it above that "
             return (f"{of}rate. {fall.at} the credit was used up, and the disk kept its baseline.",)
-        scale = promise.time_scale
         own = scaled(bucket, time_scale=scale)
         held = capacity(own)
         baseline, real = format_iops(bucket.baseline), format_iops(bucket.capacity or 0.0)
@@ -184,30 +195,29 @@ class Told(Facts):
     @property
     def _bucket(self) -> Allowance | None:
         """The disk's bucket of I/O credit; None if it has none."""
-        promise = self.subject.promised
-        pools = promise.limits.pools if promise and promise.limits else ()
+        pools = self.subject.limits.pools if self.subject.limits else ()
         return next((of for pool in pools if (of := pool.iops) is not None and capacity(of)), None)
 
     def _bought(self) -> str:
-        subject, promise = self.subject, self.subject.promised
+        subject = self.subject
+        if subject.offer:
+            verb = "You tried" if "emulated" in subject.marks else "You bought"
+            promises = f": it promises {subject.promise}" if subject.promise else ""
+            return f"{verb} {subject.offer}{promises}."
+        if subject.promise:
+            disk = subject.disk or subject.target
+            return f"Measured: {disk}, expected to give {subject.promise}."
         is_known = any(level.promised for verdict in self.verdicts for level in verdict.stretches)
-        if promise is None and "imported" in subject.marks:
+        if "imported" in subject.marks:
             labels = dict(self.labels)
             wished = labels.get("as_disk") or labels.get("promise")
             if wished and is_known:
                 limits = f"compared with the documented limits of {wished}"
                 return f"Imported: {subject.title}, {limits}."
             return f"Imported: {subject.title}. The limits of its disk are unknown."
-        if promise is None:
-            bought = subject.target or subject.disk or subject.machine
-            unknown = "" if is_known else " The limits of this disk are unknown."
-            return f"Measured: {bought}.{unknown}"
-        if not promise.offer:
-            offer = subject.disk or subject.target
-            return f"Measured: {offer}, expected to give {promise.promise}."
-        verb = "You tried" if "emulated" in subject.marks else "You bought"
-        promises = f": it promises {promise.promise}" if promise.promise else ""
-        return f"{verb} {promise.offer}{promises}."
+        bought = subject.target or subject.disk or subject.machine
+        unknown = "" if is_known else " The limits of this disk are unknown."
+        return f"Measured: {bought}.{unknown}"
 
     def gave(self) -> str:
         """What it delivered, and why. It is told of the most informative step: one that fell, else

@@ -12,7 +12,8 @@ from diskbench.model.spec import Search
 from diskbench.model.threshold import Threshold
 from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.lines import Spread, StepLine
-from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+from diskbench.report.assemble.words import figure_text
+from diskbench.units import format_iops
 
 _BOUND_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 Outcome = Literal["passed", "not passed", "not measured"]
@@ -116,10 +117,6 @@ def _asked(threshold: Threshold) -> str:
 
 
 def _shown(threshold: Threshold, figure: float) -> str:
-    if threshold.is_latency:
-        return format_latency_ns(figure)
     if threshold.metric == "ratio":
         return f"{figure * 100:.3g}%"  # 89.6% must not read as the 90% that it misses
-    if threshold.metric in ("iops", "sla"):
-        return f"{format_iops(figure)} IOPS"
-    return f"{format_mb_per_s(figure)} MB/s"
+    return figure_text(_FIELDS.get(threshold.metric, "iops"))(figure)  # that of a search is IOPS

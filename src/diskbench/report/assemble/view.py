@@ -1,7 +1,6 @@
-"""One trial as every output format shows it: figures, doubts, promise and text.
-
-Terminal, page, Markdown, PDF, picture and site only lay out a View; none of them selects, rounds or
-words anything by itself. What a View tells is made when it is first asked for.
+"""One trial as every output format shows it: terminal, page, Markdown, PDF, picture and site only
+lay out a View; none of them selects, rounds or words anything by itself. What a View tells is made
+when it is first asked for.
 """
 
 from __future__ import annotations
@@ -9,28 +8,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import starmap
 
 from diskbench.analysis.shown import verdict_warnings
 from diskbench.analysis.sla import Sla, sla_of
 from diskbench.model.doubts import SATURATED
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
-from diskbench.report.assemble.facts import cost_line, run_facts, versions_of
 from diskbench.report.assemble.lines import (
     MEDIAN,
-    FigureCell,
     StepLine,
     WarningGroup,
     footnotes,
     grouped_warnings,
     lines,
 )
-from diskbench.report.assemble.next_step import NextStep, next_step, run_again
-from diskbench.report.assemble.phases import PhaseRow, clock, phase_lines, phase_rows
+from diskbench.report.assemble.next_step import next_step, run_again
+from diskbench.report.assemble.phases import clock, phase_lines, phase_rows
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
-from diskbench.report.assemble.subject import SHARED, SUSPENDED, UNFINISHED, subject_of_runs
-from diskbench.report.assemble.summary import Told
+from diskbench.report.assemble.subject import (
+    SHARED,
+    SUSPENDED,
+    UNFINISHED,
+    cost_line,
+    run_facts,
+    subject_of_runs,
+    versions_of,
+)
+from diskbench.report.assemble.summary import Facts
 from diskbench.report.assemble.threshold_lines import ThresholdLine, sla_words, threshold_lines
 from diskbench.report.assemble.words import NONE, price_lines, row_id
 from diskbench.results.trial import Trial
@@ -38,7 +42,7 @@ from diskbench.units import counted
 
 
 @dataclass(frozen=True)
-class View(Told):
+class View(Facts):
     """The content of one trial for all output formats: its facts, and what they tell."""
 
     @property
@@ -50,8 +54,7 @@ class View(Told):
         """The disk as a reader knows it: as it was offered, else the measured path or device, else
         the title of the result."""
         subject = self.subject
-        offered = subject.promised.offer if subject.promised else ""
-        return offered or subject.target or subject.disk or subject.title
+        return subject.offer or subject.target or subject.disk or subject.title
 
     @property
     def summary(self) -> str:
@@ -78,13 +81,13 @@ class View(Told):
     @property
     def facts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Names with their values: what was bought, where, when …"""
-        subject, promised = self.subject, self.subject.promised
+        subject = self.subject
         target = f"{subject.target}, {subject.disk}" if subject.target and subject.disk else ""
         state = subject.state if subject.state and subject.state != "done" else ""
         facts = (
-            ("bought", (promised.offer,) if promised else ()),
-            ("promised", (promised.promise,) if promised else ()),
-            ("shared", (SHARED,) if promised and promised.shared else ()),
+            ("bought", (subject.offer,)),
+            ("promised", (subject.promise,)),
+            ("shared", (SHARED if subject.shared else "",)),
             ("price", tuple(price_lines(self.price)) if self.price else ()),
             ("where", (self.place,)),
             ("machine", (subject.machine,)),
@@ -127,7 +130,6 @@ class View(Told):
 
     @property
     def footnotes(self) -> tuple[str, ...]:
-        """What has to be known of the figures."""
         return footnotes(self.lines)
 
     @property
@@ -145,20 +147,19 @@ class View(Told):
         return {run_id: lines(rows.get(run_id, ()), phases.get(run_id, ())) for run_id in ids}
 
     @cached_property
-    def run_figures(self) -> Mapping[str, tuple[FigureCell, ...]]:
+    def run_figures(self) -> Mapping[str, list[tuple[str, str]]]:
         """IOPS, and MB/s below them, of each run in each line of the trial, by its id; nothing of
         the only run."""
         figures = {}
         for run_id, own in self.lines_of_runs().items() if len(self.runs) > 1 else ():
             of = {(line.step, line.direction): line.words(MEDIAN) for line in own}
             rates = [of.get((line.step, line.direction), (NONE, NONE)) for line in self.lines]
-            cells = [(iops, "" if mb == NONE else f"{mb} MB/s") for iops, mb, *_ in rates]
-            figures[run_id] = tuple(starmap(FigureCell, cells))
+            told = [(iops, "" if mb == NONE else f"{mb} MB/s") for iops, mb, *_ in rates]
+            figures[run_id] = told
         return figures
 
     @cached_property
     def rows(self) -> tuple[ResultRow, ...]:
-        """Measured beside promised."""
         return result_rows([self])
 
     @property
@@ -182,7 +183,6 @@ class View(Told):
 
     @property
     def sla_lines(self) -> tuple[str, ...]:
-        """The same in words."""
         search = self.subject.search
         return tuple(sla_words(sla, search) for sla in self.slas) if search else ()
 
@@ -193,7 +193,7 @@ class View(Told):
         return tuple(line for line in self.thresholds if line.outcome != "passed")
 
     @property
-    def phase_rows(self) -> tuple[PhaseRow, ...]:
+    def phase_rows(self) -> tuple[tuple[str, ...], ...]:
         ids = [run.run_id for run in self.runs]
         return tuple(row for step in self.phases for row in phase_rows(step, ids))
 
@@ -223,12 +223,12 @@ class View(Told):
         return grouped_warnings((*self.warnings, *verdict_warnings(self.verdicts)))
 
     @property
-    def next(self) -> NextStep:
+    def next(self) -> tuple[str, str]:
         """The command worth typing after this in a terminal."""
         return next_step(self.subject, self.lines, self.warned, self.verdicts)
 
     @property
-    def next_on_page(self) -> NextStep:
+    def next_on_page(self) -> tuple[str, str]:
         """The one for a reader of a page."""
         return next_step(self.subject, self.lines, self.warned, self.verdicts, on_page=True)
 

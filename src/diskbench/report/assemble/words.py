@@ -14,7 +14,6 @@ from diskbench.analysis.setting import in_large_blocks
 from diskbench.model.comparison import Difference
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.history import History
-from diskbench.model.verdict import LIMITER_WORDS, LimiterName
 from diskbench.units import (
     KIB,
     counted,
@@ -73,23 +72,11 @@ def difference_text(difference: Difference) -> str:
     return f"{difference.fact} {' → '.join(sides)}"
 
 
-_SHORT: dict[LimiterName, str] = {
-    "client": "load generator CPU", "other-process": "another process", "interrupts": "interrupts",
-    "steal": "stolen CPU time", "queue-depth": "latency", "host-cache": "host cache",
-    "fixed-limit": "a fixed limit", "page-cache": "page cache", "credit": "credit used up",
-}  # fmt: skip
-
-
 def figure(iops: float | None, bytes_per_s: float | None) -> str:
     """`3,000` IOPS, or `98.0 MB/s` for large blocks and if no IOPS are known."""
     if iops is not None and rate_metric(iops, bytes_per_s) == "iops":
         return format_iops(iops)
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else NONE
-
-
-def short_limit(name: LimiterName) -> str:
-    """What limited a step, in the words of a table: `latency`."""
-    return _SHORT.get(name, LIMITER_WORDS[name])
 
 
 def rate_words(iops: float | None, bytes_per_s: float | None) -> str:

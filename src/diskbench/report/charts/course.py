@@ -16,7 +16,6 @@ from diskbench.model.ids import short
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.course import (
     MOST_POINTS,
-    DirectionSeries,
     Floats,
     StepCourse,
     kept,
@@ -76,7 +75,7 @@ def course_chart(course: StepCourse, *, rate: Rate = "iops") -> ChartFigure:
 
 
 def _drawing(course: StepCourse, rate: Rate, levels: Levels, *, log: bool) -> Spec:
-    tracks = {name: getattr(track, rate) for name, track in course.tracks.items()}
+    tracks = {name: track[rate] for name, track in course.tracks.items()}
     if len(tracks) > 1:  # phases and promises refer to the total
         tracks["total"] = course.total(rate)
     share = max(MOST_POINTS // max(len(tracks), 1), 250)
@@ -165,7 +164,7 @@ def _sentence(course: StepCourse, rate: Rate) -> str:
     if course.phases and (cliffs := course.phases.cliffs):
         parts.append(f"it fell at {', '.join(clock(cliff.at_s) for cliff in cliffs[:4])}")
     if course.predicted:
-        parts.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
+        parts.append(f"the fall was predicted at {clock(course.predicted[0])}")
     return "; ".join(parts) + "."
 
 
@@ -196,8 +195,8 @@ def _with_surroundings(
         rule[channel] = measure.by_name("which", values, legend)
     spread = []
     if predicted := course.predicted:
-        until = min(predicted.latest_s, course.seconds)
-        spread = [{"start": predicted.earliest_s, "end": until}]
+        _, earliest, latest = predicted
+        spread = [{"start": earliest, "end": min(latest, course.seconds)}]
     stretch = {"x": second("start"), "x2": {"field": "end"}}
     at_levels = [
         {"value": value, "text": f"{levels.word}\n{name} {measure.bare(metric, value)}"}
@@ -256,8 +255,8 @@ def _cliffs(course: StepCourse) -> tuple[list[Row], list[str]]:
     that were found, then the predicted one."""
     rows: dict[str, Row] = {}
     if course.predicted is not None:
-        word = f"predicted {clock(course.predicted.at_s)}"
-        rows[word] = {"at": course.predicted.at_s, "colour": INK, "dash": [4, 3]}
+        word = f"predicted {clock(course.predicted[0])}"
+        rows[word] = {"at": course.predicted[0], "colour": INK, "dash": [4, 3]}
     predicted = list(rows)
     for cliff in course.phases.cliffs if course.phases else ():
         rows[f"cliff {clock(cliff.at_s)}"] = {"at": cliff.at_s, "colour": ACCENT, "dash": [1, 0]}
@@ -306,7 +305,7 @@ def course_latency_chart(course: StepCourse) -> ChartFigure | None:
     A quantile is drawn if enough I/Os support it in at least half of the seconds (MR-10).
     """
     shown = {
-        (direction, name.removesuffix("_ns")): getattr(track, name)
+        (direction, name.removesuffix("_ns")): track[name]
         for direction, track in course.tracks.items()
         for name in _latency_figures(track)
     }
@@ -332,12 +331,12 @@ def course_latency_chart(course: StepCourse) -> ChartFigure | None:
     )
 
 
-def _latency_figures(track: DirectionSeries) -> list[str]:
+def _latency_figures(track: Mapping[str, Floats]) -> list[str]:
     """The figures to draw for a direction: quantiles if known, else the mean; and the highest."""
 
     def known(name: str) -> bool:
-        values = getattr(track, name)
-        active = np.nan_to_num(track.iops) > 0
+        values = track[name]
+        active = np.nan_to_num(track["iops"]) > 0
         is_known = values > 0
         return bool(is_known.any()) and is_known.sum() >= _LEAST_KNOWN * max(active.sum(), 1)
 

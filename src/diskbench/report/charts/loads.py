@@ -9,14 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.loads import (
-    BlockCurve,
-    LoadCurve,
-    LoadPoint,
-    MixCell,
-    block_curves,
-    mix_cells,
-)
+from diskbench.report.assemble.loads import LoadCurve, LoadPoint, block_curves, mix_cells
 from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of
@@ -124,10 +117,10 @@ _DARK_FROM = 4
 """From this step of colour on a text has the lightest colour, before it that of ink."""
 
 
-def block_chart(curve: BlockCurve) -> ChartFigure:
+def block_chart(curve: LoadCurve) -> ChartFigure:
     """IOPS above, MB/s below, over the block size (logarithmic): where the one falls and the other
     is flat, throughput is the limit."""
-    words = f"{curve.rw} {curve.direction}" if curve.direction not in curve.rw else curve.rw
+    words = f"{curve.name} {curve.direction}" if curve.direction not in curve.name else curve.name
     flight = f"{counted(curve.in_flight, 'I/O')} in flight"
     runs = f"median of n = {curve.runs} runs on one disk" if curve.runs > 1 else "n = 1 run"
     most = max(curve.points, key=lambda point: point.bytes_per_s)
@@ -139,18 +132,18 @@ def block_chart(curve: BlockCurve) -> ChartFigure:
             "vconcat": [_block_panel(curve, metric) for metric in ("iops", "bytes_per_s")],
             "spacing": 12,
         },
-        id=f"blocks-{curve.rw}-{curve.direction}-{curve.in_flight}",
+        id=f"blocks-{curve.name}-{curve.direction}-{curve.in_flight}",
         alt=f"{words}, {flight}: {measure.with_unit('iops', first.iops)} in blocks of "
-        f"{format_bytes(first.block_bytes)}; the most throughput is "
+        f"{format_bytes(first.load)}; the most throughput is "
         f"{measure.with_unit('bytes_per_s', most.bytes_per_s)}, in blocks of "
-        f"{format_bytes(most.block_bytes)}.",
+        f"{format_bytes(most.load)}.",
     )
 
 
-def _block_panel(curve: BlockCurve, metric: str) -> Spec:
+def _block_panel(curve: LoadCurve, metric: str) -> Spec:
     last = metric == "bytes_per_s"
     axis = {
-        "values": [point.block_bytes for point in curve.points],
+        "values": [point.load for point in curve.points],
         "labelExpr": "format(datum.value / 1024, ',~r')",
         "labels": last,
         "labelOverlap": "greedy",
@@ -160,10 +153,10 @@ def _block_panel(curve: BlockCurve, metric: str) -> Spec:
     rows = []
     for point in curve.points:
         rates = (measure.with_unit(rate, getattr(point, rate)) for rate in ("iops", "bytes_per_s"))
-        size, n = format_bytes(point.block_bytes), f"n = {counted(curve.runs, 'run')}"
+        size, n = format_bytes(point.load), f"n = {counted(curve.runs, 'run')}"
         told = " · ".join([size, *rates, n])
         value = getattr(point, metric)
-        rows.append({"size": point.block_bytes, "value": value, "words": told})
+        rows.append({"size": point.load, "value": value, "words": told})
     top = max(row["value"] for row in rows) * 1.08
     at = {
         "x": measure.amount("size", axis=axis, scale={"type": "log", "base": 2, "nice": False}),
@@ -178,13 +171,13 @@ def _block_panel(curve: BlockCurve, metric: str) -> Spec:
     return layered(layers, WIDTH, PANEL_HEIGHT)
 
 
-def mix_chart(cells: Sequence[MixCell]) -> ChartFigure:
+def mix_chart(cells: Sequence[LoadPoint]) -> ChartFigure:
     """The p99 of reads for each pair of shares, as text and colour; a pair without enough reads
     has none."""
-    known = [cell for cell in cells if cell.read_p99_ns is not None]
-    alone = [cell for cell in known if not cell.write_share]
+    known = [cell for cell in cells if cell.p99_ns is not None]
+    alone = [cell for cell in known if not cell.writes]
     worst = max(known, key=_tail)
-    calm = max(alone or known, key=lambda cell: cell.read_share)
+    calm = max(alone or known, key=lambda cell: cell.load)
     return ChartFigure(
         title="p99 of reads beside writes",
         subtitle="offered reads and writes, each as a share of what the disk does of it alone; "
@@ -192,27 +185,27 @@ def mix_chart(cells: Sequence[MixCell]) -> ChartFigure:
         drawing=lambda _: _mix_drawing(known),
         id="mixed",
         alt=f"Reads take up to {measure.bare('lat_ns', _tail(calm))} (p99) at "
-        f"{_share(calm.read_share)} of reads and {_share(calm.write_share)} of writes, and up to "
-        f"{measure.bare('lat_ns', _tail(worst))} at {_share(worst.read_share)} and "
-        f"{_share(worst.write_share)}.",
+        f"{_share(calm.load)} of reads and {_share(calm.writes)} of writes, and up to "
+        f"{measure.bare('lat_ns', _tail(worst))} at {_share(worst.load)} and "
+        f"{_share(worst.writes)}.",
     )
 
 
-def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
+def _mix_drawing(cells: Sequence[LoadPoint]) -> Spec:
     bounds = bounds_of(list(map(_tail, cells)))
     rows = []
     for cell in cells:
         heat, p99 = bisect_right(bounds, _tail(cell)), measure.bare("lat_ns", _tail(cell))
-        reads, writes = _share(cell.read_share), _share(cell.write_share)
+        reads, writes = _share(cell.load), _share(cell.writes)
         row = {"reads": reads, "writes": writes, "colour": HEAT[heat], "text": p99}
         row["ink"] = HEAT[0] if heat >= _DARK_FROM else INK
         row["words"] = f"{cell.step} · reads {reads}, writes {writes} · p99 {p99}"
-        if cell.read_iops:
-            row["words"] += f" · {measure.with_unit('iops', cell.read_iops)} of reads"
+        if cell.iops:
+            row["words"] += f" · {measure.with_unit('iops', cell.iops)} of reads"
         rows.append(row)
     shares = {
-        "writes": list(map(_share, sorted({cell.write_share for cell in cells}))),
-        "reads": list(map(_share, sorted({cell.read_share for cell in cells}, reverse=True))),
+        "writes": list(map(_share, sorted({cell.writes for cell in cells}))),
+        "reads": list(map(_share, sorted({cell.load for cell in cells}, reverse=True))),
     }
     at = {
         channel: measure.named(name, sort=shares[name], axis={"labelAngle": 0, "title": name})
@@ -226,8 +219,8 @@ def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
     )
 
 
-def _tail(cell: MixCell) -> float:
-    return cell.read_p99_ns or 0.0
+def _tail(cell: LoadPoint) -> float:
+    return cell.p99_ns or 0.0
 
 
 def _share(share: float) -> str:
@@ -244,5 +237,5 @@ def mixed(data: ChartData) -> Iterator[ChartFigure]:
     """The p99 of reads beside writes, where a matrix of both was measured."""
     if data.single is not None:
         cells = mix_cells(data.single.measurements, data.plan)
-        if any(cell.read_p99_ns is not None for cell in cells):
+        if any(cell.p99_ns is not None for cell in cells):
             yield mix_chart(cells)

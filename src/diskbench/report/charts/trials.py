@@ -10,7 +10,7 @@ from itertools import islice
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData, points_by_step, step_points
-from diskbench.report.assemble.facts import Facts
+from diskbench.report.assemble.summary import Facts
 from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.figure import ChartFigure

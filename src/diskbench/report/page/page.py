@@ -1,10 +1,6 @@
-"""A report as one HTML file that needs only a browser: no network access, and readable without its
-script.
-
-Charts are embedded as SVG whose colours are CSS variables, so they follow the reader's light or
-dark mode. The only script shows the words of a mark (assets/page.js); the content security policy
-allows that script by its hash and nothing else. Text from a user, a machine or a cloud is escaped.
-WeasyPrint makes a PDF of the same page, without a browser.
+"""A report as one HTML file (or a PDF of it) that needs only a browser: no network access, and
+readable without its script, which the content security policy allows by its hash and nothing else.
+Charts are SVG whose colours follow the reader's mode. All foreign text is escaped.
 """
 
 from __future__ import annotations
@@ -12,8 +8,8 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NoReturn
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from markupsafe import Markup
 
@@ -28,40 +24,27 @@ WIDE_PX = 520
 other have room for narrower ones."""
 
 
-@dataclass(frozen=True)
-class PageChart:
-    """A figure with its drawing."""
-
-    figure: ChartFigure
-    svg: Markup
-
-    @property
-    def alt(self) -> str:
-        """The alternative text."""
-        return self.figure.alt or f"{self.figure.title}."
-
-    @property
-    def width(self) -> int:
-        """The width that vega wrote into its drawing."""
-        found = re.search(r' width="([0-9.]+)"', self.svg)
-        return round(float(found[1])) if found else 0
-
-    @property
-    def wide(self) -> bool:
-        """Whether it gets a row of the page to itself."""
-        return self.width > WIDE_PX
-
-
 def drawn(
     figures: Sequence[ChartFigure], *, first: int = 1, paper: bool = False
-) -> list[PageChart]:
-    """The figures as drawings on the axis that suits their data; those without an id are numbered
+) -> list[dict[str, Any]]:
+    """Each `figure` with its drawing (`svg`) on the axis that suits its data, its alternative text,
+    the `width` that vega wrote into it, and whether it is `wide`. Those without an id are numbered
     from `first`. On paper colours are fixed."""
     charts = []
     for number, one in enumerate(figures, first):
         figure = one if one.id else replace(one, id=f"chart-{number}")
         drawing = in_light(svg(figure)) if paper else svg(figure)
-        charts.append(PageChart(figure, Markup(drawing)))  # noqa: S704 - Vega escapes every text
+        found = re.search(r' width="([0-9.]+)"', drawing)
+        width = round(float(found[1])) if found else 0
+        charts.append(
+            {
+                "figure": figure,
+                "svg": Markup(drawing),  # noqa: S704 - Vega escapes every text
+                "alt": figure.alt or f"{figure.title}.",
+                "width": width,
+                "wide": width > WIDE_PX,
+            }
+        )
     return charts
 
 

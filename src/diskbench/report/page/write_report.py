@@ -51,16 +51,13 @@ def _write(path: Path, data: bytes) -> None:
 def rendered(report: Report, format_: Format, *, log: bool | None = None) -> bytes:
     """The report in a format. Raises InvalidValue for a picture of many trials that have
     no common chart."""
-    if format_ == "html":
-        return page(report).encode()
-    if format_ == "md":
-        return markdown(report).encode()
+    if format_ in ("html", "md"):
+        return (page(report) if format_ == "html" else markdown(report)).encode()
     if format_ == "pdf":
         return pdf(report)
     if report.single is not None and not report.chart:
         subject = report.single.subject
-        offer = subject.promised.offer if subject.promised else ""
-        words = filter(None, (offer, subject.machine, subject.target, subject.fio))
+        words = filter(None, (subject.offer, subject.machine, subject.target, subject.fio))
         marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
         title_ = f"{subject.title}{marks}"
         return drawn_as(summary_picture(title_, " · ".join(words), report.single.lines), format_)

@@ -17,7 +17,7 @@ from diskbench.report.assemble import words
 from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.report.charts.history import history_chart
 from diskbench.report.charts.summary import rate_charts
-from diskbench.report.page.page import PageChart, drawn
+from diskbench.report.page.page import drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, days, moment, render, run_href
 from diskbench.report.site.lines import field_words
 from diskbench.report.site.table import runs_table
@@ -92,7 +92,7 @@ def _metric(
     return {"key": name, "title": METRIC_TITLES[name], "lines": lines, "charts": charts}
 
 
-def _bars(by_metric: Mapping[Metric, Sequence[MetricHistory]]) -> list[PageChart]:
+def _bars(by_metric: Mapping[Metric, Sequence[MetricHistory]]) -> list[dict[str, Any]]:
     """The rates of all steps of a configuration that was measured once: it has no course."""
 
     def spread(track: MetricHistory) -> Spread:
@@ -151,7 +151,7 @@ def _job(track: MetricHistory) -> str:
 
 def _drawn(
     track: MetricHistory, line: dict[str, Any], marks: Sequence[tuple[str, str]]
-) -> PageChart:
+) -> dict[str, Any]:
     show = words.figure_text(track.metric)
     measured, trials = len(track.history.points), len(track.sampled)
     dots = {

@@ -123,19 +123,16 @@ def scrubbed_trial(
         sentence = scrub(verdict.sentence)
         return verdict.model_copy(update={"reasons": reasons, "sentence": sentence})
 
-    subject, promised = trial.subject, trial.subject.promised
-    if promised is not None:
-        offer, promise = scrub(promised.offer), scrub(promised.promise)
-        promised = replace(promised, offer=offer, promise=promise)
-    machine, disk, target = map(scrub, (subject.machine, subject.disk, subject.target))
-    subject = replace(subject, machine=machine, disk=disk, target=target, promised=promised)
+    subject = trial.subject
+    names = ("offer", "promise", "machine", "disk", "target")
+    shown: dict[str, Any] = {name: scrub(getattr(subject, name)) for name in names}
     runs = []
     for run in trial.runs:
         error, place = errors[run.run_id], places[run.run_id]
         runs.append(replace(run, error=error, advice="", evidence=place, audit=scrub(run.audit)))
     return replace(
         trial,
-        subject=replace(subject, target_flags="", trial_flags=""),
+        subject=replace(subject, **shown, target_flags="", trial_flags=""),
         runs=tuple(runs),
         warnings=tuple(map(scrubbed_doubt, trial.warnings)),
         verdicts=tuple(map(scrubbed_verdict, trial.verdicts)),

@@ -24,7 +24,7 @@ def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
     yield from _row(_DISKS, [name for name, _ in _DISKS])
     for cloud, name, entry in entries:
         sizes = f"{entry.size_gib.min:,}–{entry.size_gib.max:,}" if entry.size_gib else "–"
-        yield from _row(_DISKS, [cloud, name, sizes, _iops(entry), _throughput(entry)])
+        yield from _row(_DISKS, [cloud, name, sizes, *_rates(entry)])
 
 
 def part_table(parts: Iterable[CatalogItem], note: str) -> Iterator[str]:
@@ -70,23 +70,20 @@ def thing_text(item: CatalogItem, width: int) -> Iterator[str]:
         yield from _wrapped(text, width, initial_indent=first, subsequent_indent=further)
 
 
-def _iops(entry: DiskEntry) -> str:
-    if entry.tiers is not None:
-        return _by_tier([(row.iops, row.burst_iops) for row in entry.tiers.rows], "by tier")
-    text = formula(entry.iops)
+def _rates(entry: DiskEntry) -> tuple[str, str]:
+    """IOPS and throughput, with what they burst to."""
+    if (tiers := entry.tiers) is not None:
+        iops = _by_tier([(row.iops, row.burst_iops) for row in tiers.rows], "by tier")
+        rates = [(row.throughput, row.burst_throughput) for row in tiers.rows]
+        return iops, _by_tier(rates, f"{tiers.unit} by tier")
+    iops, throughput = formula(entry.iops), formula(entry.throughput)
     if entry.write_iops is not None:
-        text = f"read {text}; write {formula(entry.write_iops)}"
-    return text + (f"; burst {formula(entry.iops_burst)}" if entry.iops_burst else "")
-
-
-def _throughput(entry: DiskEntry) -> str:
-    if entry.tiers is not None:
-        rates = [(row.throughput, row.burst_throughput) for row in entry.tiers.rows]
-        return _by_tier(rates, f"{entry.tiers.unit} by tier")
-    text = formula(entry.throughput)
+        iops = f"read {iops}; write {formula(entry.write_iops)}"
     if entry.throughput is not None and entry.throughput.unit:
-        text += f" {entry.throughput.unit}"
-    return text + (f"; burst {formula(entry.throughput_burst)}" if entry.throughput_burst else "")
+        throughput += f" {entry.throughput.unit}"
+    iops += f"; burst {formula(entry.iops_burst)}" if entry.iops_burst else ""
+    throughput += f"; burst {formula(entry.throughput_burst)}" if entry.throughput_burst else ""
+    return iops, throughput
 
 
 def _by_tier(rates: Sequence[tuple[float, float | None]], unit: str) -> str:

@@ -1,9 +1,5 @@
-"""Comparisons for a terminal.
-
-two selections    both figures, the conclusion and its doubts
-a history         when a level changed, and the smallest detectable change
-replicates        a line per step with its median, the interval and its doubts
-"""
+"""Comparisons for a terminal: both figures of two selections with the conclusion; when a level
+changed, and the smallest detectable change; replicates with median, interval and doubts."""
 
 from __future__ import annotations
 
@@ -111,16 +107,13 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
         of_ratio = f"{_SIGNS.get(line.finding, '')} {percent(line.ratio)}".strip()
         changes = (percent(line.of_medians), of_ratio) if of_pairs else (of_ratio,)
         p = "–" if line.p is None else f"{line.p:.3f}"
-        interval = _interval(line) + ("" if len(counts) == 1 else f", n = {line.n}")
+        interval = "too few"
+        if line.interval is not None:
+            low, high = map(percent, (line.interval.low, line.interval.high))
+            interval = f"{low.removesuffix(' %')} to {high.removesuffix(' %')}"
+        interval += "" if len(counts) == 1 else f", n = {line.n}"
         rows.append((name, _METRICS[line.metric], *sides, *changes, interval, p))
     yield from aligned(rows, right=range(2, len(rows[0])), least={0: _NARROWEST}, width=width)
-
-
-def _interval(line: Compared) -> str:
-    if line.interval is None:
-        return "too few"
-    low, high = (percent(end).removesuffix(" %") for end in (line.interval.low, line.interval.high))
-    return f"{low} to {high}"
 
 
 def _doubts(lines: Sequence[Compared]) -> Iterator[str]:

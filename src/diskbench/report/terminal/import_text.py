@@ -1,11 +1,5 @@
 """The last line of an import: its runs, steps and trials, which checks hold, and the date.
-
-    12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · date 2018-03-16 ✓
-
-✓ means that every step was checked and passed. What could not be checked is listed (`not checked`,
-`in 3 of 5 steps`); a check that fails, of these or of fio's other figures, has ✗, the step and the
-figures.
-"""
+✓: every step was checked and passed; ✗: the step and the figures of a check that fails follow."""
 
 from __future__ import annotations
 

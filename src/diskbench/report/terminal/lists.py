@@ -1,8 +1,5 @@
-"""What is stored, a line each, as plain text: rich takes nine seconds for ten thousand lines.
-
-a run        with all its columns, however long
-a trial      as wide as the terminal: when, disk, profile, figure, trust and short id
-"""
+"""What is stored, a line a run (all columns, however long) or a trial (as wide as the terminal), as
+plain text: rich takes nine seconds for ten thousand lines."""
 
 from __future__ import annotations
 
@@ -54,20 +51,15 @@ def disk(run: Run) -> str:
     return f"{count}{run.disk_type}{size}"
 
 
-def _provisioned(run: Run) -> str:
-    words = [f"{run.provisioned_iops:,} IOPS"] if run.provisioned_iops else []
-    if run.provisioned_bytes_per_s:
-        words.append(f"{format_mb_per_s(run.provisioned_bytes_per_s)} MB/s")
-    return ", ".join(words)
-
-
 def _cells(run: Run, headline: Headline | None) -> tuple[str, ...]:
     labels = ", ".join(f"{key}={value}" for key, value in sorted(run.labels.items()))
-    figure = headline_words(headline) if headline else ""
-    trust = headline.trust if headline else ""
+    figure, trust = (headline_words(headline), headline.trust) if headline else ("", "")
+    rate = run.provisioned_bytes_per_s
+    iops = f"{run.provisioned_iops:,} IOPS" if run.provisioned_iops else ""
+    provisioned = ", ".join(filter(None, (iops, f"{format_mb_per_s(rate)} MB/s" if rate else "")))
     cells = (
         run.run_id, local_time(run.when), run.state, ", ".join(run.marks), figure, trust,
-        run.profile, disk(run), _provisioned(run), run.host_cache, run.region, run.zone,
+        run.profile, disk(run), provisioned, run.host_cache, run.region, run.zone,
         run.instance_type, where(run), target(run), labels,
     )  # fmt: skip
     return tuple(shortened(" ".join((cell or "").split())) for cell in cells)

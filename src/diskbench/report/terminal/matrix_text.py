@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 
@@ -29,9 +29,9 @@ _NUMBERS = "   n        each  cost each  burst credit"
 _LEAST_WIDTH = 60
 
 
-def render_outlook(outlook: MatrixOutlook, *, width: int | None = None) -> str:
+def render_outlook(outlook: MatrixOutlook) -> str:
     """The plan of a matrix: blocks, order, time, cost and quota. Ends with a line feed."""
-    width = max(_LEAST_WIDTH, width or shutil.get_terminal_size().columns)
+    width = max(_LEAST_WIDTH, shutil.get_terminal_size().columns)
     title = f": {outlook.title}" if outlook.title else ""
     lines = textwrap.wrap(f"{outlook.name}{title}", width, subsequent_indent="  ")
     room = width - len(_NUMBERS) - 6
@@ -70,8 +70,8 @@ def _folded(key: str, room: int) -> list[str]:
 
 
 def _pairs(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
-    yield from named("credit", _credit_lines(outlook.blocks))
-    limits = outlook.limits
+    blocks, limits = outlook.blocks, outlook.limits
+    yield from named("credit", _credit_lines(blocks))
     if limits.until_ci is not None:
         text = f"from {limits.min_replicates} to {limits.max_replicates} replicates of each block, "
         text += f"until the interval of every step is within {format_share(limits.until_ci)} of "
@@ -82,8 +82,11 @@ def _pairs(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
     width = max((len(bill.provider) for bill in bills), default=0)
     yield from named("cost", (f"{bill.provider:<{width}}  {_bill_words(bill)}" for bill in bills))
     yield from named("quota", _quota_lines(outlook))
-    yield from named("problem", _grouped(outlook.blocks, _problems))
-    yield from named("note", _grouped(outlook.blocks, lambda block: block.notes))
+    problems = ((block.number, block.problem) for block in blocks if block.problem)
+    told = ((at, "; ".join(filter(None, (of.message, of.advice)))) for at, of in problems)
+    yield from named("problem", _grouped(told))
+    notes = ((block.number, note) for block in blocks for note in block.notes)
+    yield from named("note", _grouped(notes))
     yield from named("warning", outlook.warnings)
 
 
@@ -96,13 +99,9 @@ def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
         yield f"{text}the disk fully; later steps measure the baseline"
     elif with_credit:
         yield "no run uses up the burst credit of its disk"
-    yield from _grouped(with_credit, _beyond)
-
-
-def _beyond(block: BlockOutlook) -> Sequence[str]:
-    """What a block that does not show what its disk gives after its credit would need."""
-    beyond = block.expectation.beyond if block.expectation else None
-    return (beyond_words(beyond),) if beyond is not None and beyond.ends != "after" else ()
+    # What a block that does not show what its disk gives after its credit would need.
+    ends = ((of.number, of.expectation and of.expectation.beyond) for of in with_credit)
+    yield from _grouped((at, beyond_words(of)) for at, of in ends if of and of.ends != "after")
 
 
 def _order_lines(outlook: MatrixOutlook) -> Iterator[str]:
@@ -121,13 +120,11 @@ def _order_lines(outlook: MatrixOutlook) -> Iterator[str]:
 
 
 def _time(outlook: MatrixOutlook) -> str:
-    duration = f"about {format_duration_s(outlook.makespan_s)}"
+    duration, alone = map(format_duration_s, (outlook.makespan_s, outlook.work_s))
     if outlook.at_once <= 1:
-        return f"{duration}, one cell after the other"
-    return (
-        f"{duration} with up to {outlook.at_once} cells at once; "
-        f"{format_duration_s(outlook.work_s)} one after the other"
-    )
+        return f"about {duration}, one cell after the other"
+    at_once = f"about {duration} with up to {outlook.at_once} cells at once"
+    return f"{at_once}; {alone} one after the other"
 
 
 def _bill_words(bill: Bill) -> str:
@@ -158,18 +155,10 @@ def _quota_lines(outlook: MatrixOutlook) -> Iterator[str]:
 _UNITS = {"machines": "machine", "disks": "disk", "vcpus": "vCPU", "spot-vcpus": "spot vCPU"}
 
 
-def _problems(block: BlockOutlook) -> Sequence[str]:
-    problem = block.problem
-    return ("; ".join(filter(None, (problem.message, problem.advice))),) if problem else ()
-
-
-def _grouped(
-    blocks: Sequence[BlockOutlook], texts_of: Callable[[BlockOutlook], Sequence[str]]
-) -> Iterator[str]:
+def _grouped(texts: Iterable[tuple[int, str]]) -> Iterator[str]:
     """Each distinct text once, after the numbers of its blocks."""
-    texts = [(text, block.number) for block in blocks for text in texts_of(block)]
-    for text, of_text in grouped(texts, itemgetter(0)).items():
-        yield f"{_ranges([number for _, number in of_text])}: {text}"
+    for text, of_text in grouped(texts, itemgetter(1)).items():
+        yield f"{_ranges([number for number, _ in of_text])}: {text}"
 
 
 def _ranges(numbers: Sequence[int]) -> str:

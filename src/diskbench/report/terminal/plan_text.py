@@ -41,10 +41,10 @@ def print_plan(plans: Sequence[Plan], *, stream: TextIO, brief: bool = False) ->
     print(brief_plan(plans) if brief else render_plan(plans), end="\n\n", file=stream)
 
 
-def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
+def brief_plan(plans: Sequence[Plan]) -> str:
     """What each plan measures, how long that takes and what it costs, without the single steps:
     a line, and one for whatever the user has to know before it begins."""
-    width = width or shutil.get_terminal_size().columns
+    width = shutil.get_terminal_size().columns
     alike = Counter(
         (f"{plan.profile.name}: {counted(len(plan.steps), 'step')}, {_time(plan)}",
          _brief_pairs(plan)) for plan in plans
@@ -60,7 +60,6 @@ def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
 
 
 def _brief_pairs(plan: Plan) -> tuple[tuple[str, str], ...]:
-    """What it is measured on, and what has to be known before."""
     brief = {"machine", "rent", "promised", "price", "target", "", "note"}
     if "." in plan.cell.profile or "/" in plan.cell.profile:  # a file, not a name
         brief.add("job file")
@@ -111,7 +110,6 @@ def _folded(lines: Iterable[str], width: int) -> Iterator[str]:
 
 
 def _pairs(plan: Plan) -> list[tuple[str, str]]:
-    """The labelled lines of a plan: what is measured or rented, then how long that takes."""
     is_offer = plan.rental is not None and plan.is_draft
     pairs = [*(_rental_pairs(plan) if is_offer else _target_pairs(plan))]
     pairs += [("space", _space(plan)), ("time", _time(plan))]

@@ -1,11 +1,6 @@
-"""One run as plots of characters: its steps second by second, and their latency percentiles.
-
-uniplot draws (quarter blocks, or ASCII if the terminal's encoding has no blocks); this module
-selects the points, marks the cliffs and describes both.
-
-The horizontal axis of percentiles is stretched towards the slow end: a share p of all I/Os is drawn
-at log10(1 / (1 - p)), so that 90 %, 99 % and 99.9 % are equally far apart. It ends at the share of
-a single I/O. The vertical axis is logarithmic.
+"""One run as plots of characters (uniplot): its steps second by second, and their latency
+percentiles, where a share p of all I/Os is drawn at log10(1 / (1 - p)), so that 90 %, 99 % and
+99.9 % are equally far apart.
 """
 
 from __future__ import annotations
@@ -20,14 +15,14 @@ from rich.console import Console
 from rich.text import Text
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.phase import Cliff, StepPhases
+from diskbench.model.phase import Cliff
 from diskbench.model.run import Run
-from diskbench.model.spec import Plan
 from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.screen import sparkline
+from diskbench.results.trial import Trial
 from diskbench.store.frames import histogram_rows
 from diskbench.store.stored_series import rate_rows
 from diskbench.units import format_iops
@@ -126,7 +121,6 @@ def draw(
     screen: Screen,
     *,
     title: str,
-    height: int = HEIGHT,
     **options: Any,  # noqa: ANN401 - options of uniplot, passed on
 ) -> str:
     """Curves of points (x, y) in one frame, with a legend if there are several."""
@@ -138,7 +132,7 @@ def draw(
         xs=[[x for x, _ in points] for points in curves.values()],
         lines=True,
         width=screen.plot_width,
-        height=height,
+        height=HEIGHT,
         title=one_line(title),
         color=list(COLOURS[: len(curves)]) if screen.colour else False,
         character_set="block" if screen.unicode else "ascii",
@@ -221,19 +215,16 @@ def print_plots(
     console: Console,
     screen: Screen,
     run: Run,
-    phases: Sequence[StepPhases],
-    plan: Plan | None,
+    trial: Trial,
     store: EvidenceStore | None,
     *,
     plot: bool | None,
-    several: bool,
 ) -> None:
-    """A sparkline for each step of a run, and plots below.
+    """A sparkline for each step of a run of a trial, and plots below; nothing where its evidence is
+    missing.
 
     `plot` True: series and percentiles of every step; None: on a terminal only, the series of steps
-    with a cliff; False: no plots. Nothing is printed for a run whose evidence is missing. `plan`
-    gives the time at which credit was expected to run out (None for imported runs). `several`: the
-    trial has other runs, so the run's number is shown.
+    with a cliff; False: no plots. The plan gives the time at which credit was expected to run out.
     """
     if store is None:
         return
@@ -244,11 +235,11 @@ def print_plots(
     if not (lines := second_lines(steps, width=screen.width)):
         return
     number = run.run_index + 1
-    which = f" of run {number}" if several else ""
+    which = f" of run {number}" if len(trial.runs) > 1 else ""
     console.print(Text.assemble(("\nIOPS by the second", "bold"), (f"{which}, from zero", "dim")))
     console.print(Text("\n".join(lines)))
-    by_step = {phase.step: phase for phase in phases if phase.run_id == run.run_id}
-    expectation = plan.expectation if plan else None
+    by_step = {phase.step: phase for phase in trial.phases if phase.run_id == run.run_id}
+    expectation = trial.plan.expectation if trial.plan else None
     for step, directions in steps.items():
         of = by_step.get(step)
         fell = plot is None and console.is_terminal and of is not None and of.cliffs

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console, Group, OverflowMethod, RenderableType
 from rich.padding import Padding
@@ -14,7 +14,6 @@ from rich.text import Text
 
 from diskbench.model.doubts import DOUBTS, WEIGHTS
 from diskbench.model.ids import short
-from diskbench.report.assemble.facts import AUDIT_FAILED
 from diskbench.report.assemble.lines import (
     FIGURES,
     HIGH,
@@ -24,9 +23,9 @@ from diskbench.report.assemble.lines import (
     WarningGroup,
     runs_words,
 )
-from diskbench.report.assemble.next_step import NextStep, for_hosts
-from diskbench.report.assemble.report_view import BesideRow, rows_of_views
-from diskbench.report.assemble.subject import SHARED, Subject
+from diskbench.report.assemble.next_step import for_hosts
+from diskbench.report.assemble.report_view import rows_of_views
+from diskbench.report.assemble.subject import AUDIT_FAILED, SHARED, Subject
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NONE
 from diskbench.report.terminal.screen import print_trimmed, sparkline, wrapped
@@ -38,45 +37,65 @@ _VERDICT_STYLES = {"head": "dim", "row": "", "ground": "dim", "doubt": "yellow"}
 _WARNING_LINES = 2
 
 
-def print_view(view: View, *, console: Console) -> None:
-    """Print the result of one trial (all its runs), and the next step."""
-    print_trimmed(console, result_table(view))
-    console.print(Text.assemble(("next: ", "bold"), f"{view.next.reason}:"))
-    # Do not wrap or cut a command: it must survive copy and paste.
-    console.print(Text(f"  {view.next.command}", "bold cyan"), soft_wrap=True)
+def print_view(view: View, *, console: Console, brief: bool = False) -> None:
+    """Print the result of one trial (all its runs), and the next step; if `brief` in short, with
+    the commands for its page and for all of it."""
+    print_trimmed(console, result(view, brief=brief))
+    if not brief:
+        _print_next(console, view.next, fold=True)
+        return
+    count = len(view.doubts)
+    all_ = f"{count} warnings" if count > 1 else "all"
+    _print_closing(console, view.next, view.subject.shown_id, all_, " -v")
 
 
-def result_table(view: View) -> RenderableType:
-    """The result of one trial: heading, table, notes, phases, verdicts and warnings."""
-    phases = view.phase_lines
-    parts: list[RenderableType] = [_heading(view.subject), Text()]
+def result(view: View, *, brief: bool = False) -> RenderableType:
+    """The result of one trial: heading, table, notes, phases, verdicts and warnings. If `brief`
+    only the heading, the figures, the verdict of each step and the heaviest warning."""
+    # Of one step a brief result is ten lines: there is nothing to set apart.
+    is_long = not brief or len({line.step for line in view.lines}) > 1
+    gap = [Text()] if is_long else []
+    blank = [] if brief else [Text()]
+    parts: list[RenderableType] = [_heading(view.subject, brief=brief), *blank]
     if view.unfinished:
         parts.append(Text(view.unfinished, "bold yellow"))
     if view.headline:
-        parts += [Text(view.headline, "bold"), Text()]
+        parts += [Text(view.headline, "bold"), *blank]
     if view.lines:
-        parts += [_table(view.lines), *_notes(view)]
-    elif not view.phases:
+        parts.append(_table(view.lines, brief=brief))
+        notes = () if brief else view.footnotes
+        if view.runs_n > 1 and not brief:
+            bars = "first line = median of the runs; bars = IOPS of each run, from zero"
+            notes = (*notes, bars)
+        parts += [Text(note, "dim", overflow="fold") for note in notes]
+    elif brief or not view.phases:
         parts.append(Text(view.missing, "yellow"))
-    parts += [Text(line, "bold") for line in view.sla_lines]
-    parts += [Text(line.text, "bold") for line in view.thresholds]
-    if phases:
+    parts += _thresholds(view, brief=brief)
+    if not brief and (phases := view.phase_lines):
         parts += [*([Text()] if view.lines else []), Text("second by second", "bold")]
         parts += map(Text, phases)
     below = {(step or "", group.code) for group in view.warned for step, _ in group.cases}
-    if judged := verdict_lines(view.verdicts, below):
-        parts += [Text(), Text("verdict", "bold")]
-        parts += [Text(line.text, _VERDICT_STYLES[line.kind], no_wrap=True) for line in judged]
-    for number, group in enumerate(view.warned):
-        parts += [] if number else [Text()]
-        parts.append(Text.assemble(("! ", "bold yellow"), (group.code, "yellow")))
-        told = [
-            Text.assemble((f"{step}: " if step else "", "bold"), message)
-            for step, message in group.cases
-        ]
-        told += [Text(f"→ {group.advice}", "dim")] if group.advice else []
-        parts += [Padding(text, (0, 0, 0, 2), expand=False) for text in told]
-    return Group(*parts, Text())
+    judged = [
+        Text(text, _VERDICT_STYLES[kind], no_wrap=True)
+        for kind, text in verdict_lines(view.verdicts, below)
+        if not brief or kind in ("head", "row")
+    ]
+    if judged:
+        parts += [*gap, *([] if brief else [Text("verdict", "bold")]), *judged]
+    if brief and view.doubts:
+        # An only warning is whole: no other hides behind `-v`, so nobody would look there.
+        most = None if len(view.doubts) == 1 else _WARNING_LINES if gap else 1
+        parts += [*gap, *_brief_warning(heaviest(view.doubts), most)]
+    elif view.warned and not brief:
+        parts += [Text(), *(part for group in view.warned for part in _warning(group))]
+    return Group(*parts, *gap)
+
+
+def _warning(group: WarningGroup) -> list[RenderableType]:
+    cases = (Text.assemble((f"{of}: " if of else "", "bold"), told) for of, told in group.cases)
+    advice = [Text(f"→ {group.advice}", "dim")] if group.advice else []
+    inside = (Padding(text, (0, 0, 0, 2), expand=False) for text in (*cases, *advice))
+    return [Text.assemble(("! ", "bold yellow"), (group.code, "yellow")), *inside]
 
 
 def _marked(*words: str, marks: Iterable[str], overflow: OverflowMethod | None = None) -> Text:
@@ -86,45 +105,48 @@ def _marked(*words: str, marks: Iterable[str], overflow: OverflowMethod | None =
     return Text.assemble((bold, "bold"), *further, (shown, "bold yellow"), overflow=overflow)
 
 
-def _heading(subject: Subject) -> Text:
+def _heading(subject: Subject, *, brief: bool) -> Text:
+    several = f"{len(subject.run_ids)} runs" if len(subject.run_ids) > 1 else ""
+    if brief:
+        where = subject.offer or ", ".join(filter(None, (subject.target, subject.disk)))
+        on, runs = f" on {where}" if where else "", f", {several}" if several else ""
+        return _marked(subject.profile, on, runs, marks=subject.marks)
     text = _marked(subject.title, marks=subject.marks, overflow="fold")
-    several = f"{len(subject.run_ids)} runs, " if len(subject.run_ids) > 1 else ""
-    promised = subject.promised
-    facts = {
-        "rented": promised.offer if promised else "",
-        "promised": promised.promise if promised else "",
-        "shared": SHARED if promised and promised.shared else "",
-    }
     run = f", run {short(subject.run_ids[0])}" if subject.run_ids else ""
     about = (
-        *(f"{name}: {words}" for name, words in facts.items() if words),
+        f"rented: {subject.offer}" if subject.offer else "",
+        f"promised: {subject.promise}" if subject.promise else "",
+        f"shared: {SHARED}" if subject.shared else "",
         subject.machine,
         subject.target + (f", {subject.disk}" if subject.disk else ""),
-        f"{several}{subject.fio}{run}",
+        ", ".join(filter(None, (several, subject.fio))) + run,
     )
-    for part in about:
-        if part:
-            text.append(f"\n{part}", "dim")
-    return text
+    return text.append("".join(f"\n{part}" for part in about if part), "dim")
 
 
-def _table(lines: Sequence[StepLine]) -> Table:
-    table = _of_steps("I/O", *map(_number, FIGURES), gap=1)
+def _table(lines: Sequence[StepLine], *, brief: bool) -> Table:
+    heads = _BRIEF if brief else FIGURES
+    table = _of_steps("I/O", *map(_number, heads), gap=2 if brief else 1)
     for line in lines:
-        rows = [(Text(_name(line), "bold"), line.direction, MEDIAN, "")]
-        if line.runs > 1:
+        kinds: list[str] = [line.level] if line.level else []
+        if line.rounds is not None and not brief:
+            first, last = line.rounds
+            kinds.append(f"round {first}" if first == last else f"{first}–{last}")
+        name = Text(f"{line.step} ({', '.join(kinds)})" if kinds else line.step, "bold")
+        rows = [(name, line.direction, MEDIAN, "")]
+        if line.runs > 1 and not brief:
             shape = Text(f" {sparkline(line.by_run, width=16)}", "cyan")
             runs = Text(f" {runs_words(line)}", "dim")
             rows += [(shape, "lowest", LOW, "dim"), (runs, "highest", HIGH, "dim")]
-        for first, second, pick, style in rows:
+        for lead, second, pick, style in rows:
+            figures = dict(zip(FIGURES, line.words(pick), strict=True))
             # All eight figures fit 80 columns without the blank before a unit.
-            figures = [figure.replace(" ", "") for figure in line.words(pick)]
-            table.add_row(first, *(Text(cell, style) for cell in (second, *figures)))
+            shown = (figures[of] if brief else figures[of].replace(" ", "") for of in heads)
+            table.add_row(lead, *(Text(cell, style) for cell in (second, *shown)))
     return table
 
 
 def _of_steps(*columns: Column | str, gap: int = 2) -> Table:
-    """An empty table of steps with these columns."""
     step = Column("step", overflow="fold", min_width=12)
     return Table(
         step, *columns, box=None, padding=(0, 0, 0, gap), pad_edge=False, header_style="bold"
@@ -135,39 +157,12 @@ def _number(name: str) -> Column:
     return Column(name, justify="right", no_wrap=True)
 
 
-def _word(name: str) -> Column:
-    return Column(name, no_wrap=True)
-
-
-def _name(line: StepLine) -> str:
-    name: list[str] = [line.level] if line.level else []
-    if line.rounds is not None:
-        first, last = line.rounds
-        name.append(f"round {first}" if first == last else f"{first}–{last}")
-    return f"{line.step} ({', '.join(name)})" if name else line.step
-
-
-def _notes(view: View) -> list[Text]:
-    notes = list(view.footnotes)
-    if view.runs_n > 1:
-        notes.append("first line = median of the runs; bars = IOPS of each run, from zero")
-    return [Text(note, "dim", overflow="fold") for note in notes]
-
-
-def print_brief(view: View, *, console: Console) -> None:
-    """Print the result of one trial in short, and the commands for its page and for all of it."""
-    print_trimmed(console, brief_result(view))
-    id_ = view.subject.shown_id
-    count = len(view.doubts)
-    _print_closing(console, view.next, id_, f"{count} warnings" if count > 1 else "all", " -v")
-
-
 def print_brief_hosts(named: Sequence[tuple[str, View]], asked: str, *, console: Console) -> None:
     """Print the results of several trials of one command side by side: a table, what is wrong with
     each, the heaviest warning, one next step, and the commands for more. `asked` is an id that
     means all of them."""
     views = [view for _, view in named]
-    offers = {view.subject.promised.offer for view in views if view.subject.promised}
+    offers = {view.subject.offer for view in views if view.subject.offer}
     where = f"{len(named)} × {offers.pop()}" if len(offers) == 1 else f"{len(named)} hosts"
     marks = dict.fromkeys(mark for view in views for mark in view.subject.marks)
     parts: list[RenderableType] = [
@@ -180,77 +175,50 @@ def print_brief_hosts(named: Sequence[tuple[str, View]], asked: str, *, console:
         words = filter(None, (view.unfinished or view.missing, warnings))
         outcome = f"{name}: {', '.join(words) or 'no warning'}"
         parts.append(Text(f"{outcome}: diskbench results show {view.subject.shown_id} -v"))
-        parts += _thresholds(view, indent="  ")
-    doubted = [(name, view) for name, view in named if view.doubts]
+        parts += _thresholds(view, brief=True, indent="  ")
+    doubted = [(name, group) for name, view in named for group in view.doubts]
     if doubted:
-        name, view = min(doubted, key=lambda pair: _weight(heaviest(pair[1].doubts)))
-        parts += [Text(), *_brief_warning(heaviest(view.doubts), _WARNING_LINES, f"{name}, ")]
+        name, group = min(doubted, key=lambda pair: _weight(pair[1]))
+        parts += [Text(), *_brief_warning(group, _WARNING_LINES, f"{name}, ")]
     print_trimmed(console, Group(*parts, Text()))
     steps = [(name, view.next) for name, view in named]
     step = for_hosts(steps, doubted[0][0] if doubted else named[0][0])
     _print_closing(console, step, asked, "all", "")
 
 
-def _print_closing(console: Console, step: NextStep, id_: str, all_: str, flags: str) -> None:
-    """The next step, and where the rest is. A command is not wrapped or cut: it must survive copy
-    and paste."""
-    console.print(Text.assemble(("next: ", "bold"), f"{step.reason}:"), soft_wrap=True)
-    console.print(Text(f"  {step.command}", "bold cyan"), soft_wrap=True)
+def _print_next(console: Console, step: tuple[str, str], *, fold: bool) -> None:
+    reason, command = step
+    console.print(Text.assemble(("next: ", "bold"), f"{reason}:"), soft_wrap=not fold)
+    # Do not wrap or cut a command: it must survive copy and paste.
+    console.print(Text(f"  {command}", "bold cyan"), soft_wrap=True)
+
+
+def _print_closing(
+    console: Console, step: tuple[str, str], id_: str, all_: str, flags: str
+) -> None:
+    _print_next(console, step, fold=False)
     page, whole = f"diskbench report {id_}", f"diskbench results show {id_}{flags}"
     pages = Text.assemble(("page: ", "dim"), page, (f" · {all_}: ", "dim"), whole)
     console.print(pages, soft_wrap=True)
 
 
-def brief_result(view: View) -> RenderableType:
-    """The heading, the figures, the verdict of each step and the heaviest warning."""
-    # One step is ten lines: there is nothing to set apart.
-    gap = [Text()] if len({line.step for line in view.lines}) > 1 else []
-    subject = view.subject
-    offer = subject.promised.offer if subject.promised else ""
-    where = offer or ", ".join(word for word in (subject.target, subject.disk) if word)
-    runs = f", {len(subject.run_ids)} runs" if len(subject.run_ids) > 1 else ""
-    place = f" on {where}" if where else ""
-    parts: list[RenderableType] = [_marked(subject.profile, place, runs, marks=subject.marks)]
-    if view.unfinished:
-        parts.append(Text(view.unfinished, "bold yellow"))
-    if view.headline:
-        parts.append(Text(view.headline, "bold"))
-    table = _of_steps("I/O", *map(_number, _BRIEF))
-    for line in view.lines:
-        name = f"{line.step} ({line.level})" if line.level else line.step
-        figures = (line.cells[head].text for head in _BRIEF)
-        table.add_row(Text(name, "bold"), line.direction, *figures)
-    parts.append(Text(view.missing, "yellow") if view.missing else table)
-    parts += _thresholds(view)
-    if judged := verdict_lines(view.verdicts):
-        rows = [line for line in judged if line.kind in ("head", "row")]
-        styles = _VERDICT_STYLES
-        parts += [*gap, *(Text(line.text, styles[line.kind], no_wrap=True) for line in rows)]
-    if view.doubts:
-        # An only warning is whole: no other hides behind `-v`, so nobody would look there.
-        most = None if len(view.doubts) == 1 else _WARNING_LINES if gap else 1
-        parts += [*gap, *_brief_warning(heaviest(view.doubts), most)]
-    return Group(*parts, *gap)
-
-
-def _thresholds(view: View, indent: str = "") -> list[Text]:
-    """Whether the profile's thresholds are met; of each `--fail-if` how many figures meet it. The
-    command ends with what fails it."""
-    met = Counter(line.threshold for line in view.thresholds if line.outcome == "passed")
-    asked = Counter(line.threshold for line in view.thresholds)
-    fail_if = view.subject.fail_if
+def _thresholds(view: View, *, brief: bool, indent: str = "") -> list[Text]:
+    """Whether the profile's thresholds are met; if `brief`, of each `--fail-if` only how many
+    figures meet it: the command ends with what fails it."""
+    fail_if = view.subject.fail_if if brief else ()
     lines = [*view.sla_lines]
     lines += [line.text for line in view.thresholds if line.threshold not in fail_if]
+    if not brief:
+        return [Text(line, "bold") for line in lines]
+    met = Counter(line.threshold for line in view.thresholds if line.outcome == "passed")
+    asked = Counter(line.threshold for line in view.thresholds)
     lines += [
         f"passed: {met[threshold]} of {count} figures ({threshold.source})"
         for threshold, count in asked.items()
         if threshold in fail_if and met[threshold]
     ]
-    return [
-        Text(part, "bold")
-        for line in lines
-        for part in wrapped(indent, line, WIDTH, indent=len(indent) + 2)
-    ]
+    folded = (wrapped(indent, line, WIDTH, indent=len(indent) + 2) for line in lines)
+    return [Text(part, "bold") for parts in folded for part in parts]
 
 
 def heaviest(groups: Sequence[WarningGroup]) -> WarningGroup:
@@ -284,39 +252,30 @@ _WITH_LIMITS = 100
 MOST_ROWS = 60
 """Lines of a table; our choice: what is longer belongs on a page."""
 _TRUST_STYLE = {"no": "red", "with care": "yellow", "yes": "green"}
+_OPTIONAL = {"n": "1", "p99": NONE, "of promise": NONE, "limited by": "", "trust": ""}
+"""The columns that are shown where a row has more than this in them."""
+_WORDS = ("limited by", "trust")
 
 
-def beside_table(rows: Sequence[BesideRow], subject: str, *, width: int) -> RenderableType:
-    """The rows, with the columns that any of them fills. `subject` titles their names, such
-    as `host`. Of more than `MOST_ROWS` the first are shown, and the others counted."""
-    columns: tuple[tuple[Column, bool, Callable[[BesideRow], str]], ...] = (
-        (_number("n"), any(row.n > 1 for row in rows), lambda row: str(row.n)),
-        (_number("p99"), any(row.p99 for row in rows), lambda row: row.p99 or NONE),
-        (_number("of promise"), any(row.ratio is not None for row in rows), _ratio),
-        (_word("limited by"), width >= _WITH_LIMITS and any(row.limit for row in rows),
-         lambda row: row.limit),
-        (_word("trust"), any(row.trust for row in rows), lambda row: row.trust),
-    )  # fmt: skip
-    shown = [(column, cell) for column, is_shown, cell in columns if is_shown]
+def beside_table(rows: Sequence[Mapping[str, str]], subject: str, *, width: int) -> RenderableType:
+    """The rows (report_view.py), with the columns that any of them fills. `subject` titles their
+    names, such as `host`. Of more than `MOST_ROWS` the first are shown, and the others counted."""
+    known = _OPTIONAL.items()
+    filled = [of for of, none in known if any(row.get(of, none) != none for row in rows)]
+    shown = [of for of in filled if of != "limited by" or width >= _WITH_LIMITS]
+    further = (Column(of, no_wrap=True) if of in _WORDS else _number(of) for of in shown)
     named = Column(subject, overflow="fold", min_width=8)
-    table = _of_steps(_word("I/O"), named, _number("measured"), *(column for column, _ in shown))
+    table = _of_steps(Column("I/O", no_wrap=True), named, _number("measured"), *further)
     before = ("", "")
     for row in rows[:MOST_ROWS]:
-        place = (row.step, row.direction)
+        place = (row["step"], row["I/O"])
         step, direction = place if place != before else ("", "")
         before = place
-        cells = [cell(row) for _, cell in shown]
+        cells = (row.get(of, _OPTIONAL[of]) for of in shown)
         styled = (Text(cell, _TRUST_STYLE.get(cell, "")) for cell in cells)
-        table.add_row(Text(step, "bold"), direction, Text(row.name), row.measured, *styled)
+        table.add_row(Text(step, "bold"), direction, Text(row["name"]), row["measured"], *styled)
     more = len(rows) - MOST_ROWS
     return Group(table, Text(f"and {more} more lines", "dim")) if more > 0 else table
-
-
-def _ratio(row: BesideRow) -> str:
-    """`102%`, or `102% of burst`: a burst that was not used up is no rate that lasts."""
-    if row.ratio is None:
-        return NONE
-    return f"{row.ratio:.0%} of burst" if row.on_credit else f"{row.ratio:.0%}"
 
 
 def audit_style(line: str) -> str:

@@ -3,7 +3,7 @@ schedules, and what the doctor found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -15,7 +15,6 @@ from diskbench.model.campaign import CellState, CellStatus, FleetDocument, Matri
 from diskbench.model.finding import Finding
 from diskbench.model.ids import short
 from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
-from diskbench.report.assemble.report_view import BesideRow
 from diskbench.report.terminal.result_text import beside_table
 from diskbench.report.terminal.screen import Fitted, aligned, wrapped
 from diskbench.units import counted, format_duration_s, format_share
@@ -218,7 +217,7 @@ def matrix_line(status: MatrixStatus, now: datetime | None = None) -> str:
 
 
 def matrix_end(
-    status: MatrixStatus, rows: Sequence[BesideRow], marks: Sequence[str], *, width: int
+    status: MatrixStatus, rows: Sequence[Mapping[str, str]], marks: Sequence[str], *, width: int
 ) -> RenderableType:
     """A matrix that is over: its totals, the cells of `status`, which have no result, its figures
     side by side, and the commands for its page and for all of it. `marks` qualify the figures:

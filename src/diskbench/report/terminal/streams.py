@@ -1,9 +1,6 @@
-"""Standard output and standard error: every text for a terminal passes through this module.
-
-Printed, logged and drawn text passes `Shown` or the console of screen.py, which make control
-characters visible (diskbench/visible.py). The only escape sequences that reach the terminal are our
-own (colours, cursor movements, live display): rich makes them, or they are marked as `OwnText`.
-Apart from screen.py, because every command guards its streams and few draw.
+"""Standard output and standard error: all printed and logged text passes `Shown` or the console of
+screen.py, which make control characters visible. The only escape sequences that reach the terminal
+are our own. Apart from screen.py, because every command guards its streams and few draw.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""Verdicts as text of 80 columns: a line per stretch with promise, measurement and limit.
-
-Doubts that come from a step's warnings are explained below the table of results; here they are
-only named. Each figure is of one run: of several runs the median one at each level
-(analysis/shown.py).
+"""Verdicts as text of 80 columns: a line per stretch with promise, measurement and limit. Doubts
+that the warnings below explain are only named. Each figure is of one run: of several runs the
+median one at each level (analysis/shown.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from diskbench.analysis.shown import (
     at_one_level,
@@ -25,8 +22,8 @@ from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import Judged, Trust, Verdict
 from diskbench.report.assemble.phases import clock
-from diskbench.report.assemble.summary import shares_of_time
-from diskbench.report.assemble.words import NONE, figure, short_limit
+from diskbench.report.assemble.summary import shares_of_time, short_limit
+from diskbench.report.assemble.words import NONE, figure
 from diskbench.report.terminal.screen import aligned, wrapped
 
 WIDTH = 80
@@ -43,18 +40,12 @@ _MOST_LEVELS = 6
 _TWO = 2
 
 
-class TextLine(NamedTuple):
-    """One line and its style: `head`, `row`, `doubt` or `ground`."""
-
-    kind: str
-    text: str
-
-
 def verdict_lines(
     verdicts: Sequence[Verdict], below: Collection[tuple[str, str]] = ()
-) -> list[TextLine]:
-    """The table of verdicts on the runs of one trial, in order, then the evidence of each. Empty
-    without verdicts. `below` are the steps and codes of the warnings that are printed below it."""
+) -> list[tuple[str, str]]:
+    """The table of verdicts on the runs of one trial, in order, then the evidence of each: kinds
+    of lines (`head`, `row`, `doubt`, `ground`) with their texts. Empty without verdicts. `below`
+    are the steps and codes of the warnings that are printed below it."""
     if not verdicts:
         return []
     steps = verdicts_by_step(verdicts)
@@ -71,7 +62,7 @@ def verdict_lines(
         rest += _folded(share)
     kinds = (("head", [head]), ("row", rest), ("ground", _grounds(steps, below)),
              ("doubt", _doubts(steps, below)))  # fmt: skip
-    return [TextLine(kind, text) for kind, texts in kinds for text in texts]
+    return [(kind, text) for kind, texts in kinds for text in texts]
 
 
 Row = tuple[str, Sequence[Judged], str]
@@ -79,33 +70,29 @@ Row = tuple[str, Sequence[Judged], str]
 
 
 def _rows(name: str, of_runs: Sequence[Verdict]) -> list[Row]:
-    """A row for each stretch of the only run, or for each level over the runs."""
+    """A row for each stretch of the only run, or for each level over the runs: consecutive runs at
+    a level of the same kind, all of them if the levels alternate."""
     if len(of_runs) == 1 and len(of_runs[0].stretches) > 1:
-        stretches = of_runs[0].stretches
-        of_stretches = [(f"  {_when(stretch)}", [stretch], "") for stretch in stretches]
-        return [(name, (), of_runs[0].trust), *of_stretches]
-    levels = _levels(of_runs)
-    if len(levels) == 1:
+        rows: list[Row] = [(name, (), of_runs[0].trust)]
+        for level in of_runs[0].stretches:
+            when = "" if level.start_s is None else f" at {clock(level.start_s)}"
+            rows.append((f"  {level.kind or 'level'}{when}", [level], ""))
+        return rows
+    groups = groupby(of_runs, key=lambda verdict: verdict.stands_for.kind or "level")
+    levels = [(kind, list(group)) for kind, group in groups]
+    if len(levels) == 1 or len(levels) > _MOST_LEVELS:
         stands_for = [verdict.stands_for for verdict in at_one_level(of_runs)]
         first = f"{name} (burst)" if stands_for[0].kind == "burst" else name
         return [(first, stands_for, trust_of(of_runs))]
-    rows: list[Row] = [(f"{name}, by run", (), "")]
+    rows = [(f"{name}, by run", (), "")]
     at = 1
-    for group in levels:
+    for kind, group in levels:
         last = at + len(group) - 1
         runs = f"{at}" if at == last else f"{at}–{last}"
-        kind = group[0].stands_for.kind or "level"
         stands_for = [verdict.stands_for for verdict in group]
         rows.append((f"  {kind} {runs}", stands_for, trust_of(group)))
         at = last + 1
     return rows
-
-
-def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
-    """Consecutive runs at a level of the same kind; one group if the levels alternate."""
-    groups = groupby(of_runs, key=lambda verdict: verdict.stands_for.kind or "level")
-    runs = [list(group) for _, group in groups]
-    return runs if len(runs) <= _MOST_LEVELS else [list(of_runs)]
 
 
 def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
@@ -117,11 +104,6 @@ def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
     promised = figure(shown.promised.iops, shown.promised.bytes_per_s) if shown.promised else NONE
     ratio = f"{shown.ratio:.0%}" if shown.ratio is not None else NONE
     return promised, figure(shown.iops, shown.bytes_per_s), ratio, short_limit(limit_of(judged))
-
-
-def _when(level: Judged) -> str:
-    kind = level.kind or "level"
-    return kind if level.start_s is None else f"{kind} at {clock(level.start_s)}"
 
 
 def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:

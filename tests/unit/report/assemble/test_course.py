@@ -11,13 +11,13 @@ from tests.unit.report.made import plan, step
 
 from diskbench.model.expectation import CreditRange, PlanExpectation, StepExpectation
 from diskbench.model.spec import Loop
-from diskbench.report.assemble.course import Predicted, courses, kept, stalled
+from diskbench.report.assemble.course import courses, kept, stalled
 
 
 def test_a_course_holds_every_second_but_the_last_unwhole_one():
     [found] = courses(series([3000] * 20 + [5]))
     assert found.seconds == 20
-    assert found.tracks["read"].iops.tolist() == [3000.0] * 20
+    assert found.tracks["read"]["iops"].tolist() == [3000.0] * 20
     [short] = courses(series([3000] * 5))
     assert short.seconds == 5
 
@@ -27,7 +27,7 @@ def test_rounds_lie_after_each_other_without_their_last_seconds():
     [found] = courses(pl.concat(rounds))
     assert found.rounds == (0, 11, 22)
     assert found.seconds == 11 + 11 + 12 - 1
-    assert found.tracks["read"].iops[[0, 10, 11, 22]].tolist() == [1, 1, 2, 3]
+    assert found.tracks["read"]["iops"][[0, 10, 11, 22]].tolist() == [1, 1, 2, 3]
 
 
 def test_steps_that_are_not_wanted_and_directions_that_did_nothing_are_left_out():
@@ -39,7 +39,7 @@ def test_steps_that_are_not_wanted_and_directions_that_did_nothing_are_left_out(
     write = series([0, 0, 0], latency=False).with_columns(direction=pl.lit("write"))
     [found] = courses(pl.concat([read, write]))
     assert set(found.tracks) == {"read"}
-    assert np.isnan(found.tracks["read"].p50_ns[1]), "what is not known"
+    assert np.isnan(found.tracks["read"]["p50_ns"][1]), "what is not known"
     assert found.total("iops").tolist() == [100, 0, 100]
 
 
@@ -61,11 +61,11 @@ def planned(found):
 @pytest.mark.parametrize(
     ("known", "seconds", "predicted"),
     [
-        ({"plan": planned(foreseen(gone_s=318.0))}, 900, Predicted(310, 290, 340)),
+        ({"plan": planned(foreseen(gone_s=318.0))}, 900, (310, 290, 340)),
         # Without a simulated run the credit of the step alone tells the cliff.
-        ({"plan": planned(foreseen(lasts_s=250.0))}, 900, Predicted(250, 250, 250)),
+        ({"plan": planned(foreseen(lasts_s=250.0))}, 900, (250, 250, 250)),
         # Of an imported run what was said of its disk is expected.
-        ({"expectations": {1: expectation(lasts_s=250.0)}}, 900, Predicted(250, 250, 250)),
+        ({"expectations": {1: expectation(lasts_s=250.0)}}, 900, (250, 250, 250)),
         # A cliff beyond the end of the step is not predicted in it.
         ({"plan": planned(foreseen(gone_s=318.0))}, 200, None),
         ({}, 200, None),

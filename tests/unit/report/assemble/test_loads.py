@@ -80,8 +80,8 @@ def blocks(sizes=SIZES, **more):
 
 def test_a_curve_has_a_point_for_each_block_size_in_order():
     (curve,) = block_curves(reversed(blocks()))
-    assert [point.block_bytes for point in curve.points] == SIZES
-    assert (curve.rw, curve.direction, curve.runs) == ("randread", "read", 1)
+    assert [point.load for point in curve.points] == SIZES
+    assert (curve.name, curve.direction, curve.runs) == ("randread", "read", 1)
     drawn = block_chart(curve)
     assert "97,656 IOPS in blocks of 4 KiB" in drawn.alt
     assert len(drawn.drawing(drawn.log or 0)["vconcat"]) == 2
@@ -114,10 +114,10 @@ def test_a_grid_has_the_shares_that_were_offered_and_what_reads_took():
         made.row(step.name, role="offered", p99_ns=1e6) for step in steps if "r0" not in step.name
     ]
     cells = mix_cells(rows, plan(steps=steps))
-    assert {(cell.read_share, cell.write_share) for cell in cells} == {
+    assert {(cell.load, cell.writes) for cell in cells} == {
         (r / 100, w / 100) for r in (0, *SHARES) for w in (0, *SHARES) if r or w
     }
-    assert all((cell.read_p99_ns is None) == (cell.read_share == 0) for cell in cells)
+    assert all((cell.p99_ns is None) == (cell.load == 0) for cell in cells)
     rects = mix_chart(cells).drawing(0)["layer"][0]["data"]["values"]
     assert len(rects) == 12
     assert load_curves(rows, plan=plan(steps=steps)) == (), "a share with other writes each time"

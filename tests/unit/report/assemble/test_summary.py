@@ -13,20 +13,16 @@ from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.verdict import LIMITER_WORDS
 from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.report_view import many_sentences
-from diskbench.report.assemble.subject import HeadlinePromise, promised, subject_of_plan
+from diskbench.report.assemble.subject import limits_of, subject_of_plan
 from diskbench.report.assemble.summary import BECAUSE
 
 
-def headline_of(disk_type="gp2", size_gib=20, *, cloud="aws", time_scale=1.0, **disk):
-    return promised(
-        Rental(
-            scope=Scope(provider="lab"),
-            spec=RentSpec(lab=EmulationOptions(time_scale=time_scale)),
-            cloud=cloud,
-            offer="a machine",
-            disk=DiskSpec(type=disk_type, size_gib=size_gib, **disk),
-        )
-    )
+def rented(disk_type="gp2", size_gib=20, *, cloud="aws", **disk):
+    rental = Rental(
+        scope=Scope(provider="lab"), spec=RentSpec(lab=EmulationOptions()), cloud=cloud,
+        offer="a machine", disk=DiskSpec(type=disk_type, size_gib=size_gib, **disk),
+    )  # fmt: skip
+    return {"offer": rental.offer, "limits": limits_of(rental)}
 
 
 def at(kind, iops, limiter="disk-iops", step="s"):
@@ -53,7 +49,7 @@ LASTS = "credit used up in s1; baseline of at most 100 IOPS"
     ],
 )
 def test_what_was_seen_of_burst_and_baseline(verdicts, words):
-    assert told(*verdicts, promised=headline_of()).headline == (
+    assert told(*verdicts, promised=rented()).headline == (
         words and f"{words} (promised: 100 IOPS)"
     )
 
@@ -62,22 +58,23 @@ def test_what_was_seen_of_burst_and_baseline(verdicts, words):
     "disk", [{"disk_type": "io1", "iops": 400}, {"disk_type": "no such type"}, {"cloud": None}]
 )
 def test_a_disk_without_a_bucket_has_no_headline(disk):
-    assert told(BURST, promised=headline_of(**disk)).headline == ""
+    assert told(BURST, promised=rented(**disk)).headline == ""
 
 
-GP2 = HeadlinePromise(
-    "m7i.large with gp2 of 20 GiB", "100 IOPS, bursts to 3,000 for 31 min", limits("aws", "gp2", 20)
-)
+GP2 = {
+    "offer": "m7i.large with gp2 of 20 GiB", "promise": "100 IOPS, bursts to 3,000 for 31 min",
+    "limits": limits("aws", "gp2", 20),
+}  # fmt: skip
 
 
 def told(*verdicts, promised=GP2, marks=()):
-    subject = replace(subject_of_plan(plan()), promised=promised, marks=marks)
+    subject = replace(subject_of_plan(plan()), **promised, marks=marks)
     return trial(subject=subject, verdicts=verdicts)
 
 
 def test_what_was_bought_comes_first_then_what_it_gave_and_why():
     bought, gave = told(fallen()).sentences
-    assert bought == f"You bought {GP2.offer}: it promises {GP2.promise}."
+    assert bought == f"You bought {GP2['offer']}: it promises {GP2['promise']}."
     assert figures(gave) == ["2,995", "31", "99.6", "100%", "100"]
     assert BECAUSE["credit"] in gave
 
@@ -89,7 +86,7 @@ def figures(text):
 
 def test_nothing_was_bought_where_it_is_emulated_or_was_there_before():
     assert told(marks=("emulated",)).sentences[0].startswith("You tried m7i.large")
-    assert "/data (ext4)" in told(promised=None).sentences[0]
+    assert "/data (ext4)" in told(promised={}).sentences[0]
 
 
 def below(iops, limiter, **more):
@@ -120,7 +117,7 @@ def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():
     spent, earned = told(fallen()).slowed
     assert figures(spent)[:4] == ["100", "5,400,000", "3,000", "31"]
     assert "from empty to full takes 15 h" in earned
-    scaled, _ = told(fallen(), promised=replace(GP2, time_scale=60.0)).slowed
+    scaled, _ = told(fallen(), promised=GP2 | {"time_scale": 60.0}).slowed
     assert figures(scaled)[1:4] == ["90,000", "5,400,000", "60"], "what a real one holds"
 
 

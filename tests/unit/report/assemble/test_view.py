@@ -14,7 +14,7 @@ from tests.unit.report.reported import PRICE, fallen, judged, report, trial, ver
 
 from diskbench.catalog.lookup import limits
 from diskbench.model.result import Warning as Doubt
-from diskbench.report.assemble.subject import HeadlinePromise, subject_of_plan
+from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.page import markdown as markdown_module
 from diskbench.report.page.markdown import escaped, markdown
 from diskbench.report.page.page import page
@@ -34,8 +34,8 @@ MAKERS = {
 
 def full():
     """A trial of which everything is known that a view can tell."""
-    promised = HeadlinePromise("m5 with gp2", "100 IOPS, bursts to 3,000", shared=True)
-    told = {"state": "suspended", "marks": ("emulated",), "promised": promised}
+    promised = {"offer": "m5 with gp2", "promise": "100 IOPS, bursts to 3,000", "shared": True}
+    told = {"state": "suspended", "marks": ("emulated",), **promised}
     subject = replace(subject_of_plan(plan(runs=2)), **told)
     doubt = Doubt(code="figures-disagree", message="bytes: 1 of 2", advice="look", step="s1")
     return trial(
@@ -79,10 +79,10 @@ def test_facts_doubts_promise_and_words_are_the_same_on_every_surface():
 
 
 def test_what_was_seen_of_burst_and_baseline_stands_on_every_surface():
-    promise = HeadlinePromise("m5 with gp2", "100 IOPS", limits("aws", "gp2", 20))
+    promised = {"offer": "m5 with gp2", "promise": "100 IOPS", "limits": limits("aws", "gp2", 20)}
     made = full()
     burst = (verdict(judged(3000.0, 3000.0, kind="burst")),)
-    view = replace(made, subject=replace(made.subject, promised=promise), verdicts=burst)
+    view = replace(made, subject=replace(made.subject, **promised), verdicts=burst)
     assert view.headline == "burst of 3,000 IOPS; baseline not measured (promised: 100 IOPS)"
     for shown in (terminal(view), seen(page(report(view))), markdown(report(view))):
         assert view.headline in shown

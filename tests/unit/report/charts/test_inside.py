@@ -12,7 +12,7 @@ from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.unit.report.inside import counted, expectation, histogram, lognormal, row, series
 
 from diskbench.analysis.phases import step_phases
-from diskbench.report.assemble.course import Predicted, courses
+from diskbench.report.assemble.course import courses
 from diskbench.report.assemble.latencies import distributions, latency_map
 from diskbench.report.assemble.loads import load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
@@ -43,7 +43,7 @@ def words(drawn):
 @cache
 def burst():
     fell = bucket(900_000, 3000, 100, 900, Noise(sd=0.02), seed=1)
-    return course(fell, expected=expectation(), predicted=Predicted(310, 300, 330))
+    return course(fell, expected=expectation(), predicted=(310, 300, 330))
 
 
 def swept():

@@ -10,9 +10,8 @@ from tests.unit.report.made import plan, row
 from tests.unit.report.reported import fallen, group, judged, report, reported, trial, verdict
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.report.assemble.facts import RunFacts
 from diskbench.report.assemble.lines import lines
-from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.subject import RunFacts, subject_of_plan
 from diskbench.report.charts.palette import LIGHT
 from diskbench.report.charts.summary import latency_chart, rate_charts
 from diskbench.report.page.page import page, pdf

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.rigs.runs import a_run
 
 from diskbench.model.run import Headline, ListedTrial
-from diskbench.report.terminal.lists import legend, run_lines, trial_lines, where
+from diskbench.report.terminal.lists import legend, run_lines, target, trial_lines, where
 
 
 def test_columns_line_up_under_their_header_and_those_that_no_run_fills_are_left_out():
@@ -33,55 +34,42 @@ def test_a_run_that_was_judged_has_its_figure_and_trust():
     assert not second[at:end].strip()
 
 
-def test_no_column_and_no_row_is_cut():
-    path = "/srv/" + "long/" * 20 + "end"
-    (header, line) = run_lines([a_run(target_path=path, labels={"note": "x" * 90})], {})
-    assert path in line
-    assert line.endswith(f"note={'x' * 90}")
-    assert "labels" in header
+DISK = {"disk_type": "gp3", "disk_gib": 1000, "disk_count": 2, "region": "eu-central-1"}
+RATE = {"provisioned_iops": 4000, "provisioned_bytes_per_s": 250 * 2**20}
+PATH = "/srv/" + "long/" * 20 + "end"
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "told", "columns"),
     [
-        ({"target_device": "/dev/vdb"}, "/mnt/data"),
-        ({"target_kind": "device", "target_device": "/dev/loop2", "filesystem": None},
-         "/dev/loop2"),
-        ({"target_kind": "device", "target_device": "/dev/loop2", "filesystem": "ext4"},
-         "/dev/loop2 ext4"),
-        ({"target_kind": None, "target_path": None, "target_device": None}, ""),
+        ({"target_path": PATH, "labels": {"note": "x" * 90}}, (PATH, f"note={'x' * 90}"), "labels"),
+        (DISK | RATE | {"host_cache": "readonly", "zone": "eu-central-1a"},
+         ("2 × gp3 1,000 GiB", "4,000 IOPS, 262 MB/s", "readonly", "eu-central-1a"),
+         "profile disk provisioned cache region"),
+        ({"measured_at": None, "started_at": None, "emulated": True},
+         ("  no date  ", " emulated "), "mark"),
     ],
+    ids=["nothing is cut", "what was rented", "without a date, emulated"],
 )  # fmt: skip
-def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(changes, told):
-    header, line = run_lines([a_run(disk_model="Disk", labels={}, **changes)], {})
-    if told:
-        assert line[header.index("target") :].strip() == told
-    else:
-        assert "target" not in header
+def test_what_is_known_of_a_run_has_a_column(changes, told, columns):
+    header, line = run_lines([a_run(**changes)], {})
+    assert [words for words in told if words not in line] == []
+    assert columns in " ".join(header.split())
 
 
-def test_where_names_the_machine():
+DEVICE = {"target_kind": "device", "target_device": "/dev/loop2"}
+TARGETS = (
+    ({"target_device": "/dev/vdb"}, "/mnt/data"),
+    (DEVICE | {"filesystem": None}, "/dev/loop2"),
+    (DEVICE | {"filesystem": "ext4"}, "/dev/loop2 ext4"),
+    (dict.fromkeys(("target_kind", "target_path", "target_device")), ""),
+)
+
+
+def test_a_machine_is_named_and_a_directory_or_a_device_with_what_was_made_on_it():
     runs = a_run(), a_run(address=None), a_run(address=None, hostname=None)
     assert [where(one) for one in runs] == ["root@db1", "db1", "ssh"]
-
-
-DISK = {"disk_type": "gp3", "disk_gib": 1000, "disk_count": 2, "region": "eu-central-1"}
-
-
-def test_what_was_rented_has_columns():
-    rate = {"provisioned_iops": 4000, "provisioned_bytes_per_s": 250 * 2**20}
-    bought = DISK | rate | {"host_cache": "readonly", "zone": "eu-central-1a"}
-    header, line = run_lines([a_run(**bought)], {})
-    for words in ("2 × gp3 1,000 GiB", "4,000 IOPS, 262 MB/s", "readonly", "eu-central-1a"):
-        assert words in line
-    assert header.split()[3:8] == ["profile", "disk", "provisioned", "cache", "region"]
-
-
-def test_a_run_says_that_it_has_no_date_and_that_it_is_emulated():
-    header, line = run_lines([a_run(measured_at=None, started_at=None, emulated=True)], {})
-    assert "  no date  " in line
-    assert "mark" in header
-    assert " emulated " in line
+    assert [target(a_run(**of)) for of, _ in TARGETS] == [told for _, told in TARGETS]
 
 
 @pytest.mark.parametrize("label", ["x" * 100_000, "x y " * 25_000])
@@ -111,20 +99,29 @@ def test_a_line_has_when_disk_profile_figure_trust_and_short_id() -> None:
     assert line.endswith(f"  {one.newest.run_id[-8:]}")
 
 
-@pytest.mark.parametrize("emulated", [True, False])
-def test_the_figure_of_an_emulated_disk_is_marked(emulated: bool) -> None:
-    one = trial(**RENTED, emulated=emulated)
+IMPORTED = {"provider": "import/fio", "imported": True, "address": None, "hostname": "web1"}
+LARGE = Headline("seq", 100.0, 100.0 * 2**20, None, "with care")
+
+
+@pytest.mark.parametrize(
+    ("one", "told", "explained"),
+    [
+        (trial(**RENTED), "3,000 IOPS  yes", ""),
+        (trial(**RENTED, emulated=True), "3,000 IOPS *  yes", "* emulated"),
+        (trial(**RENTED | {"provider": "lab"}, emulated=True), "  lab 2 × gp3", "* emulated"),
+        (trial(**IMPORTED), "  fio web1  ", "† imported"),
+        (trial(**IMPORTED), "†", "† imported"),
+        (replace(trial(), headline=LARGE), "105 MB/s  with care", ""),
+        (trial(), "  root@db1:/mnt", ""),
+    ],
+)
+def test_a_line_says_whose_figure_it_is_and_the_legend_what_its_mark_means(
+    one: ListedTrial, told: str, explained: str
+) -> None:
     _, line = trial_lines([one], width=100)
-    assert ("3,000 IOPS *  yes" in line) == emulated
-    assert any("emulated" in words for words in legend([one])) == emulated
-
-
-def test_large_blocks_are_shown_in_bytes() -> None:
-    one = trial()
-    large = Headline("seq", 100.0, 100.0 * 2**20, None, "with care")
-    _, line = trial_lines([ListedTrial(one.newest, one.states, large)], width=80)
-    assert "105 MB/s  with care" in line
-    assert "  root@db1:/mnt" in line, "a disk that was there is a host and a path"
+    assert told in line
+    said = [words[: len(explained)] for words in legend([one])]
+    assert said == ([explained] if explained else [])
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
@@ -168,16 +165,6 @@ def test_what_nothing_judged_is_marked_and_explained() -> None:
     assert "  ?  " in line
     (said,) = legend([bare, trial()])
     assert bare.newest.trial_id[-8:] in said
-
-
-def test_what_is_no_measurement_of_ours_says_whose_it_is() -> None:
-    emulated = trial(**RENTED | {"provider": "lab"}, emulated=True)
-    imported = trial(provider="import/fio", imported=True, address=None, hostname="web1")
-    _, *lines = trial_lines([emulated, imported], width=100)
-    assert "  lab 2 × gp3" in lines[0]
-    assert "  fio web1  " in lines[1]
-    assert "†" in lines[1]
-    assert any(line.startswith("† imported") for line in legend([imported]))
 
 
 def test_the_number_of_runs_is_not_cut() -> None:

@@ -7,8 +7,7 @@ from tests.unit.report.made import STEPS, plan, result, row
 
 from diskbench.model.result import Tick
 from diskbench.model.spec import Loop
-from diskbench.report.terminal.progress import Progress, open_progress
-from diskbench.report.terminal.track import Track, live_figures
+from diskbench.report.terminal.progress import Track, live_figures, open_progress
 
 HOSTS = [plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b")]
 TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_ns=2_660_000.0)
@@ -91,7 +90,7 @@ def test_several_hosts_name_themselves_on_each_line_and_a_stream_that_is_gone_en
 
 
 def test_quiet_says_nothing(capsys):
-    shown = Progress()
+    shown = opened([plan()], None, Clock())
     shown.measuring(plan())
     shown.step_started("01trial", 0, STEPS[0])
     shown.tick("01trial", TICK)

@@ -17,12 +17,9 @@ from diskbench.model.doubts import DOUBTS
 from diskbench.model.ids import short
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Loop
-from diskbench.report.assemble.lines import grouped_warnings, lines
-from diskbench.report.assemble.next_step import next_step
-from diskbench.report.assemble.report_view import BesideRow, short_names
+from diskbench.report.assemble.report_view import short_names
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.terminal import result_text
-from diskbench.units import GIB
 
 
 def drawn(show, *args, width=80, **more) -> str:
@@ -50,39 +47,6 @@ def test_markup_in_names_is_text_and_long_names_fold():
     found = text(subject_of_plan(plan()), [row(name)], ())
     assert "[bold]x[/bold]" in found
     assert "12,000" in found
-
-
-def command(profile="default", runs=1, codes=(), **more) -> str:
-    warnings = [Warning(code=code, message="m") for code in codes]
-    subject = subject_of_plan(plan(profile=profile, runs=runs, **more))
-    return next_step(subject, lines([row()]), grouped_warnings(warnings)).command
-
-
-TYPED = {
-    "device": True, "size_bytes": 3 * GIB // 2, "filesystem": "ext4",
-    "parameters": (("bs", "4k"), ("name", "a b")), "labels": (("team", "storage"),),
-}  # fmt: skip
-DEVICE = "--device /dev/vdb --destroy-data vol0abc"
-TARGET = f"{DEVICE} --filesystem ext4 --size 1.5"
-OTHERS = "--set bs=4k --set 'name=a b' --label team=storage"
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        (command("default"), "diskbench run --path /data --profile default --runs 5"),
-        (command(runs=5), "diskbench report 01trial"),
-        (command(codes=["unwritten"]), "diskbench run --path /data --profile fill"),
-        (command("quick", address="u@web1", device=True),
-         f"diskbench run --provider ssh --host u@web1 {DEVICE} --profile default"),
-        # The same profile has every flag that was typed, another the target alone.
-        (command("default", **TYPED),
-         f"diskbench run {TARGET} --profile default {OTHERS} --runs 5"),
-        (command("quick", **TYPED), f"diskbench run {TARGET} --profile default"),
-    ],
-)  # fmt: skip
-def test_what_next_is_one_command_for_the_same_target(found, expected):
-    assert found == expected
 
 
 def test_the_next_command_is_not_folded_so_that_it_can_be_copied():
@@ -125,8 +89,6 @@ def test_an_imported_log_without_rows_leads_to_its_series():
     found = text(subject, [], ())
     assert f"draw it second by second:\n  diskbench report {short('01trial-run0')}\n" in found
     assert "no measured step finished" not in found
-    on_page = next_step(subject, (), (), on_page=True)
-    assert "load_series(" in on_page.command
 
 
 def test_no_printed_line_ends_with_blanks():
@@ -146,7 +108,7 @@ STEPS = ["seq-read-1m", "seq-write-1m", "rand-read-qd1", "rand-write-qd1", "rand
 
 
 def printed(view):
-    return drawn(result_text.print_brief, view).splitlines()
+    return drawn(result_text.print_view, view, brief=True).splitlines()
 
 
 def warned(*codes, step="rand-read-4k-qd32", message="figure 4711 shows it " * 12):
@@ -188,7 +150,7 @@ def test_an_only_warning_is_whole(steps):
 
 
 def test_both_levels_of_a_step_that_fell_are_shown():
-    text = drawn(result_text.print_brief, trial(verdicts=(fallen(),)))
+    text = drawn(result_text.print_view, trial(verdicts=(fallen(),)), brief=True)
     assert "2,995" in text
     assert "99.6" in text
 
@@ -220,23 +182,25 @@ def printed_beside(rows, width=80):
 
 
 def rows_of(names, **more):
-    values = {"direction": "read", "measured": "2,990", **more}
+    values = {"I/O": "read", "measured": "2,990", **more}
     steps = ("seq-read-1m", "rand-read-4k-qd32")
-    return [BesideRow(step=step, name=name, **values) for step in steps for name in names]
+    return [{"step": step, "name": name, **values} for step in steps for name in names]
 
 
 def test_a_step_is_named_once_and_a_column_is_shown_where_it_has_a_value():
     lines = printed_beside(rows_of(["lab gp2 20 GiB", "lab pd-ssd 20 GiB"]))
     assert sum("seq-read-1m" in line for line in lines) == 1
     assert lines[0].split() == ["step", "I/O", "disk", "measured"]
-    rows = rows_of(["gp2"], ratio=0.98, trust="with care", n=6, limit="disk IOPS")
+    judged = {"of promise": "98%", "trust": "with care", "n": "6", "limited by": "disk IOPS"}
+    rows = rows_of(["gp2"], **judged)
     assert printed_beside(rows)[0].split()[3:] == ["measured", "n", "of", "promise", "trust"]
     assert "98%" in printed_beside(rows)[1]
     assert "limited by" in printed_beside(rows, width=120)[0]
 
 
 def test_long_names_are_folded_and_the_lines_of_a_long_table_are_counted():
-    rows = rows_of(["aws us-east-1 m5.large gp3 100 GiB iops 16000", "b"], ratio=1.0, trust="yes")
+    names = ["aws us-east-1 m5.large gp3 100 GiB iops 16000", "b"]
+    rows = rows_of(names, **{"of promise": "100%", "trust": "yes"})
     assert all(len(line) <= 80 for line in printed_beside(rows))
     lines = printed_beside(rows_of([f"disk{n}" for n in range(result_text.MOST_ROWS)]))
     assert f"{result_text.MOST_ROWS} more" in lines[-1]

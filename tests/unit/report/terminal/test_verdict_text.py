@@ -15,7 +15,7 @@ verdict = partial(reported.verdict, step="randread", run_id="a")
 
 
 def texts(*found):
-    return [" ".join(line.text.split()) for line in verdict_lines(found)]
+    return [" ".join(text.split()) for _, text in verdict_lines(found)]
 
 
 def test_a_step_of_one_level_is_a_line():
@@ -43,8 +43,8 @@ def test_a_doubt_is_named_once_for_all_steps_that_share_it():
     both = (one, one.model_copy(update={"step": "randwrite"}))
     below = {("randread", "client-bound"), ("randwrite", "client-bound")}
     words = doubt_of("client-bound").words
-    assert verdict_lines(both, below)[-1].text.startswith("! randread, randwrite: ")
-    assert verdict_lines(both, below)[-1].text.endswith(words)
+    assert verdict_lines(both, below)[-1][1].startswith("! randread, randwrite: ")
+    assert verdict_lines(both, below)[-1][1].endswith(words)
     assert texts(*both)[-1] == "! randread, randwrite: A core was busy."
 
 
@@ -84,4 +84,4 @@ def test_no_line_is_longer_than_eighty_columns(step, iops, promised, limit):
     one = judged(iops, promised=promised, limiter=limit, kind="baseline", start_s=86_400)
     reason = Reason(code="burst-only", weight="note", message="burst only: " + "word " * 40)
     for found in (verdict(one, step=step), verdict(one, one, step=step, reasons=(reason,))):
-        assert all(len(line.text) <= 80 for line in verdict_lines([found]))
+        assert all(len(text) <= 80 for _, text in verdict_lines([found]))

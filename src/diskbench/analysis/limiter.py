@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
-from diskbench.analysis.caps import NEAR, NOT_CAPS, cap, credit, fell, is_writing
+from diskbench.analysis.caps import NEAR, cap, credit, fell, is_writing
 from diskbench.analysis.setting import (
     SHOWN_AS_BYTES,
     Setting,
@@ -26,7 +26,7 @@ from diskbench.analysis.setting import (
     shown_rate,
 )
 from diskbench.analysis.stalls import RARE
-from diskbench.model.expectation import LIMIT_WORDS, ExpectedLevel, Load
+from diskbench.model.expectation import LIMIT_WORDS, NOT_CAPS, ExpectedLevel, Load
 from diskbench.model.phase import MOST_STALLED
 from diskbench.model.processor import Worker, busy_with, percent
 from diskbench.model.verdict import Limiter, LimiterName

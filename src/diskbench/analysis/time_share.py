@@ -15,11 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from diskbench.analysis.segmentation import Floats
 from diskbench.analysis.stalls import longest
 from diskbench.model.phase import KeptSeconds
 from diskbench.model.verdict import Kept
-
-Floats = NDArray[np.float64]
 
 AT_LEAST = 0.9
 LEAST_S = 600

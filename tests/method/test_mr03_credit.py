@@ -8,13 +8,11 @@ from tests.books import SHIPPED
 from diskbench.catalog.expect import Leg, Simulation, Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import capped, machine_of
-from diskbench.catalog.path import Path
 from diskbench.model.expectation import Load
 from diskbench.units import KIB, MIB
 
 RANDOM_4K = Load(block_bytes=4 * KIB, depth=32)
 STREAM_1M = Load(block_bytes=MIB, depth=8, random=False)
-NO_LIMIT = Path()
 C4_XLARGE = machine_of(SHIPPED, "aws", "c4.xlarge", "gp2")
 
 # GoBonnieGo on a c4.xlarge: 15 GiB in blocks of 64 KiB written, then read, then 512-byte I/O.
@@ -67,7 +65,7 @@ def first_empty(course: Simulation) -> Leg:
 def test_a_gp2_of_a_post_collapses_in_the_run_and_at_the_time_that_it_did(
     size_gib, seconds, runs, fell, at_s, within
 ):
-    path = path_of(limits("aws", "gp2", size_gib), NO_LIMIT)
+    path = path_of(limits("aws", "gp2", size_gib))
     course = simulate(path, gobonniego(seconds, as_measured=True) * runs)
     assert collapse(course) == fell
     assert first_empty(course).end_s == pytest.approx(at_s, rel=within)
@@ -82,7 +80,7 @@ def test_the_catalogue_alone_says_the_34th_run_too():
 
 def test_the_request_size_decides_and_the_range_is_told():
     """All requests of 128 KiB: run 25; all of 256 KiB: run 54."""
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
+    path = path_of(limits("aws", "gp2", 20))
     runs = gobonniego(5, as_measured=True) * 60
     assert collapse(simulate(path, runs, case="least"))[0] == 25
     assert collapse(simulate(path, runs, case="best"))[0] == 54
@@ -100,7 +98,7 @@ def test_after_the_collapse_the_stream_is_as_slow_as_it_was():
 def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():
     disk = limits("azure", "Premium_LRS", 32)
     for load, begin, lasting in ((RANDOM_4K, 3500, 120), (STREAM_1M, 170e6 / MIB, 25e6 / MIB)):
-        found = expect_on(path_of(disk, NO_LIMIT), load)
+        found = expect_on(path_of(disk), load)
         assert found is not None
         assert (found.begin.iops, found.lasting.iops) == pytest.approx((begin, lasting))
         assert found.lasts_s == pytest.approx(1800)
@@ -109,7 +107,7 @@ def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():
 def test_the_two_buckets_of_an_azure_disk_are_spent_apart():
     """Small requests leave the credit of bytes alone, and a stream then finds no credit of I/Os:
     120 of 256 KiB each."""
-    path = path_of(limits("azure", "Premium_LRS", 32), NO_LIMIT)
+    path = path_of(limits("azure", "Premium_LRS", 32))
     course = simulate(path, [Stage(RANDOM_4K, seconds=1800), Stage(STREAM_1M, seconds=600)])
     assert first_empty(course).end_s == pytest.approx(1800)
     assert course.credit[1][1] == path.gates[1].capacity

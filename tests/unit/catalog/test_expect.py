@@ -21,15 +21,13 @@ from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.expectation import Expectation, Load, Promise
 from diskbench.units import KIB, MIB
 
-NO_LIMIT = Path()
-
 
 def load(block: int = 4 * KIB, **other: object) -> Load:
     return Load.model_validate({"block_bytes": block, "depth": 64, **other})
 
 
-def found(disk: DiskLimits, job: Load, machine: Path = NO_LIMIT, **more: Any) -> Expectation:
-    result = expect_on(path_of(disk, machine, **more), job)
+def found(disk: DiskLimits, job: Load, *machine: Path, **more: Any) -> Expectation:
+    result = expect_on(path_of(disk, *machine, **more), job)
     assert result is not None
     return result
 
@@ -159,8 +157,8 @@ def test_several_disks_have_several_times_the_limits():
 
 
 def test_neither_a_disk_without_figures_nor_a_burst_that_was_spent_is_expected_of():
-    assert expect_on(path_of(limits("aws", "instance-store", 100), NO_LIMIT), load()) is None
-    empty = expect_on(path_of(limits("aws", "gp2", 20), NO_LIMIT), load(), credit=[0.0, 0.0])
+    assert expect_on(path_of(limits("aws", "instance-store", 100)), load()) is None
+    empty = expect_on(path_of(limits("aws", "gp2", 20)), load(), credit=[0.0, 0.0])
     assert empty.begin.iops == empty.lasting.iops == 100
     assert not empty.bursts
 
@@ -207,8 +205,8 @@ def test_nothing_is_expected_above_any_limit(kind, size, machine, job):
 @given(st.sampled_from(CLOUD_DISKS), sizes, sizes, loads)
 def test_a_larger_disk_is_never_expected_to_be_slower(kind, one, other, job):
     small, large = sorted((one, other))
-    before = expect_on(path_of(any_disk(kind, small), NO_LIMIT), job)
-    after = expect_on(path_of(any_disk(kind, large), NO_LIMIT), job)
+    before = expect_on(path_of(any_disk(kind, small)), job)
+    after = expect_on(path_of(any_disk(kind, large)), job)
     assume(before is not None and after is not None)
     assert after.lasting.iops >= before.lasting.iops * (1 - 1e-9)
 
@@ -217,9 +215,7 @@ def test_a_larger_disk_is_never_expected_to_be_slower(kind, one, other, job):
 def test_a_longer_queue_is_never_expected_to_be_slower(kind, size, job, one, other):
     disk = any_disk(kind, size)
     depths = sorted((one, other))
-    levels = [
-        expect_on(path_of(disk, NO_LIMIT), job.model_copy(update={"depth": d})) for d in depths
-    ]
+    levels = [expect_on(path_of(disk), job.model_copy(update={"depth": d})) for d in depths]
     assume(all(levels))
     short, long = levels
     assert long.begin.iops >= short.begin.iops * (1 - 1e-9)
@@ -227,7 +223,7 @@ def test_a_longer_queue_is_never_expected_to_be_slower(kind, size, job, one, oth
 
 @given(st.sampled_from(CLOUD_DISKS), sizes, st.lists(loads, min_size=1, max_size=5))
 def test_no_bucket_holds_less_than_nothing_or_more_than_all(kind, size, jobs):
-    path = path_of(any_disk(kind, size), NO_LIMIT)
+    path = path_of(any_disk(kind, size))
     course = simulate(path, [Stage(job, seconds=5000) for job in jobs])
     for credit in (*course.credit, course.left):
         for gate, balance in zip(path.gates, credit, strict=True):

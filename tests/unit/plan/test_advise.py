@@ -51,15 +51,23 @@ def disk_gates(cloud, disk_type, size, **bought):
     return path_of(limits(cloud, disk_type, size, **bought)).gates
 
 
-# general-purpose.md, the table of burst durations at 3,000 IOPS; 1,862 s from its formula.
 @pytest.mark.parametrize(
-    ("gib", "seconds"), [(20, 1862), (100, 2000), (250, 2400), (500, 3600), (750, 7200)]
+    ("disk", "gib", "load", "seconds"),
+    [
+        # general-purpose.md, the table of burst durations; 1,862 s from its formula.
+        ("gp2", 20, reads(3000), 1862),
+        ("gp2", 100, reads(3000), 2000),
+        ("gp2", 250, reads(3000), 2400),
+        ("gp2", 500, reads(3000), 3600),
+        ("gp2", 750, reads(3000), 7200),
+        # hdd-vols.md: 40 MiB/s, bursts to 250 and holds 1 TiB: 1,048,576/210 = 4,993 s.
+        ("st1", 1024, reads(250, MIB), 4993),
+    ],
 )
-def test_gp2_carries_its_burst_for_the_time_in_the_table_of_its_guide(gib, seconds):
-    gates = disk_gates("aws", "gp2", gib)
-    once = [Demand(gib, (Stage(reads(3000), seconds=seconds + more),)) for more in (0, 1)]
-    assert carries(gates, once[0])
-    assert not carries(gates, once[1])
+def test_a_bucket_carries_its_burst_for_the_time_in_its_guide(disk, gib, load, seconds):
+    gates = disk_gates("aws", disk, gib)
+    assert carries(gates, Demand(gib, (Stage(load, seconds=seconds),)))
+    assert not carries(gates, Demand(gib, (Stage(load, seconds=seconds + 1),)))
 
 
 # general-purpose.md: 3 IOPS a GiB of gp2; 500 IOPS per GiB of gp3, and 0.25 MiB/s per IOPS (1,000
@@ -147,18 +155,13 @@ def test_a_month_costs_what_the_examples_of_the_price_page_add_up_to_and_io2_in_
     assert usd == pytest.approx(250 + 32_000 * 0.065 + 32_000 * 0.046 + 36_000 * 0.032)
 
 
-# hdd-vols.md: st1 of 1 TiB has 40 MiB/s, bursts to 250 and holds 1 TiB: 1,048,576/210 = 4,993 s.
-def test_st1_of_a_tebibyte_bursts_for_83_minutes_and_charges_small_requests_a_mebibyte_each():
-    gates = disk_gates("aws", "st1", 1024)
-    for seconds, holds in ((4993, True), (4994, False)):
-        assert carries(gates, Demand(1024, (Stage(reads(250, MIB), seconds=seconds),))) is holds
-    assert headroom(gates, constant(reads(1.0), 1024, DAY_S)) == pytest.approx(40, rel=1e-6)
-
-
-# ebs-io-characteristics.md: a request of 1,024 KiB counts as four of 256 KiB.
-def test_large_requests_of_an_ssd_count_as_several():
+# ebs-io-characteristics.md: a request of 1,024 KiB counts as four of 256 KiB; hdd-vols.md: a small
+# one of st1 as a mebibyte, of 40 a second.
+def test_large_requests_of_an_ssd_count_as_several_and_small_ones_of_an_hdd_as_large():
     iops = next(gate for gate in disk_gates("aws", "io2", 500, iops=4000) if gate.counts == "ios")
     assert headroom([iops], constant(reads(1.0, MIB), 500, DAY_S)) == pytest.approx(1000)
+    gates = disk_gates("aws", "st1", 1024)
+    assert headroom(gates, constant(reads(1.0), 1024, DAY_S)) == pytest.approx(40, rel=1e-6)
 
 
 # disks-types.md, "Premium SSD bursting": (6,000 - 5,000) × 10 s + (7,000 - 5,000) × 60 s = 130,000

@@ -1,11 +1,7 @@
 """The figure of a step: the one number that represents it everywhere (MR-3, MR-5; docs/METHOD.md,
-"The figure of a step").
-
-Nothing is averaged but the seconds of a level, so every figure is one that was measured. None
-averages across a cliff, and none omits slow seconds: a step without I/O in 91 of 600 seconds has
-the mean of all 600, and a stall between two stretches of one level is part of that level. All
-outputs take their figures from here (tests/unit/cli/test_one_figure.py).
-"""
+"The figure of a step"). Nothing is averaged but the seconds of a level: none averages across a
+cliff, and none omits slow seconds, as those of a stall between two stretches of one level. All
+outputs take their figures from here (tests/unit/cli/test_one_figure.py)."""
 
 from __future__ import annotations
 

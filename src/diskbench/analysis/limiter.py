@@ -1,12 +1,8 @@
-"""Which limit set the pace of one stretch of a step (MR-12): the first that applies is named.
-docs/METHOD.md, "Which limit", has the table of them.
-
-Neither processor nor queue explains a fall, so credit comes first; if the disk reaches its cap, a
-busy core is not the limit, so caps do, too. model/processor.py determines what filled a core: the
-work of other processes explains less than a shallow queue, and is never the load generator's limit.
-Rates are compared in the load's own blocks, as the promise counts them (it includes request-size
-accounting).
-"""
+"""Which limit set the pace of one stretch of a step (MR-12): the first that applies is named
+(docs/METHOD.md, "Which limit"). Neither processor nor queue explains a fall, so credit comes first;
+if the disk reaches its cap, a busy core is not the limit, so caps do, too. The work of other
+processes (model/processor.py) explains less than a shallow queue. Rates are compared in the load's
+own blocks, as the promise counts them."""
 
 from __future__ import annotations
 

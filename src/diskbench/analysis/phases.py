@@ -1,13 +1,10 @@
 """The phases of a step: its levels, which of them lasts, and where the rate fell (MR-3, MR-4;
-docs/METHOD.md, "Phases and cliffs", has the kinds of a level and the thresholds, our choice).
+docs/METHOD.md, "Phases and cliffs").
 
-Changes come from analysis/changes.py. Two levels with a sharp change between them are adjacent
-parts; if the change is gradual, the part between the flat ends is a ramp. A dip that recovers shows
-no bucket, since none refills under full load.
-
-Phases are found by their level but reported by their mean: every second counts, including stalls.
-Only at a sharp change up to three seconds on either side are left out if they lie nearer to the
-other level: no mean crosses a cliff, and the second of the fall belongs to both sides.
+Two levels with a sharp change between them are adjacent parts; if the change is gradual, the part
+between the flat ends is a ramp. A dip that recovers shows no bucket, since none refills under full
+load. Phases are found by their level but reported by their mean: every second counts, but for up to
+three beside a sharp change that lie nearer to the other level.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """The verdict on one step: its promise, its rate, its limit, and whether to trust it
-(docs/METHOD.md, "Verdict").
-
-No mean spans a cliff (MR-3): a step with a cliff is judged phase by phase. A rate above 1.1 times
-the most favourable promise is `above-promise`: it may be right, but nothing documents that it
-lasts, so it is not to be planned with.
-"""
+(docs/METHOD.md, "Verdict"). No mean spans a cliff (MR-3): a step with a cliff is judged phase by
+phase."""
 
 from __future__ import annotations
 

@@ -2,10 +2,7 @@
 
 A machine is listed by its type (`types`), or belongs to a series whose caps depend on disk type and
 vCPUs (`series`); `names` is the pattern that reads series and vCPUs from a type's name. A path has
-a lasting baseline and may have a burst above it:
-
-    bucket of a burst   (burst - baseline) × burst.duration_s, full at first
-    refill              at the baseline; at most one filling in burst.every_s where that is given
+a lasting baseline and may have a burst above it, with a bucket (docs/METHOD.md, "Credit").
 """
 
 from __future__ import annotations

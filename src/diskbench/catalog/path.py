@@ -89,6 +89,15 @@ class Path:
         """Return the balance of every bucket when all are full."""
         return tuple(gate.capacity for gate in self.gates)
 
+    def shares(self, credit: Sequence[float]) -> dict[LimitName, float]:
+        """Return the fill of each bucket (1 is full); of two with one name the emptier."""
+        shares: dict[LimitName, float] = {}
+        for gate, balance in zip(self.gates, credit, strict=True):
+            if gate.capacity:
+                share = balance / gate.capacity
+                shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
+        return shares
+
     def with_held_credit(self) -> Path:
         """Return the path while credit is held: every gate allows its burst without end."""
         gates = (replace(gate, allowance=Allowance(gate.allowance.ceiling)) for gate in self.gates)

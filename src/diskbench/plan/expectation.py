@@ -182,7 +182,7 @@ def _step(
         start_s=at + (legs[0].start_s if legs else 0.0),
         seconds=seconds,
         mean_iops=None if expected is None else done / seconds,
-        credit=_shares(path, credit),
+        credit=path.shares(credit),
         load=place,
     )
 
@@ -202,16 +202,6 @@ def _loading(
 
 
 _LOADING = "the rate at which the snapshot is loaded"
-
-
-def _shares(path: Path, credit: Sequence[float]) -> dict[LimitName, float]:
-    """The fill of each bucket (1 is full); of two with one name the emptier."""
-    shares: dict[LimitName, float] = {}
-    for gate, balance in zip(path.gates, credit, strict=True):
-        if gate.capacity:
-            share = balance / gate.capacity
-            shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
-    return shares
 
 
 def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectation]:
@@ -280,7 +270,7 @@ def expected_afterwards(
         course = simulate(path, [did], credit=left)
         (credit,), left = course.credit, course.left
         expected = _find(known, path, stage.load, credit)[0] if stage.load else None
-        results.append((expected, _shares(path, credit)) if expected else None)
+        results.append((expected, path.shares(credit)) if expected else None)
         if expected is not None and stage.reached and not stage.credit_is_held:
             left = _without_rest(path, left, expected, stage.reached)
     return results

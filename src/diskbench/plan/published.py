@@ -246,11 +246,10 @@ def _promise(
         paths = limit_paths_of(named, figure.instance_type, books, day=figure.post.date)
     except DiskbenchError:
         return None
-    promises = []
-    for way in paths:
-        expected = expect_on(way, load)
-        if expected is not None and way.limits is not None:
-            credit = {gate.limit: 1.0 for gate in way.gates if gate.capacity}
-            promises.append(StepPromise(expected, credit=credit, is_guess=True))
+    promises = [
+        StepPromise(expected, credit=way.shares(way.full()), is_guess=True)
+        for way in paths
+        if (expected := expect_on(way, load)) is not None
+    ]
     fitting = [promise for promise in promises if iops is not None and promise.is_near(iops)]
     return next(iter(fitting or promises), None)

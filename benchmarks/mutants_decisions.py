@@ -85,7 +85,7 @@ MUTANTS = (
     ),
     Mutant(
         "method: steady although no rule holds",
-        "holds = result.steady and kind is not None and moves",
+        'holds = result.state == "steady" and kind is not None and moves',
         "holds = kind is not None and moves",
         ("tests/unit/analysis/test_steady.py", "tests/method/test_mr02_steady.py"),
     ),

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 from diskbench.catalog.expect import Stage, path_of, simulate
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
-from diskbench.plan.expectation import PastStep, expected_afterwards
+from diskbench.plan.expectation import expected_afterwards
 
 CASES = 40
 STEPS = 6
@@ -35,7 +34,7 @@ LOADS = (Load(block_bytes=4096, depth=None), Load(block_bytes=1 << 20, random=Fa
 
 def line(cloud, disk_type, size):
     """All courses of one disk."""
-    path = path_of(limits(cloud, disk_type, size), MachineLimits(""), time_scale=SCALE)
+    path = path_of(limits(cloud, disk_type, size), time_scale=SCALE)
     near = full = cliffs = wanted = false = flat = right = told = 0
     worst = 0.0
     for seed in range(CASES):
@@ -49,7 +48,7 @@ def line(cloud, disk_type, size):
                 idle_s = stage.seconds
                 continue
             load = stage.load
-            done.append(PastStep(load, true.mean, stage.seconds, idle_s))
+            done.append(Stage(load, stage.seconds, reached=true.mean, idle_s=idle_s))
             idle_s = 0.0
             if load.max_per_s is not None:
                 continue

@@ -17,9 +17,9 @@ from diskbench.analysis.setting import Setting
 from diskbench.analysis.shown import shown, trust_of, verdicts_by_step
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.expect import expect_on
+from diskbench.catalog.expect import Stage, expect_on
 from diskbench.model.expectation import Load
-from diskbench.plan.expectation import PastStep, expected_afterwards
+from diskbench.plan.expectation import expected_afterwards
 from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
 from diskbench.plan.published import published_verdict
 from diskbench.report.assemble.summary import Facts as Trial
@@ -130,7 +130,7 @@ def _of_step(row):
         seconds = values.size
         phases = step_phases(values, values * load.block_bytes)
     mean = float(values.mean())
-    promise = _promise(row, load, [PastStep(load, mean, seconds)])[0]
+    promise = _promise(row, load, [Stage(load, seconds, reached=mean)])[0]
     measured = Measured(0, row["name"], mean, mean * load.block_bytes, seconds, phases=phases)
     found = verdict(measured, _setting(row, load, seconds), promise)
     cliff = phases.cliffs[0].at_s if phases and phases.cliffs else None
@@ -141,7 +141,10 @@ def _over_runs(row):
     load, seconds = Load(**row["load"]), row["seconds"]
     values = [float(value) for value in _made(row["runs"], row)]
     idle = row.get("idle", 0.0)
-    past = [PastStep(load, value, seconds, idle if at else 0.0) for at, value in enumerate(values)]
+    past = [
+        Stage(load, seconds, reached=value, idle_s=idle if at else 0.0)
+        for at, value in enumerate(values)
+    ]
     promises = _promise(row, load, past)
     series = {row["name"]: list(enumerate(values))}
     if "beside" in row:  # another step of the same runs
@@ -183,7 +186,7 @@ def _promise(row, load, past):
     if "disk" not in row:
         return [None] * len(past)
     day = row.get("measured_on", "2026-03-10")
-    path = limit_paths_of(named_disk(row["disk"]), row.get("machine"), SHIPPED, day=day)[0].path
+    path = limit_paths_of(named_disk(row["disk"]), row.get("machine"), SHIPPED, day=day)[0]
     if "credit" in row:
         left = row["credit"]
         expected = expect_on(path, load, credit=[gate.capacity * left for gate in path.gates])

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.books import SHIPPED
 
-from diskbench.analysis.setting import Medium, Setting, Sibling
+from diskbench.analysis.setting import Setting, Sibling
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
@@ -34,7 +34,7 @@ def judge(case: dict[str, Any]) -> Verdict:
         keeps_cache=case.get("keeps_cache", False),
         host_cache=Hint(as_disk=case.get("disk")).has_cache,
         network=case.get("network"),
-        medium=Medium(**case["medium"]) if "medium" in case else None,
+        **case.get("medium", {}),
         siblings=tuple(Sibling(**one) for one in case.get("siblings", ())),
     )
     return verdict(
@@ -56,7 +56,7 @@ def promise_of(case: dict[str, Any], load: Load | None) -> StepPromise | None:
     """The promise of the case's disk, with the credit that the case names."""
     if "disk" not in case or load is None:
         return None
-    path = limit_paths_of(named_disk(case["disk"]), case.get("machine"), SHIPPED)[0].path
+    path = limit_paths_of(named_disk(case["disk"]), case.get("machine"), SHIPPED)[0]
     left = case.get("credit", 1.0)
     expected = expect_on(path, load, credit=tuple(gate.capacity * left for gate in path.gates))
     assert expected is not None

@@ -5,15 +5,14 @@ measured: AWS and Azure documents, and the disks of the first seed (cunnie/cloud
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.expect import Emptied, Simulation, Stage, expect_on, path_of, simulate
+from diskbench.catalog.expect import Leg, Simulation, Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.machine import MachineLimits, capped, machine_of
+from diskbench.catalog.machine import capped, machine_of
 from diskbench.model.expectation import Load
 from diskbench.units import KIB, MIB
 
 RANDOM_4K = Load(block_bytes=4 * KIB, depth=32)
 STREAM_1M = Load(block_bytes=MIB, depth=8, random=False)
-NO_LIMIT = MachineLimits("a machine that limits nothing")
 C4_XLARGE = machine_of(SHIPPED, "aws", "c4.xlarge", "gp2")
 
 # GoBonnieGo on a c4.xlarge: 15 GiB in blocks of 64 KiB written, then read, then 512-byte I/O.
@@ -45,7 +44,7 @@ def collapse(course: Simulation) -> tuple[int, str]:
     return found.stage // len(PHASES) + 1, PHASES[found.stage % len(PHASES)]
 
 
-def first_empty(course: Simulation) -> Emptied:
+def first_empty(course: Simulation) -> Leg:
     found = course.first_empty(0)
     assert found is not None
     return found
@@ -66,22 +65,22 @@ def first_empty(course: Simulation) -> Emptied:
 def test_a_gp2_of_a_post_collapses_in_the_run_and_at_the_time_that_it_did(
     size_gib, seconds, runs, fell, at_s, within
 ):
-    path = path_of(limits("aws", "gp2", size_gib), NO_LIMIT)
+    path = path_of(limits("aws", "gp2", size_gib))
     course = simulate(path, gobonniego(seconds, as_measured=True) * runs)
     assert collapse(course) == fell
-    assert first_empty(course).at_s == pytest.approx(at_s, rel=within)
+    assert first_empty(course).end_s == pytest.approx(at_s, rel=within)
 
 
 def test_the_catalogue_alone_says_the_34th_run_too():
     """With the limits of the c4.xlarge for rates: nothing of the measurement is put in."""
     course = simulate(path_of(limits("aws", "gp2", 20), C4_XLARGE), gobonniego(5) * 60)
     assert collapse(course)[0] == 34
-    assert first_empty(course).at_s == pytest.approx(3 * 3600, rel=0.1)
+    assert first_empty(course).end_s == pytest.approx(3 * 3600, rel=0.1)
 
 
 def test_the_request_size_decides_and_the_range_is_told():
     """All requests of 128 KiB: run 25; all of 256 KiB: run 54."""
-    path = path_of(limits("aws", "gp2", 20), NO_LIMIT)
+    path = path_of(limits("aws", "gp2", 20))
     runs = gobonniego(5, as_measured=True) * 60
     assert collapse(simulate(path, runs, case="least"))[0] == 25
     assert collapse(simulate(path, runs, case="best"))[0] == 54
@@ -99,7 +98,7 @@ def test_after_the_collapse_the_stream_is_as_slow_as_it_was():
 def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():
     disk = limits("azure", "Premium_LRS", 32)
     for load, begin, lasting in ((RANDOM_4K, 3500, 120), (STREAM_1M, 170e6 / MIB, 25e6 / MIB)):
-        found = expect_on(path_of(disk, NO_LIMIT), load)
+        found = expect_on(path_of(disk), load)
         assert found is not None
         assert (found.begin.iops, found.lasting.iops) == pytest.approx((begin, lasting))
         assert found.lasts_s == pytest.approx(1800)
@@ -108,9 +107,9 @@ def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():
 def test_the_two_buckets_of_an_azure_disk_are_spent_apart():
     """Small requests leave the credit of bytes alone, and a stream then finds no credit of I/Os:
     120 of 256 KiB each."""
-    path = path_of(limits("azure", "Premium_LRS", 32), NO_LIMIT)
+    path = path_of(limits("azure", "Premium_LRS", 32))
     course = simulate(path, [Stage(RANDOM_4K, seconds=1800), Stage(STREAM_1M, seconds=600)])
-    assert first_empty(course).at_s == pytest.approx(1800)
+    assert first_empty(course).end_s == pytest.approx(1800)
     assert course.credit[1][1] == path.gates[1].capacity
     (stream,) = course.of_stage(1)
     assert stream.bytes_per_s == pytest.approx(120 * 256 * KIB)
@@ -143,7 +142,7 @@ def test_the_burst_of_an_instance_comes_back_once_a_day():
 
 def test_disk_and_machine_have_buckets_of_their_own():
     """While the machine holds a gp2 to 500 IOPS its credit lasts longer, and goes all the same."""
-    disk, slow = limits("aws", "gp2", 20), capped("slow", 500, None, "a test")
+    disk, slow = limits("aws", "gp2", 20), capped(500, None, "a test")
     found = expect_on(path_of(disk, slow), RANDOM_4K)
     assert found is not None
     assert (found.begin.iops, found.begin.limited_by) == (500, "vm-iops")

@@ -6,6 +6,7 @@ from diskbench.analysis.caps import at_machine
 from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate, shown_rate
 from diskbench.analysis.trust import MOSTLY
 from diskbench.model.verdict import Limiter
+from diskbench.units import KIB, format_iops, format_mb_per_s
 
 DEVICE_SHARE = 0.95
 FASTEST_S = 8e-6
@@ -16,13 +17,35 @@ choice."""
 ROUND_TRIP_S = 20e-6
 """A read at random over a network: a TCP round trip between two machines takes 25 µs and more at
 10 Gbit/s, and the server's answer comes on top. Our choice."""
+LINKS = {"sata": 600e6, "sas": 1200e6}
+"""The bytes a second that a link carries, by its name in lsblk's TRAN: 6 Gbit/s (SATA revision 3.0,
+SATA-IO 2009) or 12 Gbit/s (SAS-3, T10 2013) in 8b/10b."""
+TURNING_IOPS = 1000.0
+"""Random I/Os of a turning disk: half a turn at 15,000 rpm takes 2 ms, and a deep queue at best
+halves it twice (our choice)."""
+_LEAST_BLOCK = 4 * KIB
+"""The least that a filesystem reads: what blocks count as that are not known."""
 
 
 def impossible(stretch: Stretch, setting: Setting) -> str:
     """Return why the medium cannot reach the rate; empty if it can or is not known."""
     if sooner := _sooner_than_a_network(stretch, setting):
         return sooner
-    return setting.medium.impossible(stretch, setting.load) if setting.medium else ""
+    carries, load = LINKS.get(setting.link), setting.load
+    if carries is None:
+        return ""
+    iops, moved = stretch.iops or 0.0, stretch.bytes_per_s or 0.0
+    block = load.block_bytes if load and load.block_bytes else _LEAST_BLOCK
+    most, by_link = carries / block, f"is more than the {setting.link.upper()} link carries"
+    if moved > carries:
+        return f"{format_mb_per_s(moved)} MB/s {by_link} ({format_mb_per_s(carries)} MB/s)"
+    if iops > most:
+        kib = f"{format_iops(most)} IOPS of {block / KIB:g} KiB"
+        return f"{format_iops(iops)} IOPS {by_link} ({kib})"
+    if setting.turns and load is not None and load.random and iops > TURNING_IOPS:
+        turning = f"any rotating disk does ({format_iops(TURNING_IOPS)} IOPS)"
+        return f"{format_iops(iops)} random IOPS is more than {turning}"
+    return ""
 
 
 def _sooner_than_a_network(stretch: Stretch, setting: Setting) -> str:

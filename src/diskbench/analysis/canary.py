@@ -1,15 +1,11 @@
 """Machines that deviate from their fleet, by the canary before and after each trial (MR-13;
-docs/METHOD.md, "Canary").
-
-A fleet is the set of trials on machines of one kind. 1.4826 · MAD estimates the standard deviation
-of a normal distribution. Deviating trials are flagged and never dropped: reports give the figures
-with and without them.
-"""
+docs/METHOD.md, "Canary"). Reports give the figures with and without the trials that are flagged."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 DEVIATIONS = 3.0
@@ -24,37 +20,27 @@ as much on an idle machine, and with identical readings any other reading would 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One reading of a canary. `quantity` is its name, `when` is before or after the trial."""
+    """One reading of a canary. `quantity` is its name, `when` is before or after the trial,
+    `others` the median of its fleet, where it stands out."""
 
     trial: str
     quantity: str
     when: str
     value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Off:
-    """A reading that stands out, and the median of its fleet."""
-
-    reading: Reading
-    median: float
+    others: float = math.nan
 
     def words(self) -> str:
         """`checksum of 8 MiB s 0.312 after, 0.204 on the others`."""
-        reading = self.reading
-        return (
-            f"{reading.quantity} {_shown(reading.value)} {reading.when}, "
-            f"{_shown(self.median)} on the others"
+        value, others = (
+            f"{shown:,.0f}" if shown >= 1000 else f"{shown:.3g}"
+            for shown in (self.value, self.others)
         )
+        return f"{self.quantity} {value} {self.when}, {others} on the others"
 
 
-def _shown(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-
-
-def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Off, ...]]:
+def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Reading, ...]]:
     """Return the readings of a fleet that stand out, by trial; trials without any are left out."""
-    by_trial: dict[str, tuple[Off, ...]] = {}
+    by_trial: dict[str, tuple[Reading, ...]] = {}
     for quantity in dict.fromkeys(reading.quantity for reading in fleet):
         readings = [reading for reading in fleet if reading.quantity == quantity]
         if len(readings) < LEAST_READINGS:
@@ -64,5 +50,6 @@ def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Off, ...]]:
         reach = DEVIATIONS * _NORMAL * max(mad, _LEAST_MAD * middle)
         for reading in readings:
             if abs(reading.value - middle) > reach:
-                by_trial[reading.trial] = (*by_trial.get(reading.trial, ()), Off(reading, middle))
+                found = replace(reading, others=middle)
+                by_trial[reading.trial] = (*by_trial.get(reading.trial, ()), found)
     return by_trial

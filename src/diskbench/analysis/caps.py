@@ -1,13 +1,5 @@
-"""Whether a rate is at a cap of disk or machine, or at the rate of an empty bucket (MR-12).
-
-A cap is named only within 10 % of it: the tightest of the request sizes and cache hits that are
-assumed, else one of the least or the most favourable (a host cache that does not help). Averages
-and ranges are no caps. Two things put an honest rate beside its cap: what of buffered writes is
-`unwritten`, and saved `tokens` (docs/METHOD.md, "Verdict").
-
-A sharp fall after which the rate does not recover is a used-up bucket, documented or not; writes on
-an unnamed disk may also have filled a write cache.
-"""
+"""Whether a rate is at a cap of disk or machine, or at the rate of an empty bucket (MR-12;
+docs/METHOD.md, "Verdict"). Averages and ranges are no caps."""
 
 from __future__ import annotations
 
@@ -38,7 +30,6 @@ _NOT_FAR = 1.5
 _NOT_PAST = 0.03
 """A machine's limit that is far above the disk's promise is passed by no more; our choice."""
 CACHED = frozenset({"vm-cached-iops", "vm-cached-throughput"})
-NOT_CAPS = frozenset({"latency", "offered"})
 
 
 def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -163,7 +154,7 @@ def saved_tokens(stretch: Stretch, setting: Setting) -> Bound | None:
     level, measured, seconds = stretch.level, rate(stretch, setting), _seconds(stretch, setting)
     if level is None or measured is None or not 0 < seconds <= SHORT_S:
         return None
-    caps = [bound for bound in level.bounds if _is_cap(bound)]
+    caps = [bound for bound in level.bounds if bound.is_cap]
     if not caps:
         return None
     most = caps[0].iops * (1 + SAVED_S / seconds) * (1 + _TOKENS_OFF)
@@ -181,15 +172,11 @@ def _seconds(stretch: Stretch, setting: Setting) -> float:
     return setting.seconds or 0.0
 
 
-def _is_cap(bound: Bound) -> bool:
-    return bound.limit not in NOT_CAPS and not bound.is_range
-
-
 def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
     """Return the tightest cap if the rate is within 10 % of it; above it, the next cap of another
     limit that the rate is near. All requests pass all gates: a rate far above the disk's is at a
     machine's only where it is not past that, too; a cache's limits hold there."""
-    caps = [bound for bound in level.bounds if _is_cap(bound)]
+    caps = [bound for bound in level.bounds if bound.is_cap]
     if measured is None or not caps or measured < (1 - NEAR) * caps[0].iops:
         return None
     others = (

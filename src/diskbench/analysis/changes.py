@@ -1,14 +1,9 @@
 """Where the level of a per-second series changes (MR-4; docs/METHOD.md, "Phases and cliffs").
 
 Pass 1 is the best fit with K cuts, whose residuals have the variance σ² and lag-1 correlation φ;
-pass 2 the best fit with the penalty that follows from them. K is accepted if pass 2 finds K cuts or
-more. With the penalty for white noise, correlated noise would be cut into many segments.
-
-A segment lasts at least a minute; its ends are then moved by at most half a minute to the second
-that divides the two levels best. A cut is *sharp* if most of the difference happens within seconds.
-A cut in a steady slope is not sharp even if noise suggests a step: two levels must fit better than
-a line. Segmentation: analysis/segmentation.py. Thresholds are our choice, tested by simulation;
-benchmarks/method.py prints their error rates.
+pass 2 the best fit with the penalty that follows from them. A segment's ends are moved by at most
+half a minute to the second that divides the two levels best. Thresholds are our choice, tested by
+simulation; benchmarks/method.py prints their error rates.
 """
 
 from __future__ import annotations
@@ -17,11 +12,9 @@ import math
 from itertools import islice, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diskbench.analysis import segmentation
-
-Floats = NDArray[np.float64]
+from diskbench.analysis.segmentation import Floats
 
 SHORTEST_S = 60
 """The least duration of both sides of a change, before its exact second is determined."""

@@ -1,10 +1,4 @@
-"""Do two sets of replicates differ? (MR-9; docs/METHOD.md, "Do two differ?")
-
-Pairs that share a machine count as one (MR-5). Over all comparisons of a matrix the p are adjusted
-so that at most 5 % of the reported differences are false (Benjamini & Hochberg 1995):
-
-    q_(i) = min over k ≥ i of p_(k) · m / k,  p_(1) ≤ … ≤ p_(m)
-"""
+"""Do two sets of replicates differ? (MR-9; docs/METHOD.md, "Do two differ?")"""
 
 from __future__ import annotations
 
@@ -100,12 +94,7 @@ def adjusted(p: Sequence[float]) -> list[float]:
 
 
 def judge(ratio: Ratio, q: float | None) -> Finding:
-    """Return the finding for a ratio.
-
-    `too few`: no interval. `differs`: as in MR-9. `alike`: the whole interval is within 5 % of 1.
-    `small`: the interval excludes 1, but the difference is below the threshold. `noise`: anything
-    else, since the difference may be chance.
-    """
+    """Return the finding for a ratio (model/comparison.py has what each means)."""
     if ratio.interval is None or q is None:
         return "too few"
     low, high = ratio.interval.low, ratio.interval.high

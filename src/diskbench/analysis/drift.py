@@ -1,20 +1,9 @@
 """Where the level of a history changed: one figure per point in time, oldest first (MR-15;
-docs/METHOD.md, "Change over time").
+docs/METHOD.md, "Change over time"); and where a series of runs falls and stays low.
 
-σ is over √2, since a step spoils one difference and not the spread. Each side of a change has three
-figures without those at the cut that lie nearer to the other: a bad night or two are none. The
-weakest cut is removed first and its sides are joined. The test, its limits and the 50 are those of
-Hunter (Apache Otava); the segmentation (analysis/segmentation.py) replaces its windows. The penalty
-is our choice.
-
-Where a series of runs falls and stays low: a disk without credit, a throttle that became active.
-Values x(1) … x(n) of consecutive runs fall in run r where
-
-    max(x(r) … x(n)) < LEVEL · min(x(1) … x(r-1))
-
-with at least LEAST runs on either side: no run from r on reaches half of the worst run before. Of
-several such r the one with the smallest ratio counts. Runs of one machine are a time series and not
-a random sample, so no significance test is made; LEVEL and LEAST are our choice.
+It falls in run r where max(x(r) … x(n)) < LEVEL · min(x(1) … x(r-1)), with at least LEAST runs on
+either side; of several the smallest ratio counts. Runs of one machine are a time series and not a
+random sample, so no significance test is made; LEVEL and LEAST are our choice.
 """
 
 from __future__ import annotations
@@ -26,11 +15,8 @@ from itertools import pairwise
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
 
-from diskbench.analysis.segmentation import Costs, penalized_cuts
-
-Floats = NDArray[np.float64]
+from diskbench.analysis.segmentation import Costs, Floats, penalized_cuts
 
 LEAST_STEP = 0.05
 MOST_CHANCE = 0.001
@@ -49,12 +35,12 @@ _FOUND_SIGMAS = 4.2
 @dataclass(frozen=True, slots=True)
 class Shift:
     """The level changed between figure `at` − 1 and figure `at`, counted from 0. `before` and
-    `after` are medians of the two levels."""
+    `after` are medians of the two levels; `p` is not a number where it was not tested."""
 
     at: int
     before: float
     after: float
-    p: float
+    p: float = math.nan
 
     @property
     def change(self) -> float:
@@ -165,20 +151,12 @@ LEVEL = 0.5
 LEAST = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Fall:
-    """The first run after it (`index` from 0), the least value before and the largest after."""
-
-    index: int
-    before: float
-    after: float
-
-
-def fall_of(values: Sequence[float]) -> Fall | None:
-    """Return where the values fall permanently; None if they do not."""
-    falls: list[tuple[float, Fall]] = []
+def fall_of(values: Sequence[float]) -> Shift | None:
+    """Return the first run after which the values fall permanently, with the least one before and
+    the largest after; None if they do not."""
+    falls: list[tuple[float, Shift]] = []
     for index in range(LEAST, len(values) - LEAST + 1):
         before, after = min(values[:index]), max(values[index:])
         if before > 0 and after < LEVEL * before:
-            falls.append((after / before, Fall(index, before, after)))
+            falls.append((after / before, Shift(index, before, after)))
     return min(falls, key=lambda candidate: candidate[0])[1] if falls else None

@@ -1,17 +1,13 @@
 """The figure of a step: the one number that represents it everywhere (MR-3, MR-5; docs/METHOD.md,
-"The figure of a step").
-
-Nothing is averaged but the seconds of a level, so every figure is one that was measured. None
-averages across a cliff, and none omits slow seconds: a step without I/O in 91 of 600 seconds has
-the mean of all 600, and a stall between two stretches of one level is part of that level. All
-outputs take their figures from here (tests/unit/cli/test_one_figure.py).
-"""
+"The figure of a step"). Nothing is averaged but the seconds of a level: none averages across a
+cliff, and none omits slow seconds, as those of a stall between two stretches of one level. All
+outputs take their figures from here (tests/unit/cli/test_one_figure.py)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.run_course import courses_over
@@ -23,35 +19,21 @@ LEVELS = frozenset({"burst", "baseline", "level"})
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """I/Os and bytes per second; None if the log has no such values."""
-
-    iops: float | None
-    bytes_per_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """The fraction of a step's I/Os and bytes that belongs to one direction or one job."""
-
-    iops: float = 1.0
-    bytes_per_s: float = 1.0
-
-
-WHOLE = Share()
-
-
-@dataclass(frozen=True, slots=True)
 class Figure:
-    """The figure of a step. `level` is the stretch that it describes if the step has several levels
-    or settled at one; None: the whole step. `kind` is the kind of that stretch. `crosses`: the
-    step's latencies mix both sides of a cliff and are not reported."""
+    """I/Os and bytes per second, None if the log has no such values: the figure of a step, or of a
+    part of it. `level` is the stretch that it describes if the step has several levels or settled
+    at one; None: the whole step. `kind` is the kind of that stretch. `crosses`: the step's
+    latencies mix both sides of a cliff and are not reported."""
 
     iops: float | None
     bytes_per_s: float | None
     kind: PhaseKind | None = None
     level: Phase | None = None
     crosses: bool = False
+
+
+Share = tuple[float, float]
+"""The fractions of a step's I/Os and bytes that belong to one direction or one job."""
 
 
 def middle(values: Sequence[float], *, worst_is_high: bool = False) -> float:
@@ -74,7 +56,7 @@ def of_rounds(values: Sequence[float], *, worst_is_high: bool = False) -> float:
 
 
 def figure_of(
-    rounds: Sequence[Rate], course: StepPhases | None = None, share: Share = WHOLE
+    rounds: Sequence[Figure], course: StepPhases | None = None, share: Share = (1.0, 1.0)
 ) -> Figure | None:
     """Return the figure of one step of one run; None if nothing is known.
 
@@ -91,12 +73,12 @@ def figure_of(
             return None
         kinds = {phase.kind for phase in course.phases if phase.kind in LEVELS} if course else set()
         kind = kinds.pop() if len(kinds) == 1 else None
-        return Figure(counted.iops, counted.bytes_per_s, kind)
+        return replace(counted, kind=kind)
     if course.rounds and course.steady.kind in LEVELS and counted is not None:
-        return Figure(counted.iops, counted.bytes_per_s, course.steady.kind, levels[-1])
+        return replace(counted, kind=course.steady.kind, level=levels[-1])
     main = levels[main_of(levels)]
-    rates = of_share(Rate(main.iops, main.bytes_per_s), share, counted)
-    return Figure(rates.iops, rates.bytes_per_s, main.kind, main, crosses=bool(course.cliffs))
+    rates = of_share(Figure(main.iops, main.bytes_per_s), share, counted)
+    return replace(rates, kind=main.kind, level=main, crosses=bool(course.cliffs))
 
 
 def levels_of(course: StepPhases) -> tuple[Phase, ...]:
@@ -128,26 +110,26 @@ def of_one_level(kinds: Sequence[PhaseKind | None], values: Sequence[float] = ()
     return of_level or list(range(len(kinds)))
 
 
-def _counted(rounds: Sequence[Rate]) -> Rate | None:
+def _counted(rounds: Sequence[Figure]) -> Figure | None:
     iops = [rate.iops for rate in rounds if rate.iops is not None]
     moved = [rate.bytes_per_s for rate in rounds if rate.bytes_per_s is not None]
     if not iops and not moved:
         return None
-    return Rate(of_rounds(iops) if iops else None, of_rounds(moved) if moved else None)
+    return Figure(of_rounds(iops) if iops else None, of_rounds(moved) if moved else None)
 
 
-def of_share(level: Rate, share: Share, counted: Rate | None) -> Rate:
+def of_share(level: Figure, share: Share, counted: Figure | None) -> Figure:
     """Return a level's rates in one direction. If the log lacks I/Os or bytes, one is computed from
     the other with the mean I/O size that fio counted."""
-    iops = level.iops * share.iops if level.iops is not None else None
-    moved = level.bytes_per_s * share.bytes_per_s if level.bytes_per_s is not None else None
+    iops = level.iops * share[0] if level.iops is not None else None
+    moved = level.bytes_per_s * share[1] if level.bytes_per_s is not None else None
     if counted is not None and counted.iops and counted.bytes_per_s:
         mean_bytes = counted.bytes_per_s / counted.iops
         if iops is None and moved is not None:
             iops = moved / mean_bytes
         elif moved is None and iops is not None:
             moved = iops * mean_bytes
-    return Rate(iops, moved)
+    return Figure(iops, moved)
 
 
 def _joined(phases: Sequence[Phase]) -> tuple[Phase, ...]:
@@ -193,7 +175,7 @@ def _with(first: Phase, second: Phase) -> Phase:
     )
 
 
-def _mean(parts: Sequence[Phase]) -> Rate | None:
+def _mean(parts: Sequence[Phase]) -> Figure | None:
     """Return the mean over all seconds of the parts; None if none of them has a rate."""
 
     def of(values: Sequence[float | None]) -> float | None:
@@ -201,5 +183,5 @@ def _mean(parts: Sequence[Phase]) -> Rate | None:
         seconds = math.fsum(part_s for _, part_s in weighted)
         return math.fsum(v * part_s for v, part_s in weighted) / seconds if seconds else None
 
-    mean = Rate(of([part.iops for part in parts]), of([part.bytes_per_s for part in parts]))
+    mean = Figure(of([part.iops for part in parts]), of([part.bytes_per_s for part in parts]))
     return None if mean.iops is None and mean.bytes_per_s is None else mean

@@ -1,12 +1,8 @@
-"""Which limit set the pace of one stretch of a step (MR-12): the first that applies is named.
-docs/METHOD.md, "Which limit", has the table of them.
-
-Neither processor nor queue explains a fall, so credit comes first; if the disk reaches its cap, a
-busy core is not the limit, so caps do, too. model/processor.py determines what filled a core: the
-work of other processes explains less than a shallow queue, and is never the load generator's limit.
-Rates are compared in the load's own blocks, as the promise counts them (it includes request-size
-accounting).
-"""
+"""Which limit set the pace of one stretch of a step (MR-12): the first that applies is named
+(docs/METHOD.md, "Which limit"). Neither processor nor queue explains a fall, so credit comes first;
+if the disk reaches its cap, a busy core is not the limit, so caps do, too. The work of other
+processes (model/processor.py) explains less than a shallow queue. Rates are compared in the load's
+own blocks, as the promise counts them."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
-from diskbench.analysis.caps import NEAR, NOT_CAPS, cap, credit, fell, is_writing
+from diskbench.analysis.caps import NEAR, cap, credit, fell, is_writing
 from diskbench.analysis.setting import (
     SHOWN_AS_BYTES,
     Setting,
@@ -26,7 +22,7 @@ from diskbench.analysis.setting import (
     shown_rate,
 )
 from diskbench.analysis.stalls import RARE
-from diskbench.model.expectation import LIMIT_WORDS, ExpectedLevel, Load
+from diskbench.model.expectation import LIMIT_WORDS, NOT_CAPS, ExpectedLevel, Load
 from diskbench.model.phase import MOST_STALLED
 from diskbench.model.processor import Worker, busy_with, percent
 from diskbench.model.verdict import Limiter, LimiterName

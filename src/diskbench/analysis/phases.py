@@ -1,33 +1,29 @@
 """The phases of a step: its levels, which of them lasts, and where the rate fell (MR-3, MR-4;
-docs/METHOD.md, "Phases and cliffs", has the kinds of a level and the thresholds, our choice).
+docs/METHOD.md, "Phases and cliffs").
 
-Changes come from analysis/changes.py. Two levels with a sharp change between them are adjacent
-parts; if the change is gradual, the part between the flat ends is a ramp. A dip that recovers shows
-no bucket, since none refills under full load.
-
-Phases are found by their level but reported by their mean: every second counts, including stalls.
-Only at a sharp change up to three seconds on either side are left out if they lie nearer to the
-other level: no mean crosses a cliff, and the second of the fall belongs to both sides.
+Two levels with a sharp change between them are adjacent parts; if the change is gradual, the part
+between the flat ends is a ramp. A dip that recovers shows no bucket, since none refills under full
+load. Phases are found by their level but reported by their mean: every second counts, but for up to
+three beside a sharp change that lie nearer to the other level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, changes
+from diskbench.analysis.run_course import SeriesPart
+from diskbench.analysis.segmentation import Floats
 from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, longest, stalls
 from diskbench.analysis.steady import last_rounds
 from diskbench.analysis.time_share import kept_seconds
 from diskbench.analysis.unsteady import with_unsteady
 from diskbench.model.expectation import Expectation
 from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
-
-Floats = NDArray[np.float64]
 
 _EDGE_S = 3
 _OWN_SIDE = 0.2
@@ -255,17 +251,6 @@ _TRIMMED = 0.1
 """Of each side: outliers do not make a level, and two values in turn have their mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesPart:
-    """Seconds [start, end) with one level; `sharp`: it begins with a sharp change."""
-
-    start: int
-    end: int
-    level: float
-    sharp: bool
-    kind: PhaseKind = "level"
-
-
 def parts_of(values: Floats, shortest_s: int) -> list[SeriesPart]:
     """Return levels, ramps and stalls in order."""
     if not values.size:
@@ -277,7 +262,7 @@ def parts_of(values: Floats, shortest_s: int) -> list[SeriesPart]:
     starts = [(0, True), *changes(smooth, shortest_s=shortest_s)]
     ends = [*(begin for begin, _ in starts[1:]), values.size]
     parts = [
-        SeriesPart(begin, end, level_of(values[begin:end]), sharp)
+        SeriesPart(begin, end, level_of(values[begin:end]), sharp=sharp)
         for (begin, sharp), end in zip(starts, ends, strict=True)
     ]
     still = [_is_stall(n, parts) or _is_one_pause(n, parts, values) for n in range(len(parts))]
@@ -334,11 +319,11 @@ def _ramped(chain: Sequence[SeriesPart], values: Floats) -> list[SeriesPart]:
         return list(chain)
     head = [chain[0]] if start == chain[0].end else []
     sharp = not head and chain[0].sharp
-    ramp = SeriesPart(start, end, level_of(values[start:end]), sharp, kind="ramp")
+    ramp = SeriesPart(start, end, level_of(values[start:end]), kind="ramp", sharp=sharp)
     if end == chain[-1].end:
         return [*head, ramp]
     settled = level_of(values[end : chain[-1].end])
-    return [*head, ramp, SeriesPart(end, chain[-1].end, settled, sharp=False)]
+    return [*head, ramp, SeriesPart(end, chain[-1].end, settled)]
 
 
 def _settled(chain: Sequence[SeriesPart], values: Floats, start: int) -> int:

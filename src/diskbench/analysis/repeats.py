@@ -1,13 +1,5 @@
-"""Statistics of several replicates (MR-5, MR-6, MR-7; docs/METHOD.md, "Replicates").
-
-A sample is a machine with a disk, never a run on it: one figure per trial, and one for all trials
-that shared a machine. Nothing is dropped: a figure far from the others is named and still counts.
-
-CONFIRM (Maricq et al., OSDI 2018) draws 200 subsets of past results. Here the means are exact: the
-j-th smallest of s draws is at most the k-th of n values with probability 1 − F(j−1; s, k/n). Draws
-are put back, so that s may be larger than n. The interval of the median is from order statistics
-alone (Hoefler & Belli 2015).
-"""
+"""Statistics of several replicates (MR-5, MR-6, MR-7; docs/METHOD.md, "Replicates"). A sample is a
+machine with a disk, never a run on it. A figure far from the others is named and still counts."""
 
 from __future__ import annotations
 
@@ -149,14 +141,9 @@ CONFIDENCE = 0.95
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:
-    """The narrowest interval [x(j), x(n+1−j)] of order statistics that covers the median.
-
-        coverage(j) = 1 − 2·F(j−1; n, ½),   F(k; n, ½) = Σ_{i=0..k} C(n, i) / 2ⁿ
-
-    and j is the largest with coverage(j) ≥ 0.95. No distribution is assumed, only that the
-    values are independent: one number a replicate, never samples of one run (MR-5). None where even
-    j = 1 does not cover, which at 95 % is n < 6.
-    """
+    """The narrowest interval [x(j), x(n+1−j)] of order statistics that covers the median in 95 of
+    100 cases (docs/METHOD.md, "Interval of the median"): from order statistics alone (Hoefler &
+    Belli 2015). None where even j = 1 does not cover, which is n < 6."""
     n = len(values)
     rank = rank_of(n)
     if rank == 0:

@@ -1,19 +1,15 @@
-"""The figures of measurement rows, in which no mean spans a cliff (analysis/figure.py).
-
-A row of a step that kept one level has what fio counted, else the step's level times the row's
-share of the I/Os and bytes of all directions (of syncs, how many there were for each I/O); of a
-round in whose seconds a cliff lies, the level after the last one. fio's own counts (`ios`, `bytes`,
-`runtime_ns`) are never changed. Latencies of a row that a cliff lies in are of both of its sides:
-there is none that stands for it.
-"""
+"""The figures of measurement rows, in which no mean spans a cliff (docs/METHOD.md, "The figure of a
+step"). fio's own counts (`ios`, `bytes`, `runtime_ns`) are never changed. Latencies of a row that a
+cliff lies in are of both of its sides: there is none that stands for it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from diskbench.analysis.figure import Figure, Rate, Share, figure_of, of_share
+from diskbench.analysis.figure import Figure, Share, figure_of, of_share
 from diskbench.model.doubts import SAME_TIME
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
@@ -97,8 +93,8 @@ def courses_by_step(courses: Iterable[StepPhases]) -> dict[tuple[str, str], Step
     return {(course.run_id, course.step): course for course in courses}
 
 
-def _rate(row: Row) -> Rate:
-    return Rate(row.iops, row.bytes_per_s)
+def _rate(row: Row) -> Figure:
+    return Figure(row.iops, row.bytes_per_s)
 
 
 def _place(row: Row) -> tuple[object, ...]:
@@ -112,20 +108,20 @@ def _moves(row: Row) -> bool:
 
 def _share(part: Sequence[Row], rows: Sequence[Row]) -> Share:
     ios, size = sum(row.ios or 0 for row in rows), sum(row.bytes or 0 for row in rows)
-    return Share(
+    return (
         sum(row.ios or 0 for row in part) / ios if ios else 0.0,
         sum(row.bytes or 0 for row in part) / size if size else 0.0,
     )
 
 
-def _rate_of(of_round: Sequence[Row]) -> Rate:
+def _rate_of(of_round: Sequence[Row]) -> Figure:
     """The rate of all directions of a round together: over the time that the longest of them ran
     where their times differ, since the sum of their rates would be of a load that never was."""
     longest = max((row.runtime_ns or 0 for row in of_round), default=0)
     shares = [(row.runtime_ns or longest) / longest if longest else 1.0 for row in of_round]
     if min(shares, default=1.0) >= SAME_TIME:
         shares = [1.0] * len(shares)
-    return Rate(
+    return Figure(
         _sum((row.iops for row in of_round), shares),
         _sum((row.bytes_per_s for row in of_round), shares),
     )
@@ -163,5 +159,5 @@ def _of_round(row: Row, course: StepPhases, begin: float, share: Share) -> Figur
     if not inside:
         return None
     after = next(p for p in course.phases if p.end_s > max(inside) and p.kind != "stall")
-    rates = of_share(Rate(after.iops, after.bytes_per_s), share, _rate(row))
-    return Figure(rates.iops, rates.bytes_per_s, after.kind, after, crosses=True)
+    rates = of_share(Figure(after.iops, after.bytes_per_s), share, _rate(row))
+    return replace(rates, kind=after.kind, level=after, crosses=True)

@@ -27,13 +27,11 @@ from itertools import pairwise
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diskbench.analysis.changes import LEAST_CHANGE, segment
 from diskbench.analysis.drift import LEAST_HISTORY
+from diskbench.analysis.segmentation import Floats
 from diskbench.model.phase import PhaseKind
-
-Floats = NDArray[np.float64]
 
 _PHI = 0.44
 """The lag-1 correlation of runs on one machine that is assumed at least; our choice, from series of
@@ -53,9 +51,10 @@ _ODD = 4 * 1.4826
 
 
 @dataclass(frozen=True, slots=True)
-class RunStretch:
-    """Runs [start, end), counted from 0, at one level. `fell_from` is the level before, where it
-    fell from there to a baseline; `is_joint`: other steps changed in the same run."""
+class SeriesPart:
+    """Runs or seconds [start, end), counted from 0, at one level. `fell_from` is the level before,
+    where it fell from there to a baseline; `is_joint`: other steps changed in the same run;
+    `sharp`: it begins with a sharp change."""
 
     start: int
     end: int
@@ -63,16 +62,17 @@ class RunStretch:
     kind: PhaseKind = "level"
     fell_from: float | None = None
     is_joint: bool = False
+    sharp: bool = False
 
 
-def run_course(values: Sequence[float]) -> tuple[RunStretch, ...]:
+def run_course(values: Sequence[float]) -> tuple[SeriesPart, ...]:
     """The levels of a step over its runs, in order; one of them, or none below six runs."""
     if len(values) < LEAST_HISTORY or min(values) <= 0:
         return ()
     return _named(values, _changes(values))
 
 
-def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
+def courses_over(values: Sequence[float]) -> tuple[SeriesPart, ...]:
     """The level that each run is part of, a run each; none below six runs, or where no two of them
     lie as far apart as a change does."""
     if len(values) < LEAST_HISTORY or min(values) > (1 - LEAST_CHANGE) * max(values):
@@ -80,7 +80,7 @@ def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
     return _each(run_course(values))
 
 
-Course = tuple[RunStretch, ...]
+Course = tuple[SeriesPart, ...]
 _Runs = Sequence[tuple[int, float]]
 """The figure of each run with its number."""
 
@@ -114,21 +114,21 @@ def joint_courses(series: Mapping[str, _Runs]) -> dict[str, Course]:
     return courses
 
 
-def _each(course: Sequence[RunStretch]) -> tuple[RunStretch, ...]:
+def _each(course: Sequence[SeriesPart]) -> tuple[SeriesPart, ...]:
     return tuple(stretch for stretch in course for _ in range(stretch.start, stretch.end))
 
 
-def _cuts(course: Sequence[RunStretch]) -> list[tuple[int, RunStretch]]:
+def _cuts(course: Sequence[SeriesPart]) -> list[tuple[int, SeriesPart]]:
     """Return the stretches of a course that begin with a change, with their indices."""
     return list(enumerate(dict.fromkeys(course)))[1:]
 
 
-def _falls(course: Sequence[RunStretch], at: int) -> bool:
+def _falls(course: Sequence[SeriesPart], at: int) -> bool:
     levels = [stretch.level for stretch in dict.fromkeys(course)]
     return levels[at] < levels[at - 1]
 
 
-def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[RunStretch, ...]:
+def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[SeriesPart, ...]:
     """Return the stretches between the cuts, with their kinds."""
     edges = [0, *cuts, len(values)]
     levels = [median(values[a:b]) for a, b in pairwise(edges)]
@@ -138,7 +138,7 @@ def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[RunStretch, ..
         lowest = min(fallen)
         alike = [level for level in fallen if level <= lowest / (1 - LEAST_CHANGE)]
         base = median(alike) if len(alike) > 1 else None
-    stretches: list[RunStretch] = []
+    stretches: list[SeriesPart] = []
     for (start, end), level in zip(pairwise(edges), levels, strict=True):
         kind: PhaseKind = "level"
         if base is not None and fallen and level > base / (1 - LEAST_CHANGE):
@@ -147,7 +147,7 @@ def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[RunStretch, ..
             kind = "baseline"
         before = stretches[-1].level if stretches else None
         fell_from = before if kind == "baseline" and before and before > level else None
-        stretches.append(RunStretch(start, end, level, kind, fell_from))
+        stretches.append(SeriesPart(start, end, level, kind, fell_from))
     return tuple(stretches)
 
 
@@ -183,9 +183,9 @@ def _near(values: Sequence[float], of: _Runs, run: int, *, fell: bool) -> int | 
     return best[1] if best[0] >= _BESIDE_ERRORS else None
 
 
-def _joint(values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStretch]) -> Course:
+def _joint(values: Sequence[float], cuts: Sequence[int], leader: Sequence[SeriesPart]) -> Course:
     """The stretches of a step that changed beside others, called as of the one that shows most."""
-    stretches: list[RunStretch] = []
+    stretches: list[SeriesPart] = []
     for start, end in pairwise([0, *cuts, len(values)]):
         level = median(values[start:end])
         before = stretches[-1].level if stretches else None
@@ -195,7 +195,7 @@ def _joint(values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStr
             later = median(values[cuts[-1] :])
             kind = "baseline" if level <= later < values[0] else "burst" if level > later else kind
         fell_from = before if kind == "baseline" and before and before > level else None
-        stretches.append(RunStretch(start, end, level, kind, fell_from, is_joint=True))
+        stretches.append(SeriesPart(start, end, level, kind, fell_from, is_joint=True))
     return tuple(stretches)
 
 

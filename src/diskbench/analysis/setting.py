@@ -1,5 +1,4 @@
-"""The inputs for finding the limit of a stretch of a step: its rates and the step's setting; and
-the physical limits of a kind of disk, whatever is promised: a faster rate comes from a cache."""
+"""The inputs for finding the limit of a stretch of a step: its rates and the step's setting."""
 
 from __future__ import annotations
 
@@ -85,8 +84,9 @@ class Setting:
     written, None where it is not known, and `is_synced`: what was written reached the disk before
     the clock stopped. `keeps_cache`: measuring the page cache is what the step is for.
     `host_cache`: its machine caches the disk.
-    `network` is the filesystem or transport where that is one, `medium` a disk in the machine
-    itself. `credit` is what was left of each bucket when the step began, as a fraction;
+    `network` is the filesystem or transport where that is one. Of a disk in the machine itself,
+    `link` is what it is behind (`sata`, `sas`), `turns` whether it is rotational. `credit` is what
+    was left of each bucket when the step began, as a fraction;
     `knows_buckets`: the promise lists every bucket of the disk (a promise that the owner typed does
     not); `is_like_bucket`: it fell as a disk of the catalogue does. `exceeded` is what the cloud's
     own counters say.
@@ -103,7 +103,8 @@ class Setting:
     keeps_cache: bool = False
     host_cache: bool = False
     network: str | None = None
-    medium: Medium | None = None
+    link: str = ""
+    turns: bool = False
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     knows_buckets: bool = True
     is_like_bucket: bool = False
@@ -173,39 +174,3 @@ def is_above(stretch: Stretch, setting: Setting) -> bool:
         and stretch.level.limited_by is not None
         and measured > ABOVE * stretch.level.high_iops
     )
-
-
-LINKS = {"sata": 600e6, "sas": 1200e6}
-"""The bytes a second that a link carries, by its name in lsblk's TRAN: 6 Gbit/s (SATA revision 3.0,
-SATA-IO 2009) or 12 Gbit/s (SAS-3, T10 2013) in 8b/10b."""
-TURNING_IOPS = 1000.0
-"""Random I/Os of a turning disk: half a turn at 15,000 rpm takes 2 ms, and a deep queue at best
-halves it twice (our choice)."""
-_LEAST_BLOCK = 4 * KIB
-"""The least that a filesystem reads: what blocks count as that are not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Medium:
-    """A local disk: its link (`sata`, `sas`), and whether it is rotational."""
-
-    link: str
-    turns: bool = False
-
-    def impossible(self, stretch: Stretch, load: Load | None) -> str:
-        """Return why this disk cannot reach a rate; empty if it can."""
-        iops, moved = stretch.iops or 0.0, stretch.bytes_per_s or 0.0
-        carries = LINKS.get(self.link)
-        if carries is None:
-            return ""
-        block = load.block_bytes if load and load.block_bytes else _LEAST_BLOCK
-        most, by_link = carries / block, f"is more than the {self.link.upper()} link carries"
-        if moved > carries:
-            return f"{format_mb_per_s(moved)} MB/s {by_link} ({format_mb_per_s(carries)} MB/s)"
-        if iops > most:
-            kib = f"{format_iops(most)} IOPS of {block / KIB:g} KiB"
-            return f"{format_iops(iops)} IOPS {by_link} ({kib})"
-        if self.turns and load is not None and load.random and iops > TURNING_IOPS:
-            turning = f"any rotating disk does ({format_iops(TURNING_IOPS)} IOPS)"
-            return f"{format_iops(iops)} random IOPS is more than {turning}"
-        return ""

@@ -34,24 +34,13 @@ _FIELDS = {
 
 
 @dataclass(frozen=True)
-class Probe:
-    """One probe of a run: the rates that it offered and reached, and whether it kept to the
-    target."""
-
-    step: str
-    offered: float
-    iops: float
-    kept: bool
-
-
-@dataclass(frozen=True)
 class Sla:
     """The result of one run: the highest offered rate that kept to the target, 0 where none did,
-    and the lowest that did not; None where all did."""
+    and the lowest that did not; None where all did. `probes` is how many there were."""
 
     iops: float
     missed_iops: float | None
-    probes: tuple[Probe, ...]
+    probes: int
 
 
 def needed_ios(target: Threshold, beyond: int) -> int:
@@ -91,14 +80,13 @@ def sla_of(
         if row.scope == "step" and row.direction != "sync":
             of_step.setdefault(row.step, []).append(row)
     capacity = sum(row.iops or 0.0 for row in of_step.get(search.capacity, ()))
-    probes, kept = list[Probe](), list[bool]()
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    kept: list[bool] = []
     for step in (step for step in search.steps if step in of_step):
         share, found = next_share(search, kept, capacity), of_step[step]
         kept.append(step not in saturated and keeps(search.target, found))
         reached = sum(row.iops or 0.0 for row in found)
-        probes.append(Probe(step, (share or 0.0) * capacity or reached, reached, kept[-1]))
-    if not probes:
+        rates[kept[-1]].append((share or 0.0) * capacity or reached)
+    if not kept:
         return None
-    missed = [probe.offered for probe in probes if not probe.kept]
-    best = max((probe.offered for probe in probes if probe.kept), default=0.0)
-    return Sla(best, min(missed, default=None), tuple(sorted(probes, key=lambda p: p.offered)))
+    return Sla(max(rates[True], default=0.0), min(rates[False], default=None), len(kept))

@@ -8,9 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from diskbench.analysis.segmentation import running_median
-
-Floats = NDArray[np.float64]
+from diskbench.analysis.segmentation import Floats, running_median
 
 STALLED = 0.10
 """Of the median: less is a stall; the issue's figure."""

@@ -1,10 +1,9 @@
 """Is a series of rounds steady? (MR-2; SNIA SSS PTS 2.0.2, definition 2.1.24)"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
-from diskbench.model.phase import MOST_STALLED, Phase, Stall, Steadiness
+from diskbench.model.phase import MOST_STALLED, Phase, Stall, Steadiness, SteadyState
 
 EXCURSION_LIMIT = 0.20
 SLOPE_LIMIT = 0.10
@@ -14,19 +13,10 @@ ROUND_S = 60
 """A round of a step that was not cut into rounds: the least that the standard's tests last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Steady:
-    """The verdict and its two figures, each a fraction of the mean of the rounds; `slope` is the
-    rise (+) or fall (−) of the least-squares line from the first round to the last."""
-
-    steady: bool
-    excursion: float
-    slope: float
-
-
-def steady(values: Sequence[float]) -> Steady:
+def steady(values: Sequence[float]) -> Steadiness:
     """Judge the values of a window of equal rounds, five from the harness (docs/METHOD.md, "Steady
-    state").
+    state"). Both figures are fractions of their mean; `slope` is the rise (+) or fall (−) of the
+    least-squares line from the first round to the last.
 
     With n = 5 the line's range is |b|·4. The rule finds drift, not noise: a stationary series whose
     coefficient of variation is 10 % passes one window in three, and a burst passes it throughout,
@@ -39,17 +29,15 @@ def steady(values: Sequence[float]) -> Steady:
         raise ValueError(f"a window needs two rounds or more, not {count}")
     mean_y = sum(values) / count
     if mean_y <= 0:
-        return Steady(steady=False, excursion=0.0, slope=0.0)
+        return Steadiness(state="not steady", excursion=0.0, slope=0.0)
     mean_x = (count - 1) / 2
     covariance = sum((x - mean_x) * (y - mean_y) for x, y in enumerate(values))
     b = covariance / sum((x - mean_x) ** 2 for x in range(count))
     excursion = (max(values) - min(values)) / mean_y
     slope = b * (count - 1) / mean_y
-    return Steady(
-        steady=_within(excursion, EXCURSION_LIMIT) and _within(abs(slope), SLOPE_LIMIT),
-        excursion=excursion,
-        slope=slope,
-    )
+    holds = _within(excursion, EXCURSION_LIMIT) and _within(abs(slope), SLOPE_LIMIT)
+    state: SteadyState = "steady" if holds else "not steady"
+    return Steadiness(state=state, excursion=excursion, slope=slope)
 
 
 def last_rounds(
@@ -75,14 +63,9 @@ def last_rounds(
     kind = within[0].kind if len(within) == 1 else None
     stalled = sum(max(0.0, min(s.end_s, len(values)) - max(s.start_s, begin)) for s in stalls)
     moves = kind not in ("ramp", "stall") and stalled <= MOST_STALLED * count
-    holds = result.steady and kind is not None and moves
-    return Steadiness(
-        state="steady" if holds else "not steady",
-        kind=kind,
-        round_s=round_s,
-        excursion=result.excursion,
-        slope=result.slope,
-    )
+    holds = result.state == "steady" and kind is not None and moves
+    state: SteadyState = "steady" if holds else "not steady"
+    return result.model_copy(update={"state": state, "kind": kind, "round_s": round_s})
 
 
 def _within(value: float, limit: float) -> bool:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from diskbench.analysis.caps import NOT_CAPS
 from diskbench.analysis.changes import LEAST_CHANGE
-from diskbench.analysis.figure import Rate, figure_of, levels_of
-from diskbench.analysis.run_course import RunStretch
+from diskbench.analysis.figure import Figure, figure_of, levels_of
+from diskbench.analysis.run_course import SeriesPart
 from diskbench.analysis.setting import ABOVE, Stretch
-from diskbench.model.expectation import Expectation, ExpectedLevel, LimitName
+from diskbench.model.expectation import NOT_CAPS, Expectation, ExpectedLevel, LimitName
 from diskbench.model.phase import Phase, PhaseKind, StepPhases
 
 _FULL = 0.98
@@ -44,7 +43,7 @@ class Measured:
     run_id: str = ""
     rounds: int | None = None
     phases: StepPhases | None = None
-    course: RunStretch | None = None
+    course: SeriesPart | None = None
     cov: float | None = None
 
 
@@ -52,8 +51,7 @@ class Measured:
 class StepPromise:
     """What the step should get, where that stands, and what was left of each bucket when it began,
     as a fraction. `is_guess`: the disk existed before, and its credit was unknown; then a
-    step at the rate that lasts had none. `until` is the last day of which these limits are known to
-    hold, where others replaced them, and `chosen` says which of the dated limits these are, and why
+    step at the rate that lasts had none. `chosen` says which of the dated limits these are, and why
     (empty where there is one version). `designed` is the share of the time that the disk is made to
     keep it. `unknown` names limits that it leaves out."""
 
@@ -61,7 +59,6 @@ class StepPromise:
     source: str = "catalogue"
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     is_guess: bool = False
-    until: str | None = None
     chosen: str = ""
     designed: float | None = None
     unknown: str = ""
@@ -84,7 +81,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
     """Return the stretches of a step in order of time, at least one, and the index of the one that
     gives its figure (analysis/figure.py)."""
     phases = measured.phases
-    figure = figure_of([Rate(measured.iops, measured.bytes_per_s)], phases)
+    figure = figure_of([Figure(measured.iops, measured.bytes_per_s)], phases)
     levels = levels_of(phases) if phases is not None else ()
     if phases is None or figure is None or len(levels) < 2:
         if figure is not None:

@@ -1,11 +1,6 @@
 """For how much of the time a step kept its promise, with an interval and the worst spell
-(docs/METHOD.md, "Share of the time").
-
-Clouds promise a share of the time: nine tenths of its IOPS 99 % of the time in a year. The same is
-counted of the seconds of a long step, or of the runs of a trial or schedule. Without a second below
-n / 10 are independent (our choice): slow seconds come in spells. The interval is Wilson's (1927): a
-share of an hour says little of a year, it is of the time that was measured.
-"""
+(docs/METHOD.md, "Share of the time"). Without a second below n / 10 are independent (our choice):
+slow seconds come in spells. The interval is of the time that was measured, not of a year."""
 
 from __future__ import annotations
 
@@ -15,11 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from diskbench.analysis.segmentation import Floats
 from diskbench.analysis.stalls import longest
 from diskbench.model.phase import KeptSeconds
 from diskbench.model.verdict import Kept
-
-Floats = NDArray[np.float64]
 
 AT_LEAST = 0.9
 LEAST_S = 600

@@ -1,12 +1,5 @@
-"""Whether to trust a figure, and why not; and which figure with its trust stands for a run in a
-list. Pure.
-
-The warnings of a step (fio/warnings.py) and the findings of the verdict become reasons, each with
-its own weight (model/doubts.py): the heaviest decides.
-
-A page cache that served less than half of the bytes has a figure taken with care, as does a
-suspected one, where the files fit into memory and the device's I/O was not counted. A busy
-processor is only a note if the figure is at a cap nevertheless.
+"""Whether to trust a figure, and why not (docs/METHOD.md, "Verdict"); and which figure with its
+trust stands for a run in a list. Pure.
 
 The headline of a run is its figure of one step, and of a trial that of one run:
 
@@ -15,9 +8,6 @@ step    of the steps that measure: random before sequential, small blocks before
         limited by (our choice); the highest rate is the one nearest to a limit
 trial   the headline in the middle of its runs at the baseline where some are, else of all
         (MR-3, MR-5), with the trust over these
-
-Over runs a judgement holds where a third of them, and two of them, are no better: one odd run of
-several does not decide (our choice). Of two runs each does.
 """
 
 from __future__ import annotations

@@ -23,13 +23,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.figure import levels_of, main_of
+from diskbench.analysis.segmentation import Floats
 from diskbench.model.phase import Dips, Drifted, StepPhases, TwoModes
-
-Floats = NDArray[np.float64]
 
 _DRIFT_BIN_S, _FEWEST_BINS, _DRIFT_ERRORS = 10, 12, 4.0
 _MOST_PHI = 0.97
@@ -77,20 +75,21 @@ def drift(values: Floats) -> Drifted | None:
     own = float((residuals[1:] * residuals[:-1]).sum()) / squares if squares > 0 else 0.0
     phi = min(max(own + 4 / many, 0.0), _MOST_PHI)  # a line takes some of the correlation away
     error = sigma / math.sqrt(float((x**2).sum())) * math.sqrt((1 + phi) / (1 - phi))
-    if abs(slope) < _DRIFT_ERRORS * error or _is_step(y, squares):
+    # One cut between two levels may leave less than the line.
+    before, after = _errors(y)
+    if abs(slope) < _DRIFT_ERRORS * error or float(np.min(before + after)) < squares:
         return None
     fifth = max(1, values.size // 5)
     first, last = float(np.median(values[:fifth])), float(np.median(values[-fifth:]))
     return Drifted(first=first, last=last)
 
 
-def _is_step(y: Floats, of_line: float) -> bool:
-    """Whether one cut between two levels leaves less than the line."""
-    counts = np.arange(1, y.size)
+def _errors(y: Floats) -> tuple[Floats, Floats]:
+    """Return the squared errors of what is before and after each cut between two levels."""
+    counts, n = np.arange(1, y.size), y.size
     sums, squares = np.cumsum(y), np.cumsum(y**2)
-    left = squares[:-1] - sums[:-1] ** 2 / counts
-    right = squares[-1] - squares[:-1] - (sums[-1] - sums[:-1]) ** 2 / (y.size - counts)
-    return float(np.min(left + right)) < of_line
+    before = squares[:-1] - sums[:-1] ** 2 / counts
+    return before, (squares[-1] - squares[:-1]) - (sums[-1] - sums[:-1]) ** 2 / (n - counts)
 
 
 def dips(values: Floats) -> Dips | None:
@@ -158,12 +157,9 @@ def _modes(values: Floats, fewest: int, turns: int) -> TwoModes | None:
         return None
     logs = _logs(values)
     y = np.sort(logs)
-    counts = np.arange(1, n)
-    sums, squares = np.cumsum(y), np.cumsum(y**2)
-    low = squares[:-1] - sums[:-1] ** 2 / counts
-    high = (squares[-1] - squares[:-1]) - (sums[-1] - sums[:-1]) ** 2 / (n - counts)
+    low, high = _errors(y)
     at = int(np.argmin(low + high))
-    few = int(counts[at])
+    few = at + 1
     if min(few, n - few) < fewest:
         return None
     below, above = y[:few], y[few:]

@@ -1,10 +1,6 @@
 """The verdict on one step: its promise, its rate, its limit, and whether to trust it
-(docs/METHOD.md, "Verdict").
-
-No mean spans a cliff (MR-3): a step with a cliff is judged phase by phase. A rate above 1.1 times
-the most favourable promise is `above-promise`: it may be right, but nothing documents that it
-lasts, so it is not to be planned with.
-"""
+(docs/METHOD.md, "Verdict"). No mean spans a cliff (MR-3): a step with a cliff is judged phase by
+phase."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from diskbench.analysis.caches import DEVICE_SHARE, device_words, impossible, too_fast
+from diskbench.analysis.caches import DEVICE_SHARE, LINKS, device_words, impossible, too_fast
 from diskbench.analysis.caps import saved_tokens
 from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.counters import by_counters
@@ -194,7 +190,7 @@ def _cached(
     """Return a doubt if the page cache set the rate and no warning says so."""
     known = any(warning.code == doubts.PAGE_CACHE.code for warning in warnings)
     # of a medium it is said already: faster than its kind can be
-    is_said = setting.keeps_cache or known or setting.medium is not None
+    is_said = setting.keeps_cache or known or setting.link in LINKS
     if judged.limiter.name != "page-cache" or is_said:
         return ()
     share = setting.device_share

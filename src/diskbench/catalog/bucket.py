@@ -1,14 +1,5 @@
-"""The arithmetic of a limit's burst bucket and of what one request costs the limit.
-
-A bucket holds C credits and starts full. While a load uses u a second its balance changes by
-
-    dB/dt = baseline - u            within 0 … C; upwards by at most refill_per_s where that is set
-
-and a burst at the rate r lasts C / (r - baseline) from full: 1,862 s for a gp2 of 20 GiB (EC2 User
-Guide, general-purpose.md, 2023-05-11). A request of s bytes costs
-
-    I/Os    ceil(s / max_io_bytes)            1 where no such size is documented
-    bytes   max(s, min_charge_bytes)          s where none is documented
+"""The arithmetic of a limit's burst bucket and of what one request costs the limit (docs/METHOD.md,
+"Credit" and "What a run should measure").
 
 Standard library only: the lab's supervisor (providers/lab/supervisor) runs without other packages.
 """

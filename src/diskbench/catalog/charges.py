@@ -1,26 +1,15 @@
 """The form of `charges.yaml`: what a provider charges besides hourly prices: disk transactions,
-public addresses, and a minimum billed time.
+public addresses, and a minimum billed time (docs/METHOD.md, "Prices and costs").
 
-Requests become transactions by
-
-    units(request) = ceil(request / unit), at most `most_units`; 1 where there is no unit
-    transactions   = Σ requests × units(request), at most `hourly_cap` × hours begun × disks
-
-and cost `usd` for each `per` of them; a bill may round up to whole multiples of `per`. Before a run
-they are those of a disk that is always busy and reaches its promised rates,
-
-    requests = min(iops / c_iops, bytes_per_s / c_bytes) × seconds × disks
-
-with c the cost of one request (catalog/bucket.py) and the burst rate where there is one;
-afterwards those of the rows. A disk that is faster than promised makes more than expected. Requests
-that the guest serves from memory or merges are counted although the cloud never receives them.
+A bill may round up to whole multiples of `per`. A disk that is faster than promised makes more
+transactions than expected. Requests that the guest serves from memory or merges are counted
+although the cloud never receives them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -86,12 +75,6 @@ class Transactions(sourced_figures.SourcedFigure):
         return transactions / self.per * self.usd
 
 
-class SnapshotPrice(sourced_figures.SourcedFigure):
-    """The price of the data in a snapshot, a month and GiB."""
-
-    per_gib_month: float
-
-
 class Charges(sourced_figures.ProviderFile):
     """One provider's file; prices are those of `region`. A `…_minimum` are the seconds that are
     billed at least; `fast_restore` is a snapshot, in a zone, from which disks are loaded before
@@ -104,23 +87,16 @@ class Charges(sourced_figures.ProviderFile):
     address: sourced_figures.HourlyPrice | None = None
     machine_minimum: sourced_figures.SourcedNumber | None = None
     disk_minimum: sourced_figures.SourcedNumber | None = None
-    snapshot: SnapshotPrice | None = None
+    snapshot_usd_per_gib_month: sourced_figures.SourcedNumber | None = None
     fast_restore: sourced_figures.HourlyPrice | None = None
     transactions: dict[str, Transactions] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Charge:
-    """How the transactions of a disk are counted and priced; `price` is None where no price is
-    known in its region."""
-
-    counting: Counting
-    price: Transactions | None
-    source: str
-
-
-def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
-    """Return the charge of a disk; None if its transactions are free."""
+def charge_of(
+    cloud: str, disk: DiskSpec, region: str | None
+) -> tuple[Counting, Transactions | None, str] | None:
+    """Return how the transactions of a disk are counted and priced, and the source; None if they
+    are free. The price is None where none is known in its region."""
     ours = shipped_book(Charges, cloud)
     charge = ours.transactions.get(disk.type) if ours else None
     if ours is None or charge is None:
@@ -128,7 +104,7 @@ def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
     limited = disk_limits(cloud, disk)
     counting = charge.counted_as(limited.tier if limited else None)
     price, source = charge if region == ours.region else None, ours.sources[charge.source]
-    return Charge(counting, price, source.words())
+    return counting, price, source.words()
 
 
 def expected_work(
@@ -142,7 +118,7 @@ def expected_work(
     one of the sizes, at most `requests_per_s`; no requests if the disk's limits are unknown."""
     disk_limits_ = disk_limits(cloud, disk)
     charged = charge_of(cloud, disk, None)
-    works, units = list[Work](), charged.counting.units if charged else (lambda _: 1)
+    works, units = list[Work](), charged[0].units if charged else (lambda _: 1)
     for size in request_sizes:
         if disk_limits_ is None:
             break

@@ -1,30 +1,16 @@
-"""The cost of a trial, before and after it runs, and the monthly cost of a disk.
+"""What a trial costs, and what a disk costs a month (docs/METHOD.md, "Prices and costs").
 
-    total = Σ hourly_usd × seconds / 3600 + fixed_usd + transactions_usd
-    fixed_usd = Σ hourly_usd × max(0, minimum_s - seconds) / 3600
-
-over the parts of a rental: machine, root disk, disks, public address. `fixed_usd` is what the
-minimum billed time adds (an hour, for a disk that is billed by the hour). Transactions are counted
-by catalog/charges.py, but for I/O of the operating system on a root disk, and network traffic.
-Prices hold for one region: those of a provider's own files, or one that was refreshed. For other
-regions none is assumed. Of a month of a disk:
-
-    total           = storage + transactions of a month at the baseline, in blocks of 4 KiB
-    per_1000_iops   = total / (random reads of 4 KiB a second / 1000)
-    per_100_mb_per_s = total / (bytes a second read in blocks of 1 MiB / 10^8)
-
-The baseline is the rate after all credit is used up; figures of the burst, which does not last the
-month that is paid for, are separate. No machine limits the disk; its queue is as deep as needed.
+I/O of the operating system on a root disk and network traffic are not counted. Prices hold for one
+region: those of a provider's own files, or one that was refreshed; for others none is assumed. A
+month of a disk is priced by the rate after all credit is used up, without a machine that limits it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Protocol
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Charges, Work, charge_of, disk_limits, done_work
+from diskbench.catalog.charges import Charges, Work, charge_of, disk_limits
 from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.path import Path
@@ -34,7 +20,6 @@ from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import DiskPrice, Load
 from diskbench.model.rental import DiskSpec, PricePart, Rental
-from diskbench.model.result import Measurement
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.units import KIB, MIB
 
@@ -100,23 +85,6 @@ class TrialCost(CellCost):
     ended: bool
 
 
-class LeaseLike(Protocol):
-    """The attributes of a lease (store.leases.Lease) that are used here. Times are UTC, ISO 8601;
-    `released_at` is None while it is open, `hourly_usd` is None if no price is known."""
-
-    @property
-    def lease_id(self) -> str: ...
-
-    @property
-    def hourly_usd(self) -> float | None: ...
-
-    @property
-    def created_at(self) -> str: ...
-
-    @property
-    def released_at(self) -> str | None: ...
-
-
 def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) -> CellCost:
     """Return the cost of a rental for `seconds` and the `work` on its disks; 0 without a rental, in
     the lab, and in the fake cloud."""
@@ -133,12 +101,13 @@ def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) ->
     disk, scope = rental.disk, rental.scope
     charge = charge_of(rental.catalogue, disk, scope.region) if disk else None
     if disk is not None and charge is not None:
-        transactions = charge.counting.count(work, disks=disk.count)
-        sources.append(charge.source)
-        if charge.price is None:
+        counting, price, source = charge
+        transactions = counting.count(work, disks=disk.count)
+        sources.append(source)
+        if price is None:
             unknown.append(f"transactions of {disk.type}")
         else:
-            usd = charge.price.cost_usd(transactions)
+            usd = price.cost_usd(transactions)
     total = by_the_hour + fixed + usd
     return CellCost(
         seconds=seconds,
@@ -152,39 +121,6 @@ def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) ->
         source="; ".join(dict.fromkeys(source for source in sources if source)),
         unpriced_region=scope.region if can_refresh else None,
     )
-
-
-def cost_of_lease(
-    lease: LeaseLike, rows: Iterable[Measurement], rental: Rental | None, *, now: datetime
-) -> CellCost:
-    """Return the cost of a lease until its release or `now`, with the transactions of its runs.
-
-    `rows` are the measurements of its runs. Without `rental` only the hourly price is known.
-    """
-    seconds = age_s(lease, now)
-    if rental is not None:
-        return cost_of(rental, seconds, done_work(rows))
-    hourly = lease.hourly_usd
-    usd = None if hourly is None else hourly * seconds / HOUR_S
-    unknown = () if usd is not None else ("machine and disks",)
-    return CellCost(
-        seconds=seconds, hourly_usd=hourly, known_usd=usd or 0.0, total_usd=usd, unknown=unknown
-    )
-
-
-def spent_usd(
-    lease: LeaseLike, now: datetime, *, assume_price_usd_per_hour: float | None = None
-) -> float:
-    """Return the cost of a lease so far in USD, its hourly price × age, without transactions. One
-    without a price counts with the assumed price, else with 0."""
-    hourly = assume_price_usd_per_hour if lease.hourly_usd is None else lease.hourly_usd
-    return (hourly or 0.0) * age_s(lease, now) / HOUR_S
-
-
-def age_s(lease: LeaseLike, now: datetime) -> float:
-    """Return how long a lease has been billed in seconds; never negative."""
-    end = datetime.fromisoformat(lease.released_at) if lease.released_at else now
-    return max(0.0, (end - datetime.fromisoformat(lease.created_at)).total_seconds())
 
 
 def monthly(
@@ -207,7 +143,8 @@ def monthly(
     charge = charge_of(cloud, disk, region)
     usd: float | None = 0.0
     if charge is not None:
-        usd = charge.price.cost_usd(charge.counting.count(work)) if charge.price else None
+        counting, price, _ = charge
+        usd = price.cost_usd(counting.count(work)) if price else None
     return None if hourly is None else hourly * hours, usd
 
 
@@ -261,10 +198,10 @@ def disk_part(
 def snapshot_part(cloud: str, size_gib: int, region: str) -> PricePart:
     """Return the price of a snapshot of a full disk, while it is kept."""
     part, charges = f"snapshot of {size_gib} GiB", shipped_book(Charges, cloud)
-    if charges is None or charges.snapshot is None or charges.region != region:
+    price = charges.snapshot_usd_per_gib_month if charges else None
+    if charges is None or price is None or charges.region != region:
         return PricePart(name=part, hourly_usd=None)
-    usd = charges.snapshot.per_gib_month * size_gib / MONTH_HOURS
-    source = charges.sources[charges.snapshot.source].words()
+    usd, source = price.value * size_gib / MONTH_HOURS, charges.sources[price.source].words()
     return PricePart(name=part, hourly_usd=usd, source=source)
 
 

@@ -96,13 +96,6 @@ class DiskEntry(Frozen):
         return self.model_copy(update={**changed, "since": None, "earlier": ()})
 
 
-class HostCache(Frozen):
-    """Machines have a host cache. `hit` names the disk type that holds the cache: hits are as fast
-    as that type."""
-
-    hit: str
-
-
 class Part(Frozen):
     """An entry other than a disk type: a kind of datastore or controller, a setting. Its extra keys
     are its own figures; a mapping among them has its own `source`."""
@@ -133,14 +126,15 @@ class Part(Frozen):
 
 class Catalogue(sourced_figures.ProviderFile):
     """One provider's file. `accounting` is its rule for counting the requests of every disk, if it
-    has one; `host_cache` is None if machines do not cache disks. `parts` are further entries by
+    has one; `host_cache` is the disk type that holds the host cache, whose hits are as fast as that
+    type; None if machines do not cache disks. `parts` are further entries by
     kind and name; `note` is printed above them in a table."""
 
     file = LIMITS
     kind = "catalogue"
 
     note: str = ""
-    host_cache: HostCache | None = None
+    host_cache: str | None = None
     accounting: sourced_figures.Accounting | None = None
     disks: dict[str, DiskEntry] = Field(default_factory=dict)
     parts: dict[str, dict[str, Part]] = Field(default_factory=dict)
@@ -163,8 +157,8 @@ class Catalogue(sourced_figures.ProviderFile):
 
     @model_validator(mode="after")
     def _hit_is_a_disk(self) -> Catalogue:
-        if self.host_cache is not None and self.host_cache.hit not in self.disks:
-            raise ValueError(f"host_cache.hit: {self.host_cache.hit!r} is not among the disks")
+        if self.host_cache is not None and self.host_cache not in self.disks:
+            raise ValueError(f"host_cache: {self.host_cache!r} is not among the disks")
         return self
 
 

@@ -1,21 +1,11 @@
 """The expected rate of one load on a disk of a machine, for how long, and what limits it; and the
-simulation of buckets over a sequence of stages: when credit runs out, and the rate after that.
+simulation of buckets over a sequence of stages: when credit runs out, and the rate after that
+(docs/METHOD.md, "What a run should measure" and "Credit").
 
-    iops = min over gates of rate / cost, depth / latency and the load's own rate
-
-with the cost of a block at each gate and the latency of catalog/path.py. It is computed three
-times: with the assumed request sizes, latency and cache hits, with the least favourable and with
-the most favourable plausible ones. `begin` holds with the given credit; `lasting` is the final rate
-of the simulation under the same endless load.
-
-Nothing changes between two events, so the simulation steps from event to event: a bucket becomes
-empty, a stage reaches its time or its bytes. At a rate of r blocks per second, the balance B of a
-gate that charges c per block changes by
-
-    dB/dt = baseline - r·c        at most refill_per_s upwards, within 0 … capacity
-
-and r is the rate of the tightest gate: its burst while B > 0, its baseline after that.
-Buckets of disk and machine are separate (catalog/bucket.py has their arithmetic).
+It is computed three times: with the assumed request sizes, latency and cache hits, with the least
+favourable and with the most favourable plausible ones. `begin` holds with the given credit;
+`lasting` is the final rate of the simulation under the same endless load. Nothing changes between
+two events, so that steps from event to event: a bucket is empty, a stage reaches its time or bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.lookup import DiskLimits
-from diskbench.catalog.machine import MachineLimits
 from diskbench.catalog.path import Cache, Case, Path, disk_gates, tightest, without_cache
 from diskbench.model import expectation
 from diskbench.model.expectation import Bound, Expectation, ExpectedLevel, LimitName, Load
@@ -36,12 +25,12 @@ if TYPE_CHECKING:
 
 
 _CASES: tuple[Case, ...] = ("least", "assumed", "best")
-_NO_LIMIT = MachineLimits("")
+_NO_LIMIT = Path()
 
 
 def path_of(
     limits: DiskLimits,
-    machine: MachineLimits = _NO_LIMIT,
+    machine: Path = _NO_LIMIT,
     *,
     count: int = 1,
     cache: Cache = "none",
@@ -53,6 +42,7 @@ def path_of(
     if limits.place == "cache":
         cache = "local"
     gates = machine.gates if cache != "none" else without_cache(machine.gates)
+    sources = [source.words() for source in limits.sources]
     return Path(
         (*disk_gates(limits, count=count, time_scale=time_scale), *gates),
         cache=cache,
@@ -60,6 +50,9 @@ def path_of(
         write_latency=limits.write_latency,
         hit=limits.hit if cache != "none" else None,
         merges_to=limits.accounting.max_io_bytes if limits.merges else None,
+        limits=limits,
+        sources=tuple(dict.fromkeys([*sources, *(gate.source for gate in machine.gates)])),
+        unknown=machine.unknown,
     )
 
 
@@ -120,20 +113,26 @@ def _others(bounds: dict[Case, tuple[Bound, ...]]) -> tuple[Bound, ...]:
 
 @dataclass(frozen=True)
 class Stage:
-    """A load for so many seconds, or until so many bytes were moved, whichever comes first. Without
-    a load the buckets refill. `credit_is_held`: the load gets what full buckets give, and the
-    balances stay as they are (how the lab fills a disk)."""
+    """A load for so many seconds, or until so many bytes were moved, whichever comes first, after
+    `idle_s` without one. Without a load the buckets refill. `reached` is the rate at which it ran,
+    where that was measured, in blocks a second. `credit_is_held`: the load gets what full buckets
+    give, and the balances stay as they are (how the lab fills a disk). `is_one`: the load is that
+    of all jobs of a step."""
 
     load: Load | None
     seconds: float = math.inf
     bytes: float = math.inf
     credit_is_held: bool = False
+    is_one: bool = True
+    reached: float | None = None
+    idle_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class Leg:
     """A stretch of one stage at one rate, in blocks of its load; the last one may last for ever.
-    `limited_by` is None for one without load."""
+    `limited_by` is None for one without load, `emptied` are the gates whose buckets are used up at
+    its end."""
 
     stage: int
     start_s: float
@@ -141,15 +140,12 @@ class Leg:
     iops: float
     bytes_per_s: float
     limited_by: LimitName | None
+    emptied: tuple[int, ...] = ()
 
-
-@dataclass(frozen=True)
-class Emptied:
-    """When a bucket was first empty, and in which stage."""
-
-    gate: int
-    at_s: float
-    stage: int
+    @property
+    def end_s(self) -> float:
+        """When it ends."""
+        return self.start_s + self.seconds
 
 
 @dataclass(frozen=True)
@@ -158,7 +154,6 @@ class Simulation:
     have ended, or, of a stage without end, when nothing changes any more."""
 
     legs: tuple[Leg, ...]
-    emptied: tuple[Emptied, ...]
     credit: tuple[tuple[float, ...], ...]
     left: tuple[float, ...]
 
@@ -166,9 +161,9 @@ class Simulation:
         """Return the legs of one stage."""
         return tuple(leg for leg in self.legs if leg.stage == number)
 
-    def first_empty(self, gate: int) -> Emptied | None:
-        """Return when a gate's bucket was first empty; None: never."""
-        return next((event for event in self.emptied if event.gate == gate), None)
+    def first_empty(self, gate: int) -> Leg | None:
+        """Return the leg at whose end a gate's bucket is first empty; None: never."""
+        return next((leg for leg in self.legs if gate in leg.emptied), None)
 
 
 def simulate(
@@ -183,39 +178,46 @@ def simulate(
     Only the last stage may be endless. A load that no known limit bounds ends its stage.
     """
     balances = list(path.full() if credit is None else credit)
-    legs, emptied, begun = list[Leg](), list[Emptied](), list[tuple[float, ...]]()
+    legs, begun = list[Leg](), list[tuple[float, ...]]()
     at = 0.0
     for number, stage in enumerate(stages):
+        if stage.idle_s > 0:
+            at += stage.idle_s
+            idle = zip(path.gates, balances, strict=True)
+            balances = [gate.balance_after(held, 0.0, stage.idle_s) for gate, held in idle]
         begun.append(tuple(balances))
-        costs = path.costs(stage.load, case) if stage.load else (0.0,) * len(path.gates)
-        seconds, blocks = stage.seconds, stage.bytes / (stage.load.block_bytes if stage.load else 1)
+        load = stage.load
+        if load is not None and stage.reached is not None:
+            load = load.model_copy(update={"max_per_s": stage.reached})
+        costs = path.costs(load, case) if load else (0.0,) * len(path.gates)
+        seconds, blocks = stage.seconds, stage.bytes / (load.block_bytes if load else 1)
         while seconds > 0 and blocks > 0:
             held = path.full() if stage.credit_is_held else balances
-            bounds = path.bounds(stage.load, costs, held, case) if stage.load else ()
-            rate = tightest(bounds) if stage.load else 0.0
+            bounds = path.bounds(load, costs, held, case) if load else ()
+            rate = tightest(bounds) if load else 0.0
             if math.isinf(rate):
                 break
             drains = [0.0] * len(costs) if stage.credit_is_held else _drains(path, costs, rate)
             until = [seconds, blocks / rate if rate else math.inf]
             until += [b / d for b, d in zip(balances, drains, strict=True) if b > 0 and d > 0]
             length = min(until)
-            moved = rate * stage.load.block_bytes if stage.load else 0.0
-            limit = bounds[0].limit if bounds else None
-            legs.append(Leg(number, at, length, rate, moved, limit))
-            if math.isinf(length):
-                break
-            moving = () if stage.credit_is_held else zip(path.gates, costs, strict=True)
+            moved = rate * load.block_bytes if load else 0.0
+            limit, emptied = bounds[0].limit if bounds else None, list[int]()
+            is_still = stage.credit_is_held or math.isinf(length)
+            moving = () if is_still else zip(path.gates, costs, strict=True)
             for index, (gate, cost) in enumerate(moving):
                 was = balances[index]
                 # After exactly the time to empty, the balance is 0 despite rounding errors.
                 done = was > 0 and drains[index] > 0 and was / drains[index] <= length
                 balances[index] = 0.0 if done else gate.balance_after(was, rate * cost, length)
-                if done:
-                    emptied.append(Emptied(index, at + length, number))
+                emptied += [index] if done else []
+            legs.append(Leg(number, at, length, rate, moved, limit, tuple(emptied)))
+            if math.isinf(length):
+                break
             at += length
             seconds -= length
             blocks = 0.0 if length == until[1] else blocks - rate * length
-    return Simulation(tuple(legs), tuple(emptied), tuple(begun), tuple(balances))
+    return Simulation(tuple(legs), tuple(begun), tuple(balances))
 
 
 def _drains(path: Path, costs: Sequence[float], rate: float) -> list[float]:
@@ -235,7 +237,7 @@ def course_frame(path: Path, load: Load, *, seconds: float, credit: float) -> pl
     rows = [
         (
             leg.start_s,
-            min(leg.start_s + leg.seconds, seconds),
+            min(leg.end_s, seconds),
             leg.iops,
             leg.bytes_per_s,
             leg.limited_by and expectation.LIMIT_WORDS[leg.limited_by],

@@ -24,15 +24,8 @@ T = TypeVar("T")
 
 _NO_RULE = "any size counts as one I/O: no other rule is documented"
 _ACCOUNTING = "what counts as one I/O of a limit or a promise"
-
-
-@dataclass(frozen=True)
-class ListingLine:
-    """One line about an item: figures or words, and their source."""
-
-    name: str
-    text: str
-    source: str = ""
+ListingLine = tuple[str, str, str]
+"""One line about an item: its name, figures or words, and their source."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ class CatalogItem:
 
     def of_tier(self, tier: str) -> CatalogItem:
         """The disk type without the lines of its other tiers."""
-        lines = tuple(line for line in self.lines if line.name not in self.tiers - {tier})
+        lines = tuple(line for line in self.lines if line[0] not in self.tiers - {tier})
         return replace(self, lines=lines)
 
 
@@ -159,7 +152,7 @@ def _things(books: Books) -> Iterator[CatalogItem]:
     for cloud, name, entry in disk_entries():
         lines = [*_lines(entry, catalogue(cloud).sources), *_price_lines(books, cloud, name)]
         if entry.unknown:
-            lines.insert(0, ListingLine("speed", entry.unknown))
+            lines.insert(0, ("speed", entry.unknown, ""))
         tiers = frozenset(row.name for row in entry.tiers.rows) if entry.tiers else frozenset[str]()
         yield CatalogItem(cloud, name, "disk type", entry.title, tuple(lines), tiers)
     for row in machine_rows(books):
@@ -178,7 +171,7 @@ def parts(cloud: str | None = None) -> Iterator[CatalogItem]:
                 lines = tuple(_part_lines(part, book.sources))
                 yield CatalogItem(name, part_name, kind, part.title, lines)
         if (rule := book.accounting) is not None:
-            line = ListingLine("", _words(rule), book.sources[rule.source].words())
+            line = ("", _words(rule), book.sources[rule.source].words())
             yield CatalogItem(name, "accounting", "setting", _ACCOUNTING, (line,))
 
 
@@ -187,21 +180,21 @@ def _part_lines(part: Part, sources: Mapping[str, FigureSource]) -> Iterator[Lis
     if part.source is not None:
         source = sources[part.source].words()
         if part.speed:
-            yield ListingLine("speed", part.speed, source)
+            yield "speed", part.speed, source
         if part.figures():
-            yield ListingLine("", _pairs(part.figures()), source)
+            yield "", _pairs(part.figures()), source
     for name, group in part.groups().items():
         figures = {key: value for key, value in group.items() if key != "source"}
-        yield ListingLine(name, _pairs(figures), sources[group["source"]].words())
+        yield name, _pairs(figures), sources[group["source"]].words()
 
 
 def _lines(entry: Frozen, sources: Mapping[str, FigureSource]) -> Iterator[ListingLine]:
     for name, value in entry:
         if isinstance(value, Tiers):
             for row in value.rows:
-                yield ListingLine(row.name, _words(row), sources[value.source].words())
+                yield row.name, _words(row), sources[value.source].words()
         elif isinstance(value, SourcedFigure):
-            yield ListingLine(name, _words(value) or _NO_RULE, sources[value.source].words())
+            yield name, _words(value) or _NO_RULE, sources[value.source].words()
 
 
 def _words(figure: Frozen) -> str:
@@ -257,27 +250,27 @@ def price_rows(books: Books, cloud: str | None, region: str | None) -> Iterator[
 def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
     prices = books.of(cloud).prices
     if price := prices.disks.get(name):
-        yield ListingLine("usd a month", _words(price), prices.sources[price.source].words())
+        yield "usd a month", _words(price), prices.sources[price.source].words()
     charges = shipped_book(Charges, cloud)
     billed = charges.transactions.get(name) if charges else None
     if charges is not None and billed is not None:
-        yield ListingLine("transactions", _words(billed), charges.sources[billed.source].words())
+        yield "transactions", _words(billed), charges.sources[billed.source].words()
 
 
 def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
     others = {"cloud", "type", "source", "price_source", "usd_per_hour", "caps"}
     figures = row.model_dump(exclude_none=True, exclude=others)
-    yield ListingLine("", _pairs(figures), row.source)
+    yield "", _pairs(figures), row.source
     for disk, (read, write, read_rate, write_rate) in row.caps.items():
         text = f"read {read:,.0f} IOPS, {read_rate:,.0f} MiB/s; "
         text += f"write {write:,.0f} IOPS, {write_rate:,.0f} MiB/s"
-        yield ListingLine(disk, text, row.source)
+        yield disk, text, row.source
     book = books.of(row.cloud).machines
     entry = book.types.get(row.type)
     if entry is not None and (local := entry.local) is not None:
         source = book.sources[local.speed.source].words() if local.speed else ""
         speed = f"together {_words(local.speed)}" if local.speed else "speed not known"
         text = f"{local.count} of {local.size_gb} GB, {speed}"
-        yield ListingLine("own disks", text, source or row.source)
+        yield "own disks", text, source or row.source
     if row.usd_per_hour is not None:
-        yield ListingLine("usd an hour", f"{row.usd_per_hour:g}", row.price_source)
+        yield "usd an hour", f"{row.usd_per_hour:g}", row.price_source

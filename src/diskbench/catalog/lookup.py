@@ -5,6 +5,7 @@ sold.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -138,7 +139,7 @@ def limits_of(
         merges=bool(accounting and accounting.merges),
         latency=_latency(book, disk.latency),
         write_latency=_latency(book, disk.write_latency),
-        hit=_latency(book, book.disks[book.host_cache.hit].latency) if book.host_cache else None,
+        hit=_latency(book, book.disks[book.host_cache].latency) if book.host_cache else None,
         place=disk.place,
         until=disk.until,
         time_share=disk.time_share,
@@ -265,15 +266,19 @@ def promise(limits: DiskLimits, time_scale: float = 1.0) -> str:
         kind = "" if pool.covers == "both" else f" {pool.covers}"
         sides = ((pool.iops, format_iops, "IOPS"), (pool.bytes_per_s, format_mb_per_s, "MB/s"))
         for allowance, shown, unit in sides:
-            if allowance is None:
-                continue
-            words = f"{shown(allowance.baseline)} {unit}"
-            if allowance.ceiling > allowance.baseline:
-                words += f", bursts to {shown(allowance.ceiling)}"
-                seconds = lasts_s(scaled(allowance, time_scale=time_scale))
-                words += f" for {format_duration_s(seconds)}" if seconds else ""
-            parts.append(words + kind)
+            if allowance is not None:
+                burst = burst_words(scaled(allowance, time_scale=time_scale), shown)
+                parts.append(f"{shown(allowance.baseline)} {unit}{burst}{kind}")
     return "; ".join(parts)
+
+
+def burst_words(allowance: Allowance, shown: Callable[[float], str]) -> str:
+    """`, bursts to 3,000 for 31 min`; empty without a burst."""
+    if allowance.ceiling <= allowance.baseline:
+        return ""
+    seconds = lasts_s(allowance)
+    lasts = f" for {format_duration_s(seconds)}" if seconds else ""
+    return f", bursts to {shown(allowance.ceiling)}{lasts}"
 
 
 def check_ratio(

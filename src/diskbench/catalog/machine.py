@@ -9,49 +9,36 @@ the host cache, only the path of cached disks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import NO_RULE, Allowance, IoAccounting, of_duration
 from diskbench.catalog.entry import DiskEntry, known_catalogue
 from diskbench.catalog.machine_book import MachineBook, MachineEntry
-from diskbench.catalog.path import Gate
+from diskbench.catalog.path import Gate, Path
 from diskbench.model.expectation import LimitName
 from diskbench.units import MIB
 
 _MB = 10**6
 
 
-@dataclass(frozen=True)
-class MachineLimits:
-    """The gates of one machine; `unknown` says why there are none if figures are missing."""
-
-    name: str
-    gates: tuple[Gate, ...] = ()
-    unknown: str = ""
-
-
-def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: str) -> MachineLimits:
-    """Return the gates between a machine and its disks of a type."""
+def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: str) -> Path:
+    """Return the gates between a machine and its disks of a type; `unknown` says why there are none
+    if figures are missing."""
     name = machine_type or ""
     book = books.of(cloud).machines
     if not name or not (book.types or book.series):
-        return MachineLimits(name)
+        return Path()
     limits = known_catalogue(cloud)
     disk = limits.disks.get(disk_type) if limits else None
     gates = _gates(book, name, disk_type, disk)
-    unknown = "" if gates is not None else f"limits of {name} towards {disk_type}"
-    return MachineLimits(name, gates or (), unknown)
+    unknown = () if gates is not None else (f"limits of {name} towards {disk_type}",)
+    return Path(gates or (), unknown=unknown)
 
 
 def capped(
-    name: str,
-    iops: float | None,
-    bytes_per_s: float | None,
-    source: str,
-    accounting: IoAccounting = NO_RULE,
-) -> MachineLimits:
+    iops: float | None, bytes_per_s: float | None, source: str, accounting: IoAccounting = NO_RULE
+) -> Path:
     """Return a machine with given caps (the lab's `--vm-iops`, `--vm-throughput`); its requests are
     counted by the rule of its disks."""
     gates: list[Gate] = []
@@ -60,7 +47,7 @@ def capped(
     if bytes_per_s:
         rate = Allowance(bytes_per_s)
         gates.append(Gate("vm-throughput", "bytes", rate, accounting=accounting, source=source))
-    return MachineLimits(name, tuple(gates))
+    return Path(tuple(gates))
 
 
 def _gates(

@@ -2,10 +2,7 @@
 
 A machine is listed by its type (`types`), or belongs to a series whose caps depend on disk type and
 vCPUs (`series`); `names` is the pattern that reads series and vCPUs from a type's name. A path has
-a lasting baseline and may have a burst above it:
-
-    bucket of a burst   (burst - baseline) × burst.duration_s, full at first
-    refill              at the baseline; at most one filling in burst.every_s where that is given
+a lasting baseline and may have a burst above it, with a bucket (docs/METHOD.md, "Credit").
 """
 
 from __future__ import annotations
@@ -110,15 +107,9 @@ class Series(SourcedFigure):
     maintenance: Maintenance | None = None
 
 
-class Choices(SourcedFigure):
-    """Machine types in the order in which they are tried."""
-
-    types: tuple[str, ...] = ()
-
-
 class MachineBook(ProviderFile):
     """The file. `accounting` is how requests are counted on the path to network disks; `note` is
-    printed below a table of these machines."""
+    printed below a table of these machines, `tried` are types in the order of trying them."""
 
     file = MACHINES
     kind = "catalogue of machines"
@@ -127,14 +118,9 @@ class MachineBook(ProviderFile):
     burst: BurstTime | None = None
     accounting: Accounting | None = None
     names: re.Pattern[str] | None = None
-    choices: Choices | None = None
+    tried: tuple[str, ...] = ()
     types: dict[str, MachineEntry] = Field(default_factory=dict)
     series: dict[str, Series] = Field(default_factory=dict)
-
-    @property
-    def tried(self) -> tuple[str, ...]:
-        """Return the machine types that are tried by default, in order."""
-        return self.choices.types if self.choices else ()
 
     def series_of(self, machine_type: str) -> Series | None:
         """Return the series of a machine type, by its name; None if it is not listed."""

@@ -1,48 +1,17 @@
 """The path from a load to a disk: the gates of disk and machine, the requests that blocks become on
-the way, the host cache, and the latency of a request.
+the way, the host cache, and the latency of a request (docs/METHOD.md, "What a run should measure").
 
-A gate is one limit of the disk or the machine, with its bucket. The cost of one block at a gate:
-
-    cost = Σ over directions  share × per_block × charged
-
-with the requests below, each charged by catalog/bucket.py in I/Os or in bytes. The buckets of disk
-and machine are separate: the tightest gate at a moment limits the rate (MicrosoftDocs
-disks-performance.md, 2026-09-09; EC2 User Guide, "optimized instances", 2023-05-11).
-
-With a host cache (MicrosoftDocs disks-performance.md, 2026-09-09) a block takes
-
-    read, hit                   the machine's cached limits only
-    read, miss                  cached limits, uncached limits and the disk
-    written, read-only cache    all of them
-    written, read-write cache   the cached limits; what is flushed later takes the others
-
-Reads are assumed to hit, and writes to end in a read-write cache; the least that is plausible is
-that none does. A load of `depth` blocks under way at once cannot pass more than
-
-    depth / latency,  latency = Σ over directions  share × latency of the direction
-
-blocks a second (Little's law), with the best, usual and worst latency of the disk, or of a hit.
-
-A cloud counts requests and not blocks. A job's blocks become
-
-    direct            one request per block
-    buffered, random  one request per block, of whole pages (4 KiB)
-    buffered, in sequence, written   requests of `WRITEBACK_BYTES`, several blocks together
-    buffered, in sequence, read      requests of the read-ahead, several blocks together
-
-Checked against a measurement: cunnie/cloud_storage_benchmarks (2018-04-15), gp2 of 20 GiB without
-credit reached 108 IOPS, 28.2 MB/s written (256 KiB each) and 13 MB/s read (128 KiB each).
-
-A cloud may merge sequential requests that the guest did not: one "attempts to merge" small requests
-that are physically sequential (EC2 User Guide, "I/O characteristics", 2023-01-19). It did not merge
-the reads of 2018; so merging is the best case and is not assumed.
+A gate is one limit of the disk or the machine, with a bucket of its own: the tightest at a moment
+limits the rate. A cloud may merge sequential requests that the guest did not (EC2 User Guide, "I/O
+characteristics", 2023-01-19). It did not merge the reads of 2018 (cunnie/cloud_storage_benchmarks),
+so merging is the best case and is not assumed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from diskbench.catalog import bucket
@@ -62,16 +31,22 @@ _ALL: frozenset[_Part] = _THROUGH | _HIT
 
 @dataclass(frozen=True)
 class Path:
-    """Gates of disk and machine together. `latency` and `write_latency` are the disk's own, `hit`
-    is that of the host cache; `merges_to` is the largest request that the cloud makes of several in
-    sequence."""
+    """Gates of a machine, of a disk, or of both together, and what is known of them. `latency` and
+    `write_latency` are the disk's own, `hit` is that of the host cache; `merges_to` is the largest
+    request that the cloud makes of several in sequence. `limits` are those of one disk; None if it
+    is in no catalogue. `sources` are those of its figures, `unknown` is what has none.
+    `holds_credit`: filling the disk spends no burst credit."""
 
-    gates: tuple[Gate, ...]
+    gates: tuple[Gate, ...] = ()
     cache: Cache = "none"
     latency: LatencyFigure | None = None
     write_latency: LatencyFigure | None = None
     hit: LatencyFigure | None = None
     merges_to: int | None = None
+    limits: DiskLimits | None = field(default=None, compare=False)
+    sources: tuple[str, ...] = field(default=(), compare=False)
+    unknown: tuple[str, ...] = field(default=(), compare=False)
+    holds_credit: bool = field(default=False, compare=False)
 
     def requests(self, load: Load, case: Case) -> dict[Way, Issued]:
         """The requests of each direction of a load."""
@@ -113,6 +88,15 @@ class Path:
     def full(self) -> tuple[float, ...]:
         """Return the balance of every bucket when all are full."""
         return tuple(gate.capacity for gate in self.gates)
+
+    def shares(self, credit: Sequence[float]) -> dict[LimitName, float]:
+        """Return the fill of each bucket (1 is full); of two with one name the emptier."""
+        shares: dict[LimitName, float] = {}
+        for gate, balance in zip(self.gates, credit, strict=True):
+            if gate.capacity:
+                share = balance / gate.capacity
+                shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
+        return shares
 
     def with_held_credit(self) -> Path:
         """Return the path while credit is held: every gate allows its burst without end."""

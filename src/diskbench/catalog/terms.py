@@ -1,4 +1,4 @@
-"""What may be bought for a disk beyond its type, size, IOPS and throughput: pure.
+"""A disk as it is bought, and what may be bought beyond its type, size, IOPS and throughput: pure.
 
 A performance tier above the size's own (`tiers.chosen` of a disk type), higher limits for the
 asking (`tiers.expanded`), and bursting on demand (`on_demand`): the rules and figures are in the
@@ -7,13 +7,62 @@ provider's limits.yaml.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
 
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.entry import DiskEntry, catalogue
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.model.rental import DiskSpec
+
+More = Literal["performance_plus", "bursting"]
+"""What is asked for beside size and figures: higher limits, bursts on demand."""
+MORE_WORDS: dict[More, str] = {
+    "performance_plus": "performance plus",
+    "bursting": "bursts on demand",
+}
+
+
+class Sold(Frozen):
+    """One disk as it is bought: `iops` and `throughput` (in `unit`) where they are provisioned.
+    `cache` is the host cache: none, readonly or readwrite; None where hosts do not cache disks."""
+
+    cloud: str
+    disk_type: str
+    size_gib: int | float
+    iops: int | float | None = None
+    throughput: int | float | None = None
+    unit: str | None = None
+    tier: str | None = None
+    more: More | None = None
+    cache: str | None = Field(default=None, exclude=True)
+
+    @property
+    def spec(self) -> DiskSpec:
+        """The disk as it is priced and rented."""
+        iops = None if self.iops is None else math.ceil(self.iops)
+        name, gib, rate = self.disk_type, math.ceil(self.size_gib), self.throughput
+        return DiskSpec(type=name, size_gib=gib, iops=iops, throughput_mib_per_s=rate)
+
+    def words(self) -> str:
+        """`gp3 500 GiB, 10,000 IOPS, 250 MiB/s`."""
+        tier = f" ({self.tier})" if self.tier else ""
+        parts = [f"{self.disk_type} {self.size_gib:,} GiB{tier}"]
+        parts += [f"{self.iops:,} IOPS"] if self.iops is not None else []
+        parts += [f"{self.throughput:,} {self.unit}"] if self.throughput is not None else []
+        return ", ".join([*parts, *([MORE_WORDS[self.more]] if self.more else [])])
+
+    def limits(self) -> DiskLimits:
+        """Its documented limits. Raises UserError for one that is not sold so."""
+        own = limits(self.cloud, self.disk_type, self.size_gib, self.iops, self.throughput)
+        plus, bursting = self.more == "performance_plus", self.more == "bursting"
+        return with_terms(self.cloud, own, plus=plus, bursting=bursting)
 
 
 def with_terms(

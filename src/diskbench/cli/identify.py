@@ -13,7 +13,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.errors import UnknownName
 from diskbench.model.ids import short
-from diskbench.plan.identify import by_type
+from diskbench.plan.identify import by_type, sizes_of, type_words
 from diskbench.results.identified import identified
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.selection import Selection, run_or_set
@@ -55,7 +55,7 @@ def identify(
             "format": 1,
             "run_id": measured.run_id,
             "levels": [level.name for level in levels],
-            "disks": [asdict(of_type.best) | {"sizes_gib": of_type.sizes} for of_type in types],
+            "disks": [asdict(of[0]) | {"sizes_gib": sizes_of(of)} for of in types],
         }
         print_json(json.dumps(document, indent=2))
         return
@@ -65,8 +65,8 @@ def identify(
         steps = counted(len(levels), "step")
         print(f"no disk of the catalogue behaves as run {short(measured.run_id)} in {steps}")
     for of_type in types:
-        best = of_type.best
-        print(f"{of_type.words()}, {best.off:.1%} off")
+        best = of_type[0]
+        print(f"{type_words(of_type)}, {best.off:.1%} off")
         for words in best.fits:
             print(f"    fits      {words}")
         for words in best.misses:

@@ -22,16 +22,15 @@ from diskbench.catalog.cost import MONTH_HOURS, disk_hourly_usd, monthly
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits
-from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Path, without_cache
+from diskbench.catalog.terms import Sold
 from diskbench.model.base import Frozen
 from diskbench.plan.cheapest_disk import (
-    Sold,
     base_of,
     burst_ios_of,
     buys_throughput,
     least_of,
-    limits_sold,
     most_of,
 )
 from diskbench.plan.demand import Demand, carries, headroom, why
@@ -164,7 +163,7 @@ def _of_type(market: Market, name: str, demand: Demand) -> tuple[list[Advice], l
         refused.append(_refusal(market, most, demand).model_copy(update={"most": True}))
     base = base_of(market.cloud, name, demand.size_gib) if rows else None
     is_other = base is not None and all(row.disk != base for row in rows)
-    if base is not None and is_other and not carries(path_of(limits_sold(base)).gates, demand):
+    if base is not None and is_other and not carries(path_of(base.limits()).gates, demand):
         refused.append(_refusal(market, base, demand))
     return rows, refused
 
@@ -172,20 +171,20 @@ def _of_type(market: Market, name: str, demand: Demand) -> tuple[list[Advice], l
 def path_to(books: Books, row: Advice) -> Path:
     """The path to a disk that was advised, through its machine."""
     on = machine_of(books, row.disk.cloud, row.machine, row.disk.disk_type)
-    return path_of(limits_sold(row.disk), on)
+    return path_of(row.disk.limits(), on)
 
 
 def _row(market: Market, sold: Sold, demand: Demand) -> Advice | Refused:
-    limits = limits_sold(sold)
+    limits = sold.limits()
     latency = _latency(limits, demand)
     if latency.target == "missed":
         usual = latency.usual_ms or latency.best_ms
         return _refused(market, sold, f"documented latency is usually {usual:.3g} ms")
-    on = _machine(market, sold, demand)
-    if isinstance(on, Refused):
-        return on
-    machine, provider = on.name or None, market.books.of(market.cloud)
-    found = market.measured(sold, machine)
+    chosen = _machine(market, sold, demand)
+    if isinstance(chosen, Refused):
+        return chosen
+    (machine, on), provider = chosen, market.books.of(market.cloud)
+    path, found = path_of(limits, on), market.measured(sold, machine)
     if found is not None:
         if found.iops < demand.most_iops:
             return _refused(market, sold, f"measured {format_iops(found.iops)} IOPS here")
@@ -206,14 +205,13 @@ def _row(market: Market, sold: Sold, demand: Demand) -> Advice | Refused:
         dates.append(prices.sources[of_machine[1]])
     entry = provider.machines.types.get(machine or "")
     retires = entry.traits.get("retires") if entry else None
-    sources = [*(source.words() for source in limits.sources), *(g.source for g in on.gates)]
-    sources += [source.words() for source in dates]
+    sources = [*path.sources, *(source.words() for source in dates)]
     return Advice(
         disk=sold,
         region=market.region,
         machine=machine,
         retires=str(retires) if retires else None,
-        headroom=headroom(path_of(limits, on).gates, demand),
+        headroom=headroom(path.gates, demand),
         latency=latency,
         disk_usd=disk_usd,
         machine_usd=machine_usd,
@@ -245,19 +243,19 @@ def _latency(limits: DiskLimits, demand: Demand) -> Latency:
     return Latency(best_ms=best, usual_ms=usual, worst_ms=worst, target=target)
 
 
-def _machine(market: Market, sold: Sold, demand: Demand) -> MachineLimits | Refused:
-    """The cheapest machine of a provider that does not limit a disk's load, without a name where
+def _machine(market: Market, sold: Sold, demand: Demand) -> tuple[str | None, Path] | Refused:
+    """The cheapest machine of a provider that does not limit a disk's load, by its name, None where
     none is known; or the user's own, or why it does."""
     for name in (market.machine,) if market.machine else _machines(market):
         on = machine_of(market.books, market.cloud, name, sold.disk_type)
         gates = without_cache(on.gates)
         if gates and carries(gates, demand):
-            return on
+            return name, on
         if name == market.machine:
-            words = why(Path(on.gates), demand) + f", by {name}"
-            unknown = f"{on.unknown or name} not documented"
+            words = why(on, demand) + f", by {name}"
+            unknown = f"{on.unknown[0] if on.unknown else name} not documented"
             return _refused(market, sold, words if on.gates else unknown)
-    return MachineLimits("")
+    return None, Path()
 
 
 def _machines(market: Market) -> Iterator[str]:
@@ -285,7 +283,7 @@ def _refusal(market: Market, sold: Sold, demand: Demand) -> Refused:
     most_gib = catalogue(sold.cloud).disk(sold.disk_type).size_gib
     if most_gib is not None and demand.size_gib > most_gib.max:
         return _refused(market, sold, f"{most_gib.max:,} GiB at most")
-    path = path_of(limits_sold(sold))
+    path = path_of(sold.limits())
     said = _refused(market, sold, why(path, demand))
     return said.model_copy(update={"headroom": headroom(path.gates, demand)})
 

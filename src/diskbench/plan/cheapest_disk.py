@@ -13,60 +13,11 @@ from typing import Literal
 from diskbench.catalog import bucket
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import path_of
-from diskbench.catalog.lookup import DiskLimits, limits_of
 from diskbench.catalog.path import Gate
 from diskbench.catalog.sourced_figures import Quantity
-from diskbench.catalog.terms import bursting_limits, expanded_limits
+from diskbench.catalog.terms import More, Sold
 from diskbench.errors import UserError
-from diskbench.model.base import Frozen
-from diskbench.model.rental import DiskSpec
 from diskbench.plan.demand import MONTH_S, ROUNDING, Demand, carries
-
-More = Literal["performance_plus", "bursting"]
-"""What is asked for beside size and figures: higher limits, bursts on demand."""
-
-
-class Sold(Frozen):
-    """One disk as it is bought: `iops` and `throughput` (in `unit`) where they are provisioned."""
-
-    cloud: str
-    disk_type: str
-    size_gib: int
-    iops: int | None = None
-    throughput: int | None = None
-    unit: str | None = None
-    tier: str | None = None
-    more: More | None = None
-
-    @property
-    def spec(self) -> DiskSpec:
-        """The disk as it is priced and rented."""
-        name, gib, rate = self.disk_type, self.size_gib, self.throughput
-        return DiskSpec(type=name, size_gib=gib, iops=self.iops, throughput_mib_per_s=rate)
-
-    def words(self) -> str:
-        """`gp3 500 GiB, 10,000 IOPS, 250 MiB/s`."""
-        tier = f" ({self.tier})" if self.tier else ""
-        parts = [f"{self.disk_type} {self.size_gib:,} GiB{tier}"]
-        parts += [f"{self.iops:,} IOPS"] if self.iops is not None else []
-        parts += [f"{self.throughput:,} {self.unit}"] if self.throughput is not None else []
-        return ", ".join([*parts, *([MORE_WORDS[self.more]] if self.more else [])])
-
-
-MORE_WORDS: dict[More, str] = {
-    "performance_plus": "performance plus",
-    "bursting": "bursts on demand",
-}
-
-
-def limits_sold(sold: Sold) -> DiskLimits:
-    """The documented limits of a disk as it is bought. Raises UserError for one that is not sold
-    so."""
-    book = catalogue(sold.cloud)
-    limits = limits_of(book, sold.disk_type, sold.size_gib, sold.iops, sold.throughput)
-    if sold.more == "performance_plus":
-        return expanded_limits(sold.cloud, limits)
-    return bursting_limits(sold.cloud, limits) if sold.more == "bursting" else limits
 
 
 def least_of(cloud: str, name: str, demand: Demand, more: More | None) -> Sold | None:
@@ -104,7 +55,7 @@ def least_of(cloud: str, name: str, demand: Demand, more: More | None) -> Sold |
 def _carries(sold: Sold, demand: Demand) -> bool:
     """Whether a disk is sold so, something is known of it, and it carries a demand."""
     try:
-        gates = path_of(limits_sold(sold)).gates
+        gates = path_of(sold.limits()).gates
     except UserError:
         return False
     return bool(gates) and carries(gates, demand)
@@ -113,7 +64,7 @@ def _carries(sold: Sold, demand: Demand) -> bool:
 def _if_sold(sold: Sold) -> Sold | None:
     """The disk; None where it is not sold so, or nothing is documented of it."""
     try:
-        return sold if limits_sold(sold).pools else None
+        return sold if sold.limits().pools else None
     except UserError:
         return None
 
@@ -149,7 +100,7 @@ def burst_ios_of(sold: Sold, demand: Demand) -> float:
 def _above(sold: Sold, demand: Demand) -> list[tuple[float, float]]:
     """The seconds of each stage, and its transactions a second above what a disk has without
     bursts: the larger of I/Os, and of bytes in 256 KiB (disks-types.md, "Premium SSD bursting")."""
-    base = path_of(limits_sold(sold.model_copy(update={"more": None}))).gates
+    base = path_of(sold.model_copy(update={"more": None}).limits()).gates
     above = [(min(stage.seconds, MONTH_S), 0.0) for stage in demand.stages]
     for gate in base:
         unit = 1.0 if gate.counts == "ios" else 1e6 / 1024 * 256

@@ -1,20 +1,19 @@
 """The expected result of each step, and the credit left when it starts: of a plan, from promised
-rates, and of steps that ran without one, from measured rates. Pure.
+rates, and of steps that ran without one, from measured rates; and how long a load must run to see
+what a disk gives without credit. Pure.
 
-Every step of a plan is assumed to load the disk fully, or up to its own rate limit; bucket balances
-carry over from step to step and from run to run (catalog/expect.py). A loop counts with its fewest
-rounds. The course is computed with the assumed request sizes, and with the least and the most
-favourable ones; these give the range of times at which credit runs out.
-
-A step that loads k of a trial's equal disks alike gets what k disks give, up to the machine's
-limits. One that loads a disk more than another has no expectation: where it ends depends on both.
-Nor is there one where a limit has burst credit, which each disk would keep by itself.
+Every step of a plan is assumed to load the disk fully, or up to its own rate limit. A loop counts
+with its fewest rounds. A step that loads k of a trial's equal disks alike gets what k disks give,
+up to the machine's limits. One that loads a disk more than another has no expectation: where it
+ends depends on both. Nor is there one where a limit has burst credit, which each disk would keep by
+itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from diskbench.catalog.books import Books
@@ -23,74 +22,73 @@ from diskbench.catalog.cost import disk_price
 from diskbench.catalog.expect import Simulation, Stage, expect_on, simulate
 from diskbench.catalog.path import Gate, Path
 from diskbench.model.expectation import (
+    BeyondCredit,
+    CreditEnd,
     CreditRange,
     DiskPrice,
     Expectation,
-    ExpectedLevel,
     LimitName,
     Load,
     PlanExpectation,
     StepExpectation,
 )
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan, Step
-from diskbench.plan.beyond_credit import beyond_credit
 from diskbench.plan.gates import check_ratios
-from diskbench.plan.limit_path import LimitPath, limit_path_of
-from diskbench.plan.loads import StepLoad, asked_by, disks_loaded
+from diskbench.plan.limit_path import limit_path_of
+from diskbench.plan.loads import asked_by, disks_loaded
+from diskbench.units import MIB
 
 _Turn = tuple[int, int | None, Step]
+_Known = dict[tuple[Path, Load, tuple[float, ...]], Expectation | None]
+"""What loads get with the credit that there is; equal questions are answered once."""
 
 
-def expectation_of(
-    plan: Plan, books: Books, limit_path: LimitPath | None = None
-) -> PlanExpectation | None:
-    """Return what a plan should measure, on `limit_path` instead of its own path if given; None if
-    the path is unknown."""
-    limit_path = limit_path or limit_path_of(plan, books)
-    if limit_path is None:
+def expectation_of(plan: Plan, books: Books, path: Path | None = None) -> PlanExpectation | None:
+    """Return what a plan should measure, on `path` instead of its own path if given; None if the
+    path is unknown."""
+    path = path or limit_path_of(plan, books)
+    if path is None:
         return None
-    path, book, disks = limit_path.path, _Book(), len(plan.target.disks)
-    turns = list(in_turn(plan))
-    asked = _asked(plan, turns, limit_path)
+    known, disks, turns = _Known(), len(plan.target.disks), list(in_turn(plan))
+    asked = _asked(plan, turns, path)
     used = [disks_loaded(step) if disks > 1 else disks for _, _, step in turns]
     found = PlanExpectation(
         seconds=sum(step.expected_s for _, _, step in turns),
-        price=_price(plan, books, limit_path),
-        sources=limit_path.sources,
-        unknown=limit_path.unknown,
+        price=_price(plan, books, path),
+        sources=path.sources,
+        unknown=path.unknown,
     )
     if all(count in {0, disks} for count in used):
-        course = simulate(path, [step_load.stage for step_load in asked])
+        course = simulate(path, asked)
         steps = [
-            _step(turn, number, step_load, course, path, book)
-            for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
+            _step(turn, number, stage, course, path, known)
+            for number, (turn, stage) in enumerate(zip(turns, asked, strict=True))
         ]
         if (rate := plan.rental.loads_bytes_per_s if plan.rental else None) is not None:
-            steps[:1] = [_loading(turns[0], asked[0], steps[0], path, book, rate)]
-        loads = [step_load.stage.load if step_load.is_one else None for step_load in asked]
+            steps[:1] = [_loading(turns[0], asked[0], steps[0], path, known, rate)]
+        loads = [stage.load if stage.is_one else None for stage in asked]
         update: dict[str, object] = {
             "steps": tuple(_without_repeats(steps)),
             "credits": _credits(turns, asked, course, path),
-            "beyond": beyond_credit(plan, path, course, [step for *_, step in turns], loads),
+            "beyond": _beyond_credit(plan, path, course, [step for *_, step in turns], loads),
         }
-    elif any(gate.capacity for gate in path.gates):
-        return found.model_copy(update={"unknown": (*limit_path.unknown, _CREDIT)})
+    elif any(path.full()):
+        return found.model_copy(update={"unknown": (*path.unknown, _CREDIT)})
     else:
         paths = {
-            count: on.path
+            count: on
             for count in set(used)
             if count and (on := limit_path_of(plan, books, disks=count))
         }
         steps = []
-        for turn, step_load, count in zip(turns, asked, used, strict=True):
-            path = paths.get(count or 0, Path(()))
-            course = simulate(path, [step_load.stage])
+        for turn, stage, count in zip(turns, asked, used, strict=True):
+            path = paths.get(count or 0, Path())
             at = sum(step.seconds for step in steps)
-            steps.append(_step(turn, 0, step_load, course, path, book, at=at))
+            steps.append(_step(turn, 0, stage, simulate(path, [stage]), path, known, at=at))
         update = {"steps": tuple(steps)}
+    expectations = tuple(_brief(expected) for expected in known.values() if expected)
     seconds = sum(step.seconds for step in steps)
-    update |= {"expectations": book.expectations(), "seconds": seconds}
-    return found.model_copy(update=update)
+    return found.model_copy(update={**update, "expectations": expectations, "seconds": seconds})
 
 
 def with_expectation(plan: Plan, books: Books) -> Plan:
@@ -120,74 +118,61 @@ def in_turn(plan: Plan) -> Iterator[_Turn]:
                 yield run, of_round, step
 
 
-def _asked(plan: Plan, turns: Sequence[_Turn], limit_path: LimitPath) -> list[StepLoad]:
+def _asked(plan: Plan, turns: Sequence[_Turn], path: Path) -> list[Stage]:
     disk = plan.facts.disk
     rates: dict[str, float] = {}
-    known: dict[int, StepLoad] = {}
+    known: dict[int, Stage] = {}
     for _, _, step in turns:
         if step.index in known:
             continue
-        step_load = asked_by(
+        stage = asked_by(
             step,
             capacity_bytes=plan.target.capacity_bytes,
             read_ahead_kb=disk.read_ahead_kb if disk else None,
             rates=rates,
             disks=len(plan.target.disks),
         )
-        if limit_path.holds_credit and step.role == "fill":
-            step_load = replace(step_load, stage=replace(step_load.stage, credit_is_held=True))
-        known[step.index] = step_load
-        load = step_load.stage.load
-        if load and (expected := expect_on(limit_path.path, load)) is not None:
+        is_held = path.holds_credit and step.role == "fill"
+        known[step.index] = replace(stage, credit_is_held=is_held)
+        if stage.load and (expected := expect_on(path, stage.load)) is not None:
             rates[step.name] = expected.begin.iops
     return [known[step.index] for _, _, step in turns]
 
 
-class _Book:
-    """What loads get with the credit that there is; equal questions are answered once."""
+def _find(
+    known: _Known, path: Path, load: Load, credit: tuple[float, ...]
+) -> tuple[Expectation | None, int | None]:
+    """Return what a load gets that starts with these balances, and its place among those that are
+    known; None if nothing is."""
+    key = (path, load, credit)
+    if key not in known:
+        known[key] = expect_on(path, load, credit=credit)
+    expected, found = known[key], filter(None, known.values())
+    return expected, next((n for n, one in enumerate(found) if one is expected), None)
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[Path, Load, tuple[float, ...]], Expectation | None] = {}
 
-    def find(self, path: Path, load: Load, credit: tuple[float, ...]) -> Expectation | None:
-        """Return what a load gets that starts with these balances; None if nothing is known."""
-        key = (path, load, credit)
-        if key not in self._known:
-            self._known[key] = expect_on(path, load, credit=credit)
-        return self._known[key]
-
-    def number(self, expected: Expectation | None) -> int | None:
-        """Return its place in `expectations`; None for none."""
-        found = filter(None, self._known.values())
-        return next((n for n, one in enumerate(found) if one is expected), None)
-
-    def expectations(self) -> tuple[Expectation, ...]:
-        """Return all that were found, without the sources of their bounds: the plan lists these
-        once."""
-
-        def brief(level: ExpectedLevel) -> ExpectedLevel:
-            bounds = tuple(bound.model_copy(update={"source": ""}) for bound in level.bounds)
-            return level.model_copy(update={"bounds": bounds})
-
-        return tuple(
-            found.model_copy(update={"begin": brief(found.begin), "lasting": brief(found.lasting)})
-            for found in filter(None, self._known.values())
-        )
+def _brief(expected: Expectation) -> Expectation:
+    """Return it without the sources of its bounds: the plan lists these once."""
+    levels = {}
+    for name, level in (("begin", expected.begin), ("lasting", expected.lasting)):
+        bounds = tuple(bound.model_copy(update={"source": ""}) for bound in level.bounds)
+        levels[name] = level.model_copy(update={"bounds": bounds})
+    return expected.model_copy(update=levels)
 
 
 def _step(
-    turn: _Turn, number: int, asked: StepLoad, course: Simulation, path: Path, book: _Book,
+    turn: _Turn, number: int, stage: Stage, course: Simulation, path: Path, known: _Known,
     at: float = 0.0,
 ) -> StepExpectation:  # fmt: skip
     """What a step in its turn should find, from stage `number` of a course that begins at `at`."""
     run, of_round, step = turn
-    legs, credit, stage = course.of_stage(number), course.credit[number], asked.stage
+    legs, credit = course.of_stage(number), course.credit[number]
     seconds = sum(leg.seconds for leg in legs) or step.expected_s
-    expected = None
-    if asked.is_one and stage.load is not None:
+    expected = place = None
+    if stage.is_one and stage.load is not None:
         held = path.with_held_credit() if stage.credit_is_held else path
         balances = held.full() if stage.credit_is_held else credit
-        expected = book.find(held, stage.load, balances)
+        expected, place = _find(known, held, stage.load, balances)
     done = sum(leg.iops * leg.seconds for leg in legs)
     return StepExpectation(
         index=step.index,
@@ -197,37 +182,26 @@ def _step(
         start_s=at + (legs[0].start_s if legs else 0.0),
         seconds=seconds,
         mean_iops=None if expected is None else done / seconds,
-        credit=_shares(path, credit),
-        load=book.number(expected),
+        credit=path.shares(credit),
+        load=place,
     )
 
 
 def _loading(
-    turn: _Turn, asked: StepLoad, step: StepExpectation, path: Path, book: _Book, rate: float
+    turn: _Turn, stage: Stage, step: StepExpectation, path: Path, known: _Known, rate: float
 ) -> StepExpectation:
     """What the first step should find where it is the first to read what a snapshot held, loaded at
     `rate` bytes a second; 0: nothing is promised of it."""
-    load = asked.stage.load
-    if load is None or not load.read_share:
+    if stage.load is None or not stage.load.read_share:
         return step
     if not rate:
         return step.model_copy(update={"mean_iops": None, "load": None})
     gate = Gate("disk-throughput", "bytes", Allowance(rate), covers="read", source=_LOADING)
     slow = replace(path, gates=(*path.gates, gate))
-    return _step(turn, 0, asked, simulate(slow, [asked.stage]), slow, book)
+    return _step(turn, 0, stage, simulate(slow, [stage]), slow, known)
 
 
 _LOADING = "the rate at which the snapshot is loaded"
-
-
-def _shares(path: Path, credit: Sequence[float]) -> dict[LimitName, float]:
-    """The fill of each bucket (1 is full); of two with one name the emptier."""
-    shares: dict[LimitName, float] = {}
-    for gate, balance in zip(path.gates, credit, strict=True):
-        if gate.capacity:
-            share = balance / gate.capacity
-            shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
-    return shares
 
 
 def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectation]:
@@ -243,35 +217,33 @@ def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectati
 
 
 def _credits(
-    turns: Sequence[_Turn], asked: Sequence[StepLoad], course: Simulation, path: Path
+    turns: Sequence[_Turn], stages: Sequence[Stage], course: Simulation, path: Path
 ) -> tuple[CreditRange, ...]:
-    if not any(gate.capacity for gate in path.gates):
+    if not any(path.full()):
         return ()
-    stages = [step_load.stage for step_load in asked]
     soonest = simulate(path, stages, case="least")
     latest = simulate(path, stages, case="best")
     ranges = []
     for index, gate in enumerate(path.gates):
         if not gate.capacity:
             continue
-        empty = course.first_empty(index)
-        turn = turns[empty.stage] if empty else None
-        early, late = soonest.first_empty(index), latest.first_empty(index)
+        empty, early, late = (of.first_empty(index) for of in (course, soonest, latest))
+        run, _, step = turns[empty.stage] if empty else (None, None, None)
         ranges.append(
             CreditRange(
                 bucket=gate.limit,
-                gone_s=empty.at_s if empty else None,
-                earliest_s=early.at_s if early else None,
-                latest_s=late.at_s if late else None,
+                gone_s=empty.end_s if empty else None,
+                earliest_s=early.end_s if early else None,
+                latest_s=late.end_s if late else None,
                 full_load_s=lasts_s(gate.allowance) or 0.0,
-                run=turn[0] if turn else None,
-                step=turn[2].name if turn else None,
+                run=run,
+                step=step.name if step else None,
             )
         )
     return tuple(ranges)
 
 
-def _price(plan: Plan, books: Books, limit_path: LimitPath) -> DiskPrice | None:
+def _price(plan: Plan, books: Books, path: Path) -> DiskPrice | None:
     rental = plan.rental
     region = rental.scope.region if rental else None
     if rental is None or rental.disk is None or region is None:
@@ -279,40 +251,28 @@ def _price(plan: Plan, books: Books, limit_path: LimitPath) -> DiskPrice | None:
     if rental.scope.provider in EMULATED_PROVIDERS:
         return None
     tier = rental.spec.text("performance_tier")
-    return disk_price(books, rental.catalogue, rental.disk, region, limit_path.limits, tier=tier)
+    return disk_price(books, rental.catalogue, rental.disk, region, path.limits, tier=tier)
 
 
 _CREDIT = "what steps find that do not load every disk alike: each has burst credit of its own"
 
 
-@dataclass(frozen=True)
-class PastStep:
-    """A measured step: its load (None: not a single load), blocks per second, its duration, and the
-    idle time before it; seconds. `credit_is_held`: it spent no credit."""
-
-    load: Load | None
-    iops: float | None
-    seconds: float
-    idle_s: float = 0.0
-    credit_is_held: bool = False
-
-
 def expected_afterwards(
-    path: Path, done: Sequence[PastStep]
+    path: Path, done: Iterable[Stage]
 ) -> list[tuple[Expectation, dict[LimitName, float]] | None]:
     """What each step should have reached, and the fill of each bucket when it started (1 is full),
-    in order; None where its load or every limit is unknown."""
-    book, results, credit = _Book(), [], path.full()
-    for step in done:
-        if step.idle_s > 0:
-            credit = simulate(path, [Stage(None, seconds=step.idle_s)], credit=credit).left
-        expected = book.find(path, step.load, credit) if step.load else None
-        results.append((expected, _shares(path, credit)) if expected else None)
-        held = step.iops and step.load and step.load.model_copy(update={"max_per_s": step.iops})
-        stage = Stage(held or None, max(step.seconds, 0.0), credit_is_held=step.credit_is_held)
-        credit = simulate(path, [stage], credit=credit).left
-        if expected is not None and step.iops and not step.credit_is_held:
-            credit = _without_rest(path, credit, expected, step.iops)
+    in order; None where its load or every limit is unknown. `done` are their own loads, the rates
+    that they `reached` and the idle time before each. A rate that is not known spent no credit."""
+    results: list[tuple[Expectation, dict[LimitName, float]] | None] = []
+    known, left = _Known(), path.full()
+    for stage in done:
+        did = stage if stage.reached else replace(stage, load=None)
+        course = simulate(path, [did], credit=left)
+        (credit,), left = course.credit, course.left
+        expected = _find(known, path, stage.load, credit)[0] if stage.load else None
+        results.append((expected, path.shares(credit)) if expected else None)
+        if expected is not None and stage.reached and not stage.credit_is_held:
+            left = _without_rest(path, left, expected, stage.reached)
     return results
 
 
@@ -336,3 +296,77 @@ def _without_rest(
 
 
 _SLOWER = 0.1
+BEYOND = 1.2
+"""The time for which a load must run, over the time until the credit is used up: MR-3's."""
+_RANDOM = Load(block_bytes=4096, depth=32)
+"""What the profile burst asks for by default."""
+_IN_SEQUENCE = Load(block_bytes=MIB, random=False, depth=8)
+_IN_SEQUENCE_FLAGS = " --set rw=read --set bs=1m --set iodepth=8"
+_FALL = 0.8
+_AFTER = 0.1
+"""Of the time that the credit lasts: a plan shows the lasting rate if its load goes on for so long
+after it, and for a minute (a cliff needs one on either side, MR-4; a measured cliff came 6 % later
+than computed). Our choice."""
+_LEAST_AFTER_S = 60.0
+_IN_MINUTES_S = 600.0
+
+
+def _falls(expected: Expectation | None) -> bool:
+    """Whether a load falls by a fifth or more once the credit is used up."""
+    return (
+        expected is not None
+        and expected.lasts_s is not None
+        and expected.lasting.iops <= _FALL * expected.begin.iops
+    )
+
+
+def _beyond_credit(
+    plan: Plan, path: Path, course: Simulation, turns: Sequence[Step], loads: Sequence[Load | None]
+) -> BeyondCredit | None:
+    """Return what a plan shows of the rate after the credit, and what would show it; None if no
+    load that it measures falls, or the disk has no bucket. `turns` are its steps in order, `loads`
+    theirs, and `course` is their simulation."""
+    measured = [number for number, step in enumerate(turns) if step.role in ("measure", "offered")]
+    if not any((load := loads[n]) and _falls(expect_on(path, load)) for n in measured):
+        return None
+    # A plan that measures one step for so long as its user says shows it with its own load.
+    steps, first = {turns[number].index for number in measured}, loads[measured[0]]
+    is_own = len(steps) == 1 and "runtime" in plan.profile.parameters and not plan.loop
+    own = [(first, "")] if first is not None and is_own else []
+    for load, flags in own or ((_RANDOM, ""), (_IN_SEQUENCE, _IN_SEQUENCE_FLAGS)):
+        expected = expect_on(path, load)
+        if expected is None or not _falls(expected):
+            continue
+        if not own and load is _RANDOM and expected.lasting.limited_by in _BY_BYTES:
+            continue
+        legs = [leg for leg in simulate(path, [Stage(load)]).legs if leg.emptied]
+        lasts_s = max((leg.end_s for leg in legs), default=0.0)
+        gates = {gate for leg in legs for gate in leg.emptied}
+        unit = 60 if BEYOND * lasts_s >= _IN_MINUTES_S else 1
+        needed_s = math.ceil(BEYOND * lasts_s / unit) * unit
+        runtime = f"{needed_s / 60:.0f}m" if needed_s >= _IN_MINUTES_S else f"{needed_s:.0f}"
+        return BeyondCredit(
+            lasts_s=lasts_s,
+            needed_s=needed_s,
+            block_bytes=load.block_bytes,
+            begin_iops=expected.begin.iops,
+            lasting_iops=expected.lasting.iops,
+            ends=_ends(course, measured, gates, lasts_s),
+            flags=f"{'' if own else '--profile burst '}--set runtime={runtime}{flags}",
+        )
+    return None
+
+
+_BY_BYTES = frozenset({"disk-throughput", "vm-throughput", "vm-cached-throughput"})
+
+
+def _ends(
+    course: Simulation, measured: Sequence[int], gates: set[int], lasts_s: float
+) -> CreditEnd:
+    gone = [leg.end_s for gate in gates if (leg := course.first_empty(gate)) is not None]
+    if len(gone) < len(gates) or not gone:
+        return "before"
+    legs = [leg for number in measured for leg in course.of_stage(number)]
+    end_s = max((leg.end_s for leg in legs), default=0.0)
+    needed = max(_AFTER * lasts_s, min(_LEAST_AFTER_S, lasts_s / 2))
+    return "after" if end_s - max(gone) >= needed else "at"

@@ -26,6 +26,7 @@ are candidates, too, unless the machine is known: then they hold for every disk.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -37,7 +38,7 @@ from diskbench.catalog.bucket import NO_RULE, capacity
 from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue, clouds
 from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits_of, promise
-from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Gate, Path, without_cache
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
@@ -48,6 +49,7 @@ _UNIT, _MISSED, _CHOSEN = 0.05, 2.0, 2.0
 _FEWEST, _FIGURES_OF_A_FALL, _FOR_EACH_MISS = 2, 3, 2
 _SHOWN_AS_BYTES = 64 * KIB
 _NEAR_FALL = 0.10
+_ANY_MACHINE = Path()
 _REFILLED = 1.5
 """Between the rate without credit and this multiple of it a short step after a pause fits; a longer
 pause would let anything fit. Our choice."""
@@ -110,7 +112,7 @@ def identify(
     is_fresh: bool = False,
     fits_bought: bool = True,
     books: Books | None = None,
-    machine: MachineLimits | None = None,
+    machine: Path = _ANY_MACHINE,
 ) -> tuple[LikelyDisk, ...]:
     """Return the disks that fit, the best first; none if nothing does. `cloud` and `day`
     (`2018-03-16`) leave out what was not sold there or then. `time_scale` divides the capacity of
@@ -120,14 +122,14 @@ def identify(
     not, those of the machines of `books` are tried."""
     if sum(1 if level.fell_from is None else _FIGURES_OF_A_FALL for level in levels) < _FEWEST:
         return ()
-    way = machine or MachineLimits("")
     likely = []
-    for name in [name for name in clouds() if cloud in (None, name)]:
-        for candidate in candidates(name, levels, day, fits_bought=fits_bought):
-            path = path_of(candidate.limits, way, time_scale=time_scale)
-            likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
-        for candidate, path in machines(books, name, levels) if books and not way.gates else ():
-            likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
+    for of_cloud in [name for name in clouds() if cloud in (None, name)]:
+        for name, limits, free in candidates(of_cloud, levels, day, fits_bought=fits_bought):
+            path = path_of(limits, machine, time_scale=time_scale)
+            likely.append(_fit(name, path, free, levels, is_fresh=is_fresh))
+        if books and not machine.gates:
+            found = machines(books, of_cloud, levels)
+            likely += [_fit(name, path, 0, levels, is_fresh=is_fresh) for name, path in found]
     ranked: dict[str, LikelyDisk] = {}
     known = [fit for fit in likely if fit is not None]
     for fit in sorted(known, key=lambda fit: (round(fit.off, 3), -fit.proof, fit.disk)):
@@ -135,57 +137,51 @@ def identify(
     return tuple(ranked.values())
 
 
-@dataclass(frozen=True)
-class LikelyType:
-    """The disks of one type that fit about as well: the best of them, their sizes (none of
-    machines), and how many there are beside it."""
-
-    best: LikelyDisk
-    sizes: tuple[float, ...]
-    others: int = 0
-
-    def words(self) -> str:
-        """`CLOUD:TYPE of 1 to 33 GiB: 100 IOPS, bursts to 3,000; 134 MB/s`."""
-        best, bought = self.best, self.best.disk.split(":")[3:]
-        if not self.sizes:
-            alike = f" (or {self.others} other kinds)" if self.others else ""
-            return f"{best.disk}{alike}: {best.promise}"
-        low, high = min(self.sizes), max(self.sizes)
-        size = f"{low:g} to {high:,g} GiB" if low < high else f"{low:,g} GiB"
-        size += f" ({best.tier})" if best.tier and low == high else ""
-        size += f" with {', '.join(bought)}" if bought else ""
-        until = f" (limits until {best.until})" if best.until else ""
-        return f"{best.kind} of {size}{until}: {best.promise}"
-
-
 _MOST_TYPES = 5
 _AS_WELL = 0.005
 
 
-def by_type(likely: Sequence[LikelyDisk]) -> tuple[LikelyType, ...]:
-    """Return the types of a ranking, at most five, each with the sizes that fit as well as its best
-    one."""
+def by_type(likely: Sequence[LikelyDisk]) -> tuple[tuple[LikelyDisk, ...], ...]:
+    """Return the types of a ranking, at most five: of each its best disk, and those that fit about
+    as well."""
     types: dict[str, list[LikelyDisk]] = {}
     for fit in likely:
         of_type = types.setdefault(fit.kind, [])
         if not of_type or fit.off <= of_type[0].off + _AS_WELL:
             of_type.append(fit)
-    found = []
-    for of_type in list(types.values())[:_MOST_TYPES]:
-        parts = [fit.disk.split(":") for fit in of_type]
-        sizes = tuple(float(size) for _, kind, size, *_ in parts if kind != _MACHINE)
-        found.append(LikelyType(of_type[0], sizes, len(of_type) - 1))
-    return tuple(found)
+    return tuple(map(tuple, list(types.values())[:_MOST_TYPES]))
+
+
+def sizes_of(of_type: Sequence[LikelyDisk]) -> tuple[float, ...]:
+    """Return the sizes of the disks of one type; none of machines."""
+    parts = [fit.disk.split(":") for fit in of_type]
+    return tuple(float(size) for _, kind, size, *_ in parts if kind != _MACHINE)
+
+
+def type_words(of_type: Sequence[LikelyDisk]) -> str:
+    """`CLOUD:TYPE of 1 to 33 GiB: 100 IOPS, bursts to 3,000; 134 MB/s`."""
+    best, sizes = of_type[0], sizes_of(of_type)
+    if not sizes:
+        alike = f" (or {len(of_type) - 1} other kinds)" if len(of_type) > 1 else ""
+        return f"{best.disk}{alike}: {best.promise}"
+    bought, low, high = best.disk.split(":")[3:], min(sizes), max(sizes)
+    size = f"{low:g} to {high:,g} GiB" if low < high else f"{low:,g} GiB"
+    size += f" ({best.tier})" if best.tier and low == high else ""
+    size += f" with {', '.join(bought)}" if bought else ""
+    until = f" (limits until {best.until})" if best.until else ""
+    return f"{best.kind} of {size}{until}: {best.promise}"
 
 
 def _fit(
-    cloud: str, candidate: DiskCandidate, path: Path, levels: Sequence[Level], *, is_fresh: bool
+    name: str, path: Path, free: int, levels: Sequence[Level], *, is_fresh: bool
 ) -> LikelyDisk | None:
-    limits = candidate.limits
+    limits = path.limits
+    assert limits is not None, "a candidate has the limits that it is tried with"
+    is_bought, is_machine = name.count(":") > 2, name.split(":")[1] == _MACHINE
     means = _means(path, levels)
     fits: list[str] = []
     misses: list[str] = []
-    cost, proof, has_fallen = _CHOSEN * candidate.free, 0, False
+    cost, proof, has_fallen = _CHOSEN * free, 0, False
     for level, mean in zip(levels, means, strict=True):
         expected = expect_on(path, level.load)
         if expected is None:
@@ -223,14 +219,14 @@ def _fit(
         (fits if near else misses).append(f"{fell}, by arithmetic {format_duration_s(lasts)}")
         proof += near  # both the rate before it and the time
         cost += min(late / _UNIT, _MISSED) if near else _MISSED
-    proof += len(fits) - candidate.free  # a size chosen to fit a level proves nothing by it
+    proof += len(fits) - free  # a size chosen to fit a level proves nothing by it
     # What is bought as measured must explain the rest, and so must a machine that nobody named.
-    is_chance = (candidate.bought or candidate.machine) and misses
-    least = _FEWEST if candidate.bought or not candidate.free else 1
+    is_chance = (is_bought or is_machine) and misses
+    least = _FEWEST if is_bought or not free else 1
     if proof < least or is_chance or len(fits) < _FOR_EACH_MISS * len(misses):
         return None
     return LikelyDisk(
-        disk=candidate.name(cloud),
+        disk=name,
         tier=limits.tier,
         until=limits.until,
         fits=tuple(fits),
@@ -255,7 +251,7 @@ def _lasts(path: Path, level: Level, expected: Expectation) -> float | None:
     if not level.earlier or expected.lasts_s is None:
         return expected.lasts_s
     course = simulate(path, [*level.earlier, Stage(level.load)])
-    empty = [event.at_s for gate in range(len(path.gates)) if (event := course.first_empty(gate))]
+    empty = [leg.end_s for leg in course.legs if leg.emptied]
     return min(empty, default=None)
 
 
@@ -269,16 +265,15 @@ def _means(path: Path, levels: Sequence[Level]) -> list[float | None]:
         seconds, rate = level.seconds, level.mean_iops
         if seconds is None or rate is None or not any(path.full()):
             return [None] * len(levels)
-        credit = simulate(path, [Stage(None, seconds=level.idle_s)], credit=credit).left
-        course = simulate(path, [Stage(level.load, seconds=seconds)], credit=credit)
+        stage = Stage(level.load, seconds=seconds, idle_s=level.idle_s)
+        course = simulate(path, [stage], credit=credit)
         is_capped = all(leg.limited_by not in NOT_CAPS for leg in course.legs)
         done = sum(leg.iops * leg.seconds for leg in course.legs)
         means.append(done / seconds if is_capped and done > 0 and level.fell_from is None else None)
+        did = replace(stage, reached=rate)
         if level.fell_from is not None:  # it ended without credit, whatever was drawn before
-            credit = simulate(path, [Stage(level.load)], credit=credit).left
-            continue
-        held = level.load.model_copy(update={"max_per_s": rate})
-        credit = simulate(path, [Stage(held, seconds=seconds)], credit=credit).left
+            did = replace(stage, seconds=math.inf)
+        credit = simulate(path, [did], credit=credit).left
     return means
 
 
@@ -288,22 +283,6 @@ _BOUGHT_DIGITS = 3
 """A bought figure is tried with so many digits: people buy round ones, and no rate is surer."""
 _BOUGHT_MOST = 4
 """Bought figures that are tried of one kind: levels of one limit lie together. Our choice."""
-
-
-@dataclass(frozen=True)
-class DiskCandidate:
-    """A disk to try. `free` is how many of its figures were chosen to fit, `bought` what of them is
-    bought, as `--as-disk` takes it."""
-
-    limits: DiskLimits
-    free: int
-    bought: str = ""
-    machine: str = ""
-
-    def name(self, cloud: str) -> str:
-        """Its name as `--as-disk` takes it; of a machine its own."""
-        disk = f"{self.limits.disk_type}:{self.limits.size_gib:g}{self.bought}"
-        return f"{cloud}:{f'{_MACHINE}:{self.machine}' if self.machine else disk}"
 
 
 _MACHINE = "machine"
@@ -322,8 +301,7 @@ def like(
     level = Level("", Load(block_bytes=block), after / block if counts == "bytes" else after)
     found: dict[str, tuple[float, float, float, str]] = {}
     for cloud in clouds():
-        for candidate in candidates(cloud, [level], None, fits_bought=False):
-            limits = candidate.limits
+        for name, limits, _ in candidates(cloud, [level], None, fits_bought=False):
             if limits.until is not None or (limits.tier is not None and counts == "bytes"):
                 continue
             for pool in limits.pools:
@@ -333,18 +311,15 @@ def like(
                 off = abs(after / allowed.baseline - 1)
                 is_like = abs(before / allowed.ceiling - 1) <= _NEAR_BURST and off <= NEAR
                 if is_like and abs(spent / held - 1) <= NEAR:
-                    name = candidate.name(cloud)
                     rank = (round(off, 2), allowed.baseline, -limits.size_gib, name)
                     key = f"{cloud}:{limits.disk_type}:{limits.tier}"
                     found[key] = min(found.get(key, rank), rank)
     return tuple(name for *_, name in found.values())
 
 
-def machines(
-    books: Books, cloud: str, levels: Sequence[Level]
-) -> Iterator[tuple[DiskCandidate, Path]]:
+def machines(books: Books, cloud: str, levels: Sequence[Level]) -> Iterator[tuple[str, Path]]:
     """Yield the limits of the machines of a cloud, those with the same ones together, if one of
-    them is near a level."""
+    them is near a level, each with its name."""
     alike: dict[tuple[Gate, ...], list[str]] = {}
     book = books.of(cloud).machines
     for name in book.types:
@@ -361,14 +336,15 @@ def machines(
             first = {gate.counts: gate.allowance for gate in reversed(gates)}
             pool = SharedLimits("both", first.get("ios"), first.get("bytes"))
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            limits = DiskLimits("", 0.0, (pool,))
-            yield DiskCandidate(limits, 0, machine=f"{names[0]}{more}"), Path(gates)
+            path = Path(gates, limits=DiskLimits("", 0.0, (pool,)))
+            yield f"{cloud}:{_MACHINE}:{names[0]}{more}", path
 
 
 def candidates(
     cloud: str, levels: Sequence[Level], day: str | None, *, fits_bought: bool
-) -> Iterator[DiskCandidate]:
-    """Yield the disks of a cloud to try, in all versions of their limits that were sold on `day`.
+) -> Iterator[tuple[str, DiskLimits, int]]:
+    """Yield the disks of a cloud to try, in all versions of their limits that were sold on `day`:
+    their names as `--as-disk` takes them, and how many of their figures were chosen to fit.
     `fits_bought`: also with the figures that the levels ask for."""
     book = catalogue(cloud)
     for name, entry in book.disks.items():
@@ -382,14 +358,14 @@ def candidates(
                 sizes = sizes or {_smallest(version): 0, largest: 0}
             for size, free in sizes.items():
                 if limits := _limits(dated, name, size):
-                    yield DiskCandidate(limits, free)
+                    yield f"{cloud}:{name}:{size:g}", limits, free
             if fits_bought:
                 yield from _bought(dated, name, version, levels)
 
 
 def _bought(
     book: Catalogue, name: str, entry: DiskEntry, levels: Sequence[Level]
-) -> Iterator[DiskCandidate]:
+) -> Iterator[tuple[str, DiskLimits, int]]:
     """Yield the disk with each bought figure that the levels ask for, of the least size that is
     sold with it."""
     charged = entry.accounting.rule() if entry.accounting else NO_RULE
@@ -406,7 +382,7 @@ def _bought(
         if limits := _limits(book, name, size, iops, throughput):
             words = f":iops={iops:g}" if iops is not None else ""
             words += f":throughput={throughput:g}" if throughput is not None else ""
-            yield DiskCandidate(limits, free, words)
+            yield f"{book.cloud}:{name}:{size:g}{words}", limits, free
 
 
 def _figures(quantity: Quantity | None, rates: Sequence[float]) -> list[float | None]:

@@ -7,7 +7,7 @@ catalogue disk that the user names for a run without a plan (`--as-disk`). Pure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 
 from diskbench.catalog.books import Books
@@ -16,10 +16,10 @@ from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
 from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits, custom_limits, dated_limits
-from diskbench.catalog.machine import MachineLimits, capped, machine_of
+from diskbench.catalog.machine import capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
 from diskbench.catalog.sourced_figures import LatencyFigure
-from diskbench.catalog.terms import with_terms
+from diskbench.catalog.terms import Sold, with_terms
 from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Promise
@@ -33,19 +33,7 @@ from diskbench.units import MIB
 CACHES: dict[str, Cache] = {"none": "none", "readonly": "read-only", "readwrite": "read-write"}
 
 
-@dataclass(frozen=True)
-class LimitPath:
-    """A path, the sources of its figures, and what is unknown about it. `limits` are those of one
-    disk; None if it is in no catalogue. `holds_credit`: filling the disk spends no burst credit."""
-
-    path: Path
-    limits: DiskLimits | None = None
-    sources: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    holds_credit: bool = False
-
-
-def limit_path_of(plan: Plan, books: Books, *, disks: int | None = None) -> LimitPath | None:
+def limit_path_of(plan: Plan, books: Books, *, disks: int | None = None) -> Path | None:
     """Return the path to a plan's disk, or to all of its disks, or to `disks` of them; None if none
     of its limits is known. Limits of several disks are summed; those of the machine are not."""
     rental, promise = plan.rental, plan.cell.promise
@@ -58,30 +46,30 @@ def limit_path_of(plan: Plan, books: Books, *, disks: int | None = None) -> Limi
     if limit is not None:
         return _limited(limit, rental, promise, count)
     rented = _rented(rental, books)
-    if rented is not None and rented.path.gates:
+    if rented is not None and rented.gates:
         return rented
     return promised_limit_path(promise, rental.catalogue, count) if promise is not None else None
 
 
-def _owned(plan: Plan, promise: Promise, count: int, books: Books) -> LimitPath:
+def _owned(plan: Plan, promise: Promise, count: int, books: Books) -> Path:
     """Return the path to disks with promised limits on an existing machine: with those of its type
     towards network disks, where the cloud, the type and the kind of disk are known."""
     cloud, disk = plan.facts.cloud, plan.facts.disk
-    limit_path = promised_limit_path(promise, plan.cell.provider, count)
+    path = promised_limit_path(promise, plan.cell.provider, count)
     network = disk is not None and any(name in (disk.model or "") for name in network_nvme_models())
     if not (network and cloud.vendor and cloud.instance_type and known_plugin(cloud.vendor)):
-        return limit_path
+        return path
     on = machine_of(books, cloud.vendor, cloud.instance_type, "")
     gates = tuple(gate for gate in on.gates if gate.limit in ("vm-iops", "vm-throughput"))
     return replace(
-        limit_path,
-        path=Path((*limit_path.path.gates, *gates)),
-        sources=(*limit_path.sources, *(gate.source for gate in gates)),
+        path,
+        gates=(*path.gates, *gates),
+        sources=(*path.sources, *(gate.source for gate in gates)),
         unknown=() if gates else (f"limits of {cloud.instance_type}",),
     )
 
 
-def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPath:
+def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> Path:
     """Return the path to a disk with the limits that its owner promised, or to `count` such disks;
     requests are counted by the rule of `cloud`."""
     figures = {"iops": promise.iops, "mb_per_s": promise.mb_per_s}
@@ -90,10 +78,10 @@ def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPa
     )
     book = known_catalogue(cloud)
     counted = book.accounting.rule() if book and book.accounting else None
-    return LimitPath(Path(promise_gates(of_all, counted)), sources=("--promise",))
+    return Path(promise_gates(of_all, counted), sources=("--promise",))
 
 
-def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> LimitPath:
+def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> Path:
     cloud, count = rental.catalogue, rental.disk.count if rental.disk else 1
     book = known_catalogue(cloud)
     rule = book.accounting if book else None
@@ -105,11 +93,11 @@ def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) 
         accounting=rule.rule() if rule else NO_RULE,
         source=f"--iops-limit{source_words}",
     )
-    more = promised_limit_path(promise, cloud, disks) if promise else LimitPath(Path(()))
-    return LimitPath(Path((gate, *more.path.gates)), sources=(gate.source, *more.sources))
+    more = promised_limit_path(promise, cloud, disks) if promise else Path()
+    return Path((gate, *more.gates), sources=(gate.source, *more.sources))
 
 
-def _rented(rental: Rental, books: Books) -> LimitPath | None:
+def _rented(rental: Rental, books: Books) -> Path | None:
     if rental.disk is None:
         return None
     cloud, spec = rental.catalogue, rental.spec
@@ -121,15 +109,14 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
     if on_lab:
         disk = replace(disk, accounting=cut_at(disk.accounting, LAB_CUT_BYTES))
     rate = (spec.number("vm_throughput_mib_per_s") or 0) * MIB
-    caps = capped("lab", spec.number("vm_iops"), rate, "--vm-…", disk.accounting)
+    caps = capped(spec.number("vm_iops"), rate, "--vm-…", disk.accounting)
     if rental.scope.provider in EMULATED_PROVIDERS:
         gates = tuple(
             replace(gate, allowance=scaled(gate.allowance, time_scale=spec.time_scale))
             for gate in machine.gates
         )
-        machine = MachineLimits(machine.name or caps.name, (*gates, *caps.gates))
-    elif caps.gates:
-        machine = MachineLimits(machine.name, (*machine.gates, *caps.gates), machine.unknown)
+        machine = Path(gates)
+    machine = replace(machine, gates=(*machine.gates, *caps.gates))
     cache = CACHES.get(_cache_name(spec.text("cache") or "none"), "none")
     scale = spec.time_scale
     path = path_of(disk, machine, count=rental.disk.count, cache=cache, time_scale=scale)
@@ -137,11 +124,9 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
         ms = spec.number("latency_ms")
         latency = LatencyFigure(best_ms=ms, worst_ms=ms, source="--latency") if ms else None
         disk = replace(disk, latency=latency, write_latency=None)
-        path = replace(path, latency=latency, write_latency=None, hit=None)
-    unknown = (machine.unknown,) if machine.unknown else ()
-    if not disk.pools:
-        unknown = (*unknown, f"limits of {rental.disk.type}")
-    return LimitPath(path, disk, _sources(disk, machine), unknown, rental.holds_credit)
+        path = replace(path, latency=latency, write_latency=None, hit=None, limits=disk)
+    unknown = path.unknown if disk.pools else (*path.unknown, f"limits of {rental.disk.type}")
+    return replace(path, unknown=unknown, holds_credit=rental.holds_credit)
 
 
 def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
@@ -166,20 +151,7 @@ FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or 
 _MORE = frozenset({"iops", "throughput", "cache"})
 
 
-@dataclass(frozen=True)
-class Named:
-    """The parts of a typed disk. `throughput` is in the unit in which the cloud sells it. `cache`
-    is the host cache: none, readonly or readwrite; None where hosts do not cache disks."""
-
-    cloud: str
-    disk_type: str
-    size_gib: float
-    iops: float | None = None
-    throughput: float | None = None
-    cache: str | None = None
-
-
-def named_disk(words: str) -> Named:
+def named_disk(words: str) -> Sold:
     """Split a typed disk into its parts. Raises InvalidValue for a malformed text."""
     parts = [part.strip() for part in words.split(":")]
     if len(parts) < 3 or not all(parts):
@@ -197,7 +169,7 @@ def named_disk(words: str) -> Named:
             f"{words!r}: {_cache_name(cache)!r} is not a host cache",
             advice="write cache=none, cache=readonly or cache=readwrite",
         )
-    return Named(
+    return Sold(
         cloud=cloud.lower(),
         disk_type=disk_type,
         size_gib=_figure(words, size),
@@ -224,33 +196,26 @@ def _figure(words: str, text: str) -> float:
 
 
 def limit_paths_of(
-    named: Named, machine: str | None, books: Books, *, day: str | None = None
-) -> tuple[LimitPath, ...]:
+    named: Sold, machine: str | None, books: Books, *, day: str | None = None
+) -> tuple[Path, ...]:
     """Return the paths to a disk, through a machine type of the same cloud if it is known: by the
     limits that may have held on a day (`2018-03-16`), the latest first; by all known ones without a
     day. Raises UserError for an unknown disk."""
     cloud, cache = named.cloud, CACHES[named.cache or "none"]
     figures = named.size_gib, named.iops, named.throughput
     on = machine_of(books, cloud, machine, named.disk_type)
-    unknown = _unknown(on, machine, cloud, books)
-    return tuple(
-        LimitPath(path_of(version, on, cache=cache), version, _sources(version, on), unknown)
-        for version in dated_limits(cloud, named.disk_type, *figures, day=day)
-    )
+    on = replace(on, unknown=_unknown(on, machine, cloud, books))
+    dated = dated_limits(cloud, named.disk_type, *figures, day=day)
+    return tuple(path_of(version, on, cache=cache) for version in dated)
 
 
-def _unknown(on: MachineLimits, machine: str | None, cloud: str, books: Books) -> tuple[str, ...]:
+def _unknown(on: Path, machine: str | None, cloud: str, books: Books) -> tuple[str, ...]:
     """What is not known of the machine that was named, with the types that are near it."""
     if not machine or on.gates or not on.unknown:
         named = machine and not on.gates and not books.of(cloud).machines.types
         return (f"limits of {machine}",) if named else ()
     near = get_close_matches(machine, books.of(cloud).machines.types, n=3)
-    return (on.unknown + (f" (near: {', '.join(near)})" if near else ""),)
-
-
-def _sources(disk: DiskLimits, machine: MachineLimits) -> tuple[str, ...]:
-    sources = [source.words() for source in disk.sources]
-    return tuple(dict.fromkeys([*sources, *(gate.source for gate in machine.gates)]))
+    return (on.unknown[0] + (f" (near: {', '.join(near)})" if near else ""),)
 
 
 class Hint(Frozen):
@@ -276,7 +241,7 @@ class Hint(Frozen):
 
     def limit_paths(
         self, books: Books, provider: str = "", day: str | None = None
-    ) -> tuple[LimitPath, ...]:
+    ) -> tuple[Path, ...]:
         """Return the paths that the disk may have had on the day of the measurement, the latest
         first; none if the user stated nothing. `provider` is the run's, whose catalogue says how
         requests are counted, and `day` the run's unless the user stated one. Raises InvalidValue,

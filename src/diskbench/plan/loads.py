@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from diskbench.catalog.expect import Stage
 from diskbench.errors import InvalidValue
@@ -42,14 +41,6 @@ _IN_FLIGHT = frozenset({"libaio", "io_uring", "io_uring_cmd", "posixaio", "windo
 """Engines that keep `iodepth` requests in flight; the others wait for each request."""
 
 
-@dataclass(frozen=True)
-class StepLoad:
-    """A stage, and whether its load represents all jobs of the step."""
-
-    stage: Stage
-    is_one: bool
-
-
 def asked_by(
     step: Step,
     *,
@@ -59,7 +50,7 @@ def asked_by(
     disks: int = 1,
     says_direct: bool = True,
     direct: bool | None = None,
-) -> StepLoad:
+) -> Stage:
     """Return the load of a step. percentages of fio sizes are of `capacity_bytes`; `rates`
     are the expected IOPS of earlier steps by name, for steps whose rate is a share of them. On
     several `disks` it is one load if it loads all that it uses alike. Where the job file was made
@@ -72,7 +63,7 @@ def asked_by(
         if request_sizes(job) and "trim" not in (job.get("rw") or "")
     ]
     if not io_jobs:
-        return StepLoad(Stage(None, seconds=step.expected_s), is_one=True)
+        return Stage(None, seconds=step.expected_s)
     ahead = (READ_AHEAD_KB if read_ahead_kb is None else read_ahead_kb) * KIB
     warm = not step.name.endswith(f"-{COLD}")
     loads = [
@@ -92,9 +83,10 @@ def asked_by(
     ]
     moved = sum(moved_bytes(job, capacity_bytes) * count(job, "numjobs") for job in io_jobs)
     if timed or not moved:
-        return StepLoad(Stage(load, seconds=max(timed, default=step.expected_s)), is_one)
+        return Stage(load, seconds=max(timed, default=step.expected_s), is_one=is_one)
     most = [seconds(job.get("runtime")) for job in io_jobs]
-    return StepLoad(Stage(load, seconds=max(most) if all(most) else math.inf, bytes=moved), is_one)
+    at_most = max(most) if all(most) else math.inf
+    return Stage(load, seconds=at_most, bytes=moved, is_one=is_one)
 
 
 def _load(

@@ -1,11 +1,5 @@
 """The forecast of a matrix before it runs: the document that `diskbench matrix plan --output json`
-prints, and its sums. Pure.
-
-The effect of burst credit is given in three figures; the full course is the plan's expectation
-(plan/expectation.py). Checked against a measurement: "Benchmarking the Disk Speed of IaaSes" (2018)
-saw a gp2 of 20 GiB collapse in the 34th run of GoBonnieGo on a c4.xlarge; this predicts the same
-run (tests/unit/plan/test_outlook.py).
-"""
+prints, and its sums. Pure."""
 
 from __future__ import annotations
 

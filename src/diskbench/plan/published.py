@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, median, stdev
 
-from diskbench.analysis.setting import FEWEST_FLAT, LINKS, Medium, Setting, Stretch, device_rate
+from diskbench.analysis.setting import FEWEST_FLAT, Setting, Stretch, device_rate
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict
@@ -20,6 +20,7 @@ from diskbench.catalog.expect import expect_on
 from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import RunSubject, load_published
+from diskbench.catalog.terms import Sold
 from diskbench.errors import DiskbenchError
 from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of
 from diskbench.model.expectation import Load
@@ -28,7 +29,7 @@ from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Limiter, LimiterName, Verdict
 from diskbench.plan.identify import Level, identify
-from diskbench.plan.limit_path import CACHES, Named, hint_of, limit_paths_of, named_disk
+from diskbench.plan.limit_path import CACHES, hint_of, limit_paths_of, named_disk
 from diskbench.units import GIB, KIB, MIB
 
 GOBONNIEGO_FILE = "import/gobonniego"
@@ -126,14 +127,13 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
         seconds=figure.runtime_s or 0.0,
         cov=stdev(runs) / fmean(runs) if len(runs := figure.samples) >= FEWEST_FLAT else None,
     )
-    link = figure.disk_type.partition("-")[0]
     setting = Setting(
         load=load,
         seconds=figure.runtime_s,
         processor=Processor(busiest_core=figure.busiest_core),
         host_cache=figure.cache in _CACHED,
         network="iscsi" if figure.disk_type.startswith("iscsi") else None,
-        medium=Medium(link) if link in LINKS else None,
+        link=figure.disk_type.partition("-")[0],
         memory_share=_memory_share(figure),
     )
     promise = _promise(figure, load, books, iops)
@@ -235,17 +235,21 @@ def _promise(
     try:
         if figure.disk_type not in disk_types(figure.provider):
             return None
-        sold, cache = figure.provisioned_iops, figure.cache if figure.cache in CACHES else None
-        named = Named(figure.provider, figure.disk_type, figure.size_gib, sold, cache=cache)
+        cache = figure.cache if figure.cache in CACHES else None
+        named = Sold(
+            cloud=figure.provider,
+            disk_type=figure.disk_type,
+            size_gib=figure.size_gib,
+            iops=figure.provisioned_iops,
+            cache=cache,
+        )
         paths = limit_paths_of(named, figure.instance_type, books, day=figure.post.date)
     except DiskbenchError:
         return None
-    promises = []
-    for way in paths:
-        expected = expect_on(way.path, load)
-        if expected is not None and way.limits is not None:
-            credit = {gate.limit: 1.0 for gate in way.path.gates if gate.capacity}
-            until = way.limits.until
-            promises.append(StepPromise(expected, credit=credit, is_guess=True, until=until))
+    promises = [
+        StepPromise(expected, credit=way.shares(way.full()), is_guess=True)
+        for way in paths
+        if (expected := expect_on(way, load)) is not None
+    ]
     fitting = [promise for promise in promises if iops is not None and promise.is_near(iops)]
     return next(iter(fitting or promises), None)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from diskbench.analysis.sla import keeps, needed_ios, next_share
-from diskbench.analysis.steady import ROUNDS, Steady, steady
+from diskbench.analysis.steady import ROUNDS, steady
 from diskbench.fio.offered import at_share, resolve
 from diskbench.model.doubts import SATURATED
+from diskbench.model.phase import Steadiness
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Plan, Search, Step
 
@@ -34,7 +35,7 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
         return None
     if position == 0 and rounds_done >= max(plan.loop.min_rounds, ROUNDS):
         judged = steadiness(plan.loop, finished)
-        if judged is not None and judged.steady and not _in_burst(plan, finished):
+        if judged is not None and judged.state == "steady" and not _in_burst(plan, finished):
             return None
     step = body[position].model_copy(update={"index": done, "round": rounds_done + 1})
     return resolve(step, finished)
@@ -60,7 +61,7 @@ def _probe(search: Search, step: Step, finished: Sequence[StepResult]) -> Step |
     return None if share is None else at_share(step, share, needed, finished)
 
 
-def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steady | None:
+def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steadiness | None:
     """Return the steady-state result of the last five rounds; None while there are fewer."""
     values = _tracked_values(loop, finished)
     return steady(values[-ROUNDS:]) if len(values) >= ROUNDS else None

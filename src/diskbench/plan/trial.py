@@ -38,8 +38,7 @@ from diskbench.model.spec import (
     TargetDisk,
     is_from_snapshot,
 )
-from diskbench.plan.beyond_credit import BEYOND
-from diskbench.plan.expectation import with_expectation
+from diskbench.plan.expectation import BEYOND, with_expectation
 from diskbench.plan.gates import check_gates
 from diskbench.plan.loads import cold_and_warm
 from diskbench.units import MIB, format_bytes, format_duration_s

@@ -9,11 +9,13 @@ from datetime import datetime
 from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
 from diskbench.catalog.books import Books
+from diskbench.catalog.expect import Stage
+from diskbench.catalog.path import Path
 from diskbench.model.expectation import Expectation, PlanExpectation
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
-from diskbench.plan.expectation import PastStep, expected_afterwards
-from diskbench.plan.limit_path import Hint, LimitPath, limit_path_of
+from diskbench.plan.expectation import expected_afterwards
+from diskbench.plan.limit_path import Hint, limit_path_of
 from diskbench.results.step_groups import StepGroup
 
 _TENTH = 0.1
@@ -35,8 +37,8 @@ def promises_of(
     first = runs_of[0][0]
     day = (first.measured_at or "")[:10] or None
     hint = hint.on_machine(first.cloud, first.instance_type)
-    limit_paths = hint.limit_paths(books, first.provider, day)
-    versions = [_from_hint(runs_of, limit_path) for limit_path in limit_paths]
+    paths = hint.limit_paths(books, first.provider, day)
+    versions = [_from_hint(runs_of, path) for path in paths]
     if not versions:
         return {}
     rates = {
@@ -48,7 +50,7 @@ def promises_of(
     # At how many steps the measured rate lies within 10 % of what is promised.
     near = [sum(of[key].is_near(rates[key]) for key in of.keys() & rates) for of in versions]
     at = max(range(len(versions)), key=near.__getitem__)
-    until = limits.until if (limits := limit_paths[at].limits) else None
+    until = limits.until if (limits := paths[at].limits) else None
     if len(versions) == 1:
         why = f"limits until {until}, which held on {hint.measured_on or day}" if until else ""
     elif all(_promised(promises) == _promised(versions[at]) for promises in versions):
@@ -71,13 +73,13 @@ def _planned(
     """The promises of the plan; where a bucket had more or less credit when a step began than was
     foreseen, by what was really done, and in which time, those that follow from that."""
     promises = _foreseen(runs_of, plan, expectation)
-    limit_path = limit_path_of(plan, books) if plan.rental is not None else None
-    if limit_path is not None and (designed := _designed(limit_path)) is not None:
+    path = limit_path_of(plan, books) if plan.rental is not None else None
+    if path is not None and (designed := _designed(path)) is not None:
         promises = {key: replace(of, designed=designed) for key, of in promises.items()}
-    if limit_path is None or not any(gate.capacity for gate in limit_path.path.gates):
+    if path is None or not any(path.full()):
         return promises
-    keys, done = _as_done(runs_of, limit_path)
-    for (key, seconds), step in zip(keys, expected_afterwards(limit_path.path, done), strict=True):
+    keys, done = _as_done(runs_of, path)
+    for (key, seconds), step in zip(keys, expected_afterwards(path, done), strict=True):
         foreseen = promises.get(key)
         if step is None:
             break  # what it did to the credit is not known
@@ -89,9 +91,9 @@ def _planned(
     return promises
 
 
-def _designed(limit_path: LimitPath) -> float | None:
+def _designed(path: Path) -> float | None:
     """The share of the time that a disk is designed to keep its promise; None if not documented."""
-    share = limit_path.limits.time_share if limit_path.limits is not None else None
+    share = path.limits.time_share if path.limits is not None else None
     return share.of_time if share is not None else None
 
 
@@ -107,8 +109,8 @@ def _differs(foreseen: Expectation, afterwards: Expectation, seconds: float) -> 
 
 
 def _as_done(
-    runs_of: RunsOf, limit_path: LimitPath
-) -> tuple[list[tuple[tuple[str, int], float]], list[PastStep]]:
+    runs_of: RunsOf, path: Path
+) -> tuple[list[tuple[tuple[str, int], float]], list[Stage]]:
     """The steps as they were done, with the idle time before each."""
     keys, done = [], []
     over: float | None = None
@@ -120,8 +122,9 @@ def _as_done(
             over = ended if ended is not None else over
             keys.append(((run.run_id, group.index), group.seconds))
             is_fill = bool(group.results) and group.results[0].role == "fill"
-            held = limit_path.holds_credit and is_fill
-            done.append(PastStep(group.load, group.iops, group.seconds, idle, held))
+            held = path.holds_credit and is_fill
+            stage = Stage(group.load, group.seconds, reached=group.iops, idle_s=idle)
+            done.append(replace(stage, credit_is_held=held))
     return keys, done
 
 
@@ -141,7 +144,7 @@ def _foreseen(
     return promises
 
 
-def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], StepPromise]:
+def _from_hint(runs_of: RunsOf, path: Path) -> dict[tuple[str, int], StepPromise]:
     keys, done, over = [], [], None
     for run, groups in runs_of:
         began = _seconds(run.started_at)
@@ -151,16 +154,15 @@ def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], 
             iops = group.iops
             if iops is None and group.load is not None and group.phases is not None:
                 iops = _mean(group, group.load.block_bytes)
-            done.append(PastStep(group.load, iops, group.seconds, idle))
+            done.append(Stage(group.load, group.seconds, reached=iops, idle_s=idle))
         if began is not None:
             over = began + sum(group.seconds for group in groups)
-    source = BY_OWNER if limit_path.sources == (BY_OWNER,) else "catalogue"
-    until = limit_path.limits.until if limit_path.limits else None
-    designed, unknown = _designed(limit_path), "; ".join(limit_path.unknown)
-    steps = zip(keys, expected_afterwards(limit_path.path, done), strict=True)
+    source = BY_OWNER if path.sources == (BY_OWNER,) else "catalogue"
+    designed, unknown = _designed(path), "; ".join(path.unknown)
+    steps = zip(keys, expected_afterwards(path, done), strict=True)
     return {
         key: StepPromise(
-            step[0], source, step[1], is_guess=True, until=until, designed=designed, unknown=unknown
+            step[0], source, step[1], is_guess=True, designed=designed, unknown=unknown
         )
         for key, step in steps
         if step is not None

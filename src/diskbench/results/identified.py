@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.engine import Engine
 
-from diskbench.analysis.figure import Rate, figure_of, middle_at, of_one_level
+from diskbench.analysis.figure import Figure, figure_of, middle_at, of_one_level
 from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.setting import Stretch, device_rate
 from diskbench.analysis.shown import shown, verdicts_by_step
@@ -19,6 +19,7 @@ from diskbench.catalog.books import Books
 from diskbench.catalog.entry import clouds
 from diskbench.catalog.expect import Stage
 from diskbench.catalog.machine import machine_of
+from diskbench.catalog.path import Path
 from diskbench.model.doubts import ABOVE_PROMISE, BELOW_PROMISE, OTHER_DISK, PAGE_CACHE, Reason
 from diskbench.model.run import Run
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan
@@ -59,7 +60,7 @@ def identified(
     is_fresh = rental is not None and (rental.holds_credit or not has_fill)
     hint = hint_of(run.labels or {})
     name, of_cloud = hint.as_machine or run.instance_type, cloud or run.cloud or run.disk_cloud
-    machine = None
+    machine = Path()
     if name and of_cloud in clouds():
         machine = machine_of(books, of_cloud, name, run.disk_type or "")
     fits = identify(
@@ -111,7 +112,8 @@ def levels_of(runs_of: RunsOf, plan: Plan | None) -> tuple[Level, ...]:
             last = values[fall.start - 1][0]
             earlier = _stages(runs_of[:last])
             slack_s = sum(group.seconds for group in runs_of[last][1])
-            after_s = sum(stage.seconds for stage in earlier) + slack_s
+            times_s = (time_s for stage in earlier for time_s in (stage.idle_s, stage.seconds))
+            after_s = sum(times_s) + slack_s
             level = replace(
                 level, fell_from=fall.fell_from, after_s=after_s, earlier=earlier, slack_s=slack_s
             )
@@ -122,14 +124,10 @@ def levels_of(runs_of: RunsOf, plan: Plan | None) -> tuple[Level, ...]:
 def _stages(runs_of: RunsOf) -> tuple[Stage, ...]:
     """Return what was done in these runs, with the pauses between their steps."""
     groups = [group for _, of_run in runs_of for group in of_run]
-    stages = []
-    for group, idle_s in zip(groups, _idle_before(groups), strict=True):
-        if idle_s > 0:
-            stages.append(Stage(None, seconds=idle_s))
-        load = group.load
-        kept = load.model_copy(update={"max_per_s": group.iops}) if load and group.iops else None
-        stages.append(Stage(kept, seconds=group.seconds))
-    return tuple(stages)
+    return tuple(
+        Stage(group.load if group.iops else None, group.seconds, reached=group.iops, idle_s=idle_s)
+        for group, idle_s in zip(groups, _idle_before(groups), strict=True)
+    )
 
 
 def _idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:
@@ -150,7 +148,7 @@ def _idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:
 def level_of(group: StepGroup, plan: Plan | None, run: Run) -> Level | None:
     """Return the level of a step's figure, less what was not written yet; None without a figure or
     a load, or for a load that asks for less than the disk can do."""
-    figure = figure_of([Rate(group.iops, group.bytes_per_s)], group.phases)
+    figure = figure_of([Figure(group.iops, group.bytes_per_s)], group.phases)
     load = group.load
     if figure is None or load is None or load.max_per_s is not None:
         return None

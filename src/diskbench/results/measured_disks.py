@@ -11,11 +11,11 @@ from statistics import median
 
 from sqlalchemy.engine import Engine
 
+from diskbench.catalog.terms import Sold
 from diskbench.model.run import MeasuredRow
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.parallel import grouped
 from diskbench.plan.advise import Measured
-from diskbench.plan.cheapest_disk import Sold
 from diskbench.plan.demand import Demand
 from diskbench.store.figures import load_headlines
 from diskbench.store.query import find_measurements
@@ -72,7 +72,7 @@ def measured_disks(
     return measured
 
 
-def _disk(row: MeasuredRow) -> tuple[str | None, int, int | None]:
+def _disk(row: MeasuredRow) -> tuple[str | None, float, float | None]:
     """The type, the GiB and the bought IOPS of the disk that a row is of."""
     size = round((row.run.disk_size_bytes or 0) / GIB)
     return row.run.disk_type, size, row.run.provisioned_iops

@@ -9,7 +9,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from diskbench.analysis.canary import Off, Reading, off
+from diskbench.analysis.canary import Reading, off
 from diskbench.errors import DiskbenchError, FactsDiffer, UnknownName
 from diskbench.fio.recorded import CHECKSUM_MIB, Canary, parse_canary
 from diskbench.model.run import Run
@@ -82,7 +82,7 @@ log = logging.getLogger(__name__)
 
 def off_trials(
     trials: Mapping[str, Sequence[Run]], evidence: EvidenceStore | None = None
-) -> Mapping[str, tuple[Off, ...]]:
+) -> Mapping[str, tuple[Reading, ...]]:
     """The trials whose canary is an outlier among the canaries of machines of the same provider,
     type and processor, each with its outlying readings. `trials` are their finished runs by id, in
     order; imported ones have no canary."""
@@ -91,7 +91,7 @@ def off_trials(
         lambda runs: (runs[0].provider, runs[0].instance_type, runs[0].cpu_model),
     )
     stores = EvidenceOfRuns.of(evidence)
-    off_by_trial: dict[str, tuple[Off, ...]] = {}
+    off_by_trial: dict[str, tuple[Reading, ...]] = {}
     for fleet in (fleet for fleet in kinds.values() if len(fleet) > 1):
         read = all_of(lambda runs: _readings(runs, stores), fleet)
         off_by_trial |= off([reading for of_trial in read for reading in of_trial])

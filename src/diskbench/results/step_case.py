@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
-from diskbench.analysis.setting import LINKS, Medium, Setting, Sibling
+from diskbench.analysis.setting import Setting, Sibling
 from diskbench.analysis.unsteady import two_latencies
 from diskbench.fio.declared import declared, options_of
 from diskbench.fio.device import DeviceCount, device_counts
 from diskbench.fio.warnings import processor_of, step_warnings
 from diskbench.model import doubts
 from diskbench.model.doubts import Reason
-from diskbench.model.facts import HostFacts
+from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.metrics import Exceeded
 from diskbench.model.processor import SampleSummary, busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
@@ -73,6 +73,7 @@ def setting_of(
     like = load.model_copy(update={"depth": None}) if load else None
     device_share, device_at_most = _device_share(group)
     jobs = [evidence.step.job for evidence in group.evidence if evidence.step.job]
+    medium = _medium(plan)
     return Setting(
         load=load,
         seconds=group.seconds,
@@ -90,7 +91,8 @@ def setting_of(
         keeps_cache=bool(group.evidence) and group.evidence[0].step.page_cache == "keep",
         host_cache=plan.cell.has_host_cache if plan is not None else hint.has_cache,
         network=_network(plan),
-        medium=_medium(plan),
+        link=(medium and medium.transport) or "",
+        turns=bool(medium and medium.rotational),
         exceeded=_exceeded(group),
         siblings=tuple(
             Sibling(sibling.name, sibling.load.depth, sibling.iops)
@@ -174,13 +176,11 @@ def _network(plan: Plan | None) -> str | None:
     return transport if transport in BLOCK_TRANSPORTS else None
 
 
-def _medium(plan: Plan | None) -> Medium | None:
+def _medium(plan: Plan | None) -> DiskFacts | None:
     """The disk under the target of a physical machine; None on a virtual machine, where the links
     that the hypervisor reports to the guest are not those of the real disks."""
-    disk = plan.facts.disk if plan is not None else None
-    if plan is None or disk is None or plan.facts.virtualisation not in (None, "none"):
-        return None
-    return Medium(disk.transport, bool(disk.rotational)) if disk.transport in LINKS else None
+    is_real = plan is not None and plan.facts.virtualisation in (None, "none")
+    return plan.facts.disk if plan is not None and is_real else None
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:

@@ -143,7 +143,7 @@ def _load(
         )
     except DiskbenchError:
         return None  # options of an imported file that no job file could have
-    return asked.stage.load if asked.is_one else None
+    return asked.load if asked.is_one else None
 
 
 def _as_counted(evidence: StepEvidence) -> tuple[bool | None, int | None]:

@@ -10,7 +10,8 @@ from sqlalchemy.engine import Engine
 
 from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
 from diskbench.catalog.books import Books
-from diskbench.catalog.cost import TrialCost, cost_of_lease
+from diskbench.catalog.charges import done_work
+from diskbench.catalog.cost import TrialCost, cost_of
 from diskbench.errors import DiskbenchError
 from diskbench.fio.audit import audit_warnings, run_warnings
 from diskbench.model.expectation import Expectation
@@ -161,7 +162,8 @@ def _cost(
     all_steps = {**steps, **(load_results(database, *missing) if missing else {})}
     of_trial = (step for run_id in plan.run_ids for step in all_steps[run_id])
     rows = [row for step in of_trial for row in step.measurements]
-    cost = cost_of_lease(lease, rows, plan.rental, now=datetime.now(UTC))
+    seconds = lease.age_s(datetime.now(UTC))
+    cost = cost_of(plan.rental, seconds, done_work(rows))
     return TrialCost(
         **cost.model_dump(),
         trial_id=plan.trial_id,

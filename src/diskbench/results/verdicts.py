@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.drift import LEAST_HISTORY
-from diskbench.analysis.run_course import RunStretch, joint_courses
+from diskbench.analysis.run_course import SeriesPart, joint_courses
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, shown_rate
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.analysis.stretches import Measured, StepPromise
@@ -84,7 +84,7 @@ def judge_and_keep(
     return verdicts, promises
 
 
-OverRuns = tuple[RunStretch | None, float | None, tuple[Reason, ...]]
+OverRuns = tuple[SeriesPart | None, float | None, tuple[Reason, ...]]
 """Of one run of a step: its level among the runs; how much five or more runs at that level vary, as
 a fraction of their mean; and the doubts of runs that disagree."""
 
@@ -179,7 +179,7 @@ def _over_runs(
             if group.iops:
                 series.setdefault(group.name, []).append((number, group.iops))
     courses_of = joint_courses(series)
-    levels_of: dict[tuple[str, str], tuple[RunStretch | None, float | None]] = {}
+    levels_of: dict[tuple[str, str], tuple[SeriesPart | None, float | None]] = {}
     for name, values_of in series.items():
         levels = courses_of[name] or (None,) * len(values_of)
         leveled = list(zip(values_of, levels, strict=True))

@@ -45,6 +45,11 @@ class Lease(Frozen):
         """When it expires, according to this row."""
         return moment_of(self.expires_at) if self.expires_at else None
 
+    def age_s(self, now: datetime) -> float:
+        """How long it has been billed by `now` in seconds; never negative."""
+        end = moment_of(self.released_at) if self.released_at else now
+        return max(0.0, (end - moment_of(self.created_at)).total_seconds())
+
 
 def create_lease(database: Engine, lease: Lease) -> None:
     """Write the row of a new lease; an existing one is unchanged."""

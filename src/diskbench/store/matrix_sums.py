@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Engine
 
-from diskbench.catalog.cost import spent_usd
+from diskbench.catalog.cost import HOUR_S
 from diskbench.model.campaign import CellRow
 from diskbench.store.cells import load_cells
 from diskbench.store.database import database_time
@@ -62,11 +62,10 @@ def spent_by(
     trials = list_leases(database, campaign_id=campaign_id)
     machines = machine_leases(database, campaign_id)
     turns = machine_turns(database, campaign_id) if machines else {}
-    now, over = database_time(database), 0.0
-    usd = {
-        lease.lease_id: spent_usd(lease, now, assume_price_usd_per_hour=assumed_usd_per_hour)
-        for lease in (*trials, *machines)
-    }
+    now, over, usd = database_time(database), 0.0, dict[str, float]()
+    for lease in (*trials, *machines):
+        hourly = assumed_usd_per_hour if lease.hourly_usd is None else lease.hourly_usd
+        usd[lease.lease_id] = (hourly or 0.0) * lease.age_s(now) / HOUR_S
     live: dict[str, float] = {}
     for lease in trials:
         cell = newest.get(lease.lease_id)

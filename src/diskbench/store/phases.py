@@ -16,10 +16,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diskbench.analysis.changes import SHORTEST_S, SHORTEST_STEP_S
 from diskbench.analysis.phases import step_phases
+from diskbench.analysis.segmentation import Floats
 from diskbench.model.expectation import Expectation
 from diskbench.model.phase import StepPhases
 from diskbench.model.spec import Plan
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-Floats = NDArray[np.float64]
 Closed = tuple[str, StepRecord]
 
 

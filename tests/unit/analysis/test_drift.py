@@ -76,8 +76,8 @@ def test_the_unit_of_the_figures_changes_nothing(values, factor):
 
 def test_a_fall_is_found_in_the_run_from_which_a_disk_stays_down_and_of_a_noisy_one_too():
     found = fall_of([300.0, 310.0, 295.0, 305.0, 80.0, 82.0, 79.0])
-    assert (found.index + 1, found.before, found.after) == (5, 295.0, 82.0)
-    assert fall_of([1750, 2150, 1330, 2660, 2700, 1400, 2260, 1470, 151, 135]).index + 1 == 9
+    assert (found.at + 1, found.before, found.after) == (5, 295.0, 82.0)
+    assert fall_of([1750, 2150, 1330, 2660, 2700, 1400, 2260, 1470, 151, 135]).at + 1 == 9
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ def test_whatever_falls_below_half_is_found_at_its_run(high, low):
     found = fall_of([*high, *low])
     assert found.after < LEVEL * found.before
     # a deeper fall within the low part may be the sharper one
-    assert found.index >= len(high)
+    assert found.at >= len(high)

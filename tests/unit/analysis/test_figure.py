@@ -10,8 +10,7 @@ from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
 
 import diskbench
 from diskbench.analysis.figure import (
-    Rate,
-    Share,
+    Figure,
     figure_of,
     levels_of,
     middle,
@@ -31,8 +30,8 @@ def course(values, **more):
 
 
 def figure(values, *, share=None, **more):
-    counted = [Rate(float(values.mean()), float(values.mean()) * 4096)]
-    return figure_of(counted, course(values, **more), share or Share())
+    counted = [Figure(float(values.mean()), float(values.mean()) * 4096)]
+    return figure_of(counted, course(values, **more), share or (1.0, 1.0))
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=12), st.booleans())
@@ -83,7 +82,7 @@ def test_after_a_cliff_it_is_the_level_that_lasts_without_the_second_of_the_fall
 
 
 def test_a_direction_has_its_share_of_the_level():
-    found = figure(steps([(3000, 600), (100, 600)], STILL, seed=1), share=Share(0.7, 0.5))
+    found = figure(steps([(3000, 600), (100, 600)], STILL, seed=1), share=(0.7, 0.5))
     assert (found.iops, found.bytes_per_s) == (pytest.approx(70), pytest.approx(50 * 4096))
 
 
@@ -108,7 +107,7 @@ def test_a_dip_that_recovers_has_the_longest_level():
 
 def test_rounds_past_the_cliff_have_the_figure_of_the_last_five():
     values = steps([(3000, 1862), (100, 900)], STILL, seed=1)
-    counted = [Rate(value, value * 4096) for value in (3000.0, 98.0, 99.0, 100.0, 101.0, 102.0)]
+    counted = [Figure(value, value * 4096) for value in (3000.0, 98.0, 99.0, 100.0, 101.0, 102.0)]
     found = figure_of(counted, course(values, rounds=6))
     assert (found.iops, found.kind, found.crosses) == (100, "baseline", False)
 

@@ -72,7 +72,7 @@ def test_the_result_is_the_highest_that_kept_and_the_lowest_that_did_not_or_was_
         probed("probe-3", 1875, 1.9),
     ]  # fmt: skip
     found = sla_of(search(), rows)
-    assert (found.iops, found.missed_iops, len(found.probes)) == (1875, 2250, 3)
+    assert (found.iops, found.missed_iops, found.probes) == (1875, 2250, 3)
     rows = [probed("capacity", 2000, 9.0), probed("probe-1", 990, 1.0), probed("probe-2", 980, 1.0)]
     found = sla_of(search(), rows, {"probe-2"})
     # 1,500 were offered, and 980 served: that is no rate that it missed the target at.

@@ -33,7 +33,7 @@ from diskbench.analysis.unsteady import dips, drift, two_latencies, two_modes, t
     ],
 )
 def test_both_limits_count_and_are_inclusive(values, is_steady):
-    assert steady(values).steady is is_steady
+    assert (steady(values).state == "steady") is is_steady
 
 
 def test_the_figures_are_fractions_of_the_mean_and_not_those_of_fio():
@@ -41,7 +41,7 @@ def test_the_figures_are_fractions_of_the_mean_and_not_those_of_fio():
     assert (found.excursion, found.slope) == (pytest.approx(0.10), pytest.approx(0.10))
     assert steady([105, 102.5, 100, 97.5, 95]).slope == pytest.approx(-0.10)
     # fio's iops_slope divides by the mean a second: 3,000 to 100 IOPS over 300 s gives 0.63 %.
-    assert not steady([3000 - 2900 * second / 299 for second in range(300)]).steady
+    assert steady([3000 - 2900 * second / 299 for second in range(300)]).state == "not steady"
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=2, max_size=25), st.floats(0.001, 1000))
@@ -60,7 +60,9 @@ def test_noise_passes_about_as_often_as_the_method_says():
     # method.md B1: stationary noise of CV 10 % passes one window with p = 0.30.
     generator = random.Random(1)
     trials = 4000
-    passed = sum(steady([generator.gauss(1, 0.1) for _ in range(5)]).steady for _ in range(trials))
+    passed = sum(
+        steady([generator.gauss(1, 0.1) for _ in range(5)]).state == "steady" for _ in range(trials)
+    )
     assert passed / trials == pytest.approx(0.30, abs=0.04)
 
 

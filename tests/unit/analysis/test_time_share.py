@@ -12,7 +12,6 @@ from diskbench.analysis.time_share import kept_seconds, share_of_runs, share_of_
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
 from diskbench.report.assemble.summary import shares_of_time
 from diskbench.report.terminal.verdict_text import verdict_lines
@@ -73,7 +72,7 @@ def test_the_catalogue_says_the_share_that_the_runs_of_a_trial_stand_beside():
 
 def test_a_long_planned_step_says_its_share_beside_that_of_the_disk():
     load = Load(block_bytes=4096, depth=32)
-    expected = expect_on(path_of(limits("aws", "gp3", 100), MachineLimits("")), load)
+    expected = expect_on(path_of(limits("aws", "gp3", 100)), load)
     values = steps([(3000, 3000), (2000, 40), (3000, 560)], Noise(0.005), seed=1)
     phases = step_phases(values, values * 4096, expected=expected)
     measured = Measured(0, "soak", 2989, 2989 * 4096, 3600, phases=phases)

@@ -19,7 +19,7 @@ LIMITS = """
 format: 1
 cloud: acme
 sources: {here: {title: Acme's own documents, as_of: '2026-11-20'}}
-host_cache: {hit: scratch}
+host_cache: scratch
 accounting: {max_io_kib: 64, source: here}
 disks:
   quick:
@@ -120,7 +120,7 @@ print(json.dumps({
     "disk": disk_part(books, "acme", DiskSpec(type="quick", size_gib=73), "north").hourly_usd,
     "tiered": disk_part(books, "acme", DiskSpec(type="sized", size_gib=73), "north").hourly_usd,
     "machine": machine_part(books, "acme", "small", "north").hourly_usd,
-    "charge": charge_of("acme", DiskSpec(type="quick", size_gib=73), "north").price.usd,
+    "charge": charge_of("acme", DiskSpec(type="quick", size_gib=73), "north")[1].usd,
     "cache": named_disk("acme:quick:100").cache,
     "way": way.unknown,
     "like": like(1000, 200, 360000),

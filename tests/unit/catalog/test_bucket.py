@@ -18,13 +18,12 @@ from diskbench.catalog.bucket import (
 )
 from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits, limits
-from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Expectation, Load
 from diskbench.units import KIB, MIB
 
 
 def found(disk: DiskLimits, size: int = 4 * KIB, rate: float | None = None) -> Expectation:
-    told = expect_on(path_of(disk, MachineLimits("")), Load(block_bytes=size, max_per_s=rate))
+    told = expect_on(path_of(disk), Load(block_bytes=size, max_per_s=rate))
     assert told is not None
     return told
 

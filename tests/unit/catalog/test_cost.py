@@ -12,11 +12,9 @@ from diskbench.catalog.charges import Work, done_work, expected_work
 from diskbench.catalog.cost import (
     address_part,
     cost_of,
-    cost_of_lease,
     disk_part,
     machine_part,
     monthly,
-    spent_usd,
     sum_usd,
 )
 from diskbench.model.options import RentSpec
@@ -37,14 +35,11 @@ def rental(provider: str = "aws", disk: DiskSpec | None = None, **more: object) 
     return Rental.model_validate(values | more)
 
 
-def lease(hours: float | None, usd: float | None, *, age_h: float = 2, name: str = "l") -> Lease:
+def lease(hours: float | None, *, age_h: float = 2) -> Lease:
     """A lease of so many hours, or one that is open since `age_h`."""
     begun = NOW - timedelta(hours=age_h)
     ended = None if hours is None else (begun + timedelta(hours=hours)).isoformat()
-    return Lease(
-        lease_id=name, provider="aws", created_at=begun.isoformat(), released_at=ended,
-        hourly_usd=usd,
-    )  # fmt: skip
+    return Lease(lease_id="l", provider="aws", created_at=begun.isoformat(), released_at=ended)
 
 
 def test_the_first_seeds_formula_gives_a_tenth_of_what_it_prints():
@@ -168,28 +163,13 @@ def test_what_was_done_is_counted_once_by_jobs_and_without_flushes():
     assert sum(work.seconds for work in works) == 10
 
 
-def test_a_lease_costs_its_age_and_what_was_done_or_its_hourly_price():
+def test_a_lease_costs_its_age_and_what_was_done():
     disk = DiskSpec(type="standard", size_gib=20)
     made = rental(disk=disk, prices=(machine_part(SHIPPED, "aws", "m5.large", "us-east-1"),))
     rows = [row(scope="job", ios=2_000_000, bytes=2_000_000 * 4096)]
-    cost = cost_of_lease(lease(1.5, 0.096), rows, made, now=NOW)
+    cost = cost_of(made, lease(1.5).age_s(NOW), done_work(rows))
     assert (cost.seconds, cost.transactions_usd) == (5400, pytest.approx(0.10))
     assert cost.total_usd == pytest.approx(0.096 * 1.5 + 0.10)
-    still = cost_of_lease(lease(None, 0.096), (), made, now=NOW)
+    still = cost_of(made, lease(None).age_s(NOW))
     assert still.total_usd == pytest.approx(0.096 * 2)
-    assert cost_of_lease(lease(1, 0.25), (), None, now=NOW).total_usd == 0.25
-    assert cost_of_lease(lease(1, None), (), None, now=NOW).total_usd is None
-
-
-@pytest.mark.parametrize(
-    ("hours", "usd", "age_h", "spent"),
-    [(1, 0.10, 2, 0.10), (None, 0.20, 2, 0.40), (None, 1.0, -1, 0)],
-    ids=["released", "open", "a clock that is behind earns nothing"],
-)
-def test_spent_is_what_a_lease_cost_by_now(hours, usd, age_h, spent):
-    assert spent_usd(lease(hours, usd, age_h=age_h), NOW) == pytest.approx(spent)
-
-
-def test_a_lease_without_a_price_counts_with_the_assumed_one():
-    assert spent_usd(lease(None, None), NOW) == 0
-    assert spent_usd(lease(None, None), NOW, assume_price_usd_per_hour=1) == pytest.approx(2)
+    assert lease(None, age_h=-1).age_s(NOW) == 0, "a clock that is behind earns nothing"

@@ -15,23 +15,19 @@ from tests.rigs.api_page import documented
 import diskbench
 from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
-from diskbench.catalog.machine import MachineLimits, capped, machine_of
+from diskbench.catalog.machine import capped, machine_of
 from diskbench.catalog.path import Path, promise_gates
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.expectation import Expectation, Load, Promise
 from diskbench.units import KIB, MIB
-
-NO_LIMIT = MachineLimits("a machine that limits nothing")
 
 
 def load(block: int = 4 * KIB, **other: object) -> Load:
     return Load.model_validate({"block_bytes": block, "depth": 64, **other})
 
 
-def found(
-    disk: DiskLimits, job: Load, machine: MachineLimits = NO_LIMIT, **more: Any
-) -> Expectation:
-    result = expect_on(path_of(disk, machine, **more), job)
+def found(disk: DiskLimits, job: Load, *machine: Path, **more: Any) -> Expectation:
+    result = expect_on(path_of(disk, *machine, **more), job)
     assert result is not None
     return result
 
@@ -66,7 +62,7 @@ def test_a_small_machine_limits_a_fast_disk_and_an_unknown_one_nothing():
     assert (begin.iops, begin.limited_by) == (6000, "vm-iops")
     machine = machine_of(SHIPPED, "aws", "z9.huge", "gp2")
     assert machine.gates == ()
-    assert "z9.huge" in machine.unknown
+    assert "z9.huge" in machine.unknown[0]
 
 
 def test_a_mix_shares_what_both_have_together_or_is_as_slow_as_its_tighter_direction():
@@ -161,8 +157,8 @@ def test_several_disks_have_several_times_the_limits():
 
 
 def test_neither_a_disk_without_figures_nor_a_burst_that_was_spent_is_expected_of():
-    assert expect_on(path_of(limits("aws", "instance-store", 100), NO_LIMIT), load()) is None
-    empty = expect_on(path_of(limits("aws", "gp2", 20), NO_LIMIT), load(), credit=[0.0, 0.0])
+    assert expect_on(path_of(limits("aws", "instance-store", 100)), load()) is None
+    empty = expect_on(path_of(limits("aws", "gp2", 20)), load(), credit=[0.0, 0.0])
     assert empty.begin.iops == empty.lasting.iops == 100
     assert not empty.bursts
 
@@ -209,8 +205,8 @@ def test_nothing_is_expected_above_any_limit(kind, size, machine, job):
 @given(st.sampled_from(CLOUD_DISKS), sizes, sizes, loads)
 def test_a_larger_disk_is_never_expected_to_be_slower(kind, one, other, job):
     small, large = sorted((one, other))
-    before = expect_on(path_of(any_disk(kind, small), NO_LIMIT), job)
-    after = expect_on(path_of(any_disk(kind, large), NO_LIMIT), job)
+    before = expect_on(path_of(any_disk(kind, small)), job)
+    after = expect_on(path_of(any_disk(kind, large)), job)
     assume(before is not None and after is not None)
     assert after.lasting.iops >= before.lasting.iops * (1 - 1e-9)
 
@@ -219,9 +215,7 @@ def test_a_larger_disk_is_never_expected_to_be_slower(kind, one, other, job):
 def test_a_longer_queue_is_never_expected_to_be_slower(kind, size, job, one, other):
     disk = any_disk(kind, size)
     depths = sorted((one, other))
-    levels = [
-        expect_on(path_of(disk, NO_LIMIT), job.model_copy(update={"depth": d})) for d in depths
-    ]
+    levels = [expect_on(path_of(disk), job.model_copy(update={"depth": d})) for d in depths]
     assume(all(levels))
     short, long = levels
     assert long.begin.iops >= short.begin.iops * (1 - 1e-9)
@@ -229,7 +223,7 @@ def test_a_longer_queue_is_never_expected_to_be_slower(kind, size, job, one, oth
 
 @given(st.sampled_from(CLOUD_DISKS), sizes, st.lists(loads, min_size=1, max_size=5))
 def test_no_bucket_holds_less_than_nothing_or_more_than_all(kind, size, jobs):
-    path = path_of(any_disk(kind, size), NO_LIMIT)
+    path = path_of(any_disk(kind, size))
     course = simulate(path, [Stage(job, seconds=5000) for job in jobs])
     for credit in (*course.credit, course.left):
         for gate, balance in zip(path.gates, credit, strict=True):
@@ -239,7 +233,7 @@ def test_no_bucket_holds_less_than_nothing_or_more_than_all(kind, size, jobs):
 
 
 def test_a_cap_of_a_lab_s_machine_is_a_gate():
-    machine = capped("lab", 500, 10e6, "--vm-iops")
+    machine = capped(500, 10e6, "--vm-iops")
     disk = limits("aws", "gp2", 20)
     assert found(disk, load(), machine).begin.limited_by == "vm-iops"
     assert found(disk, load(MIB), machine).begin.limited_by == "vm-throughput"

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from tests.books import SHIPPED, text_of
+from tests.cases.catalogue import make
 
 from diskbench.catalog.charges import Charges
 from diskbench.catalog.entry import Catalogue, catalogue, clouds
@@ -128,3 +130,10 @@ def test_what_is_no_catalogue_is_refused_by_name(text: str):
 def test_a_cloud_without_a_catalogue_is_unknown():
     with pytest.raises(UnknownName, match="ibm"):
         catalogue("ibm")
+
+
+def test_what_the_catalogue_makes_of_every_disk_is_as_it_was_reviewed() -> None:
+    """Limits, expectations and prices."""
+    reviewed = Path(make.__file__).with_name("numbers.txt")
+    assert list(make.lines()) == reviewed.read_text(encoding="utf-8").splitlines()
+    assert set(clouds()) >= set(make.MACHINES), "every provider that ships disk types"

@@ -339,7 +339,7 @@ def test_a_text_does_not_say_whether_its_io_was_direct():
         "PERCENTILES", "").encode(), where="x")  # fmt: skip
     (((step, part),),) = split_runs([output])
     step = step.model_copy(update={"job": job_text(part)})
-    load = asked_by(step, capacity_bytes=None, says_direct=part.lists_options).stage.load
+    load = asked_by(step, capacity_bytes=None, says_direct=part.lists_options).load
     assert (load.direct, load.depth, load.block_bytes, load.random) == (None, 4, 8192, True)
 
 

@@ -18,17 +18,16 @@ from diskbench.catalog.cost import disk_hourly_usd
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import Stage, path_of, simulate
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.machine import machine_of
 from diskbench.catalog.price_book import price_book
-from diskbench.catalog.terms import expanded_limits
 from diskbench.importers.load import Recorded, Sample
 from diskbench.model.expectation import Load
 from diskbench.model.rental import DiskSpec
-from diskbench.plan.advise import Market, advise
+from diskbench.plan.advise import Market, advise, path_to
 from diskbench.plan.demand import DAY_S, Demand, carries, constant, headroom, recorded, why
 from diskbench.units import KIB, MIB
 
 CLOUDS = ("aws", "azure", "gcp")
+MINE = {"machine": "c6a.large"}
 
 
 def reads(rate, block=4 * KIB, share=1.0):
@@ -52,22 +51,88 @@ def disk_gates(cloud, disk_type, size, **bought):
     return path_of(limits(cloud, disk_type, size, **bought)).gates
 
 
-# general-purpose.md, the table of burst durations at 3,000 IOPS; 1,862 s from its formula.
 @pytest.mark.parametrize(
-    ("gib", "seconds"), [(20, 1862), (100, 2000), (250, 2400), (500, 3600), (750, 7200)]
+    ("disk", "gib", "load", "seconds"),
+    [
+        # general-purpose.md, the table of burst durations; 1,862 s from its formula.
+        ("gp2", 20, reads(3000), 1862),
+        ("gp2", 100, reads(3000), 2000),
+        ("gp2", 250, reads(3000), 2400),
+        ("gp2", 500, reads(3000), 3600),
+        ("gp2", 750, reads(3000), 7200),
+        # hdd-vols.md: 40 MiB/s, bursts to 250 and holds 1 TiB: 1,048,576/210 = 4,993 s.
+        ("st1", 1024, reads(250, MIB), 4993),
+    ],
 )
-def test_gp2_carries_its_burst_for_the_time_in_the_table_of_its_guide(gib, seconds):
-    gates = disk_gates("aws", "gp2", gib)
-    once = [Demand(gib, (Stage(reads(3000), seconds=seconds + more),)) for more in (0, 1)]
-    assert carries(gates, once[0])
-    assert not carries(gates, once[1])
+def test_a_bucket_carries_its_burst_for_the_time_in_its_guide(disk, gib, load, seconds):
+    gates = disk_gates("aws", disk, gib)
+    assert carries(gates, Demand(gib, (Stage(load, seconds=seconds),)))
+    assert not carries(gates, Demand(gib, (Stage(load, seconds=seconds + 1),)))
 
 
-def test_gp2_carries_3000_iops_without_end_from_1000_gib_on_and_of_500_falls_with_its_credit():
-    assert row(asked("aws", 500, 3000), "gp2").disk.size_gib == 1000
-    said = refusal(asked("aws", 500, 3000), "gp2")
-    assert said.why == "1,500 IOPS after 1 h (disk IOPS)"
-    assert said.disk_usd == pytest.approx(50.0)
+# general-purpose.md: 3 IOPS a GiB of gp2; 500 IOPS per GiB of gp3, and 0.25 MiB/s per IOPS (1,000
+# MiB/s from 4,000 IOPS on). provisioned-iops.md: 50 IOPS per GiB of io1; 400 MiB/s at 0.25 an IOPS.
+# disk-bursting.md: 30 minutes of a P4 from a full bucket. n-family.json and limits_per_gb.json: 6
+# IOPS per GiB of pd-balanced beside 3,000, 30 of pd-ssd beside 6,000 for each direction: 70 % of
+# 30,000 are 21,000 = 6,000 + 30 × 500.
+@pytest.mark.parametrize(
+    ("kind", "size", "rate", "more", "bought"),
+    [
+        ("aws gp2", 500, 3000, {}, {"size_gib": 1000}),
+        ("aws gp3", 10, 16_000, {}, {"size_gib": 32, "iops": 16_000}),
+        ("aws gp3", 500, 1000, {"block": MIB}, {"iops": 4000, "throughput": 1000}),
+        ("aws gp3", 100, 30_000, {"share": 0.7}, {"iops": 30_000}),
+        ("aws io1", 100, 5000, {}, {"size_gib": 100}),
+        ("aws io1", 100, 6000, {}, {"size_gib": 120}),
+        ("aws io1", 500, 400, {"block": MIB}, {"iops": 1600}),
+        ("azure Premium_LRS", 32, 3500, {"seconds": 1800}, {"tier": "P4"}),
+        ("azure Premium_LRS", 32, 3500, {"seconds": 1801}, {"tier": "P30"}),
+        ("azure Premium_LRS", 128, 500, {}, {"tier": "P10"}),
+        ("azure Premium_LRS", 128, 501, {}, {"tier": "P15"}),
+        ("gcp pd-balanced", 500, 10_000, {}, {"size_gib": 1167}),
+        ("gcp pd-ssd", 500, 10_000, {}, {"size_gib": 500}),
+        ("gcp pd-ssd", 500, 24_000, {}, {"size_gib": 600}),
+        ("gcp pd-ssd", 100, 30_000, {"share": 0.7}, {"size_gib": 500}),
+        ("gcp hyperdisk-balanced", 10, 10_000, {}, {"size_gib": 20, "throughput": 140}),
+    ],
+)
+def test_the_least_that_carries_a_load_is_bought(kind, size, rate, more, bought):
+    cloud, disk_type = kind.split()
+    disk = row(asked(cloud, size, rate, **more), disk_type).disk
+    assert {name: getattr(disk, name) for name in bought} == bought
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "rate", "more", "why_not"),
+    [
+        ("aws gp2", 500, 3000, {}, "1,500 IOPS after 1 h (disk IOPS)"),
+        # (3,500 - 500) × 1,800 s, used up at one a second: 62.5 days.
+        ("azure Premium_LRS", 128, 501, {}, "500 IOPS after 62 d 12 h (disk IOPS)"),
+        # 65,520,000 / (5,000 - 3,600) = 46,800 s.
+        (
+            "aws gp3",
+            500,
+            5000,
+            {"machine": "c6a.large"},
+            "3,600 IOPS after 13 h (VM IOPS), by c6a.large",
+        ),
+        ("azure Standard_LRS", 100, 100, {"p99_ms": 5}, "documented latency is usually 11.2 ms"),
+        (
+            "azure Standard_LRS",
+            100,
+            100,
+            {"share": 0.5, "p99_ms": 12},
+            "documented latency is usually 18.1 ms",
+        ),
+    ],
+)
+def test_what_does_not_carry_it_says_when_and_which_limit_it_falls_to(
+    kind, size, rate, more, why_not
+):
+    cloud, disk_type = kind.split()
+    answer = asked(cloud, size, rate, **more)
+    assert refusal(answer, disk_type).why == why_not
+    assert not (answer.rows and "machine" in more)
 
 
 def test_a_bucket_of_gp2_has_to_be_full_again_the_next_day():
@@ -85,52 +150,18 @@ def test_a_month_costs_what_the_examples_of_the_price_page_add_up_to_and_io2_in_
     assert (bought.disk.iops, bought.disk.throughput) == (10_000, 489)
     assert bought.disk_usd == pytest.approx(160 + 35 + (489 - 125) * 0.04)
     assert row(asked("aws", 2000, 1000), "io1").disk_usd == pytest.approx(250 + 65)
+    assert refusal(asked("aws", 500, 3000), "gp2").disk_usd == pytest.approx(50.0)
     usd = row(asked("aws", 2000, 100_000), "io2").disk_usd
     assert usd == pytest.approx(250 + 32_000 * 0.065 + 32_000 * 0.046 + 36_000 * 0.032)
 
 
-# general-purpose.md: 500 IOPS per GiB and 0.25 MiB/s per IOPS; 1,000 MiB/s from 4,000 IOPS on.
-def test_gp3_is_sold_larger_for_its_iops_and_with_more_iops_for_its_throughput():
-    disk = row(asked("aws", 10, 16_000), "gp3").disk
-    assert (disk.size_gib, disk.iops) == (32, 16_000)
-    disk = row(asked("aws", 500, 1000, block=MIB), "gp3").disk
-    assert (disk.iops, disk.throughput) == (4000, 1000)
-
-
-# provisioned-iops.md: a volume of 100 GiB has 5,000 IOPS at most (50 per GiB).
-def test_io1_of_100_gib_has_5000_iops_at_most_and_needs_more_for_large_blocks():
-    assert row(asked("aws", 100, 5000), "io1").disk.size_gib == 100
-    assert row(asked("aws", 100, 6000), "io1").disk.size_gib == 120
-    # 400 MiB/s at 0.25 MiB/s an IOPS.
-    assert row(asked("aws", 500, 400, block=MIB), "io1").disk.iops == 1600
-
-
-# hdd-vols.md: st1 of 1 TiB has 40 MiB/s, bursts to 250 and holds 1 TiB: 1,048,576/210 = 4,993 s.
-def test_st1_of_a_tebibyte_bursts_for_83_minutes_and_charges_small_requests_a_mebibyte_each():
-    gates = disk_gates("aws", "st1", 1024)
-    for seconds, holds in ((4993, True), (4994, False)):
-        assert carries(gates, Demand(1024, (Stage(reads(250, MIB), seconds=seconds),))) is holds
-    assert headroom(gates, constant(reads(1.0), 1024, DAY_S)) == pytest.approx(40, rel=1e-6)
-
-
-# ebs-io-characteristics.md: a request of 1,024 KiB counts as four of 256 KiB.
-def test_large_requests_of_an_ssd_count_as_several():
+# ebs-io-characteristics.md: a request of 1,024 KiB counts as four of 256 KiB; hdd-vols.md: a small
+# one of st1 as a mebibyte, of 40 a second.
+def test_large_requests_of_an_ssd_count_as_several_and_small_ones_of_an_hdd_as_large():
     iops = next(gate for gate in disk_gates("aws", "io2", 500, iops=4000) if gate.counts == "ios")
     assert headroom([iops], constant(reads(1.0, MIB), 500, DAY_S)) == pytest.approx(1000)
-
-
-# disk-bursting.md: 30 minutes from a full bucket; P1 regains 120 I/Os a second, less than a day.
-def test_a_premium_p4_bursts_for_30_minutes_a_day():
-    assert row(asked("azure", 32, 3500, 1800), "Premium_LRS").disk.tier == "P4"
-    assert row(asked("azure", 32, 3500, 1801), "Premium_LRS").disk.tier != "P4"
-
-
-def test_a_premium_p10_lasts_at_500():
-    assert row(asked("azure", 128, 500), "Premium_LRS").disk.tier == "P10"
-    larger = asked("azure", 128, 501)
-    assert row(larger, "Premium_LRS").disk.tier == "P15"
-    # (3,500 - 500) × 1,800 s, used up at one a second: 62.5 days.
-    assert refusal(larger, "Premium_LRS").why == "500 IOPS after 62 d 12 h (disk IOPS)"
+    gates = disk_gates("aws", "st1", 1024)
+    assert headroom(gates, constant(reads(1.0), 1024, DAY_S)) == pytest.approx(40, rel=1e-6)
 
 
 # disks-types.md, "Premium SSD bursting": (6,000 - 5,000) × 10 s + (7,000 - 5,000) × 60 s = 130,000
@@ -158,16 +189,6 @@ def test_transactions_of_a_standard_hdd_are_part_of_its_price():
     assert usd == pytest.approx(1.536 + 262_800_000 / 10_000 * 0.0005)
 
 
-# n-family.json and limits_per_gb.json: 6 IOPS per GiB beside 3,000; 30 beside 6,000.
-def test_google_sells_iops_by_the_size():
-    answer = asked("gcp", 500, 10_000)
-    assert row(answer, "pd-balanced").disk.size_gib == 1167
-    assert row(answer, "pd-ssd").disk.size_gib == 500
-    assert row(asked("gcp", 500, 24_000), "pd-ssd").disk.size_gib == 600
-    disk = row(asked("gcp", 10, 10_000), "hyperdisk-balanced").disk
-    assert (disk.size_gib, disk.iops, disk.throughput) == (20, 10_000, 140)
-
-
 # ebs-optimized.md: the maximum of a smaller machine is had for 30 minutes a day.
 # c6a.large: (40,000 - 3,600) × 1,800 s, regained in a day: 758.3 a second. 10,000 IOPS use 6,400 a
 # second of it, and are carried for 86,400 × 758.3 / (6,400 + 758.3) = 9,152.9 s a day.
@@ -177,32 +198,10 @@ def test_a_machine_that_bursts_is_enough_for_a_burst():
     assert row(asked("aws", 500, 10_000), "gp3").machine == "c6in.xlarge"
 
 
-def test_a_machine_of_the_users_that_limits_says_so():
-    # 65,520,000 / (5,000 - 3,600) = 46,800 s.
-    answer = asked("aws", 500, 5000, machine="c6a.large")
-    assert not answer.rows
-    assert refusal(answer, "gp3").why == "3,600 IOPS after 13 h (VM IOPS), by c6a.large"
-
-
-def test_a_mix_asks_each_direction_for_its_share():
-    # pd-ssd has its limits for reads and for writes: 70 % of 30,000 are 21,000 = 6,000 + 30 × 500.
-    assert row(asked("gcp", 100, 30_000, share=0.7), "pd-ssd").disk.size_gib == 500
-    assert row(asked("aws", 100, 30_000, share=0.7), "gp3").disk.iops == 30_000
-
-
-class TestLatency:
-    def test_a_target_is_met_or_has_to_be_measured_or_is_not_documented(self):
-        assert row(asked("aws", 100, 1000, p99_ms=1), "io2").latency.target == "met"
-        assert row(asked("aws", 100, 1000, p99_ms=2), "gp3").latency.target == "measure"
-        assert row(asked("gcp", 500, 300, p99_ms=2), "pd-standard").latency.target == (
-            "not documented"
-        )
-
-    def test_a_usual_latency_above_it_misses_it_and_the_slower_direction_counts(self):
-        answer = asked("azure", 100, 100, p99_ms=5)
-        assert refusal(answer, "Standard_LRS").why == "documented latency is usually 11.2 ms"
-        answer = asked("azure", 100, 100, share=0.5, p99_ms=12)
-        assert "18.1 ms" in refusal(answer, "Standard_LRS").why
+def test_a_target_is_met_or_has_to_be_measured_or_is_not_documented():
+    assert row(asked("aws", 100, 1000, p99_ms=1), "io2").latency.target == "met"
+    assert row(asked("aws", 100, 1000, p99_ms=2), "gp3").latency.target == "measure"
+    assert row(asked("gcp", 500, 300, p99_ms=2), "pd-standard").latency.target == ("not documented")
 
 
 def test_a_price_that_is_not_known_stands_below():
@@ -240,14 +239,6 @@ demands = st.builds(
 )
 
 
-def _path(row):
-    disk = limits(row.disk.cloud, row.disk.disk_type, row.disk.size_gib, row.disk.iops,
-                  row.disk.throughput)  # fmt: skip
-    if row.disk.more == "performance_plus":
-        disk = expanded_limits(row.disk.cloud, disk)
-    return path_of(disk, machine_of(SHIPPED, row.disk.cloud, row.machine, row.disk.disk_type))
-
-
 @given(demands, st.sampled_from(CLOUDS))
 def test_what_is_advised_carries_the_load_for_a_month_in_the_simulator(demand, cloud):
     answer = advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand)
@@ -255,7 +246,7 @@ def test_what_is_advised_carries_the_load_for_a_month_in_the_simulator(demand, c
     for advised in answer.rows:
         if advised.disk.more == "bursting":
             continue
-        for leg in simulate(_path(advised), days).legs:
+        for leg in simulate(path_to(SHIPPED, advised), days).legs:
             load = days[leg.stage].load
             assert load is None or leg.iops >= load.max_per_s * (1 - 1e-6), advised.disk.words()
 
@@ -358,7 +349,7 @@ def test_what_is_advised_serves_all_of_a_record_in_the_simulator(rates, cloud):
     demand = recorded(hours(*rates), 50)
     for advised in advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand).rows:
         if advised.disk.more != "bursting":
-            assert why(_path(advised), demand) == ""
+            assert why(path_to(SHIPPED, advised), demand) == ""
 
 
 def test_a_type_that_carries_it_with_more_is_not_said_to_fail_in_every_size():

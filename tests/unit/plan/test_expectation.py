@@ -7,7 +7,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.unit.plan.planned import RANDOM, job, planned
 
-from diskbench.catalog.expect import expect_on
+from diskbench.catalog.expect import Stage, expect_on
 from diskbench.catalog.path import Path, promise_gates
 from diskbench.fio.profiles import shipped_names
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise
@@ -15,7 +15,7 @@ from diskbench.model.facts import CloudFacts, DiskFacts, HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell, Step, TargetSpec
-from diskbench.plan.expectation import PastStep, expected_afterwards
+from diskbench.plan.expectation import expected_afterwards
 from diskbench.plan.limit_path import Hint, limit_path_of, limit_paths_of, named_disk
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.plugin import AzureOptions
@@ -38,9 +38,9 @@ def first(found: PlanExpectation) -> Expectation:
 
 def load_of(options: str) -> Load:
     found = asked_by(Step(index=0, name="a", job=job(options), expected_s=60), capacity_bytes=None)
-    assert found.stage.load is not None
+    assert found.load is not None
     assert found.is_one
-    return found.stage.load
+    return found.load
 
 
 class TestWhatAStepAsks:
@@ -70,19 +70,19 @@ class TestWhatAStepAsks:
         assert load_of("rw=randread\nbs=4k\nrate_iops=100\nnumjobs=2").max_per_s == 200
         assert load_of("rw=randread\nbs=4k\nrate=1m").max_per_s == 256
         step = Step(index=1, name="b", job=job("rw=randread\nrate_iops=50% of a"), expected_s=60)
-        assert asked_by(step, capacity_bytes=None, rates={"a": 3000}).stage.load.max_per_s == 1500
+        assert asked_by(step, capacity_bytes=None, rates={"a": 3000}).load.max_per_s == 1500
 
     def test_jobs_of_different_blocks_are_no_one_load(self):
         text = job("rw=randread\nbs=4k\ndirect=1") + "[b]\n" + job("rw=write\nbs=64k\ndirect=1")[4:]
         found = asked_by(Step(index=0, name="a", job=text, expected_s=60), capacity_bytes=None)
         assert not found.is_one
-        assert found.stage.load.block_bytes == 4 * KIB
+        assert found.load.block_bytes == 4 * KIB
 
     def test_metadata_asks_for_nothing_and_work_bound_by_size_ends_with_its_bytes(self):
         step = Step(index=0, name="a", job="[a]\nioengine=filecreate\nnrfiles=100\n", expected_s=3)
-        assert asked_by(step, capacity_bytes=None).stage.load is None
+        assert asked_by(step, capacity_bytes=None).load is None
         step = Step(index=0, name="a", job="[a]\nrw=write\nsize=1g\nnumjobs=2\n", expected_s=3)
-        assert asked_by(step, capacity_bytes=None).stage.bytes == 2 * GIB
+        assert asked_by(step, capacity_bytes=None).bytes == 2 * GIB
 
 
 def test_the_first_post_s_runs_are_foreseen_to_collapse_in_the_34th():
@@ -270,25 +270,32 @@ LOAD = Load(block_bytes=4096, depth=32)
 
 
 def test_credit_is_charged_with_what_was_done_before_and_idle_time_gives_it_back():
-    path = limit_paths_of(named_disk("aws:gp2:20"), None, SHIPPED)[0].path
+    path = limit_paths_of(named_disk("aws:gp2:20"), None, SHIPPED)[0]
     first, second, third = expected_afterwards(
-        path, [PastStep(LOAD, 3000, 931), PastStep(LOAD, 3000, 931), PastStep(LOAD, 100, 60)]
+        path,
+        [
+            Stage(LOAD, 931, reached=3000),
+            Stage(LOAD, 931, reached=3000),
+            Stage(LOAD, 60, reached=100),
+        ],
     )
     left = [credit["disk-iops"] for _, credit in (first, second, third)]
     assert left == pytest.approx([1, 0.5, 0], abs=0.01)
     assert first[0].begin.iops == 3000
     *_, after = expected_afterwards(
-        path, [PastStep(LOAD, 3000, 1862), PastStep(LOAD, 3000, 60, idle_s=27_000)]
+        path, [Stage(LOAD, 1862, reached=3000), Stage(LOAD, 60, reached=3000, idle_s=27_000)]
     )
     assert after[1]["disk-iops"] == pytest.approx(0.5, abs=0.01)
-    *_, after = expected_afterwards(path, [PastStep(LOAD, 90, 3600), PastStep(LOAD, 3000, 60)])
+    *_, after = expected_afterwards(
+        path, [Stage(LOAD, 3600, reached=90), Stage(LOAD, 60, reached=3000)]
+    )
     assert after[1]["disk-iops"] == 1
-    assert expected_afterwards(path, [PastStep(None, 3000, 60)]) == [None]
+    assert expected_afterwards(path, [Stage(None, 60, reached=3000)]) == [None]
 
 
 def test_a_machine_named_with_the_disk_limits_it_too():
-    path = limit_paths_of(named_disk("aws:io1:100:iops=5000"), "c4.xlarge", SHIPPED)[0].path
-    (found,) = expected_afterwards(path, [PastStep(Load(block_bytes=2**20, depth=8), 89, 60)])
+    path = limit_paths_of(named_disk("aws:io1:100:iops=5000"), "c4.xlarge", SHIPPED)[0]
+    (found,) = expected_afterwards(path, [Stage(Load(block_bytes=2**20, depth=8), 60, reached=89)])
     assert found[0].begin.limited_by == "vm-throughput"
 
 
@@ -341,7 +348,7 @@ def test_an_existing_machine_of_a_known_type_limits_the_network_disk_that_its_ow
     cell = Cell(provider="ssh", target=TargetSpec(kind="device", path="/dev/nvme1n1"),
                 profile="quick", promise=Promise(iops=90_000))  # fmt: skip
     plan = SimpleNamespace(rental=None, cell=cell, facts=facts, target=SimpleNamespace(disks=(1,)))
-    assert {gate.limit for gate in limit_path_of(plan, SHIPPED).path.gates} == limits
+    assert {gate.limit for gate in limit_path_of(plan, SHIPPED).gates} == limits
 
 
 @pytest.mark.parametrize(("loads", "first"), [(None, 262e6), (0.0, None), (20e6, 20e6)])

@@ -1,13 +1,16 @@
 """The disk of the catalogue that a measured one behaves as is named, and none where none does."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.books import SHIPPED
 
 from diskbench.catalog.expect import Stage, expect_on, path_of
 from diskbench.catalog.lookup import dated_limits
 from diskbench.catalog.machine import machine_of
 from diskbench.model.expectation import Load
-from diskbench.plan.identify import Level, by_type, identify
+from diskbench.plan.identify import Level, by_type, identify, like, type_words
+from diskbench.units import MIB
 
 RANDOM = Load(block_bytes=4096, depth=256)
 RANDOM_WRITES = RANDOM.model_copy(update={"read_share": 0.0})
@@ -113,11 +116,11 @@ def test_one_figure_or_a_poor_match_identifies_nothing():
 
 def test_a_type_is_one_line_with_its_sizes_and_its_promise():
     types = by_type(identify(measured("aws", "gp2", 20), day="2026-11-23"))
-    assert types[0].words() == (
+    assert type_words(types[0]) == (
         "aws:gp2 of 1 to 33 GiB: 100 IOPS, bursts to 3,000 for 31 min 02 s; 134 MB/s"
     )
     assert len(types) <= 5
-    assert [one.best.off for one in types] == sorted(one.best.off for one in types)
+    assert [one[0].off for one in types] == sorted(one[0].off for one in types)
 
 
 def test_one_io_at_a_time_need_not_reach_a_limit():
@@ -132,7 +135,7 @@ def test_the_limits_of_a_machine_are_a_candidate():
     """3,600 IOPS and 81.2 MB/s are what an m5.large keeps towards its disks."""
     levels = [Level("reads", RANDOM, 3600), Level("large", LARGE, 81.2e6 / 2**20)]
     types = by_type(identify(levels, cloud="aws", books=SHIPPED))
-    assert types[0].best.disk.startswith("aws:machine:")
+    assert types[0][0].disk.startswith("aws:machine:")
     known = machine_of(SHIPPED, "aws", "m5.large", "gp3")
     fits = identify(levels, cloud="aws", books=SHIPPED, machine=known, fits_bought=False)
     assert not any(":machine:" in fit.disk for fit in fits)
@@ -147,3 +150,31 @@ def test_a_fall_between_runs_counts_with_what_was_done_before():
     (first, *_) = identify([level], cloud="aws")
     assert first.disk.startswith("aws:gp2:")
     assert "fell after 1 h 03 min" in first.fits[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "spent", "name"),
+    [
+        (3001, 99.5, 5_402_059, "aws:gp2:33"),
+        (3029, 101.2, 5_399_782, "aws:gp2:33"),  # one per cent above its limits: of the floor still
+        (3000, 768, 5.4e6, "aws:gp2:256"),
+        (3500, 500, 5.4e6, "azure:Premium_LRS:128"),
+    ],
+)
+def test_a_bucket_names_its_disk(before, after, spent, name):
+    assert name in like(before, after, spent)
+
+
+def test_a_fall_like_no_bucket_also_of_a_drive_that_wrote_its_cache_full_names_none():
+    assert like(3000, 1000, 1e6) == ()
+    assert like(2.9e9, 0.94e9, 5.7e11, counts="bytes") == ()
+
+
+@given(gib=st.integers(34, 900))
+def test_every_size_of_gp2_that_bursts_is_recognised(gib):
+    assert f"aws:gp2:{gib}" in like(3000, 3 * gib, 5.4e6)
+
+
+@pytest.mark.parametrize(("before", "after", "name"), [(250, 40, "st1"), (80, 12, "sc1")])
+def test_a_bucket_of_throughput_names_its_disk(before, after, name):
+    assert f"aws:{name}:1024" in like(before * MIB, after * MIB, MIB * MIB, counts="bytes")

@@ -13,7 +13,6 @@ from diskbench.engine.matrix.matrix_file import outlook_of, read_matrix
 from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
 from diskbench.model.outcome import problem_of
 from diskbench.plan.expectation import expectation_of
-from diskbench.plan.limit_path import LimitPath
 from diskbench.plan.outlook import Credit, credit_of, out_of_reach, with_expected
 
 GP2_20 = limits("aws", "gp2", 20)
@@ -21,7 +20,7 @@ GP2_20 = limits("aws", "gp2", 20)
 
 def outlook(profile: str, of: DiskLimits) -> Credit | None:
     """The credit of a profile (shipped by name, else its text) on a disk."""
-    path = LimitPath(Path(disk_gates(of)))
+    path = Path(disk_gates(of))
     return credit_of(expectation_of(planned(profile), SHIPPED, path))
 
 

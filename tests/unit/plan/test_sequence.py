@@ -54,7 +54,7 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
     assert len(steps) == 25
     results = [finished(s, values[i]) for i, s in enumerate(steps)]
     assert made.loop is not None
-    assert not steadiness(made.loop, results).steady
+    assert steadiness(made.loop, results).state == "not steady"
 
 
 def with_credit(of: Plan, lasting: float) -> Plan:

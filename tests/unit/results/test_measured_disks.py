@@ -5,9 +5,9 @@ import sqlalchemy as sa
 from tests.books import SHIPPED
 from tests.rigs.replicates import measured
 
+from diskbench.catalog.terms import Sold
 from diskbench.model.expectation import Load
 from diskbench.plan.advise import Market, advise
-from diskbench.plan.cheapest_disk import Sold
 from diskbench.plan.demand import DAY_S, constant
 from diskbench.results.measured_disks import measured_disks
 from diskbench.store.database import transaction

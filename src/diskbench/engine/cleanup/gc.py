@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy.engine import Engine
 
-from diskbench.catalog import cost
+from diskbench.catalog.cost import HOUR_S, cost_of
 from diskbench.engine.cleanup.named_ids import ids_of_leases
 from diskbench.engine.matrix.machine_reuse import machine_is_reached, why_over
 from diskbench.engine.processes import trials_at_work
@@ -118,16 +118,13 @@ def in_use(lease_id: str) -> InvalidValue:
 def cost_of_lease(lease: Lease, now: datetime, plan: Plan | None = None) -> LeaseCost:
     """The cost of a lease until it was released, or until `now`, without transactions; by the
     prices of its plan, or without a plan by the price in its row."""
-    if plan is not None and plan.rental is None:  # files on the user's own machine
-        priced = cost.cost_of(None, cost.age_s(lease, now))
-    else:
-        priced = cost.cost_of_lease(lease, (), plan.rental if plan else None, now=now)
-    return LeaseCost(
-        since=lease.created_at,
-        hours=priced.seconds / 3600,
-        hourly_usd=priced.hourly_usd,
-        usd=priced.total_usd,
-    )
+    seconds, hourly_usd = lease.age_s(now), lease.hourly_usd
+    usd = None if hourly_usd is None else hourly_usd * seconds / HOUR_S
+    if plan is not None:  # without a rental these are files on the user's own machine
+        priced = cost_of(plan.rental, seconds)
+        hourly_usd, usd = priced.hourly_usd, priced.total_usd
+    hours = seconds / HOUR_S
+    return LeaseCost(since=lease.created_at, hours=hours, hourly_usd=hourly_usd, usd=usd)
 
 
 def _chosen(

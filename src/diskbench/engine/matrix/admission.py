@@ -11,7 +11,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from diskbench.catalog.cost import cost_of_lease
+from diskbench.catalog.charges import done_work
+from diskbench.catalog.cost import cost_of
 from diskbench.engine.processes import new_id
 from diskbench.model.campaign import LIVE, CellRow, CellState, error_columns
 from diskbench.model.outcome import Problem
@@ -198,4 +199,4 @@ def spent_on(
     if lease is None or plan is None or plan.rental is None:
         return 0.0
     rows = [row for run in results.values() for step in run for row in step.measurements]
-    return cost_of_lease(lease, rows, plan.rental, now=now).known_usd
+    return cost_of(plan.rental, lease.age_s(now), done_work(rows)).known_usd

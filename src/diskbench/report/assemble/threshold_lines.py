@@ -93,7 +93,7 @@ def sla_words(sla: Sla, search: Search) -> str:
     target, least = search.target, needed_ios(search.target, search.beyond)
     of = f"{target.direction} " if target.direction else ""
     at = f"{of}{target.metric} {_asked(target)}"
-    probes = f"{len(sla.probes)} probes of at least {least:,} I/Os"
+    probes = f"{sla.probes} probes of at least {least:,} I/Os"
     if not sla.iops:
         return f"sla: none: {at} was missed at {format_iops(sla.missed_iops or 0)} IOPS ({probes})"
     above = "the capacity limits it"

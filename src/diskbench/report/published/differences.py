@@ -55,7 +55,7 @@ def figure_beside(figure: Published, trial: Trial) -> FigureBeside | None:
     values = {run_id: _value(figure.metric, [of]) for run_id, of in of_run.items()}
     by_run = {run_id: value for run_id, value in values.items() if value is not None}
     fall = fall_of(tuple(by_run.values())) if figure.metric in RATES else None
-    runs = [of_run[run_id] for run_id in list(by_run)[fall.index if fall else 0 :]]
+    runs = [of_run[run_id] for run_id in list(by_run)[fall.at if fall else 0 :]]
     ours = _value(figure.metric, runs)
     if ours is None:
         return None

@@ -85,7 +85,7 @@ def _cliffs(trial: Trial, points: Sequence[ChartPoint]) -> Iterator[CliffMark]:
         if (fall := fall_of(point.values)) is not None:
             before, after = (with_unit(point.metric, at) for at in (fall.before, fall.after))
             words = f"found: {point.step}, from {before} or more to {after} or less"
-            falls.append(CliffMark(point.numbers[fall.index], "measured", words))
+            falls.append(CliffMark(point.numbers[fall.at], "measured", words))
     numbers = {run.run_id: run.number for run in trial.runs}
     fallen = [phase for phase in trial.phases if phase.cliffs and phase.run_id in numbers]
     if falls:

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from functools import partial
 
-from diskbench.catalog.bucket import lasts_s
+from diskbench.catalog.lookup import burst_words
 from diskbench.catalog.path import Gate
+from diskbench.catalog.terms import MORE_WORDS
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.plan.advise import Advice, Answer
-from diskbench.plan.cheapest_disk import MORE_WORDS
 from diskbench.plan.demand import Demand
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.screen import aligned, wrapped
-from diskbench.units import format_duration_s, format_iops, format_mb_per_s, format_usd
+from diskbench.units import format_iops, format_mb_per_s, format_usd
 
 SHOWN_REFUSED = 5
 """How many cheaper disks that fail stand below the table: the dearest, which are the nearest."""
@@ -194,14 +194,10 @@ def _gate_words(gate: Gate, demand: Demand) -> str:
     shown = format_iops if gate.counts == "ios" else format_mb_per_s
     unit = "I/Os" if gate.counts == "ios" else "MB"
     most = max(used for _, used in demand.used_of(gate))
-    uses = f"the load uses {shown(most)} of {shown(gate.allowance.baseline)}"
-    words = f"{LIMIT_WORDS[gate.limit]}: {uses}"
-    if gate.allowance.ceiling > gate.allowance.baseline:
-        words += f", bursts to {shown(gate.allowance.ceiling)}"
-        if (seconds := lasts_s(gate.allowance)) is not None:
-            words += f" for {format_duration_s(seconds)}"
+    words = f"the load uses {shown(most)} of {shown(gate.allowance.baseline)}"
+    words += burst_words(gate.allowance, shown)
     covers = "" if gate.covers == "both" else f" ({gate.covers})"
-    return f"{words} {unit}/s{covers}"
+    return f"{LIMIT_WORDS[gate.limit]}: {words} {unit}/s{covers}"
 
 
 def _wrapped(lead: str, text: str, width: int | None) -> list[str]:

@@ -63,9 +63,9 @@ def thing_text(item: CatalogItem, width: int) -> Iterator[str]:
     """Everything the catalogue knows about one item, each figure above its source."""
     title = f": {item.title}" if item.title else ""
     texts = [("", "  ", f"{item.cloud} {item.kind} {item.name}{title}")]
-    for line in item.lines:
-        texts.append(("  ", "    ", f"{line.name}: {line.text}" if line.name else line.text))
-        texts += [(" " * 6, " " * 6, line.source)] if line.source else []
+    for name, text, source in item.lines:
+        texts.append(("  ", "    ", f"{name}: {text}" if name else text))
+        texts += [(" " * 6, " " * 6, source)] if source else []
     for first, further, text in texts:
         yield from _wrapped(text, width, initial_indent=first, subsequent_indent=further)
 

@@ -28,8 +28,8 @@ from diskbench.errors import UserError
 from diskbench.model.expectation import Load
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
-from diskbench.plan.expectation import PastStep, expected_afterwards
-from diskbench.plan.limit_path import LimitPath, limit_path_of
+from diskbench.plan.expectation import expected_afterwards
+from diskbench.plan.limit_path import limit_path_of
 from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.disks import LabDisk, ordered
 from diskbench.providers.lab.request import DeviceNames
@@ -113,14 +113,14 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     lab = _lab(plan, found, scale)
     lab.hold_credit(on=False)
     fill_s = len(lab.run(MIB, bytes_moved=FILLED)) or 1
-    full = {_key(gate): gate.capacity for gate in limit_path.path.gates if gate.capacity}
+    full = {_key(gate): gate.capacity for gate in limit_path.gates if gate.capacity}
     assert lab.left() == {key: pytest.approx(value) for key, value in full.items()}
     lab.hold_credit(on=True)
     seconds = round(_last_empty_s(plan) + BURST_S)
     series = np.array(lab.run(block, seconds=seconds))
 
     # What the plan says that the step gets, and when, is what the lab gives.
-    course = simulate(limit_path.path, [Stage(expected.load, seconds=seconds)])
+    course = simulate(limit_path, [Stage(expected.load, seconds=seconds)])
     planned_blocks = sum(leg.iops * leg.seconds for leg in course.legs)
     assert series.sum() == pytest.approx(planned_blocks, rel=0.03)
     if filled.load is not None:
@@ -128,7 +128,7 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     assert measured.credit == dict.fromkeys(measured.credit, 1.0)  # the fill spent nothing
     assert series[3] == pytest.approx(expected.begin.iops, rel=0.06)
     assert np.median(series[-20:]) == pytest.approx(expected.lasting.iops, rel=0.06)
-    _same_balances(lab, limit_path.path, course.left)
+    _same_balances(lab, limit_path, course.left)
 
     # The verdict on what the lab gave names what the plan names.
     judged = _judged(series, block, StepPromise(expected, credit=measured.credit))
@@ -148,11 +148,11 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     assert first.end_s == pytest.approx(expected.lasts_s, abs=2.0)
 
     # What is reckoned afterwards from the rates alone is what the lab has left.
-    rates = [PastStep(expected.load, float(one), 1.0) for one in series]
-    after = expected_afterwards(limit_path.path, [*rates, PastStep(expected.load, None, 0.0)])[-1]
+    rates = [Stage(expected.load, 1.0, reached=float(one)) for one in series]
+    after = expected_afterwards(limit_path, [*rates, Stage(expected.load, 0.0)])[-1]
     assert after is not None
     for limit, share in after[1].items():
-        gate = next(g for g in limit_path.path.gates if g.limit == limit and g.capacity)
+        gate = next(g for g in limit_path.gates if g.limit == limit and g.capacity)
         # An HDD at its baseline does a few requests a second: whole ones, of a broken rate.
         near = 0.04 + _nearly(gate) / gate.capacity
         assert lab.left()[_key(gate)] / gate.capacity == pytest.approx(share, abs=near)
@@ -188,7 +188,7 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
         assert sum(series) == pytest.approx(expected, rel=0.03), name
         _same_balances(lab, path, course.left)
         [after] = expected_afterwards(
-            path, [PastStep(load, one, 1.0) for one in series] + [PastStep(load, None, 0)]
+            path, [Stage(load, 1.0, reached=one) for one in series] + [Stage(load, 0)]
         )[-1:]
         assert after is not None
         for gate, balance in zip(path.gates, course.left, strict=True):
@@ -206,8 +206,8 @@ def _last_empty_s(plan: Plan) -> float:
     assert plan.expectation is not None
     expected = plan.expectation.of(plan.expectation.steps[1])
     assert expected is not None
-    course = simulate(_limit_path(plan).path, [Stage(expected.load)])
-    return max((one.at_s for one in course.emptied), default=0.0)
+    course = simulate(_limit_path(plan), [Stage(expected.load)])
+    return max((leg.end_s for leg in course.legs if leg.emptied), default=0.0)
 
 
 def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
@@ -236,7 +236,7 @@ def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
     return SimulatedDisk(disk, min(rule.max_io_bytes or 512 * KIB, 512 * KIB))
 
 
-def _limit_path(plan: Plan) -> LimitPath:
+def _limit_path(plan: Plan) -> Way:
     found = limit_path_of(plan, SHIPPED)
     assert found is not None
     return found

@@ -94,7 +94,7 @@ def overview_chart(
     layers = [
         layer("rect", cells, cell | _heat(bounds, metric)),
         layer("rule", [row for _, row in longest], tall, color=ACCENT, strokeWidth=2),
-        columns(rows, cell | ({"href": measure.named("href")} if hrefs else {})),
+        columns(rows, cell),
     ]
     unit = measure.title(metric)
     shown = f"mean {unit} of each {width} s" if width > 1 else f"{unit} of each second"
@@ -137,7 +137,7 @@ def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> Row:
         f"n = {band.seconds:,} s",
     ]
     row: Row = {"start": 0, "end": band.seconds, "top": place, "low": place + 1}
-    row["words"] = " · ".join(filter(None, parts))
+    row["description"] = " · ".join(filter(None, parts))
     return row | ({"href": hrefs[band.run_id]} if band.run_id in hrefs else {})
 
 
@@ -173,7 +173,7 @@ def latency_map_chart(latency_map: LatencyMap) -> ChartFigure:
     x = {"x": measure.time_axis(latency_map.seconds, "start"), "x2": {"field": "end"}}
     y = {"y": measure.latency_axis("low", domain, grid=False), "y2": {"field": "high"}}
     tall = {"y": {"value": 0}, "y2": {"value": MAP_HEIGHT}}
-    words = [row | {"words": _map_words(latency_map, row)} for row in stretches]
+    words = [row | {"description": _map_words(latency_map, row)} for row in stretches]
     layers = [
         layer("rect", _joined(cells.to_dicts(), bounds), x | y | _heat(bounds)),
         columns(words, x | tall),

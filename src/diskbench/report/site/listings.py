@@ -15,6 +15,7 @@ from diskbench.report.site import frame
 from diskbench.report.site.frame import Site
 from diskbench.report.site.table import configurations_table, runs_table
 from diskbench.report.templates import environment
+from diskbench.units import counted
 
 CHANGES_SHOWN = 10
 FEED = "feed.xml"
@@ -82,9 +83,7 @@ def runs_page(site: Site, lines: Sequence[SiteRunLine], *, runs: int) -> bytes:
 def _summary(lines: Sequence[ConfigurationLine], runs: int) -> str:
     if not lines:
         return "Nothing was measured yet."
-    count = (
-        f"{runs:,} run{'s'[: runs != 1]} of {len(lines):,} configuration{'s'[: len(lines) != 1]}"
-    )
+    count = f"{counted(runs, 'run')} of {counted(len(lines), 'configuration')}"
     return f"{count}, {_between([at for line in lines for at in (line.first, line.last)])}"
 
 

@@ -43,11 +43,13 @@ def history_chart(
     x, y = _axes(track)
     value = {"x": x, "y": y}
     to = value | {"x2": {"field": "to"}}
+    levels, interval = _levels(track), track.now.interval  # of the median since the last change
+    band = [levels[-1] | {"value": interval.low, "high": interval.high}] if interval else []
     layers = [
-        layer("rect", _band(track), to | {"y2": {"field": "high"}}, color=BAND),
+        layer("rect", band, to | {"y2": {"field": "high"}}, color=BAND),
         layer("rule", facts, {"x": x}, color=MUTED, strokeDash=[2, 3]),
         layer("text", facts, {"x": x}, color=MUTED, align="left", dx=3, dy=8, y=0),
-        layer("rule", _levels(track), to, color=INK, strokeWidth=1.5, opacity=0.75),
+        layer("rule", levels, to, color=INK, strokeWidth=1.5, opacity=0.75),
         described("point", trials, value, filled=True, size=14, opacity=0.45, color=colour),
         layer("line", times, value, color=colour, strokeWidth=1, opacity=0.55),
         described("point", times, value, filled=True, size=34, opacity=1, color=colour),
@@ -83,11 +85,3 @@ def _levels(track: MetricHistory) -> list[Row]:
         {"at": start, "to": end, "value": value}
         for start, end, value in zip(starts, ends, medians, strict=True)
     ]
-
-
-def _band(track: MetricHistory) -> list[Row]:
-    """The interval of the median since the last change, if there is one."""
-    interval, points = track.now.interval, track.history.points
-    start = [points[0].at, *(change.at for change in track.history.changes)][-1]
-    ends = {"at": start, "to": points[-1].at}
-    return [ends | {"value": interval.low, "high": interval.high}] if interval else []

@@ -178,32 +178,46 @@ GP2 = RunSubject(
 )  # fmt: skip
 
 
-def asked_as(figure, **changes) -> RunSubject:
-    """A run of exactly what a figure was of."""
-    same = RunSubject(
-        profile=figure.profile, parameters=dict(figure.parameters), cloud=figure.provider,
-        disk_type=figure.disk_type, size_gib=figure.size_gib, iops=figure.provisioned_iops,
-        cache=figure.cache, instance_type=figure.instance_type, region=figure.region,
-        memory_gib=figure.memory_gib,
-    )  # fmt: skip
-    return replace(same, **changes)
-
-
-def taken(asked: RunSubject) -> set[str]:
-    return {figure.group for figure in matching(asked, FIGURES)}
+ST1 = RunSubject(profile="hdparm", cloud="aws", disk_type="st1", size_gib=500)
+IO1 = RunSubject(profile="hdparm", cloud="aws", disk_type="io1", iops=400)
+HDD = RunSubject(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
+SMALL, LARGE = (
+    RunSubject("ebs-randrw", {"size": mib * 2**20}, cloud="aws", disk_type="gp2", size_gib=8)
+    for mib in (25, 250)
+)
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_run_of_the_same_disk_and_workload_gets_the_figure(figure):
-    assert figure in matching(asked_as(figure), FIGURES)
+    same = RunSubject(
+        profile=figure.profile, parameters=dict(figure.parameters), cloud=figure.provider,
+        disk_type=figure.disk_type, size_gib=figure.size_gib, iops=figure.provisioned_iops,
+        cache=figure.cache, instance_type=figure.instance_type,
+    )  # fmt: skip
+    assert figure in matching(same, FIGURES)
 
 
-def test_of_machines_that_match_the_same_one_is_taken_and_others_part_no_figures():
-    assert taken(replace(GP2, instance_type="m7i.large")) == {"iaas-2018/results/gp2"}
-    st1 = RunSubject(profile="hdparm", cloud="aws", disk_type="st1", size_gib=500)
-    assert len(taken(st1)) == 2
-    same = replace(st1, instance_type="c3.8xlarge")
-    assert taken(same) == {"ebs-types/c3.8xlarge-read/st1"}
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [
+        *((replace(GP2, size_gib=size), ["results/gp2"]) for size in (10, 20, 40)),
+        (replace(GP2, instance_type="m7i.large"), ["results/gp2"]),
+        (ST1, ["c3.8xlarge-read/st1", "m3.medium-read/st1"]),
+        (replace(ST1, instance_type="c3.8xlarge"), ["c3.8xlarge-read/st1"]),
+        (IO1, ["c3.8xlarge-read/io1-400", "m3.medium-read/io1-400"]),
+        (replace(HDD, cache="none"), ["latencies/hdd"]),
+        (replace(HDD, cache="readwrite"), ["latencies/hdd-cached"]),
+        (replace(HDD, cache="readonly"), []),
+    ],
+)
+def test_size_machine_caching_and_provisioned_iops_choose_the_figures(asked, taken):
+    found = {figure.group.partition("/")[2] for figure in matching(asked, FIGURES)}
+    assert sorted(found) == taken
+
+
+@pytest.mark.parametrize(("asked", "values"), [(SMALL, {5000, 1300}), (LARGE, {2600, 655})])
+def test_parameters_part_figures(asked, values):
+    assert {figure.value for figure in matching(asked, FIGURES)} == values
 
 
 @pytest.mark.parametrize(
@@ -219,25 +233,6 @@ def test_a_run_parts_from_a_figure_at_the_first_thing_that_differs(changes, crit
     assert part(replace(GP2, **changes), figure)[0] == criterion
 
 
-@pytest.mark.parametrize("size", [10, 20, 40])
-def test_sizes_within_a_factor_of_two_are_the_same_disk(size):
-    assert taken(replace(GP2, size_gib=size)) == {"iaas-2018/results/gp2"}
-
-
-def test_caching_provisioned_iops_and_parameters_part_figures():
-    hdd = RunSubject(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
-    assert taken(replace(hdd, cache="none")) == {"azure-caching/latencies/hdd"}
-    cached = replace(hdd, cache="readwrite")
-    assert taken(cached) == {"azure-caching/latencies/hdd-cached"}
-    assert "caching" in nearest(replace(hdd, cache="readonly"), FIGURES)[0]
-    io1 = RunSubject(profile="hdparm", cloud="aws", disk_type="io1", iops=400)
-    assert {name.rpartition("/")[2] for name in taken(io1)} == {"io1-400"}
-    small = RunSubject("ebs-randrw", {"size": 25 * 2**20}, cloud="aws", disk_type="gp2", size_gib=8)
-    assert {figure.value for figure in matching(small, FIGURES)} == {5000, 1300}
-    large = replace(small, parameters={"size": 250 * 2**20})
-    assert {figure.value for figure in matching(large, FIGURES)} == {2600, 655}
-
-
 @pytest.mark.parametrize(
     ("asked", "told", "nearby"),
     [
@@ -247,6 +242,7 @@ def test_caching_provisioned_iops_and_parameters_part_figures():
         ({"cloud": "aws", "disk_type": "gp3", "size_gib": 20}, "gp3 of aws", "standard"),
         ({"cloud": "gcp", "disk_type": "pd-ssd", "size_gib": 1000}, "other sizes", "pd-ssd-256"),
         ({"cloud": "gcp", "disk_type": "pd-ssd", "size_gib": 5}, "other sizes", "pd-ssd-20"),
+        (vars(replace(HDD, cache="readonly")), "other host caching", None),
     ],
 )
 def test_where_nothing_matches_the_reason_and_the_nearest_are_told(asked, told, nearby):

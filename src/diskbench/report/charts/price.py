@@ -30,10 +30,16 @@ _PER = {"iops": (1000.0, "1,000 IOPS"), "bytes_per_s": (1e8, "100 MB/s")}
 
 
 def price_chart(
-    points: Sequence[ChartPoint], *, name: str, heading: str, prices_of: str
+    points: Sequence[ChartPoint],
+    *,
+    name: str,
+    heading: str,
+    prices_of: str,
+    asked: float | None = None,
 ) -> ChartFigure:
     """Disks that have a price, by it and their figure; `prices_of` names the source and the date of
-    the prices. Raises ValueError for figures of several metrics, none, or one without price."""
+    the prices, and a line stands at the figure that is `asked` for. Raises ValueError for figures
+    of several metrics, none, or one without price."""
     (metric,) = {point.metric for point in points}
     if metric not in _PER:
         raise ValueError(f"nothing is sold by {metric}")
@@ -50,7 +56,9 @@ def price_chart(
         rows = [_row(point) for point in points]
         colour = {"color": provider_colour(points, legend=True)}
         stretch = at | {"y2": {"field": "high"}}
+        line = [] if asked is None else [{"value": asked}]
         layers = [
+            layer("rule", line, {"y": at["y"]}, color=ACCENT, strokeWidth=1.5),
             *(_bargains(points, at) if log else ()),
             *dots(rows, at | colour, size=85),
             layer("rule", _intervals(points), stretch, color=ACCENT, strokeWidth=2),

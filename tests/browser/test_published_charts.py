@@ -4,7 +4,7 @@ import pytest
 from tests.browser.watched import overflowing, serious_violations
 
 from diskbench.cli.main import main
-from diskbench.report.published.points import POST_CHARTS
+from diskbench.report.published.draw import POST_CHARTS
 
 KINDS = {chart.kind: chart for chart in reversed(POST_CHARTS)}
 """One of each kind."""

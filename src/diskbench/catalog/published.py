@@ -1,48 +1,145 @@
 """What others have published of cloud disks: every table of five well-known posts, as facts.
 
 A figure is one cell of a table: which disk on which machine, measured with what, and the number in
-our units beside what was printed. The files are data/published/SEED.yaml; their form is in
-catalog/post_file.py. None of it was measured by diskbench, and none of it is a promise.
+our units beside what was printed. None of it was measured by diskbench, and none of it is a
+promise. The files are data/published/SEED.yaml:
 
-Which published figures are of the same disk and workload as a run, or why none is.
+    source      title, author, publisher, date (or `undated`: why there is none), file, matrix
+    machines    by name: words, provider, and what is known of it (instance_type, region, cores …)
+    disks       by name: words of the post, type as the catalogue has it, size_gib, iops, cache
+    workloads   by name: tool, method, and the profile and step that repeat it, metric and unit
+    tables      name, words; rows of a disk on a machine, with a value for each of some workloads
 
-A figure matches a run when all of these agree, in this order:
-
-    workload     the profile that repeats it, and the parameters that the figure names
-    cloud        whose disk it is
-    disk type    in the cloud's own name
-    caching      the host's, where the figure says how it was set
-    IOPS         provisioned, within a factor of 2 where both are known
-    size         within a factor of 2 where both are known
-
-The two factors are our choice. What is not known on either side does not part them: it is listed as
-a reason why they may differ. Of several machines that match, those of the run's own instance type
-are preferred. Where nothing matches, the nearest figures are those that part latest in this order.
+What is the same for a hundred cells stands once: `parse_post` joins them to one `Published` a cell,
+whose fields stand in the file under their own names. What a table says (statistic, n) holds where
+its workload, row and cell say nothing else.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
-from diskbench.catalog.post_file import Published, parse_post
-from diskbench.errors import UnknownName, did_you_mean
+from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.model.base import Frozen
+from diskbench.model.value_fault import value_faults
 from diskbench.model.verdict import Verdict
+from diskbench.units import MIB
 from diskbench.yaml_lines import packaged
 
 if TYPE_CHECKING:
     import polars as pl
 
-
 SEEDS = ("iaas-2018", "azure-caching", "ebs-types", "san-vs-local", "ebs-fio")
 """The posts, named like the matrix that repeats them where there is one."""
+
+Metric = Literal["iops", "bytes_per_s", "lat_mean_ns", "lat_min_ns", "lat_max_ns"]
+
+
+class PublishedDoubt(Frozen):
+    """Why a figure does not say how fast the disk is. `mixed`: the mean spans two regimes;
+    `other-disk`: probably not the disk it is said to be."""
+
+    code: Literal["served-from-cache", "client-bound", "burst", "mixed", "other-disk"]
+    words: str
+
+
+class Post(Frozen):
+    """Where figures were published. `date` is None where the text bears none."""
+
+    title: str
+    author: str | None
+    publisher: str | None
+    date: str | None
+    file: str
+    matrix: str | None = None
+
+    @property
+    def words(self) -> str:
+        """`"Title", 2018-03-16`."""
+        return f'"{self.title}", {self.date or "undated"}'
+
+
+class Published(Frozen):
+    """One figure. `value` is in the unit of `metric`: IOPS, bytes a second or nanoseconds;
+    `printed` is the text in the post, in `unit`.
+
+    `profile` and `step` are what repeats the workload, `parameters` the profile's where they are
+    not its defaults. Direction `total` is reads and writes together. `size_gib` None: not known.
+    `statistic`: the mean of `n` runs (of all I/Os for a latency), or what the text states without
+    saying of what. `busiest_core` is how busy one core was, as a fraction, where the post says so.
+    """
+
+    id: str
+    seed: str
+    post: Post
+    table: str
+    table_words: str
+    provider: str
+    instance_type: str | None = None
+    region: str | None = None
+    machine: str
+    cores: int | None = None
+    memory_gib: float | None = None
+    disk: str
+    disk_type: str
+    size_gib: float | None = Field(default=None, gt=0)
+    provisioned_iops: float | None = Field(default=None, gt=0)
+    cache: Literal["none", "readonly", "readwrite"] | None = None
+    tool: str
+    method: str
+    page_cache: Literal["dropped", "kept", "bypassed"]
+    runtime_s: float | None = Field(default=None, gt=0)
+    profile: str
+    step: str
+    direction: Literal["read", "write", "total"]
+    parameters: dict[str, float] = Field(default_factory=dict)
+    metric: Metric
+    value: float = Field(gt=0)
+    unit: Literal["IOPS", "MB/s", "MiB/s", "ms"]
+    printed: str
+    statistic: Literal["mean", "min", "max", "stated"]
+    n: int | None = None
+    samples: tuple[float, ...] = ()
+    printed_samples: tuple[str, ...] = ()
+    stddev: float | None = None
+    printed_spread: str | None = None
+    approximate: bool = False
+    busiest_core: float | None = Field(default=None, gt=0, le=1)
+    doubt: PublishedDoubt | None = None
+    notes: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_of_one_piece(self) -> Published:
+        if self.metric not in UNITS[self.unit][1]:
+            raise ValueError(f"{self.unit} is not a unit of {self.metric}")
+        if len(self.samples) != len(self.printed_samples):
+            raise ValueError("as many samples as printed ones")
+        return self
+
+    @property
+    def group(self) -> str:
+        """The beginning of an id that all figures of one disk in one table share."""
+        return self.id.rpartition("/")[0]
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """All names that `find_published` takes for it: its seed, table, disk, and itself."""
+        parts = self.id.split("/")
+        return tuple("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+UNITS: dict[str, tuple[float, frozenset[str]]] = {
+    "IOPS": (1, frozenset({"iops"})),
+    "MB/s": (10**6, frozenset({"bytes_per_s"})),
+    "MiB/s": (MIB, frozenset({"bytes_per_s"})),
+    "ms": (10**6, frozenset({"lat_mean_ns", "lat_min_ns", "lat_max_ns"})),
+}
+"""Printed unit → how many of ours it is, and the metrics that it may stand for."""
 
 
 class PublishedDocument(Frozen):
@@ -52,6 +149,64 @@ class PublishedDocument(Frozen):
     format: Literal[1] = 1
     published: tuple[Published, ...]
     verdicts: dict[str, Verdict] = Field(default_factory=dict)
+
+
+def parse_post(file: Mapping[str, Any], seed: str) -> tuple[Published, ...]:
+    """The figures of a file, in its order. Raises InvalidValue naming the fault."""
+    try:
+        return tuple(_figures(file, seed))
+    except ValidationError as error:
+        raise _refused(seed, value_faults(error, "file")) from error
+
+
+def _refused(seed: str, fault: str) -> InvalidValue:
+    return InvalidValue(
+        f"{seed}.yaml holds no published figures: {fault}",
+        advice="its form is in diskbench/catalog/published.py",
+    )
+
+
+def _figures(file: Mapping[str, Any], seed: str) -> Iterator[Published]:
+    source = dict(file["source"])
+    if (source["date"] is None) == (source.pop("undated", None) is None):
+        raise _refused(seed, "a source has a date, or says under `undated` why there is none")
+    post = Post.model_validate(source | {"date": source["date"] and str(source["date"])})
+
+    def known(kind: str, name: str) -> dict[str, Any]:
+        if name not in file[f"{kind}s"]:
+            raise _refused(seed, f"table {table['name']}: no {kind} {name!r}")
+        return dict(file[f"{kind}s"][name])
+
+    for table in file["tables"]:
+        of_table = {key: table[key] for key in table.keys() - {"name", "words", "rows"}}
+        for row in table["rows"]:
+            machine, disk = (known(kind, row[kind]) for kind in ("machine", "disk"))
+            of_row = {key: row[key] for key in row.keys() - {"machine", "disk", "figures"}}
+            for name, cell in row["figures"].items():
+                work = known("workload", name)
+                layers = ({"statistic": "stated"}, of_table, work, machine, disk, of_row, cell)
+                fields = {
+                    key: value
+                    for layer in layers
+                    for key, value in layer.items()
+                    if value is not None and key not in ("words", "note", "type", "iops")
+                }
+                fields |= {
+                    "id": f"{seed}/{table['name']}/{row['disk']}/{name}",
+                    "seed": seed,
+                    "post": post,
+                    "table": table["name"],
+                    "table_words": table["words"],
+                    "machine": machine["words"],
+                    "disk": disk["words"],
+                    "disk_type": disk["type"],
+                    "provisioned_iops": disk.get("iops"),
+                    "notes": [note for of in (machine, work) if (note := of.get("note"))],
+                }
+                try:
+                    yield Published.model_validate(fields)
+                except ValidationError as error:
+                    raise _refused(seed, f"{fields['id']}: {value_faults(error, 'it')}") from error
 
 
 @functools.cache
@@ -68,10 +223,9 @@ def find_published(name: str) -> tuple[Published, ...]:
     """The figures of an id, or of the beginning of ids up to a slash: `iaas-2018`,
     `iaas-2018/results/gp2`. Raises UnknownName."""
     figure_id = name.strip().rstrip("/")
-    figures = load_published()
-    matches = tuple(f for f in figures if f.id == figure_id or f.id.startswith(f"{figure_id}/"))
-    if not figure_id or not matches:
-        known = {prefix for f in figures for prefix in prefixes(f.id)}
+    matches = tuple(figure for figure in load_published() if figure_id in figure.prefixes)
+    if not matches:
+        known = {prefix for figure in load_published() for prefix in figure.prefixes}
         raise UnknownName(
             "published figure",
             name,
@@ -81,21 +235,11 @@ def find_published(name: str) -> tuple[Published, ...]:
     return matches
 
 
-def prefixes(figure_id: str) -> tuple[str, ...]:
-    """All names that `find_published` takes for a figure: its seed, table, disk, and itself."""
-    parts = figure_id.split("/")
-    return tuple("/".join(parts[:end]) for end in range(1, len(parts) + 1))
-
-
 def filtered(
-    figures: Iterable[Published],
-    *,
-    seed: str | None = None,
-    provider: str | None = None,
-    disk: str | None = None,
+    *, seed: str | None = None, provider: str | None = None, disk: str | None = None
 ) -> tuple[Published, ...]:
-    """Those that meet all that is not None. `disk` is a type (`gp2`) or a part of the disk's words,
-    in any case."""
+    """The figures that meet all that is not None. `disk` is a type (`gp2`) or a part of the disk's
+    words, in any case."""
     every = load_published()
     if seed is not None and seed not in SEEDS:
         raise UnknownName("post", seed, SEEDS)
@@ -104,9 +248,9 @@ def filtered(
     part = (disk or "").casefold()
     matching = tuple(
         figure
-        for figure in figures
-        if (seed is None or figure.seed == seed)
-        and (provider is None or figure.provider == provider)
+        for figure in every
+        if seed in (None, figure.seed)
+        and provider in (None, figure.provider)
         and (figure.disk_type == disk or part in figure.disk.casefold())
     )
     if disk is not None and not matching:
@@ -127,144 +271,3 @@ def published_frame() -> pl.DataFrame:
         told = {"doubt": doubt and doubt.code, "doubt_words": doubt and doubt.words}
         rows.append(row | {"parameters": json.dumps(row["parameters"])} | post | told)
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-FACTOR = 2.0
-"""Sizes and provisioned IOPS within it are taken for the same disk. Our choice."""
-
-NEAREST = 3
-_CRITERIA = ("workload", "cloud", "disk type", "caching", "IOPS", "size")
-
-
-@dataclass(frozen=True)
-class RunSubject:
-    """What a run was of. None is unknown; `parameters` are the profile's as used. `by_tool`: the
-    tool itself measured it, and fio did not repeat it."""
-
-    profile: str
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    cloud: str | None = None
-    disk_type: str | None = None
-    size_gib: float | None = None
-    iops: float | None = None
-    cache: str | None = None
-    instance_type: str | None = None
-    region: str | None = None
-    memory_gib: float | None = None
-    by_tool: bool = False
-
-
-@dataclass(frozen=True)
-class Parted:
-    """Where a figure and a run part first: one of the criteria, and the words."""
-
-    criterion: str
-    words: str
-
-
-class NearFigure(Frozen):
-    """A published disk that does not match, named by the prefix of its ids, and why.
-
-    `same_workload`: it was measured with the run's workload, so it is compared when it is named.
-    """
-
-    name: str
-    why: str
-    same_workload: bool
-
-
-@dataclass(frozen=True)
-class Match:
-    """The figures of the same disk and workload; where there is none, why, and the nearest."""
-
-    figures: tuple[Published, ...]
-    why_not: str = ""
-    nearest: tuple[NearFigure, ...] = ()
-
-
-def match(asked: RunSubject, figures: Iterable[Published]) -> Match:
-    """The published figures that a run may be set beside."""
-    parted = [(figure, part(asked, figure)) for figure in figures]
-    if matched := tuple(figure for figure, where in parted if where is None):
-        same = tuple(f for f in matched if f.instance_type == asked.instance_type)
-        return Match(same or matched)
-    apart = [(figure, where) for figure, where in parted if where is not None]
-    if not apart:
-        return Match((), "nothing is published")
-
-    def distance(pair: tuple[Published, Parted]) -> tuple[int, float]:
-        """The later they part, the nearer; then by size."""
-        theirs, ours = pair[0].size_gib, asked.size_gib
-        size = 0.0 if theirs is None or ours is None else _octaves(theirs, ours)
-        return -_CRITERIA.index(pair[1].criterion), size
-
-    apart.sort(key=distance)
-    nearest: dict[str, NearFigure] = {}
-    for figure, where in apart:
-        name, alike = group(figure), where.criterion != "workload"
-        nearest.setdefault(name, NearFigure(name=name, why=where.words, same_workload=alike))
-    return Match((), _why_not(asked, apart[0][1]), tuple(nearest.values())[:NEAREST])
-
-
-def group(figure: Published) -> str:
-    """The beginning of an id that all figures of one disk in one table share."""
-    return figure.id.rpartition("/")[0]
-
-
-def part(asked: RunSubject, figure: Published) -> Parted | None:
-    """Where the two part first; None where they do not."""
-    checks = (
-        _workload(asked, figure),
-        _same(figure.provider, asked.cloud, "a disk of {}"),
-        _same(figure.disk_type, asked.disk_type, "of type {}"),
-        figure.cache and asked.cache and _same(figure.cache, asked.cache, "with host caching {}"),
-        _within(figure.provisioned_iops, asked.iops, "with {:,g} IOPS provisioned"),
-        _within(figure.size_gib, asked.size_gib, "of {:,g} GiB"),
-    )
-    parted = (Parted(name, said) for name, said in zip(_CRITERIA, checks, strict=True) if said)
-    return next(parted, None)
-
-
-def _workload(asked: RunSubject, figure: Published) -> str | None:
-    if figure.profile != asked.profile:
-        return f"theirs is repeated by profile {figure.profile}, ours ran {asked.profile}"
-    for name, value in figure.parameters.items():
-        used = asked.parameters.get(name)
-        if used is not None and used != value:
-            return f"theirs is with {name}={value:g}, ours ran with {name}={used}"
-    return None
-
-
-def _same(theirs: str, ours: str | None, form: str) -> str | None:
-    if theirs == ours:
-        return None
-    ours_words = "is not known" if ours is None else f"is {form.format(ours)}"
-    return f"theirs is {form.format(theirs)}, ours {ours_words}"
-
-
-def _within(theirs: float | None, ours: float | None, form: str) -> str | None:
-    if theirs is None or ours is None or _octaves(theirs, ours) <= math.log2(FACTOR):
-        return None
-    return f"theirs is {form.format(theirs)}, ours {form.format(ours)}"
-
-
-def _octaves(first: float, second: float) -> float:
-    return abs(math.log2(first / second))
-
-
-def _why_not(asked: RunSubject, nearest: Parted) -> str:
-    match nearest.criterion:
-        case "workload":
-            return f"no figure was measured as profile {asked.profile} does, with its parameters"
-        case "cloud" | "disk type" if asked.disk_type is None:
-            return "which disk it was is not known: it was not rented for the run"
-        case "cloud":
-            return f"no published figure has this workload on a disk of {asked.cloud}"
-        case "disk type":
-            return f"no published figure has this workload on {asked.disk_type} of {asked.cloud}"
-        case "caching":
-            return f"{asked.disk_type} was published with other host caching only"
-        case "IOPS":
-            return f"{asked.disk_type} was published with other provisioned IOPS only"
-        case _:
-            return f"{asked.disk_type} was published in other sizes only"

@@ -122,19 +122,14 @@ class Size(SourcedFigure):
     max: int
 
 
-class SizeStep(Frozen):
-    """A value up to a size; the last step has no upper end."""
+class QuantityStep(Frozen):
+    """A value up to a size, or a factor on the IOPS up to so many, at most `max`; the last step has
+    no upper end."""
 
     up_to_gib: float | None = None
-    value: float
-
-
-class IopsStep(Frozen):
-    """A factor on the IOPS, up to so many IOPS, and at most `max`."""
-
     up_to_iops: float | None = None
     value: float
-    max: float
+    max: float | None = None
 
 
 class Quantity(SourcedFigure):
@@ -154,8 +149,8 @@ class Quantity(SourcedFigure):
     per_tib: float = 0
     min: float | None = None
     max: float | None = None
-    steps: tuple[SizeStep, ...] = ()
-    per_iops: tuple[IopsStep, ...] = ()
+    steps: tuple[QuantityStep, ...] = ()
+    per_iops: tuple[QuantityStep, ...] = ()
     per_throughput: float | None = None
     provisioned: bool = False
     default: float | None = None
@@ -179,7 +174,7 @@ class Quantity(SourcedFigure):
             return next(s.value for s in self.steps if size_gib <= (s.up_to_gib or math.inf))
         if self.per_iops and requested is not None:
             step = next(s for s in self.per_iops if requested <= (s.up_to_iops or math.inf))
-            return min(step.max, step.value * requested)
+            return min(step.max or math.inf, step.value * requested)
         if self.per_throughput is not None and requested is not None:
             return self.clamped(self.per_throughput * requested)
         return self.clamped(self.base + (self.per_gib + self.per_tib / GIB_PER_TIB) * size_gib)

@@ -11,7 +11,7 @@ from diskbench.cli.terminal import TableOrJson, argument, option, print_json, te
 from diskbench.errors import InvalidValue
 from diskbench.model.comparison import Comparison, Metric
 from diskbench.model.run import SELECTION_HELP
-from diskbench.report.published.document import compared
+from diskbench.report.published.beside import compared
 from diskbench.report.published.text import beside_lines
 from diskbench.report.terminal.compare_text import compare_lines
 from diskbench.results.compare_runs import compare_metrics

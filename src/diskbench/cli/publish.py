@@ -10,7 +10,6 @@ from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import argument, option
 from diskbench.errors import InvalidValue
-from diskbench.units import counted
 
 
 def publish(
@@ -75,7 +74,5 @@ def publish(
     filters = chosen(engine, asked(selection, filter_, since, until))
     done = publish_site(engine, folder, filters, site, evidence)
     if not quiet:
-        runs = f"{counted(done.runs, 'run')} of {counted(done.configurations, 'configuration')}"
-        files = f"{counted(done.written, 'file')} written, {done.kept:,} unchanged"
-        print(f"{runs}: {files}, {done.removed:,} removed", file=sys.stderr)
+        print(done, file=sys.stderr)
         print((folder / "index.html").absolute())

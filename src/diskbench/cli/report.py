@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 import typer
 
 from diskbench import __version__
-from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import load_published
 from diskbench.cli.completion import Offer, named, offering
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
@@ -21,8 +20,8 @@ from diskbench.cli.terminal import option
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
-from diskbench.model.expectation import PlanExpectation
 from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
+from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.registry import CHARTS, LIST, chart_lines, find_chart
 from diskbench.report.page.write_report import (
     FORMATS,
@@ -32,8 +31,7 @@ from diskbench.report.page.write_report import (
     write_chart,
     write_report,
 )
-from diskbench.report.published import points as post_charts
-from diskbench.report.published.draw import NOBODY, draw, rows_of
+from diskbench.report.published import draw as post_charts
 from diskbench.report.published.own import own_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
@@ -173,30 +171,27 @@ def report_published(
         kind = format_ or FORMATS[0]
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
     figures, books = load_published(), open_books()
-    own = NOBODY
+    own: tuple[ChartPoint, ...] = ()
     if asked:
         database_url, evidence_url = stores
         engine = database(database_url)
         runs = runs_of(engine, asked)
-        own = own_trials(
-            engine, runs, chosen, EvidenceOfRuns(evidence, evidence_url), books, emulated
-        )
-        for words in own.left_out:
+        run_evidence = EvidenceOfRuns(evidence, evidence_url)
+        own, left_out = own_trials(engine, runs, chosen, run_evidence, books, emulated)
+        for words in left_out:
             print(f"not drawn: {words}", file=sys.stderr)
-        if not own.points:
+        if not own:
             trials = counted(len({run.trial_id for run in runs}), "trial")
             raise InvalidValue(
                 f"{trials} cannot be drawn in {chosen.post}'s chart {chosen.name}",
                 advice="the lines above say why; name no run to draw the published figures only",
             )
 
-    def outlook(figure: Published, runs: int) -> PlanExpectation | None:
-        return published_outlook(figure, books, runs)
-
+    outlook = partial(published_outlook, books=books)
     source = next(figure.post.words for figure in figures if figure.seed == chosen.post)
     made = f"Drawn by diskbench {__version__} from the figures of {source}"
     for path, kind in files:
         linked = kind == "html"
-        figure = draw(chosen, figures, outlook=outlook, own=own, linked=linked)
-        points = rows_of(chosen, figures, own, linked=linked)
+        figure = post_charts.draw(chosen, figures, outlook=outlook, own=own, linked=linked)
+        points = post_charts.rows_of(chosen, figures, own, linked=linked)
         yield from write_chart(path, figure, points, kind, log=log, made=made)

@@ -13,7 +13,7 @@ from diskbench.store.document import model_schema, results_schema
 MODELS = {
     "advise": ("diskbench.plan.advise", "Answer"),
     "compare": ("diskbench.model.comparison", "Comparison"),
-    "compare-published": ("diskbench.report.published.document", "ComparePublishedDocument"),
+    "compare-published": ("diskbench.report.published.beside", "ComparePublishedDocument"),
     "doctor": ("diskbench.model.finding", "DoctorDocument"),
     "gc": ("diskbench.model.outcome", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),

@@ -1,13 +1,27 @@
-"""A trial in the terms by which published figures are matched, and the verdict on a published
-figure from what its post records, by the same rules as ours: pure.
+"""A trial beside published figures, and the verdict on a published figure from what its post
+records, by the same rules as ours: pure. A doubt that the post states itself and the rules do not
+find is added.
 
-A doubt that the post states itself and the rules do not find is added.
+A figure matches a run when all of these agree, in this order:
+
+    workload     the profile that repeats it, and the parameters that the figure names
+    cloud        whose disk it is
+    disk type    in the cloud's own name
+    caching      the host's, where the figure says how it was set
+    IOPS         provisioned, within a factor of 2 where both are known
+    size         within a factor of 2 where both are known
+
+The two factors are our choice. What is not known on either side does not part them: it is listed as
+a reason why they may differ. Of several machines that match, those of the run's own instance type
+are preferred. Where nothing matches, the nearest figures are those that part latest in this order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from statistics import fmean, median, stdev
 
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, Stretch, device_rate
@@ -18,10 +32,10 @@ from diskbench.catalog.books import Books
 from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.expect import expect_on
 from diskbench.catalog.lookup import disk_types
-from diskbench.catalog.post_file import Published
-from diskbench.catalog.published import RunSubject, load_published
+from diskbench.catalog.published import Published, load_published
 from diskbench.catalog.terms import Sold
 from diskbench.errors import DiskbenchError
+from diskbench.model.base import Frozen
 from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of
 from diskbench.model.expectation import Load
 from diskbench.model.processor import Processor
@@ -35,8 +49,31 @@ from diskbench.units import GIB, KIB, MIB
 GOBONNIEGO_FILE = "import/gobonniego"
 """The provider of runs that were imported from a GoBonnieGo file."""
 
+FACTOR = 2.0
+"""Sizes and provisioned IOPS within it are taken for the same disk. Our choice."""
+
+NEAREST = 3
+_CRITERIA = ("workload", "cloud", "disk type", "caching", "IOPS", "size")
 _ROOT = "root"
 """The prefix of root disk names: `root`, `root:TYPE`."""
+
+
+@dataclass(frozen=True)
+class RunSubject:
+    """What a run was of. None is unknown; `parameters` are the profile's as used. `by_tool`: the
+    tool itself measured it, and fio did not repeat it."""
+
+    profile: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    cloud: str | None = None
+    disk_type: str | None = None
+    size_gib: float | None = None
+    iops: float | None = None
+    cache: str | None = None
+    instance_type: str | None = None
+    region: str | None = None
+    memory_gib: float | None = None
+    by_tool: bool = False
 
 
 def asked_of(row: Run, plan: Plan | None) -> RunSubject:
@@ -46,7 +83,7 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
     which its disk is sold, unless the user stated it (`--as-disk`). Raises InvalidValue for a
     malformed label.
     """
-    memory, size = row.memory_bytes, row.disk_size_bytes or row.size_bytes
+    size = row.disk_size_bytes or row.size_bytes
     rental = plan.rental if plan else None
     disk = rental.disk if rental else None
     by_tool = row.provider == GOBONNIEGO_FILE
@@ -55,7 +92,7 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
         profile="gobonniego" if by_tool else str(row.profile),
         parameters=row.parameters,
         instance_type=row.instance_type,
-        memory_gib=memory / GIB if memory else None,
+        memory_gib=row.memory_bytes / GIB if row.memory_bytes else None,
         by_tool=by_tool,
     )
     if rental is None and hint.as_disk is not None:
@@ -90,6 +127,96 @@ def _cache(plan: Plan | None) -> str | None:
     return "none" if is_attached else None
 
 
+def matching(asked: RunSubject, figures: Iterable[Published]) -> tuple[Published, ...]:
+    """The published figures that a run may be set beside."""
+    matched = tuple(figure for figure in figures if part(asked, figure) is None)
+    return tuple(f for f in matched if f.instance_type == asked.instance_type) or matched
+
+
+class NearFigure(Frozen):
+    """A published disk that does not match, named by the prefix of its ids, and why.
+
+    `same_workload`: it was measured with the run's workload, so it is compared when it is named.
+    """
+
+    name: str
+    why: str
+    same_workload: bool
+
+
+def nearest(asked: RunSubject, figures: Iterable[Published]) -> tuple[str, tuple[NearFigure, ...]]:
+    """Why none of these figures matches a run, and the disks that part from it latest, of several
+    those of the nearest size."""
+
+    def distance(pair: tuple[Published, tuple[str, str]]) -> tuple[int, float]:
+        figure, (criterion, _) = pair
+        return -_CRITERIA.index(criterion), _octaves(figure.size_gib, asked.size_gib)
+
+    parted = [(figure, where) for figure in figures if (where := part(asked, figure))]
+    parted.sort(key=distance)
+    near: dict[str, NearFigure] = {}
+    for figure, (criterion, why) in parted:
+        alike = criterion != "workload"
+        near.setdefault(figure.group, NearFigure(name=figure.group, why=why, same_workload=alike))
+    return _why_not(asked, parted[0][1][0]), tuple(near.values())[:NEAREST]
+
+
+def part(asked: RunSubject, figure: Published) -> tuple[str, str] | None:
+    """Where the two part first: one of the criteria, and the words; None where they do not."""
+    checks = (
+        _workload(asked, figure),
+        _same(figure.provider, asked.cloud, "a disk of {}"),
+        _same(figure.disk_type, asked.disk_type, "of type {}"),
+        figure.cache and asked.cache and _same(figure.cache, asked.cache, "with host caching {}"),
+        _within(figure.provisioned_iops, asked.iops, "with {:,g} IOPS provisioned"),
+        _within(figure.size_gib, asked.size_gib, "of {:,g} GiB"),
+    )
+    return next(((name, said) for name, said in zip(_CRITERIA, checks, strict=True) if said), None)
+
+
+def _workload(asked: RunSubject, figure: Published) -> str | None:
+    if figure.profile != asked.profile:
+        return f"theirs is repeated by profile {figure.profile}, ours ran {asked.profile}"
+    for name, value in figure.parameters.items():
+        used = asked.parameters.get(name)
+        if used is not None and used != value:
+            return f"theirs is with {name}={value:g}, ours ran with {name}={used}"
+    return None
+
+
+def _same(theirs: str, ours: str | None, form: str) -> str | None:
+    if theirs == ours:
+        return None
+    ours_words = "is not known" if ours is None else f"is {form.format(ours)}"
+    return f"theirs is {form.format(theirs)}, ours {ours_words}"
+
+
+def _within(theirs: float | None, ours: float | None, form: str) -> str | None:
+    if _octaves(theirs, ours) <= math.log2(FACTOR):
+        return None
+    return f"theirs is {form.format(theirs)}, ours {form.format(ours)}"
+
+
+def _octaves(theirs: float | None, ours: float | None) -> float:
+    """How far two amounts are apart; 0 where one of them is not known."""
+    return 0.0 if theirs is None or ours is None else abs(math.log2(theirs / ours))
+
+
+def _why_not(asked: RunSubject, criterion: str) -> str:
+    """Why no figure matches, of which the nearest part at this criterion."""
+    if criterion in ("cloud", "disk type") and asked.disk_type is None:
+        return "which disk it was is not known: it was not rented for the run"
+    none, disk = "no published figure has this workload on", asked.disk_type
+    return {
+        "workload": f"no figure was measured as profile {asked.profile} does, with its parameters",
+        "cloud": f"{none} a disk of {asked.cloud}",
+        "disk type": f"{none} {disk} of {asked.cloud}",
+        "caching": f"{disk} was published with other host caching only",
+        "IOPS": f"{disk} was published with other provisioned IOPS only",
+        "size": f"{disk} was published in other sizes only",
+    }[criterion]
+
+
 _ALIKE = 0.05
 _FEWEST_LEVELS = 2
 _FEWEST_ALIKE = 3
@@ -114,11 +241,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     """Return what was promised for a published figure, what limited it, and whether to trust it.
     For a latency only the last is decided."""
     load = _LOADS.get(figure.step)
-    iops = figure.value if figure.metric == "iops" else None
-    moved = figure.value if figure.metric == "bytes_per_s" else None
-    if load is not None:
-        iops = iops if iops is not None else (moved or 0.0) / load.block_bytes
-        moved = moved if moved is not None else iops * load.block_bytes
+    iops, moved = _rates(figure, load)
     measured = Measured(
         step_index=0,
         step=figure.step,
@@ -156,6 +279,23 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     return _limited(judgement, Limiter(name=below, evidence=(doubt.words,)), judgement.reasons)
 
 
+def _rates(figure: Published, load: Load | None) -> tuple[float | None, float | None]:
+    """Return IOPS and bytes per second; the one from the other where the load is known."""
+    iops = figure.value if figure.metric == "iops" else None
+    moved = figure.value if figure.metric == "bytes_per_s" else None
+    if load is not None and iops is None:
+        iops = (moved or 0.0) / load.block_bytes
+    if load is not None and moved is None:
+        moved = (iops or 0.0) * load.block_bytes
+    return iops, moved
+
+
+def _beside(figure: Published, *names: str) -> list[Published]:
+    """Return the figures of its table and machine that have these fields in common with it."""
+    alike = attrgetter("seed", "table", "machine", *names)
+    return [other for other in load_published() if alike(other) == alike(figure)]
+
+
 def _limited(judgement: Verdict, by: Limiter, reasons: Sequence[Reason]) -> Verdict:
     """The verdict with another limit, and with these reasons to doubt it."""
     stretch = judgement.stands_for.model_copy(update={"limiter": by})
@@ -167,29 +307,20 @@ def _limited(judgement: Verdict, by: Limiter, reasons: Sequence[Reason]) -> Verd
 def _other_disk(figure: Published, promise: StepPromise | None) -> Published | None:
     """Return the figure as one of another disk type of its cloud, where that explains all figures
     of the disk, at least two, and the type that the post names explains none of them."""
-    beside = [
-        (other, load)
-        for other in load_published()
-        if (other.seed, other.table, other.machine, other.disk)
-        == (figure.seed, figure.table, figure.machine, figure.disk)
-        and (load := _LOADS.get(other.step)) is not None
-    ]
-    if promise is None or len(beside) < _FEWEST_LEVELS or figure.cache in _CACHED:
+    levels = []
+    for other in _beside(figure, "disk"):
+        if (load := _LOADS.get(other.step)) is not None:  # blocks per second that reach the disk
+            setting = Setting(load=load, memory_share=_memory_share(other))
+            written = device_rate(Stretch(_rates(other, load)[0], None), setting) or 0.0
+            levels.append(Level(other.id, load, written))
+    if promise is None or len(levels) < _FEWEST_LEVELS or figure.cache in _CACHED:
         return None
-    levels = [Level(other.id, load, _written(other, load)) for other, load in beside]
     fits = identify(levels, cloud=figure.provider, day=figure.post.date)
-    matching = [named_disk(fit.disk) for fit in fits if not fit.misses]
-    if not matching or any(disk.disk_type == figure.disk_type for disk in matching):
+    matched = [named_disk(fit.disk) for fit in fits if not fit.misses]
+    if not matched or any(disk.disk_type == figure.disk_type for disk in matched):
         return None
-    own = next((disk for disk in matching if disk.size_gib >= (figure.size_gib or 0)), matching[0])
+    own = next((disk for disk in matched if disk.size_gib >= (figure.size_gib or 0)), matched[0])
     return figure.model_copy(update={"disk_type": own.disk_type, "size_gib": own.size_gib})
-
-
-def _written(figure: Published, load: Load) -> float:
-    """Return the blocks per second that reached the disk."""
-    iops = figure.value if figure.metric == "iops" else figure.value / load.block_bytes
-    setting = Setting(load=load, memory_share=_memory_share(figure))
-    return device_rate(Stretch(iops, None), setting) or 0.0
 
 
 def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
@@ -198,13 +329,8 @@ def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
     it."""
     if judgement.stands_for.limiter.name not in _OPEN:
         return judgement
-    beside = {
-        other.disk: (other.disk_type, other.value)
-        for other in load_published()
-        if (other.seed, other.table, other.machine, other.step, other.metric)
-        == (figure.seed, figure.table, figure.machine, figure.step, figure.metric)
-        and other.doubt is None
-    }
+    of_step = [one for one in _beside(figure, "step", "metric") if one.doubt is None]
+    beside = {other.disk: (other.disk_type, other.value) for other in of_step}
     middle = median(value for _, value in beside.values()) if beside else 0.0
     alike = {
         disk: kind for disk, (kind, value) in beside.items() if abs(value / middle - 1) <= _ALIKE

@@ -154,9 +154,9 @@ MEDIANS = [
     "results/measured_disks.py",  # of trials, each of a machine of its own
     "results/step_groups.py",  # of the block sizes of a log
     "results/verdicts.py",  # of runs, for how much they vary: no figure of a step
-    "report/charts/bars.py",  # of bars, for the one that dwarfs them
+    "report/charts/bars.py",  # of machines, and of bars, for the one that dwarfs them
     "report/charts/history.py",  # of times
-    "report/charts/point.py",  # of machines
-    "report/published/differences.py",  # of runs, as posts give their means
+    "report/charts/promised.py",  # of machines
+    "report/published/beside.py",  # of runs, as posts give their means
     "report/terminal/screen.py",  # of what a character stands for
 ]

@@ -1,11 +1,8 @@
 """Published figures: complete, in our units, and each beside what was printed.
 
 `diskbench.load_published()` for notebooks.
-
-Which published figures a run is set beside, and why none is.
 """
 
-import dataclasses
 import json
 import re
 from collections import Counter
@@ -14,24 +11,16 @@ from statistics import fmean
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.rigs.api_page import documented
 
 import diskbench
-from diskbench.catalog.post_file import UNITS, parse_post
 from diskbench.catalog.published import (
-    FACTOR,
-    NEAREST,
     SEEDS,
-    RunSubject,
+    UNITS,
     filtered,
     find_published,
-    group,
     load_published,
-    match,
-    part,
-    prefixes,
+    parse_post,
 )
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.fio.profiles import shipped_profile
@@ -136,7 +125,7 @@ def test_what_nobody_should_believe_is_doubted():
 
 def test_an_id_may_be_given_up_to_any_slash():
     figure = only("iaas-2018/results/gp2/iops")
-    for prefix in prefixes(figure.id):
+    for prefix in figure.prefixes:
         assert figure in find_published(prefix)
         assert find_published(f"{prefix}/") == find_published(prefix)
     assert len(find_published("iaas-2018/results/gp2")) == 3
@@ -149,20 +138,20 @@ def test_an_unknown_id_is_refused(name):
 
 
 def test_filters_take_post_provider_and_disk():
-    assert {f.seed for f in filtered(FIGURES, seed="ebs-fio")} == {"ebs-fio"}
-    assert {f.provider for f in filtered(FIGURES, provider="gcp")} == {"gcp"}
-    assert {f.disk_type for f in filtered(FIGURES, disk="pd-ssd")} == {"pd-ssd"}
-    assert {f.disk for f in filtered(FIGURES, disk="samsung")} == {
+    assert {f.seed for f in filtered(seed="ebs-fio")} == {"ebs-fio"}
+    assert {f.provider for f in filtered(provider="gcp")} == {"gcp"}
+    assert {f.disk_type for f in filtered(disk="pd-ssd")} == {"pd-ssd"}
+    assert {f.disk for f in filtered(disk="samsung")} == {
         "NVMe SSD (Samsung 960 PRO)",
         "Samsung 960 PRO 2TB NVMe",
     }
-    assert filtered(FIGURES, seed="ebs-fio", provider="gcp") == ()
+    assert filtered(seed="ebs-fio", provider="gcp") == ()
 
 
 @pytest.mark.parametrize("wanted", [{"seed": "x"}, {"provider": "x"}, {"disk": "gp9"}])
 def test_filters_refuse_what_is_not_there(wanted):
     with pytest.raises(UnknownName, match="known:"):
-        filtered(FIGURES, **wanted)
+        filtered(**wanted)
 
 
 @pytest.mark.parametrize(
@@ -199,115 +188,3 @@ def test_the_frame_has_the_documented_columns_and_a_row_a_figure():
     (write,) = frame.filter(id="ebs-types/m3.medium-write/st1/write").to_dicts()
     assert write["samples"] == [37_200_000] * 5
     assert json.loads(write["parameters"]) == {"bs": 4096, "count": 102400}
-
-
-GP2 = RunSubject(
-    profile="gobonniego", cloud="aws", disk_type="gp2", size_gib=20, instance_type="c4.xlarge",
-    region="us-east-1",
-)  # fmt: skip
-
-
-def asked_as(figure, **changes) -> RunSubject:
-    """A run of exactly what a figure was of."""
-    same = RunSubject(
-        profile=figure.profile, parameters=dict(figure.parameters), cloud=figure.provider,
-        disk_type=figure.disk_type, size_gib=figure.size_gib, iops=figure.provisioned_iops,
-        cache=figure.cache, instance_type=figure.instance_type, region=figure.region,
-        memory_gib=figure.memory_gib,
-    )  # fmt: skip
-    return dataclasses.replace(same, **changes)
-
-
-def taken(asked: RunSubject) -> set[str]:
-    return {group(figure) for figure in match(asked, FIGURES).figures}
-
-
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
-def test_a_run_of_the_same_disk_and_workload_gets_the_figure(figure):
-    assert figure in match(asked_as(figure), FIGURES).figures
-
-
-def test_of_machines_that_match_the_same_one_is_taken_and_others_part_no_figures():
-    assert taken(dataclasses.replace(GP2, instance_type="m7i.large")) == {"iaas-2018/results/gp2"}
-    st1 = RunSubject(profile="hdparm", cloud="aws", disk_type="st1", size_gib=500)
-    assert len(taken(st1)) == 2
-    same = dataclasses.replace(st1, instance_type="c3.8xlarge")
-    assert taken(same) == {"ebs-types/c3.8xlarge-read/st1"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "criterion"),
-    [
-        ({"profile": "quick"}, "workload"), ({"cloud": "azure"}, "cloud"),
-        ({"disk_type": "gp3"}, "disk type"), ({"disk_type": None}, "disk type"),
-        ({"size_gib": 41}, "size"), ({"size_gib": 9.9}, "size"),
-    ],
-)  # fmt: skip
-def test_a_run_parts_from_a_figure_at_the_first_thing_that_differs(changes, criterion):
-    (figure,) = find_published("iaas-2018/results/gp2/iops")
-    assert part(dataclasses.replace(GP2, **changes), figure).criterion == criterion
-
-
-@pytest.mark.parametrize("size", [10, 20, 40])
-def test_sizes_within_a_factor_of_two_are_the_same_disk(size):
-    assert taken(dataclasses.replace(GP2, size_gib=size)) == {"iaas-2018/results/gp2"}
-
-
-def test_caching_provisioned_iops_and_parameters_part_figures():
-    hdd = RunSubject(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
-    assert taken(dataclasses.replace(hdd, cache="none")) == {"azure-caching/latencies/hdd"}
-    cached = dataclasses.replace(hdd, cache="readwrite")
-    assert taken(cached) == {"azure-caching/latencies/hdd-cached"}
-    assert "caching" in match(dataclasses.replace(hdd, cache="readonly"), FIGURES).why_not
-    io1 = RunSubject(profile="hdparm", cloud="aws", disk_type="io1", iops=400)
-    assert {name.rpartition("/")[2] for name in taken(io1)} == {"io1-400"}
-    small = RunSubject("ebs-randrw", {"size": 25 * 2**20}, cloud="aws", disk_type="gp2", size_gib=8)
-    assert {figure.value for figure in match(small, FIGURES).figures} == {5000, 1300}
-    large = dataclasses.replace(small, parameters={"size": 250 * 2**20})
-    assert {figure.value for figure in match(large, FIGURES).figures} == {2600, 655}
-
-
-@pytest.mark.parametrize(
-    ("asked", "told", "nearest"),
-    [
-        ({"profile": "quick", "cloud": "aws", "disk_type": "gp2"}, "profile quick", None),
-        ({"size_gib": 20.0}, "not known", None),
-        ({"cloud": "oci", "disk_type": "block"}, "on a disk of oci", None),
-        ({"cloud": "aws", "disk_type": "gp3", "size_gib": 20}, "gp3 of aws", "standard"),
-        ({"cloud": "gcp", "disk_type": "pd-ssd", "size_gib": 1000}, "other sizes", "pd-ssd-256"),
-        ({"cloud": "gcp", "disk_type": "pd-ssd", "size_gib": 5}, "other sizes", "pd-ssd-20"),
-    ],
-)
-def test_where_nothing_matches_the_reason_and_the_nearest_are_told(asked, told, nearest):
-    found = match(RunSubject(**{"profile": "gobonniego", **asked}), FIGURES)
-    assert (found.figures, told in found.why_not) == ((), True)
-    assert 1 <= len(found.nearest) <= NEAREST
-    assert nearest is None or found.nearest[0].name == f"iaas-2018/results/{nearest}"
-    assert all(find_published(one.name) and one.why for one in found.nearest)
-
-
-anything = st.builds(
-    RunSubject,
-    profile=st.sampled_from(sorted({f.profile for f in FIGURES} | {"quick"})),
-    cloud=st.sampled_from([None, "aws", "azure", "gcp", "vsphere", "ssh", "oci"]),
-    disk_type=st.none() | st.sampled_from(sorted({f.disk_type for f in FIGURES} | {"gp3"})),
-    size_gib=st.none() | st.floats(0.01, 65536),
-    iops=st.none() | st.floats(1, 300000),
-    cache=st.sampled_from([None, "none", "readonly", "readwrite"]),
-    instance_type=st.none() | st.sampled_from(["c4.xlarge", "m3.medium", "x"]),
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(anything)
-def test_it_is_always_figures_of_the_same_disk_and_workload_or_a_reason(asked):
-    found = match(asked, FIGURES)
-    assert bool(found.figures) != bool(found.why_not)
-    assert bool(found.figures) != bool(found.nearest)
-    assert not {group(f) for f in found.figures} & {one.name for one in found.nearest}
-    for figure in match(asked, FIGURES).figures:
-        assert figure.profile == asked.profile
-        assert (figure.provider, figure.disk_type) == (asked.cloud, asked.disk_type)
-        if figure.size_gib and asked.size_gib:
-            bigger, smaller = sorted((figure.size_gib, asked.size_gib), reverse=True)
-            assert bigger <= FACTOR * smaller * (1 + 1e-9)

@@ -28,7 +28,7 @@ def report(call):
 def measured(database, evidence):
     """Four runs of ours on gp2 that fall in the third."""
     (gp2,) = find_published("iaas-2018/results/gp2/iops")
-    plan = trial_of(RUNS, expectation=published_outlook(gp2, SHIPPED, 40))
+    plan = trial_of(RUNS, expectation=published_outlook(gp2, 40, books=SHIPPED))
     save_trial(database, evidence, plan, [3000.0, 2900.0, 100.0, 100.0])
     return plan
 

@@ -3,18 +3,31 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.books import SHIPPED
 from tests.rigs.plans import make_plan
 from tests.rigs.runs import bare_run
 
-from diskbench.catalog.published import find_published, group, load_published, match
+from diskbench.catalog.published import find_published, load_published
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.plan.matrix import expand
-from diskbench.plan.published import GOBONNIEGO_FILE, asked_of, published_verdict
+from diskbench.plan.published import (
+    FACTOR,
+    GOBONNIEGO_FILE,
+    NEAREST,
+    RunSubject,
+    asked_of,
+    matching,
+    nearest,
+    part,
+    published_verdict,
+)
 from diskbench.providers.azure.plugin import AzureOptions
 
+FIGURES = load_published()
 ROW = bare_run(
     provider="ssh", profile="gobonniego", parameters={"workers": 4}, cloud="aws",
     memory_bytes=8 * 2**30, disk_size_bytes=20 * 2**30, size_bytes=2**30, instance_type="c4.xlarge",
@@ -92,17 +105,17 @@ def matched(name):
         )
         row = {"profile": one.cell.profile, "parameters": {}, "instance_type": spec.instance_type}
         asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, disk=disk))
-        figures = match(asked, load_published()).figures
+        figures = matching(asked, FIGURES)
         assert figures, one.key
-        found.append({group(figure) for figure in figures})
+        found.append({figure.group for figure in figures})
     return found
 
 
 @pytest.mark.parametrize("name", ["iaas-2018", "azure-caching", "ebs-types", "san-vs-local"])
 def test_every_disk_of_a_matrix_that_repeats_a_post_has_its_figures(name):
     assert set().union(*matched(name)) >= {
-        group(figure)
-        for figure in load_published()
+        figure.group
+        for figure in FIGURES
         if figure.seed == name and figure.table in ("results", "latencies")
     }
     assert all(any(one.startswith(name) for one in names) for names in matched(name))
@@ -146,7 +159,7 @@ def test_more_than_was_promised_is_not_to_be_planned_with():
 
 @pytest.mark.slow
 def test_what_a_post_doubts_itself_is_kept():
-    for figure in load_published():
+    for figure in FIGURES:
         found = published_verdict(figure, SHIPPED)
         if figure.doubt is not None:
             assert figure.doubt.code in {one.code for one in found.reasons}, figure.id
@@ -157,3 +170,113 @@ def test_what_a_post_doubts_itself_is_kept():
 
 def test_a_san_behind_one_gigabit_is_as_fast_as_its_line():
     assert only("san-vs-local/stated/san/block-read").stands_for.limiter.name == "network"
+
+
+GP2 = RunSubject(
+    profile="gobonniego", cloud="aws", disk_type="gp2", size_gib=20, instance_type="c4.xlarge",
+    region="us-east-1",
+)  # fmt: skip
+
+
+ST1 = RunSubject(profile="hdparm", cloud="aws", disk_type="st1", size_gib=500)
+IO1 = RunSubject(profile="hdparm", cloud="aws", disk_type="io1", iops=400)
+HDD = RunSubject(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
+SMALL, LARGE = (
+    RunSubject("ebs-randrw", {"size": mib * 2**20}, cloud="aws", disk_type="gp2", size_gib=8)
+    for mib in (25, 250)
+)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
+def test_a_run_of_the_same_disk_and_workload_gets_the_figure(figure):
+    same = RunSubject(
+        profile=figure.profile, parameters=dict(figure.parameters), cloud=figure.provider,
+        disk_type=figure.disk_type, size_gib=figure.size_gib, iops=figure.provisioned_iops,
+        cache=figure.cache, instance_type=figure.instance_type,
+    )  # fmt: skip
+    assert figure in matching(same, FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [
+        *((replace(GP2, size_gib=size), ["results/gp2"]) for size in (10, 20, 40)),
+        (replace(GP2, instance_type="m7i.large"), ["results/gp2"]),
+        (ST1, ["c3.8xlarge-read/st1", "m3.medium-read/st1"]),
+        (replace(ST1, instance_type="c3.8xlarge"), ["c3.8xlarge-read/st1"]),
+        (IO1, ["c3.8xlarge-read/io1-400", "m3.medium-read/io1-400"]),
+        (replace(HDD, cache="none"), ["latencies/hdd"]),
+        (replace(HDD, cache="readwrite"), ["latencies/hdd-cached"]),
+        (replace(HDD, cache="readonly"), []),
+    ],
+)
+def test_size_machine_caching_and_provisioned_iops_choose_the_figures(asked, taken):
+    found = {figure.group.partition("/")[2] for figure in matching(asked, FIGURES)}
+    assert sorted(found) == taken
+
+
+@pytest.mark.parametrize(("asked", "values"), [(SMALL, {5000, 1300}), (LARGE, {2600, 655})])
+def test_parameters_part_figures(asked, values):
+    assert {figure.value for figure in matching(asked, FIGURES)} == values
+
+
+@pytest.mark.parametrize(
+    ("changes", "criterion"),
+    [
+        ({"profile": "quick"}, "workload"), ({"cloud": "azure"}, "cloud"),
+        ({"disk_type": "gp3"}, "disk type"), ({"disk_type": None}, "disk type"),
+        ({"size_gib": 41}, "size"), ({"size_gib": 9.9}, "size"),
+    ],
+)  # fmt: skip
+def test_a_run_parts_from_a_figure_at_the_first_thing_that_differs(changes, criterion):
+    (figure,) = find_published("iaas-2018/results/gp2/iops")
+    assert part(replace(GP2, **changes), figure)[0] == criterion
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "nearby"),
+    [
+        ({"profile": "quick", "cloud": "aws", "disk_type": "gp2"}, "profile quick", None),
+        ({"size_gib": 20.0}, "not known", None),
+        ({"cloud": "oci", "disk_type": "block"}, "on a disk of oci", None),
+        ({"cloud": "aws", "disk_type": "gp3", "size_gib": 20}, "gp3 of aws", "standard"),
+        ({"cloud": "gcp", "disk_type": "pd-ssd", "size_gib": 1000}, "other sizes", "pd-ssd-256"),
+        ({"cloud": "gcp", "disk_type": "pd-ssd", "size_gib": 5}, "other sizes", "pd-ssd-20"),
+        (vars(replace(HDD, cache="readonly")), "other host caching", None),
+    ],
+)
+def test_where_nothing_matches_the_reason_and_the_nearest_are_told(asked, told, nearby):
+    subject = RunSubject(**{"profile": "gobonniego", **asked})
+    why_not, near = nearest(subject, FIGURES)
+    assert (matching(subject, FIGURES), told in why_not) == ((), True)
+    assert 1 <= len(near) <= NEAREST
+    assert nearby is None or near[0].name == f"iaas-2018/results/{nearby}"
+    assert all(find_published(one.name) and one.why for one in near)
+
+
+anything = st.builds(
+    RunSubject,
+    profile=st.sampled_from(sorted({f.profile for f in FIGURES} | {"quick"})),
+    cloud=st.sampled_from([None, "aws", "azure", "gcp", "vsphere", "ssh", "oci"]),
+    disk_type=st.none() | st.sampled_from(sorted({f.disk_type for f in FIGURES} | {"gp3"})),
+    size_gib=st.none() | st.floats(0.01, 65536),
+    iops=st.none() | st.floats(1, 300000),
+    cache=st.sampled_from([None, "none", "readonly", "readwrite"]),
+    instance_type=st.none() | st.sampled_from(["c4.xlarge", "m3.medium", "x"]),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(anything)
+def test_it_is_always_figures_of_the_same_disk_and_workload_or_a_reason(asked):
+    found = matching(asked, FIGURES)
+    why_not, near = nearest(asked, [figure for figure in FIGURES if part(asked, figure)])
+    assert why_not
+    assert near
+    assert not {f.group for f in found} & {one.name for one in near}
+    for figure in found:
+        assert figure.profile == asked.profile
+        assert (figure.provider, figure.disk_type) == (asked.cloud, asked.disk_type)
+        if figure.size_gib and asked.size_gib:
+            bigger, smaller = sorted((figure.size_gib, asked.size_gib), reverse=True)
+            assert bigger <= FACTOR * smaller * (1 + 1e-9)

@@ -9,9 +9,6 @@ from diskbench.errors import InvalidValue
 from diskbench.plan.advise import Advice, Answer, Measured, Refused
 from diskbench.plan.demand import Demand
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import layer
-from diskbench.report.charts.measure import Spec, value_axis
-from diskbench.report.charts.palette import ACCENT
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import price_chart
 
@@ -47,18 +44,13 @@ def advice_chart(answer: Answer, demand: Demand) -> ChartFigure:
             "no price is known of any of these disks, so there is nothing to draw",
             advice="ask for prices: diskbench catalog prices --refresh --region NAME",
         )
-    asked = demand.most_iops * (demand.bytes_each if demand.in_mb_per_s else 1.0)
     base = price_chart(
-        points, name="advice", heading="Which disk carries the load", prices_of="disk alone"
+        points,
+        name="advice",
+        heading="Which disk carries the load",
+        prices_of="disk alone",
+        asked=demand.most_iops * (demand.bytes_each if demand.in_mb_per_s else 1.0),
     )
-
-    def drawing(log: bool) -> Spec:
-        spec = dict(base.drawing(log))
-        domain = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
-        at = {"y": value_axis("value", points[0].metric, domain, log=log)}
-        line = layer("rule", [{"value": asked}], at, color=ACCENT, strokeWidth=1.5)
-        return spec | {"layer": [line, *spec["layer"]]}
-
-    told = "line: what is asked for; hollow: does not carry it; documented, as of the sources"
+    words = "line: what is asked for; hollow: does not carry it; documented, as of the sources"
     unit = base.subtitle.partition(";")[0]
-    return replace(base, subtitle=f"{answer.asked}: {unit}; {told}", drawing=drawing)
+    return replace(base, subtitle=f"{answer.asked}: {unit}; {words}")

@@ -10,19 +10,18 @@ from statistics import median
 from diskbench.parallel import grouped
 from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import along, brackets, dots, layer, layered
+from diskbench.report.charts.layers import along, brackets, described, dots, layer, layered
 from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import GRID, INK
 from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
     Row,
-    carried,
     is_own,
     lane_axis,
     lane_rows,
     lanes_of,
-    middle,
+    machine_values,
     provider_colour,
     subtitle,
 )
@@ -92,20 +91,19 @@ def _panel(
             *dots(bars, at("value") | colour, size=80),
         ]
     else:
-        ends = at("value") | colour | carried(bars)
+        ends = at("value") | colour
         ends["x"]["stack"] = None  # bars of one disk lie over each other
         hollow = {"filled": False, "strokeWidth": 1.5, "strokeDash": [3, 2]}
         layers = [
-            layer("bar", [row for row in bars if not row["doubted"]], ends, height=_BAR),
-            layer("bar", [row for row in bars if row["doubted"]], ends, height=_BAR, **hollow),
+            described("bar", [row for row in bars if not row["doubted"]], ends, height=_BAR),
+            described("bar", [row for row in bars if row["doubted"]], ends, height=_BAR, **hollow),
         ]
     layers.append(layer("rule", spans, at("low", "high"), color=INK, strokeWidth=1.5))
     if published:
         own = [row for row in rows if row["source"] == "measured"]
         layers += dots(own, at("value"), size=85, color=INK, opacity=0.9)
     layers += brackets(lanes, at)
-    told = at("at") | {"text": measure.named("text")}
-    layers.append(layer("text", words, told, align="left", dx=8, color=INK))
+    layers.append(layer("text", words, at("at"), align="left", dx=8, color=INK))
     return layered(layers, width, ROW * len(lanes), **more)
 
 
@@ -129,10 +127,10 @@ def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
     first = points[0]
     if first.source == "published":
         return measure.bare(first.metric, first.value)
-    centre = middle(points)
-    machines = f"n = {counted(centre.machines, 'machine')}"
+    values = machine_values(points)
+    machines = f"n = {counted(len(values), 'machine')}"
     n = machines if len(points) > 1 else first.sample.rpartition(" of ")[2]
-    return measure.bare(first.metric, centre.value) + ("" if brief else f" ({n})")
+    return measure.bare(first.metric, median(values)) + ("" if brief else f" ({n})")
 
 
 PANEL_WIDTH = 108

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -50,15 +50,6 @@ _MOST_CLIFF_WORDS = 2
 _MOST_MARKS = 200
 
 
-class Levels(NamedTuple):
-    """Promised or expected rates (`word`) by their names: those `drawn`, and those so far `beyond`
-    what was reached that they would flatten the rest."""
-
-    word: str = "expected"
-    drawn: tuple[tuple[str, float], ...] = ()
-    beyond: tuple[tuple[str, float], ...] = ()
-
-
 def course_chart(course: StepCourse, *, rate: Rate = "iops") -> ChartFigure:
     """IOPS or bytes per second of a step, over time: phases are shaded and named, found and
     predicted cliffs are marked with text, expected levels are lines."""
@@ -74,17 +65,14 @@ def course_chart(course: StepCourse, *, rate: Rate = "iops") -> ChartFigure:
     )
 
 
-def _drawing(course: StepCourse, rate: Rate, levels: Levels, *, log: bool) -> Spec:
+def _drawing(course: StepCourse, rate: Rate, levels: Sequence[Row], *, log: bool) -> Spec:
     tracks = {name: track[rate] for name, track in course.tracks.items()}
     if len(tracks) > 1:  # phases and promises refer to the total
         tracks["total"] = course.total(rate)
     share = max(MOST_POINTS // max(len(tracks), 1), 250)
-    rows: list[Row] = [
-        {"second": int(place) + 0.5, "value": float(f"{values[place]:.5g}"), "direction": name}
-        for name, values in tracks.items()
-        for place in kept(values, share)
-    ]
-    values = [row["value"] for row in rows] + [value for _, value in levels.drawn]
+    rows = _rows({(name, ""): values for name, values in tracks.items()}, share)
+    levels = [level for level in levels if not level["beyond"]]
+    values = [row["value"] for row in (*rows, *levels)]
     domain = measure.log_domain(values) if log else [0.0, max(values, default=1.0) * 1.06 or 1.0]
     rows = [row | {"value": max(row["value"], domain[0])} for row in rows]
     dashes = _DASHES if len(tracks) > 1 else dict.fromkeys(_DASHES, _WHOLE)
@@ -95,6 +83,18 @@ def _drawing(course: StepCourse, rate: Rate, levels: Levels, *, log: bool) -> Sp
     }
     lines = layer("line", rows, encoding, strokeWidth=1.5, strokeJoin="round")
     return _with_surroundings(course, lines, tracks, rate, levels)
+
+
+def _rows(lines: Mapping[tuple[str, str], Floats], share: int) -> list[Row]:
+    """A row per drawn second of each line, named by its direction and figure; at a gap begins
+    another `piece` of the line."""
+    rows: list[Row] = []
+    for (direction, which), values in lines.items():
+        of_line, pieces = {"direction": direction, "which": which}, np.cumsum(np.isnan(values))
+        for at in kept(values, share):
+            place = {"second": int(at) + 0.5, "value": float(f"{values[at]:.5g}")}
+            rows.append(of_line | place | {"piece": f"{direction} {which} {pieces[at]}"})
+    return rows
 
 
 def _strokes(
@@ -123,30 +123,33 @@ def _usual(course: StepCourse, rate: Rate) -> Sequence[float]:
     return ordered[cut : len(ordered) - cut]
 
 
-def _levels(course: StepCourse, rate: Rate) -> Levels:
+def _levels(course: StepCourse, rate: Rate) -> list[Row]:
+    """The promised or expected rates; one that is so far above what was reached that it would
+    flatten the rest is `beyond`."""
     expected = course.expected
     if expected is None or (limit := expected.lasting.limited_by) is None:
-        return Levels()
+        return []
     begin = getattr(expected.begin, rate) if expected.bursts else None
     lasting = "baseline" if begin is not None else "rate"
-    levels = (("burst", begin), (lasting, getattr(expected.lasting, rate)))
-    known = [(name, value) for name, value in levels if value is not None]
+    word = "promised" if limit.startswith(("disk-", "vm-")) else "expected"
     most = _FAR_ABOVE * float(course.total(rate).max(initial=0.0)) or math.inf
-    return Levels(
-        word="promised" if limit.startswith(("disk-", "vm-")) else "expected",
-        drawn=tuple(level for level in known if level[1] <= most),
-        beyond=tuple(level for level in known if level[1] > most),
-    )
+    return [
+        {"word": word, "name": name, "value": value, "beyond": value > most}
+        for name, value in (("burst", begin), (lasting, getattr(expected.lasting, rate)))
+        if value is not None
+    ]
 
 
-def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:
+def _subtitle(course: StepCourse, rate: Rate, levels: Sequence[Row]) -> str:
     parts = [f"{_WORDS[rate][1]}, n = {course.seconds:,} s; no interval (n = 1 run)"]
     if course.rounds:
         parts.append(f"{len(course.rounds)} rounds after each other")
     if course.phases and (stalls := course.phases.stalls):
         parts.append(f"▲ stall (n = {len(stalls)})")
-    for name, value in levels.beyond:
-        parts.append(f"{levels.word} {name}: {measure.bare(rate, value)}, above the picture")
+    for level in levels:
+        if level["beyond"]:
+            value = measure.bare(rate, level["value"])
+            parts.append(f"{level['word']} {level['name']}: {value}, above the picture")
     if course.seconds * len(course.tracks) > MOST_POINTS:
         parts.append("thinned: highest, lowest and stalls are kept")
     return "; ".join(parts)
@@ -173,7 +176,7 @@ def _with_surroundings(
     lines: Spec,
     tracks: Mapping[str, Floats],
     metric: str,
-    levels: Levels | None = None,
+    levels: Sequence[Row] | None = None,
 ) -> Spec:
     """The `lines` of a course with all that is around them. Cliffs and levels have their names in
     the picture of rates, the one with `levels`; that of latencies stands below it."""
@@ -188,7 +191,7 @@ def _with_surroundings(
     middles = [{"at": (stall.start_s + stall.end_s) / 2} for stall in longest]
     rounds = [{"at": float(at)} for at in course.rounds[1:]]
     cliffs, shown = _cliffs(course)
-    legend = measure.stroke_legend(values=shown) if levels else None
+    legend = None if levels is None else measure.stroke_legend(values=shown)
     rule = {"x": second("at")}
     for channel, field in (("color", "colour"), ("strokeDash", "dash")):
         values = {row["which"]: row[field] for row in cliffs}
@@ -199,13 +202,13 @@ def _with_surroundings(
         spread = [{"start": earliest, "end": min(latest, course.seconds)}]
     stretch = {"x": second("start"), "x2": {"field": "end"}}
     at_levels = [
-        {"value": value, "text": f"{levels.word}\n{name} {measure.bare(metric, value)}"}
-        for name, value in levels.drawn
-    ] if levels else []  # fmt: skip
+        level | {"text": f"{level['word']}\n{level['name']} {measure.bare(metric, level['value'])}"}
+        for level in levels or ()
+    ]
     y = {"y": lines["encoding"]["y"]}
-    beside = {"x": {"value": measure.TIME_WIDTH + 6}, "text": measure.named("text")}
+    beside = {"x": {"value": measure.TIME_WIDTH + 6}}
     layers = [
-        _phase_layer(course, metric if levels else "", second),
+        _phase_layer(course, "" if levels is None else metric, second),
         layer("rule", rounds, {"x": second("at")}, color=GRID, strokeWidth=1),
         layer("rule", at_levels, y, color=MUTED, strokeDash=[3, 3]),
         layer("text", at_levels, y | beside, align="left", baseline="middle", color=MUTED,
@@ -290,7 +293,7 @@ def _hover_rows(course: StepCourse, tracks: Mapping[str, Floats], metric: str) -
         kinds = (phase.kind for phase in phases if phase.start_s <= (start + end) / 2 < phase.end_s)
         time = f"{clock(start)}{until}"
         words = [f"run {short(course.run_id)}", course.step, time, next(kinds, ""), *found]
-        rows.append({"start": start, "end": end, "words": " · ".join(filter(None, words))})
+        rows.append({"start": start, "end": end, "description": " · ".join(filter(None, words))})
     return rows
 
 
@@ -346,20 +349,9 @@ def _latency_figures(track: Mapping[str, Floats]) -> list[str]:
 
 def _latency_lines(course: StepCourse, shown: Mapping[tuple[str, str], Floats]) -> Spec:
     share = max(2 * MOST_POINTS // max(len(shown), 1), 100)
-    rows: list[Row] = []
-    for (direction, which), values in shown.items():
-        drawn = np.where(values > 0, values, np.nan)
-        pieces = np.cumsum(np.isnan(drawn))  # a second without I/O has no latency: a gap
-        rows += [
-            {
-                "second": int(place) + 0.5,
-                "value": float(f"{drawn[place]:.4g}"),
-                "direction": direction,
-                "which": which,
-                "piece": f"{direction} {which} {pieces[place]}",
-            }
-            for place in kept(drawn, share)
-        ]
+    # A second without I/O has no latency: a gap.
+    drawn = {name: np.where(values > 0, values, np.nan) for name, values in shown.items()}
+    rows = _rows(drawn, share)
     kinds = {which for _, which in shown}
     dashes = {which: dash for which, dash in _LATENCY_DASHES.items() if which in kinds}
     encoding = {

@@ -77,16 +77,22 @@ def overview_chart(
     bounds = bounds_of([float(end) for of in moving if of.size for end in (of.min(), of.max())])
     height = min(max(_ROW_PX * len(bands), _LEAST_PX), _MOST_PX)
     x = measure.time_axis(max(band.seconds for band in bands), "start")
-    tall = {"x": x, "y": _run_axis(len(bands)), "y2": {"field": "low"}}
+    y = measure.amount(
+        "top",
+        title="run",
+        scale={"domain": [0.5, len(bands) + 0.5], "reverse": True, "nice": False},
+        axis={"format": ",d", "tickCount": min(len(bands), 11), "grid": False, "minExtent": 34},
+    )
+    tall = {"x": x, "y": y, "y2": {"field": "low"}}
     cell = tall | {"x2": {"field": "end"}}
     cells = [
-        {"start": start, "end": end, "top": row, "low": row + 1, "heat": heat}
+        {"start": start, "end": end, "top": row + 0.5, "low": row + 1.5, "heat": heat}
         for row, start, end, heat in spans(bands, bounds)
     ]
     rows = [_row(band, place, hrefs or {}) for place, band in enumerate(bands)]
     # The mean of a stretch does not show a stall of three seconds: the longest have marks.
     stalls = [
-        (seconds, {"start": start, "top": row, "low": row + 1})
+        (seconds, {"start": start, "top": row + 0.5, "low": row + 1.5})
         for row, band in enumerate(bands)
         for start, seconds in band.stalls
     ]
@@ -94,7 +100,7 @@ def overview_chart(
     layers = [
         layer("rect", cells, cell | _heat(bounds, metric)),
         layer("rule", [row for _, row in longest], tall, color=ACCENT, strokeWidth=2),
-        columns(rows, cell | ({"href": measure.named("href")} if hrefs else {})),
+        columns(rows, cell),
     ]
     unit = measure.title(metric)
     shown = f"mean {unit} of each {width} s" if width > 1 else f"{unit} of each second"
@@ -109,24 +115,6 @@ def overview_chart(
     )
 
 
-def _run_axis(count: int) -> Spec:
-    """Runs from the top, with labels of the first and every 1, 2, 5, 10 …: a dozen at most."""
-    steps = (k * 10**power for power in range(9) for k in (1, 2, 5))
-    step = next(step for step in steps if count / step <= 11)
-    marks = range(step, count + 1, step)
-    return measure.amount(
-        "top",
-        scale={"domain": [0, count], "reverse": True, "nice": False},
-        axis={
-            "values": [0.5, *(mark - 0.5 for mark in marks if mark > 1)],
-            "labelExpr": "format(datum.value + 0.5, ',d')",
-            "title": "run",
-            "grid": False,
-            "minExtent": 34,
-        },
-    )
-
-
 def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> Row:
     parts = [
         f"run {short(band.run_id)}",
@@ -136,8 +124,8 @@ def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> Row:
         f"stalled for {band.stalled_s:.0f} s" if band.stalled_s else "",
         f"n = {band.seconds:,} s",
     ]
-    row: Row = {"start": 0, "end": band.seconds, "top": place, "low": place + 1}
-    row["words"] = " · ".join(filter(None, parts))
+    row: Row = {"start": 0, "end": band.seconds, "top": place + 0.5, "low": place + 1.5}
+    row["description"] = " · ".join(filter(None, parts))
     return row | ({"href": hrefs[band.run_id]} if band.run_id in hrefs else {})
 
 
@@ -173,7 +161,7 @@ def latency_map_chart(latency_map: LatencyMap) -> ChartFigure:
     x = {"x": measure.time_axis(latency_map.seconds, "start"), "x2": {"field": "end"}}
     y = {"y": measure.latency_axis("low", domain, grid=False), "y2": {"field": "high"}}
     tall = {"y": {"value": 0}, "y2": {"value": MAP_HEIGHT}}
-    words = [row | {"words": _map_words(latency_map, row)} for row in stretches]
+    words = [row | {"description": _map_words(latency_map, row)} for row in stretches]
     layers = [
         layer("rect", _joined(cells.to_dicts(), bounds), x | y | _heat(bounds)),
         columns(words, x | tall),

@@ -8,17 +8,10 @@ from statistics import median
 
 from diskbench.model.history import MetricHistory
 from diskbench.report.assemble.words import change_text
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import layer, layered
-from diskbench.report.charts.measure import (
-    LINE,
-    UTC_LABELS,
-    Spec,
-    log_domain,
-    named,
-    value_axis,
-    wants_log,
-)
+from diskbench.report.charts.layers import described, layer, layered
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import ACCENT, BAND, INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
 
@@ -41,8 +34,8 @@ def history_chart(
     facts: Sequence[Row] = (),
 ) -> ChartFigure:
     """The history of a track: a dot for each of its `trials` and each of its `times`, with its
-    `value` `at` a time, its `words` and the page that it links to (`href`). `facts` are times `at`
-    which facts changed, with the number (`text`) that explains them beside the chart."""
+    `value` `at` a time, its `description` and the page that it links to (`href`). `facts` are times
+    `at` which facts changed, with the number (`text`) that explains them beside the chart."""
     colour = OF_DIRECTION[track.history.direction]
     changed = [
         {"at": change.at, "text": change_text(change.change)} for change in track.history.changes
@@ -50,18 +43,18 @@ def history_chart(
     x, y = _axes(track)
     value = {"x": x, "y": y}
     to = value | {"x2": {"field": "to"}}
-    text = {"x": x, "text": named("text")}
-    told = value | {"href": named("href"), "description": named("words")}
+    levels, interval = _levels(track), track.now.interval  # of the median since the last change
+    band = [levels[-1] | {"value": interval.low, "high": interval.high}] if interval else []
     layers = [
-        layer("rect", _band(track), to | {"y2": {"field": "high"}}, color=BAND),
+        layer("rect", band, to | {"y2": {"field": "high"}}, color=BAND),
         layer("rule", facts, {"x": x}, color=MUTED, strokeDash=[2, 3]),
-        layer("text", facts, text, color=MUTED, align="left", dx=3, dy=8, y=0),
-        layer("rule", _levels(track), to, color=INK, strokeWidth=1.5, opacity=0.75),
-        layer("point", trials, told, filled=True, size=14, opacity=0.45, color=colour),
+        layer("text", facts, {"x": x}, color=MUTED, align="left", dx=3, dy=8, y=0),
+        layer("rule", levels, to, color=INK, strokeWidth=1.5, opacity=0.75),
+        described("point", trials, value, filled=True, size=14, opacity=0.45, color=colour),
         layer("line", times, value, color=colour, strokeWidth=1, opacity=0.55),
-        layer("point", times, told, filled=True, size=34, opacity=1, color=colour),
+        described("point", times, value, filled=True, size=34, opacity=1, color=colour),
         layer("rule", changed, {"x": x}, color=ACCENT, strokeWidth=1.5, strokeDash=[5, 3]),
-        layer("text", changed, text, color=ACCENT, align="left", dx=4, dy=-6, fontWeight="bold",
+        layer("text", changed, {"x": x}, color=ACCENT, align="left", dx=4, dy=-6, fontWeight="bold",
               y=HEIGHT),
     ]  # fmt: skip
     return ChartFigure(
@@ -71,14 +64,14 @@ def history_chart(
 
 def _axes(track: MetricHistory) -> tuple[Spec, Spec]:
     values = [trial.value for trial in track.sampled]
-    low, high, log = min(values), max(values), wants_log(values)
+    low, high, log = min(values), max(values), measure.wants_log(values)
     centre = (low + high) / 2
     half = max(high - low, _LEAST_RANGE * track.now.median) * (0.5 + _ROOM)
-    domain = log_domain(values) if log else [max(0.0, centre - half), centre + half]
-    x_axis = {**LINE, "grid": False, "labelOverlap": True, "tickCount": 5, "labelExpr": UTC_LABELS}
-    utc = {"type": "utc", "padding": 8}
-    x = {"field": "at", "type": "temporal", "title": None, "axis": x_axis, "scale": utc}
-    return x, value_axis("value", track.metric, domain, log=log, title=None, minExtent=44)
+    domain = measure.log_domain(values) if log else [max(0.0, centre - half), centre + half]
+    labels = {"labelOverlap": True, "tickCount": 5, "labelExpr": measure.UTC_LABELS}
+    axis, utc = {**measure.LINE, "grid": False, **labels}, {"type": "utc", "padding": 8}
+    x = {"field": "at", "type": "temporal", "title": None, "axis": axis, "scale": utc}
+    return x, measure.value_axis("value", track.metric, domain, log=log, title=None, minExtent=44)
 
 
 def _levels(track: MetricHistory) -> list[Row]:
@@ -92,11 +85,3 @@ def _levels(track: MetricHistory) -> list[Row]:
         {"at": start, "to": end, "value": value}
         for start, end, value in zip(starts, ends, medians, strict=True)
     ]
-
-
-def _band(track: MetricHistory) -> list[Row]:
-    """The interval of the median since the last change, if there is one."""
-    interval, points = track.now.interval, track.history.points
-    start = [points[0].at, *(change.at for change in track.history.changes)][-1]
-    ends = {"at": start, "to": points[-1].at}
-    return [ends | {"value": interval.low, "high": interval.high}] if interval else []

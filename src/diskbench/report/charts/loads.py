@@ -13,7 +13,7 @@ from diskbench.report.assemble.loads import LoadCurve, LoadPoint, block_curves, 
 from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of
-from diskbench.report.charts.layers import layer, layered, placed
+from diskbench.report.charts.layers import described, layer, layered, placed
 from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import HEAT, INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
@@ -66,16 +66,13 @@ def _drawing(curve: LoadCurve, *, log: bool) -> Spec:
         "order": measure.amount("load"),
         "strokeDash": measure.by_name("which", _DASHES, legend),
     }
-    told = {
-        "shape": measure.by_name("which", _SHAPES, legend),
-        "description": measure.named("words"),
-    }
+    shape = {"shape": measure.by_name("which", _SHAPES, legend)}
     colour = OF_DIRECTION[curve.direction]
     layers = [layer("line", marks, at | along, strokeWidth=1.5, color=colour)]
     for hollow in (False, True):
         of_kind = [mark for mark in marks if mark["saturated"] is hollow]
         style = {"filled": not hollow, "strokeWidth": 1.8, "size": 52, "opacity": 1}
-        layers.append(layer("point", of_kind, at | told, color=colour, **style))
+        layers.append(described("point", of_kind, at | shape, color=colour, **style))
     layers.append(placed([mark for mark in marks if mark["which"] == "p50"], at, "below"))
     return layered(layers, WIDTH, HEIGHT)
 
@@ -95,7 +92,7 @@ def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> Row:
         "load": point.load,
         "saturated": point.saturated,
         "text": point.words.removeprefix("QD "),
-        "words": " · ".join(filter(None, parts)),
+        "description": " · ".join(filter(None, parts)),
     }
 
 
@@ -154,19 +151,17 @@ def _block_panel(curve: LoadCurve, metric: str) -> Spec:
     for point in curve.points:
         rates = (measure.with_unit(rate, getattr(point, rate)) for rate in ("iops", "bytes_per_s"))
         size, n = format_bytes(point.load), f"n = {counted(curve.runs, 'run')}"
-        told = " · ".join([size, *rates, n])
-        value = getattr(point, metric)
-        rows.append({"size": point.load, "value": value, "words": told})
+        row = {"size": point.load, "value": getattr(point, metric)}
+        rows.append(row | {"description": " · ".join([size, *rates, n])})
     top = max(row["value"] for row in rows) * 1.08
     at = {
         "x": measure.amount("size", axis=axis, scale={"type": "log", "base": 2, "nice": False}),
         "y": measure.value_axis("value", metric, [0.0, top], ticks=3, minExtent=40),
     }
     colour = OF_DIRECTION[curve.direction]
-    marks = at | {"description": measure.named("words")}
     layers = [
         layer("line", rows, at, strokeWidth=1.5, color=colour),
-        layer("point", rows, marks, filled=True, size=50, color=colour, opacity=1),
+        described("point", rows, at, filled=True, size=50, color=colour, opacity=1),
     ]
     return layered(layers, WIDTH, PANEL_HEIGHT)
 
@@ -199,9 +194,9 @@ def _mix_drawing(cells: Sequence[LoadPoint]) -> Spec:
         reads, writes = _share(cell.load), _share(cell.writes)
         row = {"reads": reads, "writes": writes, "colour": HEAT[heat], "text": p99}
         row["ink"] = HEAT[0] if heat >= _DARK_FROM else INK
-        row["words"] = f"{cell.step} · reads {reads}, writes {writes} · p99 {p99}"
+        row["description"] = f"{cell.step} · reads {reads}, writes {writes} · p99 {p99}"
         if cell.iops:
-            row["words"] += f" · {measure.with_unit('iops', cell.iops)} of reads"
+            row["description"] += f" · {measure.with_unit('iops', cell.iops)} of reads"
         rows.append(row)
     shares = {
         "writes": list(map(_share, sorted({cell.writes for cell in cells}))),
@@ -211,9 +206,8 @@ def _mix_drawing(cells: Sequence[LoadPoint]) -> Spec:
         channel: measure.named(name, sort=shares[name], axis={"labelAngle": 0, "title": name})
         for channel, name in (("x", "writes"), ("y", "reads"))
     }
-    fill = {"color": measure.named("colour", scale=None), "description": measure.named("words")}
-    text = {"text": measure.named("text"), "color": measure.named("ink", scale=None)}
-    layers = [layer("rect", rows, at | fill), layer("text", rows, at | text)]
+    fill, ink = ({"color": measure.named(of, scale=None)} for of in ("colour", "ink"))
+    layers = [described("rect", rows, at | fill), layer("text", rows, at | ink)]
     return layered(
         layers, CELL * 7 // 5 * len(shares["writes"]), CELL * len(shares["reads"]) * 3 // 4
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from diskbench.analysis.repeats import median_interval
+from diskbench.analysis.repeats import Sample, by_machine, median_interval
 from diskbench.parallel import grouped
 from diskbench.plugins import known_plugin, plugins
 from diskbench.report.charts.measure import Spec, bare_labels, named, span, with_unit
@@ -120,21 +119,10 @@ class ChartPoint:
         return " · ".join(part for part in parts if part)
 
 
-class Middle(NamedTuple):
-    """The median of points of one disk, and its interval if six or more machines were measured."""
-
-    value: float
-    machines: int
-    interval: tuple[float, float] | None
-
-
-def middle(points: Sequence[ChartPoint]) -> Middle:
-    """The median of points with one value per machine: the median of those that share it (MR-5)."""
-    numbered = enumerate(points)
-    machines = grouped(numbered, lambda pair: pair[1].machine or f"#{pair[0]}").values()
-    values = [median(point.value for _, point in of_one) for of_one in machines]
-    interval = median_interval(values)
-    return Middle(median(values), len(values), (interval.low, interval.high) if interval else None)
+def machine_values(points: Sequence[ChartPoint]) -> list[float]:
+    """One value per machine: the median of the points that share it (MR-5)."""
+    samples = (Sample("", one.value, one.machine or n) for n, one in enumerate(points))
+    return by_machine(samples)
 
 
 def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
@@ -173,12 +161,12 @@ def _counts(points: Sequence[ChartPoint]) -> str:
 
 def _intervals(points: Sequence[ChartPoint]) -> str:
     by_key = grouped(points, lambda point: point.key or point.label)
-    middles = list(map(middle, by_key.values()))
-    machines = {centre.machines for centre in middles}
+    of_keys = list(map(machine_values, by_key.values()))
+    machines = set(map(len, of_keys))
     counted = f"n = {span(machines)} {'machine' if machines == {1} else 'machines'}"
-    if any(centre.interval for centre in middles):
+    if any(map(median_interval, of_keys)):
         return f"bracket: 95 % interval of the median over {counted}"
-    return f"no interval ({counted} each)" if len(middles) > 1 else f"no interval ({counted})"
+    return f"no interval ({counted} each)" if len(of_keys) > 1 else f"no interval ({counted})"
 
 
 Row = dict[str, Any]
@@ -212,14 +200,6 @@ def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Spec:
     shown = {"title": None, "values": names, "symbolType": "square"}
     scale = {"domain": domain, "range": list(SERIES)}
     return named("provider", scale=scale, legend=shown if legend and len(present) > 1 else None)
-
-
-def carried(rows: Sequence[Row]) -> dict[str, Spec]:
-    """The encodings of the marks' text, and of their link if any has one."""
-    encodings = {"description": named("description")}
-    if any("href" in row for row in rows):
-        encodings["href"] = named("href")
-    return encodings
 
 
 OWN_MARK = "\u200b"

@@ -7,13 +7,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from diskbench.analysis.repeats import median_interval
 from diskbench.parallel import grouped
 from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, layer, layered, placed
 from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import ACCENT, GRID, MUTED
-from diskbench.report.charts.point import ChartPoint, Row, middle, provider_colour, row, subtitle
+from diskbench.report.charts.point import (
+    ChartPoint,
+    Row,
+    machine_values,
+    provider_colour,
+    row,
+    subtitle,
+)
 from diskbench.units import format_usd
 
 WIDTH = 330
@@ -22,10 +30,16 @@ _PER = {"iops": (1000.0, "1,000 IOPS"), "bytes_per_s": (1e8, "100 MB/s")}
 
 
 def price_chart(
-    points: Sequence[ChartPoint], *, name: str, heading: str, prices_of: str
+    points: Sequence[ChartPoint],
+    *,
+    name: str,
+    heading: str,
+    prices_of: str,
+    asked: float | None = None,
 ) -> ChartFigure:
     """Disks that have a price, by it and their figure; `prices_of` names the source and the date of
-    the prices. Raises ValueError for figures of several metrics, none, or one without price."""
+    the prices, and a line stands at the figure that is `asked` for. Raises ValueError for figures
+    of several metrics, none, or one without price."""
     (metric,) = {point.metric for point in points}
     if metric not in _PER:
         raise ValueError(f"nothing is sold by {metric}")
@@ -42,7 +56,9 @@ def price_chart(
         rows = [_row(point) for point in points]
         colour = {"color": provider_colour(points, legend=True)}
         stretch = at | {"y2": {"field": "high"}}
+        line = [] if asked is None else [{"value": asked}]
         layers = [
+            layer("rule", line, {"y": at["y"]}, color=ACCENT, strokeWidth=1.5),
             *(_bargains(points, at) if log else ()),
             *dots(rows, at | colour, size=85),
             layer("rule", _intervals(points), stretch, color=ACCENT, strokeWidth=2),
@@ -78,8 +94,8 @@ def _row(point: ChartPoint) -> Row:
     label = f"{point.label} (yours)" if point.source == "measured" else point.label
     text = f"{_dollars(_usd(point))} a month"
     text += f", {_dollars(_per(point))} for {_PER[point.metric][1]}" if point.value else ""
-    told = f"{point.description} · {text}"
-    return row(point) | {"usd": point.usd, "text": label, "description": told}
+    description = f"{point.description} · {text}"
+    return row(point) | {"usd": point.usd, "text": label, "description": description}
 
 
 def _dollars(usd: float) -> str:
@@ -91,9 +107,9 @@ def _intervals(points: Sequence[ChartPoint]) -> list[Row]:
     """The interval of several own points of one disk, if there are enough."""
     own = (point for point in points if point.source == "measured")
     return [
-        {"usd": of_disk[0].usd, "value": interval[0], "high": interval[1]}
+        {"usd": of_disk[0].usd, "value": interval.low, "high": interval.high}
         for of_disk in grouped(own, lambda point: point.label).values()
-        if (interval := middle(of_disk).interval)
+        if (interval := median_interval(machine_values(of_disk)))
     ]
 
 
@@ -113,14 +129,13 @@ def _bargains(points: Sequence[ChartPoint], at: dict[str, Spec]) -> list[Spec]:
                 {"usd": usd, "value": usd / price * unit, "text": f"${price:g}", "at": end}
                 for usd, end in ((low, ""), (high, side))
             ]
-    text = {"text": measure.named("text")}
     small = {"fontSize": 10, "color": MUTED}
     note = [{"text": f"dashed: dollars a month for {words}"}]
     right, top = ([end for end in ends if end["at"] == side] for side in ("right", "top"))
     return [
         layer("line", ends, at | {"detail": measure.named("text")}, color=GRID, strokeDash=[2, 3],
               strokeWidth=1.2),
-        layer("text", right, at | text, align="left", dx=4, **small),
-        layer("text", top, at | text, baseline="bottom", dy=-3, **small),
-        layer("text", note, text, x=WIDTH, y=HEIGHT - 6, align="right", **small),
+        layer("text", right, at, align="left", dx=4, **small),
+        layer("text", top, at, baseline="bottom", dy=-3, **small),
+        layer("text", note, {}, x=WIDTH, y=HEIGHT - 6, align="right", **small),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
@@ -18,7 +19,7 @@ from diskbench.report.charts.point import (
     Row,
     lane_axis,
     lanes_of,
-    middle,
+    machine_values,
     row,
     subtitle,
 )
@@ -93,7 +94,7 @@ def _sentence(points: Sequence[ChartPoint], heading: str) -> str:
 def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -> Spec:
     y = lane_axis(lanes)
     rows = [_row(point, name) for name, of_lane in lanes.items() for point in of_lane]
-    told = [{"row": name, "text": _words(of_lane)} for name, of_lane in lanes.items()]
+    words = [{"row": name, "text": _words(of_lane)} for name, of_lane in lanes.items()]
     promised = {"description": measure.named("promise_words")}
     colours = measure.by_name("source", {"published": SERIES[0], "measured": INK})
     at = along(y, metric, domain, log=log)
@@ -106,8 +107,7 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
         *dots(rows, at("value") | {"color": colours}, size=90),
         *brackets(lanes, at),
         # In a separate column, so that no mark is below the text.
-        layer("text", told, {"y": y, "text": measure.named("text")}, align="left", color=INK,
-              x=WIDTH + 10),
+        layer("text", words, {"y": y}, align="left", color=INK, x=WIDTH + 10),
     ]  # fmt: skip
     return layered(layers, WIDTH, ROW * len(lanes))
 
@@ -135,5 +135,5 @@ def _words(points: Sequence[ChartPoint]) -> str:
     """The text beside a row; for several figures their median against the first one's promise."""
     if len(points) == 1:
         return beside_promise(points[0])
-    median = replace(points[0], value=middle(points).value)
-    return f"{beside_promise(median)}, n = {len(points)}"
+    middle = replace(points[0], value=median(machine_values(points)))
+    return f"{beside_promise(middle)}, n = {len(points)}"

@@ -5,29 +5,15 @@ predictions of the catalogue are dashed."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
+from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import layer, layered
-from diskbench.report.charts.measure import (
-    LINE,
-    Spec,
-    amount,
-    by_name,
-    log_domain,
-    named,
-    panel_title,
-    span,
-    title,
-    value_axis,
-    wants_log,
-    with_unit,
-)
+from diskbench.report.charts.layers import described, layer, layered
+from diskbench.report.charts.measure import LINE, Spec, title, with_unit
 from diskbench.report.charts.palette import ACCENT, INK, MUTED, SERIES
-from diskbench.report.charts.point import ChartPoint, Row, Source, carried
+from diskbench.report.charts.point import ChartPoint, Row, Source
 
 WIDTH = 400
 HEIGHT = 104
@@ -37,23 +23,15 @@ _OWNERS = dict(zip(_SOURCES, ("the post", "found", "predicted"), strict=True))
 _COLOURS = dict(zip(_SOURCES, (SERIES[0], INK, MUTED), strict=True))
 _DASHES = dict(zip(_SOURCES, ([1, 0], [1, 0], [4, 3]), strict=True))
 _LABEL_PX = 14
-NOWHERE: Mapping[str, str] = MappingProxyType({})
+CLIFF = "run"
+"""The metric of a cliff: its value is a number of a run."""
 
 
-@dataclass(frozen=True)
-class CliffMark:
-    """The run in which a disk fell: predicted, published, or measured. `of` names the owner if a
-    chart has several."""
-
-    run: int
-    origin: Source
-    words: str = ""
-    of: str = ""
-
-    @property
-    def label(self) -> str:
-        """`predicted: run 33`, `predicted: run 3 (yours)`."""
-        return f"{_OWNERS[self.origin]}: run {self.run}{f' ({self.of})' if self.of else ''}"
+def cliff(run: int, source: Source, words: str = "", of: str = "") -> ChartPoint:
+    """The run in which a disk fell, measured, published or predicted. Its label names whose it is
+    (`of`) if a chart has several: `predicted: run 33`, `predicted: run 3 (yours)`."""
+    label = f"{_OWNERS[source]}: run {run}{f' ({of})' if of else ''}"
+    return ChartPoint(label, CLIFF, run, source, words=words)
 
 
 def runs_chart(
@@ -61,9 +39,9 @@ def runs_chart(
     *,
     name: str,
     heading: str,
-    cliffs: Sequence[CliffMark] = (),
+    cliffs: Sequence[ChartPoint] = (),
     notes: str = "",
-    hrefs: Mapping[str, str] = NOWHERE,
+    hrefs: Mapping[str, str] | None = None,
 ) -> ChartFigure:
     """The `values` of one or more figures over the `numbers` of their runs, with cliffs marked. A
     mark leads where `hrefs` say for its run, else to the row of its figure. Raises ValueError if
@@ -71,12 +49,13 @@ def runs_chart(
     if not any(line.values for line in lines):
         raise ValueError("no runs to draw")
     panels = grouped(lines, lambda line: title(line.metric, line.direction))
-    log = any(wants_log(_values(of_panel)) for of_panel in panels.values())
+    log = any(measure.wants_log(_values(of_panel)) for of_panel in panels.values())
     log = log and min(_values(lines)) > 0
-    last = max([run for line in lines for run in line.numbers] + [mark.run for mark in cliffs])
+    fallen = [int(mark.value) for mark in cliffs]
+    last = max([run for line in lines for run in line.numbers] + fallen)
 
     def drawing(log: bool) -> Spec:
-        x = amount(
+        x = measure.amount(
             "run",
             title="run",
             scale={"domain": [0.5, last + 0.5], "nice": False},
@@ -85,8 +64,8 @@ def runs_chart(
         drawn: list[Spec] = []
         for panel, of_panel in panels.items():
             marks = _cliffs(cliffs, x, last, labelled=not drawn)
-            marks += _lines(of_panel, x, hrefs, log=log)
-            drawn.append(layered(marks, WIDTH, HEIGHT, title=panel_title(panel)))
+            marks += _lines(of_panel, x, hrefs or {}, log=log)
+            drawn.append(layered(marks, WIDTH, HEIGHT, title=measure.panel_title(panel)))
         return {"vconcat": drawn, "spacing": 12}
 
     return ChartFigure(
@@ -105,8 +84,8 @@ def _lines(
     """A line per series; of what is published a wide one per level, which posts state for stretches
     of runs; and a mark per run with its text, which is invisible on a level."""
     values = _values(lines)
-    domain = log_domain(values) if log else [0.0, max(values) * 1.05 or 1.0]
-    y = value_axis(
+    domain = measure.log_domain(values) if log else [0.0, max(values) * 1.05 or 1.0]
+    y = measure.value_axis(
         "value", lines[0].metric, domain, log=log, title=None, minExtent=40, labelFlush=False,
         ticks=3,
     )  # fmt: skip
@@ -114,8 +93,9 @@ def _lines(
     legend = {"title": None, "values": shown, "symbolSize": 180, "columnPadding": 24}
     colours = {word: _COLOURS[origin] for origin, word in _WORDS.items()}
     dashes = {word: _DASHES[origin] for origin, word in _WORDS.items()}
-    at = {"x": x, "y": y, "color": by_name("who", colours, legend)}
-    level = at | {"strokeDash": by_name("who", dashes, legend), "detail": named("line")}
+    at = {"x": x, "y": y, "color": measure.by_name("who", colours, legend)}
+    dash = measure.by_name("who", dashes, legend)
+    level = at | {"strokeDash": dash, "detail": measure.named("line")}
     layers: list[Spec] = []
     for stated in (False, True):
         drawn, marks = [], []
@@ -127,7 +107,7 @@ def _lines(
                 drawn += [row | {"line": f"{number}.{row.get('line', 0)}"} for row in ends]
         layers += [
             layer("line", drawn, level, strokeWidth=3.5 if stated else 1.5),
-            layer("point", marks, at | carried(marks), filled=True, shape="diamond", size=48,
+            described("point", marks, at, filled=True, shape="diamond", size=48,
                   opacity=0 if stated else 1),
         ]  # fmt: skip
     return layers
@@ -160,20 +140,20 @@ def _levels(rows: Sequence[Row]) -> list[Row]:
     return ends
 
 
-def _cliffs(cliffs: Sequence[CliffMark], x: Spec, last: int, *, labelled: bool) -> list[Spec]:
+def _cliffs(cliffs: Sequence[ChartPoint], x: Spec, last: int, *, labelled: bool) -> list[Spec]:
     """A rule per cliff; `labelled`: with its label above the plot, a line each."""
     layers: list[Spec] = []
-    for place, cliff in enumerate(cliffs):
-        rows = [{"run": cliff.run, "text": cliff.label, "description": cliff.words or cliff.label}]
-        colour = ACCENT if cliff.origin == "measured" else _COLOURS[cliff.origin]
-        align, dx = ("left", 3) if cliff.run <= last / 2 else ("right", -3)
+    for place, mark in enumerate(cliffs):
+        rows = [{"run": mark.value, "text": mark.label, "description": mark.words or mark.label}]
+        colour = ACCENT if mark.source == "measured" else _COLOURS[mark.source]
+        align, dx = ("left", 3) if mark.value <= last / 2 else ("right", -3)
         above = -4 - _LABEL_PX * (len(cliffs) - 1 - place)
+        beside = {"align": align, "dx": dx, "y": above, "baseline": "bottom", "color": colour}
+        dash = _DASHES[mark.source]
         layers += [
-            layer("rule", rows, {"x": x, "description": named("description")}, color=colour,
-                  strokeWidth=1.5, strokeDash=_DASHES[cliff.origin]),
-            layer("text", rows if labelled else (), {"x": x, "text": named("text")}, align=align,
-                  dx=dx, y=above, baseline="bottom", color=colour),
-        ]  # fmt: skip
+            described("rule", rows, {"x": x}, color=colour, strokeWidth=1.5, strokeDash=dash),
+            layer("text", rows if labelled else (), {"x": x}, **beside),
+        ]
     return layers
 
 
@@ -183,14 +163,15 @@ def _counts(lines: Sequence[ChartPoint], notes: str) -> list[str]:
         counts = {len(line.values) for line in lines if line.source == origin}
         if counts:
             stated = ", stretches as stated" if origin == "published" else ""
-            n = f"n = {span(counts)} {'run' if counts == {1} else 'runs'} of one machine{stated}"
-            words.append(f"{_WORDS[origin]}: {n}, no interval (n = 1 machine)")
+            n = f"n = {measure.span(counts)} {'run' if counts == {1} else 'runs'}"
+            machine = f"of one machine{stated}, no interval (n = 1 machine)"
+            words.append(f"{_WORDS[origin]}: {n} {machine}")
     marks = dict.fromkeys(mark for line in lines for mark in line.marks)
     words += [f"yours: {', '.join(marks)}"] if marks else []
     return [*words, *([notes] if notes else [])]
 
 
-def _sentence(lines: Sequence[ChartPoint], cliffs: Sequence[CliffMark], heading: str) -> str:
+def _sentence(lines: Sequence[ChartPoint], cliffs: Sequence[ChartPoint], heading: str) -> str:
     parts = []
     for line in lines:
         if line.source == "predicted" or not line.values:
@@ -200,7 +181,7 @@ def _sentence(lines: Sequence[ChartPoint], cliffs: Sequence[CliffMark], heading:
         same = line.values[0] == line.values[-1]
         course = f"{until}, as in run {first}" if same else f"{begins} in run {first}, {until}"
         parts.append(f"{_WORDS[line.source]} {title(line.metric, line.direction)}: {course}")
-    return f"{heading}: {'; '.join([*parts, *(cliff.label for cliff in cliffs)])}."
+    return f"{heading}: {'; '.join([*parts, *(mark.label for mark in cliffs)])}."
 
 
 def _values(lines: Sequence[ChartPoint]) -> list[float]:

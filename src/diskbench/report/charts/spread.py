@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Literal
 
+from diskbench.analysis.repeats import median_interval
 from diskbench.parallel import grouped
 from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import along, brackets, layer, layered
+from diskbench.report.charts.layers import along, brackets, described, layer, layered
 from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import INK, MUTED, SERIES
-from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
+from diskbench.report.charts.point import ChartPoint, Row, machine_values, row
 
 WIDTH = 320
 ROW = 40
@@ -88,16 +89,16 @@ def _box(points: Sequence[ChartPoint], name: str, *, samples: bool) -> Row:
     box: Row = {
         "name": name, "n": len(values), "row": f"{name} (n = {len(values)})", "low": low,
         "q1": q1, "median": centre, "q3": q3, "high": high,
-        "interval": None if samples else middle(points).interval,
+        "interval": not samples and median_interval(machine_values(points)) is not None,
     }  # fmt: skip
     text = [measure.with_unit(points[0].metric, value) for value in (centre, q1, q3, low, high)]
-    told = "median {}, middle half {} to {}, all {} to {}".format(*text)
-    return box | {"description": f"{name}: {told}, n = {len(values)}"}
+    words = "median {}, middle half {} to {}, all {} to {}".format(*text)
+    return box | {"description": f"{name}: {words}, n = {len(values)}"}
 
 
 def _subtitle(groups: Groups, boxes: Sequence[Row], *, samples: bool) -> str:
     counts = [len(of) for of in groups.values()]
-    machines = [middle(of).machines for of in groups.values()]
+    machines = [len(machine_values(of)) for of in groups.values()]
     words = [measure.title(next(iter(groups.values()))[0].metric)]
     if samples:
         words.append(f"n = {measure.span(counts)} samples, no interval (n = 1 machine each)")
@@ -135,15 +136,14 @@ def _drawing(
         for name, of in lanes.items()
         for number, point in enumerate(of)
     ]
-    told = {"description": measure.named("description")}
     aside = {"yOffset": measure.amount("aside", scale={"domain": [-16, 16]})}
     layers = [
         layer("rule", boxed, at("low", "high"), color=MUTED, strokeWidth=1.2),
-        layer("bar", boxed, at("q1", "q3") | told, height=_BOX, color=SERIES[0], opacity=0.35),
-        layer("tick", boxes, at("median") | told, color=INK, opacity=1, thickness=2.2, size=_BOX,
+        described("bar", boxed, at("q1", "q3"), height=_BOX, color=SERIES[0], opacity=0.35),
+        described("tick", boxes, at("median"), color=INK, opacity=1, thickness=2.2, size=_BOX,
               orient="vertical"),
         *(() if samples else brackets(lanes, at, below=_BELOW)),
-        layer("point", single, at("value") | aside | carried(single), filled=True, size=30,
+        described("point", single, at("value") | aside, filled=True, size=30,
               color=INK, opacity=0.75),
     ]  # fmt: skip
     return layered(layers, WIDTH, ROW * len(names))

@@ -14,7 +14,7 @@ from diskbench.model.ids import short
 from diskbench.report.assemble.latencies import SHOWN, Distribution
 from diskbench.report.charts import measure
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import layer, layered
+from diskbench.report.charts.layers import described, layer, layered
 from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import OF_DIRECTION, SERIES
 from diskbench.report.charts.point import Row
@@ -52,7 +52,11 @@ def percentile_chart(spread: Sequence[Distribution]) -> ChartFigure:
 def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
     """The share of I/Os up to each latency, at most six lines."""
     shown = _named(spread)
-    lines = [row for name, of in shown.items() for row in _shares(of, name)]
+    lines = []
+    for name, of in shown.items():  # the share of I/Os up to each bucket
+        shares = zip(of.latency_ns, of.shares(), strict=True)
+        corners = [{"ns": float(ns), "share": float(p), "line": name} for ns, p in shares]
+        lines += _fewer(corners, "share")
     share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "minExtent": 34}
     domain = measure.log_domain(row["ns"] for row in lines)
     at = {
@@ -111,11 +115,11 @@ def _figure(
     colour = measure.by_name("line", dict(zip(shown, colours, strict=False)), legend)
     dash = measure.by_name("line", dict(zip(shown, _DASHES, strict=False)))
     shape = measure.by_name("line", dict(zip(shown, _SHAPES, strict=False)), legend)
-    told = {"color": colour, "shape": shape, "description": measure.named("words")}
     layers = [
         layer("line", lines, at | {"color": colour, "strokeDash": dash}, strokeWidth=1.8,
               interpolate=interpolate, strokeJoin="round"),
-        layer("point", marks, at | told, filled=True, size=42, opacity=1),
+        described("point", marks, at | {"color": colour, "shape": shape}, filled=True, size=42,
+                  opacity=1),
     ]  # fmt: skip
     places = sorted({of.step_index for of in shown.values()})
     return ChartFigure(
@@ -140,12 +144,6 @@ def _tail(distribution: Distribution, name: str) -> list[Row]:
     last = distribution.quantile(distribution.highest * (1 - 1e-12))
     corners += [] if last is None else [(_x(distribution.highest), last)]
     return _fewer([{"x": x, "ns": ns, "line": name} for x, ns in corners], "x")
-
-
-def _shares(distribution: Distribution, name: str) -> list[Row]:
-    """The line of a distribution: the share of I/Os up to each bucket."""
-    shares = zip(distribution.latency_ns, distribution.shares(), strict=True)
-    return _fewer([{"ns": float(ns), "share": float(p), "line": name} for ns, p in shares], "share")
 
 
 def _fewer(corners: list[Row], along: str) -> list[Row]:
@@ -176,7 +174,7 @@ def _marks(shown: Shown) -> list[Row]:
             "ns": ns,
             "share": share,
             "line": name,
-            "words": f"run {short(of.run_id)} · {name} · {figure} · n = {of.n:,}",
+            "description": f"run {short(of.run_id)} · {name} · {figure} · n = {of.n:,}",
         }
         for name, of in shown.items()
         for share, ns, figure in _quantiles(of)

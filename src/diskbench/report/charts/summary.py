@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from diskbench.analysis.setting import in_large_blocks
+from diskbench.parallel import grouped
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.lines import StepLine
 from diskbench.report.charts import measure
@@ -48,25 +49,19 @@ def rate_charts(lines: Sequence[StepLine]) -> tuple[ChartFigure, ...]:
     """Bars of IOPS for steps in small blocks, and bars of MB/s for those in large ones: on one axis
     a step of 1 MiB would look a hundred times slower than one of 4 KiB on the same disk. A thin
     line shows the range of the runs. Steps without a rate have no bar."""
-    small: list[StepLine] = []
-    large: list[StepLine] = []
-    for line in lines:
-        if line.iops is not None:
-            speed = line.bytes_per_s
-            is_large = speed is not None and in_large_blocks(line.iops.median, speed.median)
-            (large if is_large else small).append(line)
-    figures = []
-    if small:
-        figures.append(_bars(small, lines, "IOPS", "operations per second (MB/s)"))
-    if large:
-        figures.append(_bars(large, lines, "Throughput", "MB/s of steps in large blocks (IOPS)"))
-    return tuple(figures)
+    drawn = grouped((line for line in lines if line.iops is not None), _in_large_blocks)
+    return tuple(_bars(drawn[large], lines, in_bytes=large) for large in sorted(drawn))
 
 
-def _bars(
-    drawn: Sequence[StepLine], lines: Sequence[StepLine], heading: str, unit: str
-) -> ChartFigure:
-    in_bytes = heading == "Throughput"
+def _in_large_blocks(line: StepLine) -> bool:
+    iops, speed = line.iops, line.bytes_per_s
+    return iops is not None and speed is not None and in_large_blocks(iops.median, speed.median)
+
+
+def _bars(drawn: Sequence[StepLine], lines: Sequence[StepLine], *, in_bytes: bool) -> ChartFigure:
+    heading, unit = "IOPS", "operations per second (MB/s)"
+    if in_bytes:
+        heading, unit = "Throughput", "MB/s of steps in large blocks (IOPS)"
     runs = max(line.n for line in drawn)
     rows: list[Row] = []
     for line in drawn:
@@ -85,7 +80,7 @@ def _bars(
         layer("bar", rows, at("rate") | of_step, cornerRadiusEnd=3, height=14),
         layer("rule", rows if runs > 1 else (), at("low", x2={"field": "high"}), color=INK,
               strokeWidth=1.5),
-        layer("text", rows, at("high", text=measure.named("text")), align="left", dx=6, color=INK),
+        layer("text", rows, at("high"), align="left", dx=6, color=INK),
     ]  # fmt: skip
     n = f"bar: median of n = {runs} runs, line: lowest to highest" if runs > 1 else "n = 1 run"
     return ChartFigure(

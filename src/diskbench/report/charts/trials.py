@@ -17,7 +17,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.point import ChartPoint, Promise
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
-from diskbench.report.charts.runs_line import CliffMark, runs_chart
+from diskbench.report.charts.runs_line import cliff, runs_chart
 from diskbench.report.charts.spread import By, groups_of, spread_chart, undated
 
 MOST_STEPS = 8
@@ -143,11 +143,11 @@ def by_run(data: ChartData) -> Iterator[ChartFigure]:
         )
 
 
-def _cliffs(data: ChartData, step: str, numbers: Mapping[str, int]) -> list[CliffMark]:
+def _cliffs(data: ChartData, step: str, numbers: Mapping[str, int]) -> list[ChartPoint]:
     """The run in which credit should have run out, and the one in which a step fell."""
     expected = data.plan.expectation.credits if data.plan and data.plan.expectation else ()
     gone = [credit for credit in expected if credit.gone_s is not None and credit.step == step]
-    marks = [CliffMark(credit.run or 1, "predicted") for credit in gone[:1]]
+    marks = [cliff(credit.run or 1, "predicted") for credit in gone[:1]]
     phases = data.single.phases if data.single else ()
     fell = [phase for phase in phases if phase.step == step and phase.cliffs]
-    return marks + [CliffMark(numbers[phase.run_id], "measured") for phase in fell[:1]]
+    return marks + [cliff(numbers[phase.run_id], "measured") for phase in fell[:1]]

@@ -120,6 +120,8 @@ def _line(track: MetricHistory, place: int) -> dict[str, Any]:
     """A row of the table of a metric, as text; `value` is the number."""
     show = words.figure_text(track.metric)
     now, changes = track.now, track.history.changes
+    block = format_bytes(track.block_bytes) if track.block_bytes else None
+    depth = f"depth {track.iodepth}" if track.iodepth else None
     interval = words.NO_INTERVAL.format(n=now.machines)
     if now.interval is not None:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
@@ -132,7 +134,7 @@ def _line(track: MetricHistory, place: int) -> dict[str, Any]:
         "id": f"{track.metric}-{place}",
         "step": track.history.step,
         "direction": track.history.direction,
-        "job": _job(track),
+        "job": ", ".join(filter(None, (track.rw, block, depth))),
         "value": now.median,
         "median": show(now.median),
         "interval": interval,
@@ -140,13 +142,6 @@ def _line(track: MetricHistory, place: int) -> dict[str, Any]:
         "variation": "" if now.variation is None else f"{now.variation * 100:.1f} %",
         "history": f"{history}{left_out}",
     }
-
-
-def _job(track: MetricHistory) -> str:
-    """`randread, 4 KiB, depth 32`."""
-    block = format_bytes(track.block_bytes) if track.block_bytes else None
-    depth = f"depth {track.iodepth}" if track.iodepth else None
-    return ", ".join(filter(None, (track.rw, block, depth)))
 
 
 def _drawn(
@@ -158,7 +153,7 @@ def _drawn(
         trial.run_id: {
             "at": trial.at,
             "value": trial.value,
-            "words": f"{show(trial.value)}, {moment(trial.at)}, run {short(trial.run_id)}",
+            "description": f"{show(trial.value)}, {moment(trial.at)}, run {short(trial.run_id)}",
             "href": f"{_UP}{run_href(trial.trial_id, trial.run_id)}",
         }
         for trial in track.sampled
@@ -169,7 +164,7 @@ def _drawn(
         median = dots[firsts[point.campaign_id]] | {"at": point.at, "value": point.value}
         if trials > measured:
             of_time = f"median of {point.trials} trials, {moment(point.at)}"
-            median["words"] = f"{show(point.value)}, {of_time}"
+            median["description"] = f"{show(point.value)}, {of_time}"
         medians.append(median)
     of_trials = f" in {trials} trials" if trials != measured else ""
     between = line["interval"] if track.now.interval is None else f"median {line['interval']}"

@@ -5,10 +5,9 @@ file as well as from any host."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import diskbench
-from diskbench.report.assemble.words import NO_DATE, row_href
+from diskbench.report.assemble.words import row_href, utc_moment
 from diskbench.report.templates import asset, environment, styled
 
 METRIC_TITLES = {
@@ -53,14 +52,12 @@ def configuration_name(key: str) -> str:
 
 def moment(utc: str) -> str:
     """`2026-11-21 10:00` in UTC, because readers are anywhere; words for an unknown time."""
-    if not utc:
-        return NO_DATE
-    return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    return utc_moment(utc).removesuffix(" UTC")
 
 
 def day(utc: str) -> str:
     """`2026-11-21`, in UTC."""
-    return moment(utc)[: len("2026-11-21")] if utc else NO_DATE
+    return moment(utc)[: len("2026-11-21")]
 
 
 def days(first: str, last: str) -> str:

@@ -39,6 +39,9 @@ def run_line(
     on_credit = {step for step, kind in kinds if kind == "burst"}
     lasting = {step for step, kind in kinds if kind is not None} - on_credit
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
+    # What was not rented, as far as it is known: `virtio_blk 256 GiB`.
+    size = format_bytes(row.disk_size_bytes) if row.disk_size_bytes else None
+    found = " ".join(filter(None, (row.disk_model or row.disk_driver, size)))
     machines = asked.get("instance_type"), asked.get("machine"), row.instance_type, row.hostname
     figures = [
         (line.direction, Best(value=line.iops.median, step=line.step))
@@ -58,7 +61,7 @@ def run_line(
         state=row.state,
         provider=row.provider,
         region=asked.get("region") or row.region or row.zone or "",
-        disk=sizes or (disk_bought(row) if row.disk_type else disk_found(row)),
+        disk=sizes or (disk_bought(row) if row.disk_type else found),
         machine=next(filter(None, machines), ""),
         profile=row.profile,
         labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
@@ -87,6 +90,9 @@ def configuration_line(
     lasting = {step for run in runs for step in run.lasting}
     on_credit = {step for run in runs for step in run.on_credit} - lasting
     fields = [(name, value) for name, value in configuration.fields if name not in _SHOWN]
+    newest = {name: values[-1] for name, values in configuration.facts}
+    model = newest.get("disk_model") or newest.get("disk_driver")
+    found = " ".join(filter(None, (model, newest.get("disk_size_bytes"))))
     subject = {name: getattr(configuration, name) for name in Configured.model_fields}
     figures = []
     for track in configuration.tracks:
@@ -94,7 +100,7 @@ def configuration_line(
         if track.metric == "iops":
             figures.append((of.direction, Best(value=now.median, step=of.step, n=now.machines)))
     return ConfigurationLine(
-        **subject | {"disk": configuration.disk or _found(configuration)},
+        **subject | {"disk": configuration.disk or found},
         target=dict(configuration.fields).get("target", ""),
         rest=tuple(field_words(name, value) for name, value in fields),
         runs=len(configuration.runs),
@@ -106,19 +112,6 @@ def configuration_line(
         levels=tuple(_levels(configuration)),
         usd_a_month=next((run.usd_a_month for run in runs if run.usd_a_month is not None), None),
     )
-
-
-def _found(configuration: Configuration) -> str:
-    newest = {name: values[-1] for name, values in configuration.facts}
-    name = newest.get("disk_model") or newest.get("disk_driver")
-    return " ".join(filter(None, (name, newest.get("disk_size_bytes"))))
-
-
-def disk_found(row: Run) -> str:
-    """A disk that was not rented: `virtio_blk 256 GiB`, as far as it is known."""
-    size = row.disk_size_bytes
-    words = (row.disk_model or row.disk_driver, format_bytes(size) if size else None)
-    return " ".join(str(word) for word in words if word)
 
 
 def _best(
@@ -146,7 +139,7 @@ def field_words(name: str, value: str) -> tuple[str, str]:
 
 def _levels(configuration: Configuration) -> list[NewLevel]:
     levels = []
-    for track in configuration.tracks:
+    for track in (track for track in configuration.tracks if track.metric == "iops"):
         first = {sampled.at: sampled for sampled in track.sampled}
         levels += [
             NewLevel(
@@ -161,6 +154,6 @@ def _levels(configuration: Configuration) -> list[NewLevel]:
                 change=change.change,
                 worse=change.regression,
             )
-            for change in (track.history.changes if track.metric == "iops" else ())
+            for change in track.history.changes
         ]
     return sorted(levels, key=lambda level: level.at)

@@ -15,6 +15,7 @@ from diskbench.report.site import frame
 from diskbench.report.site.frame import Site
 from diskbench.report.site.table import configurations_table, runs_table
 from diskbench.report.templates import environment
+from diskbench.units import counted
 
 CHANGES_SHOWN = 10
 FEED = "feed.xml"
@@ -41,12 +42,16 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
         }
         for level, line in changed[:CHANGES_SHOWN]
     ]
+    summary = "Nothing was measured yet."
+    if lines:
+        count = f"{counted(runs, 'run')} of {counted(len(lines), 'configuration')}"
+        summary = f"{count}, {_between(at for line in lines for at in (line.first, line.last))}"
     return frame.render(
         "site_index.html.j2",
         site,
         here="index",
         heading=site.title,
-        summary=_summary(lines, runs),
+        summary=summary,
         changes=changes,
         more_changes=max(0, len(changed) - CHANGES_SHOWN),
         table=configurations_table(lines),
@@ -77,15 +82,6 @@ def runs_page(site: Site, lines: Sequence[SiteRunLine], *, runs: int) -> bytes:
         table=runs_table(lines),
         foot=foot,
     )
-
-
-def _summary(lines: Sequence[ConfigurationLine], runs: int) -> str:
-    if not lines:
-        return "Nothing was measured yet."
-    count = (
-        f"{runs:,} run{'s'[: runs != 1]} of {len(lines):,} configuration{'s'[: len(lines) != 1]}"
-    )
-    return f"{count}, {_between([at for line in lines for at in (line.first, line.last)])}"
 
 
 def _between(moments: Iterable[str]) -> str:

@@ -93,15 +93,12 @@ def private_fields(
 ) -> tuple[tuple[str, str], ...]:
     """The fields of a subject that say what was measured, with its machine as a number."""
     provider = dict(fields)["provider"]
-    shown = []
-    for name, value in fields:
-        if name == "machine":
-            shown.append((name, machines.get(value, LEFT_OUT)))
-        elif name == "region" and _names_are_private(provider):
-            continue
-        elif _is_kept(name):
-            shown.append((name, value))
-    return tuple(shown)
+    hidden = {"region"} if _names_are_private(provider) else set()
+    return tuple(
+        (name, machines.get(value, LEFT_OUT) if name == "machine" else value)
+        for name, value in fields
+        if name == "machine" or (_is_kept(name) and name not in hidden)
+    )
 
 
 def scrubbed_trial(
@@ -163,11 +160,10 @@ def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str
 
 @dataclass(frozen=True)
 class ShownRuns:
-    """The runs of a site, newest first; in groups by subject, and in their `trials` by id. `keys`
+    """The runs of a site, newest first, in groups by subject and in their `trials` by id. `keys`
     are the page names of the subjects; `fields` are the fields that the site shows of them.
     `machines` are the numbers that replace machine names on an anonymous site."""
 
-    rows: Sequence[AskedRun]
     anonymous: bool
     groups: Mapping[Fields, Sequence[AskedRun]]
     keys: Mapping[Fields, str]
@@ -231,7 +227,6 @@ def shown_runs_of(rows: Sequence[AskedRun], *, anonymous: bool) -> ShownRuns:
         keys[subject] = of[-1].run.trial_id if anonymous else key_of(subject)
         fields[subject] = private_fields(subject, machines) if anonymous else subject
     return ShownRuns(
-        rows=rows,
         anonymous=anonymous,
         groups=groups,
         keys=keys,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.progress import Progress
 from sqlalchemy.engine import Engine
@@ -32,23 +32,15 @@ from diskbench.results.run_evidence import OpenStore
 from diskbench.store.digests import load_asked, run_digests
 from diskbench.store.site_folder import SiteFolder, open_site
 from diskbench.store.where import Filter
+from diskbench.units import counted
 
 INDEX, RUNS = "index.html", "runs.html"
 LISTINGS = (INDEX, RUNS, FEED)
 MOST_LISTED = 10_000
 """Runs in the list of all runs, 6 MB; the older ones stand on the pages of their configurations."""
 _SOURCES = (".py", ".j2", ".css", ".js", ".yaml")
-
-
-@dataclass(frozen=True)
-class Done:
-    """The outcome: how much the site shows, and how many files were changed."""
-
-    runs: int
-    configurations: int
-    written: int
-    kept: int
-    removed: int
+_Made = tuple[str, Sequence[dict[str, Any]]]
+"""What other pages depend on of a trial: the digest of its inputs, and its runs' lines."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +61,9 @@ class _Build:
 
 def publish_site(
     database: Engine, path: Path, filters: Sequence[Filter], site: Site, open_store: OpenStore
-) -> Done:
-    """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
+) -> str:
+    """Create or update the site in `path`; in a line how much it shows, and how many files were
+    changed. Raises InvalidValue, StoreUnavailable."""
     with open_site(path) as folder:
         reader = ReportReader(database, open_store, site.evidence_url)
         rows = load_asked(database, filters)
@@ -86,23 +79,13 @@ def publish_site(
             folder.forget_digests()
         trials = _trials(build)
         lines = _configurations(build, trials)
-        of_runs = {line["run_id"]: line for trial in trials.values() for line in trial.lines}
+        of_runs = {line["run_id"]: line for _, of_trial in trials.values() for line in of_trial}
         _listings(build, lines, [of_runs[row.run.run_id] for row in rows[:MOST_LISTED]])
         folder.keep_only([*build.wanted, *evidence])
-        return Done(
-            runs=len(rows),
-            configurations=len(lines),
-            written=len(folder.written),
-            kept=len(build.wanted) - len(folder.written),
-            removed=len(folder.removed),
-        )
-
-
-class _Made(NamedTuple):
-    """What other pages depend on of a trial: the digest of its inputs, and its runs' lines."""
-
-    digest: str
-    lines: Sequence[dict[str, Any]]
+        written, removed = len(folder.written), len(folder.removed)
+        files = f"{counted(written, 'file')} written, {len(build.wanted) - written:,} unchanged"
+        runs = f"{counted(len(rows), 'run')} of {counted(len(lines), 'configuration')}"
+        return f"{runs}: {files}, {removed:,} removed"
 
 
 def _trials(build: _Build) -> dict[str, _Made]:
@@ -117,21 +100,21 @@ def _trials(build: _Build) -> dict[str, _Made]:
         if entry is None or not all(map(folder.has, entry.quoted["evidence"])):
             stale[trial_id] = digest
         else:
-            trials[trial_id] = _Made(digest, entry.quoted["lines"])
+            trials[trial_id] = digest, entry.quoted["lines"]
             build.wanted.update((trial_name(trial_id), *entry.quoted["evidence"]))
     with _progress("trials", len(stale)) as advance:
         rows_of = ((trial_id, shown.trials[trial_id]) for trial_id in stale)
         for few in few_at_a_time(rows_of, RUNS_AT_ONCE):
             reader.prepare({name: [row.run for row in rows] for name, rows in few.items()})
             for trial_id, rows in few.items():
-                digest = stale[trial_id]
                 copied = [name for row in rows for name in copy_evidence(reader, site, folder, row)]
                 html, of_runs, complete = trial_page(reader, site, shown, rows, copied)
                 lines = [line.model_dump(mode="json", exclude_defaults=True) for line in of_runs]
                 # Evidence that could not be read may be available next time.
-                known, quoted = digest if complete else "", {"evidence": copied, "lines": lines}
+                known = stale[trial_id] if complete else ""
+                quoted = {"evidence": copied, "lines": lines}
                 folder.write(trial_name(trial_id), html.encode(), known, quoted)
-                trials[trial_id] = _Made(digest, lines)
+                trials[trial_id] = stale[trial_id], lines
                 build.wanted.update((trial_name(trial_id), *copied))
                 advance()
     return trials
@@ -155,7 +138,7 @@ def _configurations(build: _Build, trials: Mapping[str, _Made]) -> list[Configur
         for named in configurations(build.reader.database, build.filters, groups):
             one = shown.configuration(named)
             ids = {row.run.trial_id for row in groups[named.fields]}
-            of_runs = {line["run_id"]: line for name in ids for line in trials[name].lines}
+            of_runs = {line["run_id"]: line for name in ids for line in trials[name][1]}
             runs = [SiteRunLine.model_validate(of_runs[run_id]) for run_id in one.runs]
             line = configuration_line(one, runs).model_dump(mode="json")
             page = configuration_page(build.site, one, runs)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from pathlib import PurePosixPath
@@ -28,41 +27,33 @@ from diskbench.store.manifest import FileRecord
 from diskbench.store.parse_step import PARSED_FILES
 
 Record = TypeVar("Record")
-_JOB = "job.fio"
-_KNOWN = frozenset({*PARSED_FILES, _JOB})
+_KNOWN = frozenset({*PARSED_FILES, "job.fio"})
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _MOST = 80
 """Characters of a published name before its endings; our choice."""
 
-
-@dataclass(frozen=True)
-class PublishedFile:
-    """A file of a run: its key in the evidence store, and its record (None: it is a record itself),
-    whose key lies under `folder`."""
-
-    key: str
-    folder: str = ""
-    record: FileRecord | None = None
+Stored = tuple[str, FileRecord | None]
+"""The key of a file in the evidence store, and its record (None: it is a record itself)."""
 
 
-def published_files(store: EvidenceStore, run_id: str) -> dict[str, PublishedFile]:
+def published_files(store: EvidenceStore, run_id: str) -> dict[str, Stored]:
     """The files of a run that a site publishes, by their names below the run's folder. Those that
     are missing are left out."""
     prefix, present = run_prefix(run_id), set(store.list(run_prefix(run_id)))
-    named: dict[str, PublishedFile] = {}
-    for name, file in _all_files(store, run_id, prefix):
-        if file.key in present:
-            named[_unused(name, named)] = file
+    named: dict[str, Stored] = {}
+    for name, (key, record) in _all_files(store, run_id, prefix):
+        if key in present:
+            named[_unused(name, named)] = key, record
     return named
 
 
-def is_as_recorded(store: EvidenceStore, run_id: str, file: PublishedFile) -> bool:
-    """Whether a file is what was recorded; another one is logged, and not
-    published."""
-    if file.record is None:
+def is_as_recorded(store: EvidenceStore, run_id: str, file: Stored) -> bool:
+    """Whether a file is what was recorded; another one is logged, and not published."""
+    key, record = file
+    if record is None:
         return True
     try:
-        read_ends(store, file.folder, file.key, file.record, end_bytes=0)
+        read_ends(store, key.removesuffix(f"/{record.key}"), key, record, end_bytes=0)
     except DiskbenchError as error:
         warn("published copy of a file", run_id, error)
         return False
@@ -89,9 +80,7 @@ def _unused(name: str, taken: Mapping[str, object]) -> str:
     return next(free for free in names if free.casefold() not in folded)
 
 
-def _all_files(
-    store: EvidenceStore, run_id: str, prefix: str
-) -> Iterator[tuple[str, PublishedFile]]:
+def _all_files(store: EvidenceStore, run_id: str, prefix: str) -> Iterator[tuple[str, Stored]]:
     def known(read: Callable[[EvidenceStore, str], Record | None]) -> Record | None:
         try:
             return read(store, run_id)
@@ -102,30 +91,29 @@ def _all_files(
             return None
 
     if known(read_plan) is not None:
-        yield "plan.json", PublishedFile(f"{prefix}/plan.json")
+        yield "plan.json", (f"{prefix}/plan.json", None)
     if known(read_pruned) is not None:
-        yield "pruned.json", PublishedFile(pruned_key(run_id))
+        yield "pruned.json", (pruned_key(run_id), None)
     if (manifest := known(read_manifest)) is not None:
-        yield "manifest.json", PublishedFile(f"{prefix}/manifest.json")
+        yield "manifest.json", (f"{prefix}/manifest.json", None)
         if manifest.imported is not None:
             yield from _of_folder("imported/", prefix, manifest.imported.files.items())
     for folder in folders_of(store, run_id):
         record = known(partial(read_step, folder=folder))
         if record is not None:
             place = f"steps/{_word(PurePosixPath(folder).name)}/"
-            yield f"{place}{STEP_JSON}", PublishedFile(f"{prefix}/{folder}/{STEP_JSON}")
-            files = sorted(record.files.items())
-            of_step = [(name, of) for name, of in files if _is_known(name)]
+            yield f"{place}{STEP_JSON}", (f"{prefix}/{folder}/{STEP_JSON}", None)
+            of_step = [
+                (name, of)
+                for name, of in sorted(record.files.items())
+                if name in _KNOWN or ("/" not in name and log_name(name) is not None)
+            ]
             yield from _of_folder(place, f"{prefix}/{folder}", of_step)
-
-
-def _is_known(name: str) -> bool:
-    return name in _KNOWN or ("/" not in name and log_name(name) is not None)
 
 
 def _of_folder(
     place: str, folder: str, files: Iterable[tuple[str, FileRecord]]
-) -> Iterator[tuple[str, PublishedFile]]:
+) -> Iterator[tuple[str, Stored]]:
     for name, file in files:
         published = safe_name(PurePosixPath(name).name, packed=file.key.endswith(PACKED))
-        yield f"{place}{published}", PublishedFile(f"{folder}/{file.key}", folder, file)
+        yield f"{place}{published}", (f"{folder}/{file.key}", file)

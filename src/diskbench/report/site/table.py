@@ -123,7 +123,10 @@ def runs_table(
 def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
     """Configurations, the cheapest a month first, as `advise` ranks disks: whoever asks for a least
     rate sees on top what carries it. Those without a price stand below, by provider and disk."""
-    ordered = sorted(lines, key=_rank)
+    named = attrgetter("provider", "region", "disk", "machine")
+    ordered = sorted(
+        lines, key=lambda of: (of.usd_a_month is None, of.usd_a_month or 0.0, named(of))
+    )
     telling = _telling(ordered)
     cells: _Cells[ConfigurationLine] = (
         (Column("provider", "provider", facet=True), _provider),
@@ -155,12 +158,6 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
     table = _table("configurations", cells, ordered, sorted_by=by)
     priced = any(line.usd_per_1000_iops is not None for line in lines)
     return replace(table, example=_EXAMPLE) if priced else table
-
-
-def _rank(line: ConfigurationLine) -> tuple[bool, float, str, str, str, str]:
-    price = line.usd_a_month
-    named = (line.provider, line.region, line.disk, line.machine)
-    return (price is None, price or 0.0, *named)
 
 
 def _provider(line: SiteRunLine | ConfigurationLine) -> SiteCell:

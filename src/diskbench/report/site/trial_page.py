@@ -59,17 +59,16 @@ def copy_evidence(reader: ReportReader, site: Site, folder: SiteFolder, row: Ask
     if store is None:
         return []
     run_id = row.run.run_id
-    files = {
-        f"{evidence_folder(run_id)}{name}": file
-        for name, file in published_files(store, run_id).items()
-    }
+    copied = evidence_folder(run_id)
+    files = {f"{copied}{name}": of for name, of in published_files(store, run_id).items()}
     # Evidence never changes: its key is enough.
-    stale = {name for name, file in files.items() if folder.fresh(name, file.key) is None}
+    stale = {name for name, (key, _) in files.items() if folder.fresh(name, key) is None}
     wrong = {name for name in stale if not is_as_recorded(store, run_id, files[name])}
     names = sorted(files.keys() - wrong)
     folder.claim(names)
     for name in sorted(stale - wrong):
-        folder.write(name, store.get(files[name].key), files[name].key)
+        key, _ = files[name]
+        folder.write(name, store.get(key), key)
     return names
 
 

@@ -102,7 +102,9 @@ def formula(quantity: Quantity | None) -> str:
     if quantity.steps:
         return _span([step.value for step in quantity.steps], "by size")
     if quantity.per_iops:
-        return _upto(f"{quantity.per_iops[0].value:g}/IOPS", max(s.max for s in quantity.per_iops))
+        return _upto(
+            f"{quantity.per_iops[0].value:g}/IOPS", max(s.max or 0 for s in quantity.per_iops)
+        )
     if quantity.per_throughput is not None:
         return _upto(f"{quantity.per_throughput:g} per MiB/s", quantity.max)
     if quantity.provisioned:

@@ -13,7 +13,7 @@ from diskbench.report.charts.figure import picture
 from diskbench.report.charts.point import ChartPoint, Promise
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
-from diskbench.report.charts.runs_line import CliffMark, runs_chart
+from diskbench.report.charts.runs_line import cliff, runs_chart
 from diskbench.report.charts.spread import groups_of, spread_chart
 
 pytestmark = pytest.mark.slow
@@ -120,6 +120,6 @@ def test_runs(values, source, cliffs):
     ids = tuple(f"r{n}" for n in numbers) if source == "measured" else ()
     of = {"values": tuple(values), "numbers": numbers, "run_ids": ids}
     line = ChartPoint("any", "iops", values[0], source, **of)
-    marks = [CliffMark(run, "predicted", "credit is gone") for run in cliffs]
+    marks = [cliff(run, "predicted", "credit is gone") for run in cliffs]
     figure = runs_chart([line], name="c", heading="Any", cliffs=marks)
     holds(figure, values)

@@ -71,7 +71,3 @@ def test_steps_of_heat_lead_evenly_away_from_the_page_for_every_reader(colours, 
     gaps = [later - earlier for earlier, later in pairwise([0.0, *apart])]
     assert min(gaps[1:]) > 8
     assert max(gaps[1:]) < 2 * min(gaps[1:])
-
-
-def test_total_has_the_colour_of_mixed():
-    assert OF_DIRECTION["total"] == OF_DIRECTION["mixed"] != OF_DIRECTION["read"]

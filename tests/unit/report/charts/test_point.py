@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 from tests.unit.report.charts.points import own, point
 
-from diskbench.report.charts.point import middle, sample_words, subtitle
+from diskbench.report.charts.point import machine_values, sample_words, subtitle
 
 TEN, NONE = "mean of n = 10 runs", "no interval (n = 1 machine)"
 SIX = "bracket: 95 % interval of the median over n = 6 machines"
@@ -19,10 +21,11 @@ def test_a_mark_says_run_place_values_n_and_doubt():
 
 def test_six_machines_make_an_interval_and_five_or_runs_of_one_machine_do_not():
     points = [own(value=float(v), run=f"r{v}") for v in range(1, 7)]
-    assert middle(points).interval == (1.0, 6.0)
-    assert middle(points[:5]).interval is None
+    assert machine_values(points) == [1, 2, 3, 4, 5, 6]
+    assert SIX in sample_words([replace(one, key="gp2") for one in points])
+    assert "no interval" in sample_words([replace(one, key="gp2") for one in points[:5]])
     of_one = [own(value=float(v), run=f"r{v}", machine="same") for v in range(1, 20)]
-    assert middle(of_one) == (10.0, 1, None)
+    assert machine_values(of_one) == [10]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from tests.rigs.drawn import rows_in
 
 from diskbench.report.charts.point import ChartPoint
-from diskbench.report.charts.runs_line import CliffMark, runs_chart
+from diskbench.report.charts.runs_line import cliff, runs_chart
 
 
 def line(*values, source="measured", **changes):
@@ -18,8 +18,8 @@ def chart(lines, **more):
 
 def test_predicted_published_and_found_cliffs_are_told_apart_in_words():
     cliffs = [
-        CliffMark(2, "predicted"), CliffMark(3, "measured"), CliffMark(4, "published"),
-        CliffMark(9, "predicted", of="yours"),
+        cliff(2, "predicted"), cliff(3, "measured"), cliff(4, "published"),
+        cliff(9, "predicted", of="yours"),
     ]  # fmt: skip
     figure = chart([OURS], cliffs=cliffs)
     labels = {row["text"] for row in rows_in(figure) if "text" in row}

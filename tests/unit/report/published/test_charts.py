@@ -1,6 +1,7 @@
 """Every chart that is made again of a post."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,21 +11,28 @@ from tests.rigs.drawn import rows_in
 from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.report.page.write_report import chart_markdown, chart_page
-from diskbench.report.published import points
-from diskbench.report.published.draw import draw, rows_of
+from diskbench.report.published.draw import (
+    POST_CHARTS,
+    charts_of,
+    draw,
+    find_chart,
+    of_outlook,
+    predicted_cliffs,
+    predicted_lines,
+    published_point,
+    rows_of,
+)
 
 SEVEN = ("iops", "read", "write", "aws", "azure", "throttling", "local")
 
 
 def drawn(chart, **more):
-    def outlook(one, runs):
-        return published_outlook(one, SHIPPED, runs)
-
+    outlook = partial(published_outlook, books=SHIPPED)
     return draw(chart, load_published(), outlook=outlook, **more)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chart", points.POST_CHARTS, ids=lambda one: f"{one.post}-{one.name}")
+@pytest.mark.parametrize("chart", POST_CHARTS, ids=lambda one: f"{one.post}-{one.name}")
 def test_a_chart_holds_the_published_numbers_as_they_are(chart):
     figures = chart.of(load_published())
     assert figures, "its patterns find something"
@@ -45,32 +53,31 @@ def test_a_chart_holds_the_published_numbers_as_they_are(chart):
 
 def test_every_post_has_charts_with_names_of_its_own_that_the_docs_tell_of():
     for post in SEEDS:
-        names = [one.name for one in points.charts_of(post)]
+        names = [one.name for one in charts_of(post)]
         assert names
         assert len(names) == len(set(names))
-    first = {one.name for one in points.charts_of("iaas-2018")}
+    first = {one.name for one in charts_of("iaas-2018")}
     assert {*SEVEN, "throttling-aws", "promised", "price"} <= first
     docs = (Path(__file__).parents[4] / "docs" / "published.md").read_text(encoding="utf-8")
-    assert [one.name for one in points.POST_CHARTS if f"{one.name}`" not in docs] == []
+    assert [one.name for one in POST_CHARTS if f"{one.name}`" not in docs] == []
 
 
 @pytest.mark.slow
 def test_the_catalogue_predicts_the_fall_of_gp2_in_the_run_in_which_the_post_saw_it():
     (gp2,) = find_published("iaas-2018/results/gp2/iops")
-    (cliff,) = points.predicted_cliffs(published_outlook(gp2, SHIPPED, 40))
-    assert cliff.run == 34
-    step = (gp2.step, "iops", "total")
-    (line,) = points.predicted_lines(published_outlook(gp2, SHIPPED, 40), [step], 40, "gp2")
+    (cliff,) = predicted_cliffs(published_outlook(gp2, 40, books=SHIPPED))
+    assert cliff.value == 34
+    (line,) = predicted_lines(published_outlook(gp2, 40, books=SHIPPED), [gp2], 40)
     values = dict(zip(line.numbers, line.values, strict=True))
     assert (values[32], values[34]) == (pytest.approx(3000), pytest.approx(100))
-    rows = rows_in(drawn(points.find_chart("iaas-2018", "throttling-aws")))
+    rows = rows_in(drawn(find_chart("iaas-2018", "throttling-aws")))
     labels = {row["text"] for row in rows if "text" in row}
     assert labels == {"the post: run 34", "predicted: run 34"}
 
 
 @pytest.mark.slow
 def test_googles_fall_is_drawn_as_the_post_states_it():
-    figure = drawn(points.find_chart("iaas-2018", "throttling"))
+    figure = drawn(find_chart("iaas-2018", "throttling"))
     levels = {(row["run"], row["value"]) for row in rows_in(figure) if "value" in row}
     assert {(1, 300.0), (4, 300.0), (5, 80.0), (10, 80.0), (5, 6e6), (4, 135e6)} <= levels
 
@@ -87,15 +94,15 @@ def test_googles_fall_is_drawn_as_the_post_states_it():
 )
 def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, against, on_credit):
     (figure,) = find_published(figure_id)
-    outlook = published_outlook(figure, SHIPPED)
-    promise = points.of_outlook(points.published_point(figure), outlook).promise
+    outlook = published_outlook(figure, books=SHIPPED)
+    promise = of_outlook(published_point(figure), outlook).promise
     found = promise and (promise.on_credit, promise.against)
     assert found == (against and (on_credit, pytest.approx(against, rel=1e-3)))
 
 
 @pytest.mark.slow
 def test_a_page_has_the_drawing_the_rows_and_follows_the_readers_colours():
-    chart = points.find_chart("iaas-2018", "iops")
+    chart = find_chart("iaas-2018", "iops")
     rows = rows_of(chart, load_published(), linked=True)
     html = chart_page(drawn(chart, linked=True), rows)
     assert html.count("<svg") == 1
@@ -107,7 +114,7 @@ def test_a_page_has_the_drawing_the_rows_and_follows_the_readers_colours():
 
 
 def test_markdown_has_the_sentence_the_numbers_and_the_doubts():
-    chart = points.find_chart("iaas-2018", "iops")
+    chart = find_chart("iaas-2018", "iops")
     text = chart_markdown(drawn(chart), rows_of(chart, load_published()), drawing="iops.svg")
     assert text.startswith("# IOPS of twelve disks, 2018\n\n![IOPS of twelve disks")
     for words in (

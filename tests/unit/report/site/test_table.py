@@ -134,7 +134,7 @@ def test_a_configuration_lasts_as_soon_as_one_of_its_runs_did(lasting, on_credit
     subject = SimpleNamespace(
         key="k", words="w", fields=(("set.size", "1073741824"),), provider="aws", region="",
         disk="gp2", machine="", profile="quick", marks=(), runs=("1", "2"), times=1, machines=2,
-        first=AT, last=AT, tracks=(track,),
+        first=AT, last=AT, tracks=(track,), facts=(),
     )  # fmt: skip
     told = [run("1", on_credit=("rand-read",)), run("2", lasting=lasting)]
     line = configuration_line(subject, told)

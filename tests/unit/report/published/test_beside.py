@@ -6,11 +6,15 @@ import pytest
 from tests.rigs.runs import a_run
 from tests.unit.report import made
 
-from diskbench.catalog.published import RunSubject, find_published, group, load_published
+from diskbench.catalog.published import find_published, load_published
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.plan.published import GOBONNIEGO_FILE
-from diskbench.report.published.differences import differences, figure_beside
-from diskbench.report.published.document import ComparePublishedDocument, trial_beside
+from diskbench.plan.published import GOBONNIEGO_FILE, RunSubject
+from diskbench.report.published.beside import (
+    ComparePublishedDocument,
+    differences,
+    figure_beside,
+    trial_beside,
+)
 from diskbench.report.published.text import beside_lines
 from diskbench.results.trial import Trial
 
@@ -147,7 +151,7 @@ def test_unknown_sizes_and_dates_are_told():
 
 
 FIGURES = load_published()
-GROUPS = sorted({group(figure) for figure in FIGURES})
+GROUPS = sorted({figure.group for figure in FIGURES})
 
 
 def measured(*figures, count=1):

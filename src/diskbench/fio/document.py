@@ -10,7 +10,6 @@ between may use either under the old names: these are refused.
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from diskbench.fio import reported
@@ -31,20 +30,9 @@ class MisshapenError(Exception):
     known; says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
-    """Bytes in one unit of `io_bytes`, the suffix of latency names, and ns in their unit."""
-
-    size_bytes: int = 1
-    suffix: str = "_ns"
-    latency_ns: int = 1
-
-
-_NEW = Units()
-
-
-def _units_of(root: Mapping[str, Any]) -> Units:
-    """The units of a document of fio. Raises MisshapenError naming its version.
+def _old_size_unit(root: Mapping[str, Any]) -> int | None:
+    """The bytes in one unit of `io_bytes` of a document of fio 2, whose latencies are µs and have
+    no unit in their names; None for fio 3 (bytes, ns). Raises MisshapenError naming the version.
 
     A version that counts no I/Os (`total_ios` came with 2.2) is refused, too: without it neither
     IOPS nor latencies of a figure can be checked.
@@ -57,7 +45,7 @@ def _units_of(root: Mapping[str, Any]) -> Units:
     if names_ns and names_old:
         raise MisshapenError(f"it has latencies with and without a unit in their names; {_ADVICE}")
     if names_ns or not directions:
-        return _NEW
+        return None
     number = _VERSION.fullmatch(version.strip())
     release = (int(number[1]), int(number[2])) if number else None
     if number is None or release is None:
@@ -65,13 +53,13 @@ def _units_of(root: Mapping[str, Any]) -> Units:
             raise MisshapenError(
                 f"it says no version of fio and has latencies without a unit (clat); {_ADVICE}"
             )
-        return _NEW
+        return None
     if release[0] > 2 and names_old:
         raise MisshapenError(
             f"{version} has latencies without a unit (clat), which fio 3 does not write; {_ADVICE}"
         )
     if release[0] > 2 or (names_kb and not names_old):
-        return _NEW
+        return None
     if release > _LAST_OF_OLD or (release == _LAST_OF_OLD and _FROM_GIT.match(number[3])):
         raise MisshapenError(f"{version} is between fio 2.21 and 3.0: its units are not known")
     if any(
@@ -82,7 +70,7 @@ def _units_of(root: Mapping[str, Any]) -> Units:
             f"{version} does not say how many I/Os it did (total_ios came with fio 2.2); {_ADVICE}"
         )
     # Beside io_kbytes, io_bytes are bytes.
-    return Units(size_bytes=1 if names_kb else 1024, suffix="", latency_ns=1000)
+    return 1 if names_kb else 1024
 
 
 def _directions(root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -108,12 +96,12 @@ def read_jobs(root: Mapping[str, Any]) -> tuple[reported.FioJob, ...]:
 
     Raises MisshapenError, also where the units of its version are not known.
     """
-    units = _units_of(root)
+    size_unit = _old_size_unit(root)
     entries = _entries(root)
     if len(entries) > JOBS:
         raise MisshapenError(f"it lists {len(entries):,} jobs; at most {JOBS:,} are read")
     servers = _by_server(root.get("global options"))
-    return tuple(_job(entry, index, units, servers) for index, entry in enumerate(entries))
+    return tuple(_job(entry, index, size_unit, servers) for index, entry in enumerate(entries))
 
 
 def read_disks(root: Mapping[str, Any]) -> tuple[reported.DiskUse, ...]:
@@ -164,14 +152,17 @@ def _entries(root: Mapping[str, Any]) -> list[Any]:
 
 
 def _job(
-    entry: object, index: int, units: Units, servers: Mapping[tuple[str, str], Mapping[str, str]]
+    entry: object,
+    index: int,
+    size_unit: int | None,
+    servers: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> reported.FioJob:
     job = _mapping(entry, f"jobs[{index}]")
     name = str(job.get("jobname", f"job{index}"))
     directions: dict[Direction, reported.DirectionStats] = {}
     for direction in _DIRECTIONS:
         if isinstance(job.get(direction), dict):
-            directions[direction] = _direction(job[direction], f"{name}.{direction}", units)
+            directions[direction] = _direction(job[direction], f"{name}.{direction}", size_unit)
     directions = reported.count_syncs(directions)
     if "mixed" in directions and ("read" in directions or "write" in directions):
         del directions["mixed"]  # unified_rw_reporting=both: the sum of what is there already
@@ -199,26 +190,29 @@ def _job(
     )  # fmt: skip
 
 
-def _direction(stats: Mapping[str, Any], where: str, units: Units) -> reported.DirectionStats:
+def _direction(
+    stats: Mapping[str, Any], where: str, size_unit: int | None
+) -> reported.DirectionStats:
     ios = _int(stats, "total_ios", where)
+    suffix, unit_ns = ("_ns", 1) if size_unit is None else ("", 1000)
     # fio 3.0 and 3.1 have io_kbytes only.
     size = _optional_int(stats, "io_bytes", where)
 
     def latency(kind: str) -> reported.ReportedLatency | None:
-        name = kind + units.suffix
+        name = kind + suffix
         for other in (kind, f"{kind}_ns"):
             if other != name and stats.get(other):
                 raise MisshapenError(
                     f"{where}.{other} is there, where its version of fio writes {name}: it would "
                     "not be read"
                 )
-        return _latency(stats.get(name), ios, f"{where}.{name}", units.latency_ns)
+        return _latency(stats.get(name), ios, f"{where}.{name}", unit_ns)
 
     return reported.DirectionStats(
         ios=ios,
         bytes=_scaled(stats, "io_kbytes", where, 1024)
         if size is None
-        else _scaled(stats, "io_bytes", where, units.size_bytes),
+        else _scaled(stats, "io_bytes", where, size_unit or 1),
         runtime_ns=_scaled(stats, "runtime", where, 1_000_000),
         short_ios=_int(stats, "short_ios", where), dropped_ios=_int(stats, "drop_ios", where),
         iops=_optional_float(stats, "iops", where),

@@ -266,7 +266,6 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
         reports = "; ".join(filter(None, (reports, taken)))
     return replace(
         output,
-        documents=documents,
         interim=stream.broken is not None,
         text=stream.text,
         notes=tuple(dict.fromkeys(notes)),

@@ -23,7 +23,7 @@ from diskbench.catalog.published import RunSubject, load_published
 from diskbench.errors import DiskbenchError
 from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of
 from diskbench.model.expectation import Load
-from diskbench.model.processor import Processor
+from diskbench.model.processor import MachineUse
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Limiter, LimiterName, Verdict
@@ -130,7 +130,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     setting = Setting(
         load=load,
         seconds=figure.runtime_s,
-        processor=Processor(busiest_core=figure.busiest_core),
+        processor=MachineUse(busiest_core=figure.busiest_core),
         host_cache=figure.cache in _CACHED,
         network="iscsi" if figure.disk_type.startswith("iscsi") else None,
         medium=Medium(link) if link in LINKS else None,

@@ -8,7 +8,7 @@ from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import mistakes, space_bytes
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext
+from diskbench.model.facts import HostFacts
 from diskbench.units import GIB, MIB
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
@@ -144,7 +144,7 @@ TARGET = FioTarget(kind="directory", path="/mnt/x")
 
 def found(text, version="3.33"):
     profile = parse_profile(text, name="x")
-    return tuple(mistakes(profile, {}, RenderContext(fio_version=version), TARGET))
+    return tuple(mistakes(profile, {}, HostFacts(fio_version=version), TARGET))
 
 
 def test_every_stage_tells_its_mistakes_in_their_order_for_the_fio_of_the_host():

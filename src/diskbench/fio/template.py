@@ -176,33 +176,26 @@ def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
     limits = {"seconds": TEMPLATE_S, "bytes": TEMPLATE_MEMORY_BYTES, "longest": TEXT_BYTES}
     try:
         return dict(_found_apart(json.dumps({"text": text, "values": values, **limits})))
-    except _StoppedError as stopped:
-        return {"kind": stopped.kind, "message": "", "line": 1}
-
-
-class _StoppedError(Exception):
-    """The process was ended before its template was; `kind` is the limit that it met."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    except (TimeoutError, MemoryError) as met:  # the process was ended before its template was
+        kind = "time" if isinstance(met, TimeoutError) else "memory"
+        return {"kind": kind, "message": "", "line": 1}
 
 
 @lru_cache(maxsize=_KEPT)
 def _found_apart(asked: str) -> Mapping[str, Any]:
     """What template_room.py answers to `asked`. The same question has the same answer, and each
-    process takes 0.1 s: the cells of a matrix ask for few different ones. Raises _StoppedError,
-    which is not kept: on a machine with less to do the template may end in time."""
+    process takes 0.1 s: the cells of a matrix ask for few different ones. Raises TimeoutError and
+    MemoryError, which are not kept: on a machine with less to do the template may end in time."""
     program = [sys.executable, "-P", template_room.__file__]
     try:
         done = subprocess.run(
             program, input=asked.encode(), capture_output=True, timeout=TEMPLATE_WALL_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise _StoppedError("time") from None
+        raise TimeoutError from None
     if done.returncode == -signal.SIGPROF:
-        raise _StoppedError("time")
+        raise TimeoutError
     if done.returncode:
-        # Out of memory before Python could report it.
-        raise _StoppedError("memory")
+        raise MemoryError  # before Python could report it
     expanded: dict[str, Any] = json.loads(done.stdout)
     return expanded

@@ -43,6 +43,7 @@ def test_a_profile_that_is_unknown_missing_or_binary_is_refused_by_name(tmp_path
     [
         ("title: t\n", "question"),
         (HEAD + "colour: red\n", "colour"),
+        (HEAD + "digest: x\n", "digest: there is no such field"),
         (HEAD + "targets: [tape]\n", "targets"),
         (HEAD + "targets: []\n", "targets"),
         (HEAD + "page_cache: maybe\n", "page_cache"),

@@ -221,9 +221,9 @@ def test_a_damaged_log_is_refused_by_its_line(data, told):
         check_log(data, name="x_iops.1.log")
 
 
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n\n"])
-def test_a_whole_log_is_taken_however_it_ends(end):
-    check_log(b"1000, 30, 0, 0, 0x0000\n2000, 31, 0, 0, 0x400a" + end, name="x_iops.1.log")
+def test_a_whole_log_is_taken_however_it_ends():
+    for end in (b"", b"\n", b"\r\n", b"\n\n"):
+        check_log(b"1000, 30, 0, 0, 0x0000\n2000, 31, 0, 0, 0x400a" + end, name="x_iops.1.log")
 
 
 def test_what_terse_output_and_vdbench_without_its_head_do_not_give_is_empty():

@@ -13,7 +13,7 @@ from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
-from diskbench.model.processor import Processor
+from diskbench.model.processor import MachineUse
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
 from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
@@ -29,7 +29,7 @@ def judge(case: dict[str, Any]) -> Verdict:
     setting = Setting(
         load=load,
         seconds=measured["seconds"],
-        processor=Processor(**case.get("processor", {})),
+        processor=MachineUse(**case.get("processor", {})),
         device_share=case.get("device_share"),
         keeps_cache=case.get("keeps_cache", False),
         host_cache=Hint(as_disk=case.get("disk")).has_cache,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.expectation import DiskPrice
     from diskbench.model.result import Direction
+    from diskbench.store.evidence import ObjectEvidence
     from diskbench.store.example import ExampleData
 
 P = ParamSpec("P")
@@ -87,10 +88,9 @@ def load_measurements(
     StoreUnavailable.
     """
     from diskbench.results.exported_rows import cliff_safe_frame
-    from diskbench.store.evidence import open_evidence
 
     with _opened(database) as rows:
-        store = open_evidence(evidence) if evidence else None
+        store = _store(evidence) if evidence else None
         return cliff_safe_frame(rows, run_ids=_named(rows, run_id), evidence=store)
 
 
@@ -104,10 +104,9 @@ def load_series(
     URL (default: the setting `evidence_url`). Raises UnknownName for a run or step without
     evidence, FioOutputUnreadable for damaged logs, StoreUnavailable.
     """
-    from diskbench.store.evidence import open_evidence
     from diskbench.store.frames import series_frame
 
-    return series_frame(open_evidence(evidence or _setting("evidence_url")), run_id, step=step)
+    return series_frame(_store(evidence), run_id, step=step)
 
 
 @_with_polars
@@ -120,11 +119,10 @@ def load_phases(
     (default: the setting `evidence_url`). Raises UnknownName for a run or step without evidence,
     FioOutputUnreadable for damaged logs, StoreUnavailable.
     """
-    from diskbench.store.evidence import open_evidence
     from diskbench.store.phases import phases_frame
 
     run_ids = [run_id] if isinstance(run_id, str) else run_id
-    return phases_frame(open_evidence(evidence or _setting("evidence_url")), run_ids, step=step)
+    return phases_frame(_store(evidence), run_ids, step=step)
 
 
 @_with_polars
@@ -143,9 +141,8 @@ def load_verdicts(
     StoreUnavailable.
     """
     from diskbench.results.exported_rows import verdicts_frame
-    from diskbench.store.evidence import open_evidence
 
-    store = open_evidence(evidence or _setting("evidence_url"))
+    store = _store(evidence)
     with _opened(database) as rows:
         return verdicts_frame(rows, store, run_ids=_named(rows, run_id))
 
@@ -163,11 +160,9 @@ def load_histogram(
     `evidence` is a URL (default: the setting `evidence_url`). Raises UnknownName for a run or step
     without evidence, StoreUnavailable.
     """
-    from diskbench.store.evidence import open_evidence
     from diskbench.store.frames import histogram_frame
 
-    store = open_evidence(evidence or _setting("evidence_url"))
-    return histogram_frame(store, run_id, step=step, direction=direction)
+    return histogram_frame(_store(evidence), run_id, step=step, direction=direction)
 
 
 @_with_polars
@@ -285,6 +280,13 @@ def _opened(url: str | None) -> Iterator[Engine]:
         yield engine
     finally:
         engine.dispose()
+
+
+def _store(url: str | None) -> ObjectEvidence:
+    """The evidence store at `url` (default: the setting `evidence_url`)."""
+    from diskbench.store.evidence import open_evidence
+
+    return open_evidence(url or _setting("evidence_url"))
 
 
 def _named(database: Engine, run_id: str | Sequence[str] | None) -> list[str] | None:

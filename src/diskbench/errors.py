@@ -1,45 +1,5 @@
 """Every error diskbench raises on purpose, and nothing but this file defines one.
 
-* DiskbenchError                 exit 1, never raised itself
-  - UserError                    exit 2: the input or the environment; nothing was changed
-    - UnknownName                a profile, provider, parameter, column … that does not exist
-      - NothingSelected          a selection that no run meets
-    - InvalidValue               a value out of its range or of the wrong form
-      - NoFigure                 runs without the figure that was asked for
-    - ExtraMissing               packages of an optional extra that are not installed here
-    - ProviderBroken             an installed provider whose package cannot be loaded
-    - ProfileError               a profile that does not parse, render or pass fio's own check
-    - MatrixError                a matrix file with mistakes, each with its line
-    - TargetRefused              a path or device that must not, or cannot, be written to
-    - HostUnavailable            a host that cannot be reached, trusted or used
-      - Unreachable              nobody answers there, or no SSH server does
-      - CloudSilent              a cloud that does not answer, where nothing is rented yet
-    - StoreUnavailable           the database or the evidence store cannot be used
-      - KeyTaken                 other evidence is kept under that key already
-      - NewerFormat              it was written by a newer diskbench
-    - AccessDenied               credentials absent, expired, or not permitted to do it
-      - LoggedOut                a session with a cloud ended; the edge logs in again once
-    - QuotaExceeded              the account may not rent so much
-    - CostRefused                it would cost more than was allowed, or nobody knows how much
-    - FactsDiffer                figures that must not be pooled: what was found differs
-  - MeasurementFailed            exit 1: it ran, and did not end well; evidence is kept
-    - FioFailed                  fio ended with an error
-    - FioOutputUnreadable        fio's output names no usable result
-    - EvidenceDamaged            a fetched file does not match its checksum
-      - StepsMissing             steps of a finished run are not in the store
-    - LimitExceeded              a host or a file gave more than diskbench takes (limits.py)
-    - RentalFailed               what was to be rented could not be had, or was not as asked for
-      - NoCapacity               the provider has none of it there now; elsewhere or later it may
-      - Unanswered               a cloud did not answer, after something was rented
-        - Throttled              a cloud asked to come again later
-        - Busy                   a cloud is changing the same thing already
-          - NotListedYet         a cloud made it, and does not list it yet
-  - ConnectionLost               exit 1: a host went away (the engine retries before a user sees it)
-  - AgentError                   exit 1: a request to a host that it could not do; the message is
-                                 the host's reason, and callers say what it means
-  - ReleaseFailed                exit 3: something could not be given back
-  - Interrupted                  exit 130: a person stopped it
-
 Each carries, as data, all that is decided by it; its text is for people and decides nothing:
 
   message     what was wrong, with the value

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pydantic import SecretBytes
 
@@ -18,6 +18,12 @@ from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, SshAccess
 from diskbench.model.spec import Cell
 from diskbench.visible import UNKNOWN
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+ByteSink: TypeAlias = "SupportsWrite[bytes]"
+"""A destination for bytes: a file, or whatever else has `write`."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +94,6 @@ class Host(Protocol):
 
     def close(self) -> None:
         """Close the connection; may be called any number of times."""
-        ...
-
-
-class ByteSink(Protocol):
-    """A destination for bytes."""
-
-    def write(self, data: bytes, /) -> object:
-        """Append `data`."""
         ...
 
 

@@ -137,9 +137,9 @@ def load_settings(
         return Loaded(Settings.model_validate(values), origins, tuple(unknown))
     except ValidationError as error:
         cause = error.errors()[0]
-        name, fault = str(cause["loc"][0]), value_fault(cause)
-        wrong = f"{name} from {origins[name]}: {fault.reason}"
-        raise InvalidValue(wrong, advice=fault.advice) from None
+        name, (reason, advice) = str(cause["loc"][0]), value_fault(cause)
+        wrong = f"{name} from {origins[name]}: {reason}"
+        raise InvalidValue(wrong, advice=advice) from None
 
 
 def _read(value: object, read: Callable[[str], str], origin: str) -> object:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.rigs.cli import Cli, merged_rows
 
-from diskbench.fio.recorded import parse_canary
+from diskbench.fio.recorded import NULL_IOPS, parse_canary
 from diskbench.store.archive import read_step, run_prefix, step_folders
 from diskbench.store.content import read_file
 from diskbench.store.evidence import open_evidence
@@ -131,5 +131,5 @@ def test_json_around_the_canary_replaces_nothing(user: Cli, target: Path) -> Non
     assert record
     place, name = f"{run_prefix(run['run_id'])}/{folder}", "canary-before.txt"
     found = parse_canary(read_file(evidence, place, name, record.files[name]))
-    assert found.null_iops
-    assert found.null_iops != FORGED_IOPS
+    assert found[NULL_IOPS]
+    assert found[NULL_IOPS] != FORGED_IOPS

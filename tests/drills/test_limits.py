@@ -236,11 +236,11 @@ def steps_of(text: str) -> None:
     from diskbench.fio.profiles import parse_profile
     from diskbench.fio.steps import build_steps
     from diskbench.fio.target import FioTarget
-    from diskbench.fio.template import RenderContext, render
+    from diskbench.model.facts import HostFacts
 
     profile = parse_profile(text, name="mine")
     target = FioTarget(kind="directory", path="/tmp/x", size_bytes=2**40)
-    build_steps(profile, render(profile, {}, RenderContext()), target, None)
+    build_steps(profile, {}, HostFacts(), target)
 
 
 BOMBS = {

@@ -17,7 +17,7 @@ from diskbench.fio.profiles import shipped_profile
 from diskbench.fio.rows import measurements
 from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext, render
+from diskbench.model.facts import HostFacts
 from diskbench.model.rental import DiskSpec
 from diskbench.model.spec import Step
 from diskbench.providers.lab.request import LabRequest
@@ -29,9 +29,9 @@ REACHED = 8000.0
 
 def shipped(fio):
     profile = shipped_profile("offered-load")
-    context = RenderContext(fio_version=fio, engines=("libaio", "psync"), size_bytes=2**30)
-    rendered = render(profile, {}, context)
-    steps = build_steps(profile, rendered, FioTarget(kind="directory", path="/mnt"), fio).steps
+    facts = HostFacts(fio_version=fio, fio_engines=("libaio", "psync"))
+    target = FioTarget(kind="directory", path="/mnt", size_bytes=2**30)
+    steps = build_steps(profile, {}, facts, target).steps
     return {step.name: step for step in steps}
 
 

@@ -16,7 +16,7 @@ from diskbench.analysis.stretches import Measured
 from diskbench.analysis.verdict import verdict
 from diskbench.model.expectation import Bound, ExpectedLevel, Load
 from diskbench.model.phase import Steadiness, StepPhases
-from diskbench.model.processor import Processor
+from diskbench.model.processor import MachineUse
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "limiter").glob("*.yaml"))
 
@@ -84,7 +84,7 @@ def test_a_rate_further_below_every_cap_is_at_none(cap: float, share: float) -> 
 
 @given(core=st.floats(0.9, 1.0), iops=st.floats(1, 1e6))
 def test_a_busy_core_is_the_limit_where_no_cap_is_known(core: float, iops: float) -> None:
-    used = Processor(busiest_core=core)
+    used = MachineUse(busiest_core=core)
     found = limiter(Stretch(iops, None), Setting(load=LOAD, processor=used))
     assert found.name == "client"
     assert f"{core * 100:.0f} %" in found.evidence[0]

@@ -8,7 +8,6 @@ from sqlalchemy.engine import Engine
 from diskbench.catalog.books import Books
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
-from diskbench.fio.template import RenderContext, render
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
 from diskbench.plan.trial import TrialIds
@@ -82,10 +81,13 @@ def make_plan(run_ids=RUN_IDS, *, labels=(("team", "storage"),), profile="quick"
     return Plan(**(values | changes))
 
 
-def built(text, target, *, version="3.33", **context):
+def machine(cores=1, **facts):
+    return HostFacts(cpu=CpuFacts(count=cores), **facts)
+
+
+def built(text, target, *, version="3.33"):
     profile = parse_profile(text, name="mine")
-    about = {"target_kind": target.kind, "size_bytes": target.size_bytes} | context
-    return build_steps(profile, render(profile, {}, RenderContext(**about)), target, version)
+    return build_steps(profile, {}, HostFacts(fio_version=version), target)
 
 
 def planned_on(profile, facts, *, parameters=(), rental=None, **target):

@@ -17,7 +17,8 @@ from diskbench.fio.profiles import parse_profile
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext, render
+from diskbench.fio.template import render
+from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.units import TIB
 
 PAGE = Path(__file__).parents[2] / "tests/golden/fio-examples.md"
@@ -46,12 +47,12 @@ def examples() -> Mapping[str, str]:
 def outcome(name: str, target: FioTarget) -> str:
     """`runs`, `runs, N changes`, or `refused: ` and the first reason."""
     profile = parse_profile(examples()[name], name=name.removesuffix(".fio"))
-    given = {p.name: VALUES.get(p.name, "word") for p in profile.parameters}
-    context = RenderContext(cores=4, memory_bytes=2**34, target_kind=target.kind)
+    given = {name: VALUES.get(name, "word") for name in profile.parameters}
+    facts = HostFacts(cpu=CpuFacts(count=4), memory_bytes=2**34)
     try:
-        rendered = render(profile, given, context)
-        build_steps(profile, rendered, target, None)
-        _, changes = retarget(parse(rendered.text), target)
+        build_steps(profile, given, facts, target)
+        text, _ = render(profile, given, facts, target)
+        _, changes = retarget(parse(text), target)
     except DiskbenchError as error:
         return f"refused: {_reason(error.message)}"
     return f"runs, {len(changes)} changed" if changes else "runs"

@@ -16,7 +16,7 @@ from tests.rigs.postgres import running_postgres
 
 from diskbench.engine.schedule.schedules import schedule_statuses
 from diskbench.model.campaign import CampaignState
-from diskbench.model.schedule import OccurrenceStatus
+from diskbench.model.schedule import Occurrence
 from diskbench.store.database import open_database
 
 MATRIX = """name: nightly
@@ -65,7 +65,7 @@ def worker(user: Cli) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         one.wait()
 
 
-def shown(user: Cli) -> list[OccurrenceStatus]:
+def shown(user: Cli) -> list[Occurrence]:
     """What became of the schedule's times, the newest first; looked up behind diskbench's back,
     since a command takes a second to start."""
     database = open_database(user.env["DISKBENCH_DATABASE_URL"])
@@ -76,7 +76,7 @@ def shown(user: Cli) -> list[OccurrenceStatus]:
     return list(schedule.occurrences)
 
 
-def until(user: Cli, what: Callable[[list[OccurrenceStatus]], bool], why: str) -> None:
+def until(user: Cli, what: Callable[[list[Occurrence]], bool], why: str) -> None:
     """Wait until `what` holds of the schedule's occurrences."""
     waiting.until(
         lambda: what(shown(user)),
@@ -85,7 +85,7 @@ def until(user: Cli, what: Callable[[list[OccurrenceStatus]], bool], why: str) -
     )
 
 
-def matrices(occurrences: list[OccurrenceStatus]) -> Counter[CampaignState | None]:
+def matrices(occurrences: list[Occurrence]) -> Counter[CampaignState | None]:
     """How many of the matrices that were begun are in which state."""
     return Counter(one.campaign_state for one in occurrences if one.state == "begun")
 

@@ -91,14 +91,16 @@ def _offered(stretch: Stretch, setting: Setting) -> Limiter | None:
 
 def _client(stretch: Stretch, setting: Setting) -> Limiter | None:
     del stretch  # the processor was watched over the whole step
-    busy = (user for user in busy_with(setting.processor) if user.worker == "generator")
-    return next((Limiter(name="client", evidence=user.words) for user in busy), None)
+    words = busy_with(setting.processor).get("generator")
+    return Limiter(name="client", evidence=words) if words else None
 
 
 def _others(stretch: Stretch, setting: Setting) -> Limiter | None:
     del stretch
-    busy = (user for user in busy_with(setting.processor) if user.worker != "generator")
-    return next((Limiter(name=_BY_OTHERS[user.worker], evidence=user.words) for user in busy), None)
+    for worker, words in busy_with(setting.processor).items():
+        if worker != "generator":
+            return Limiter(name=_BY_OTHERS[worker], evidence=words)
+    return None
 
 
 def _queue_depth(stretch: Stretch, setting: Setting) -> Limiter | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from diskbench.model.expectation import ExpectedLevel, LimitName, Load
 from diskbench.model.metrics import Exceeded
 from diskbench.model.phase import PhaseKind
-from diskbench.model.processor import Processor
+from diskbench.model.processor import MachineUse
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 SHOWN_AS_BYTES = 64 * KIB
@@ -94,7 +94,7 @@ class Setting:
 
     load: Load | None = None
     seconds: float | None = None
-    processor: Processor = field(default_factory=Processor)
+    processor: MachineUse = field(default_factory=MachineUse)
     device_share: float | None = None
     device_at_most: bool = False
     device_requests: float | None = None

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from diskbench.model.doubts import DOUBTS, PAGE_CACHE, WEIGHTS, Reason, Weight, doubt_of
-from diskbench.model.processor import DOUBT_OF, Processor, busy_with
+from diskbench.model.processor import DOUBT_OF, MachineUse, busy_with
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.run import Headline, ListedStep
+from diskbench.model.run import Headline
 from diskbench.model.verdict import LimiterName, Trust
 
 MOSTLY = 0.5
@@ -34,7 +34,7 @@ def reasons_of(
     *,
     limited_by: LimiterName,
     device_share: float | None,
-    processor: Processor,
+    processor: MachineUse,
 ) -> tuple[Reason, ...]:
     """Return the reasons in the warnings of a step, one per code, heaviest first.
 
@@ -52,10 +52,10 @@ def reasons_of(
             code=warning.code, weight=weight, message=warning.message, advice=warning.advice
         )
         reasons.setdefault(warning.code, reason)
-    for busy_with_ in busy:
-        doubt = DOUBT_OF[busy_with_.worker]
+    for worker, words in busy.items():
+        doubt = DOUBT_OF[worker]
         weight = _weight(doubt.code, limited_by, device_share)
-        reasons[doubt.code] = doubt.reason("; ".join(busy_with_.words), weight=weight)
+        reasons[doubt.code] = doubt.reason("; ".join(words), weight=weight)
     return in_order(reasons.values())
 
 
@@ -86,14 +86,13 @@ def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> W
 _UNKNOWN_BLOCK = 1 << 62
 
 
-def headline_step(loads: Sequence[ListedStep]) -> ListedStep | None:
+def headline_step(steps: Iterable[Headline]) -> Headline | None:
     """Return the step that stands for a run; of equal ones the first. None without a step."""
 
-    def weight(load: ListedStep) -> tuple[bool, int, float]:
-        rate = load.iops if load.iops is not None else load.bytes_per_s
-        return load.is_random, -(load.block_bytes or _UNKNOWN_BLOCK), rate or 0.0
+    def weight(step: Headline) -> tuple[bool, int, float]:
+        return step.is_random, -(step.block_bytes or _UNKNOWN_BLOCK), step.rate
 
-    return max(loads, key=weight, default=None)
+    return max(steps, key=weight, default=None)
 
 
 def of_trial(headlines: Sequence[Headline]) -> Headline | None:

@@ -30,7 +30,6 @@ from diskbench.model.comparison import (
     SERIES,
     SIDE,
     Comparison,
-    RunInTurn,
     labels_at,
     turns,
 )
@@ -182,23 +181,23 @@ def measure_in_turn(
     interrupted, with its exit code; raises InvalidValue where a command fails."""
     filters = [Filter(f"label.{SERIES}", "=", series.name), Filter("state", "=", "done")]
     done = Counter(
-        RunInTurn(int(run.labels[BLOCK]), run.labels[SIDE])
+        (int(run.labels[BLOCK]), run.labels[SIDE])
         for run in find_runs(database, filters)
         if run.labels.get(BLOCK, "").isdigit() and SIDE in run.labels
     )
     to_measure = turns(series.sides, series.blocks, done)
     if not typed["quiet"]:
         _say_plan(series, len(to_measure), expected_s)
-    for number, turn in enumerate(to_measure, 1):
+    for number, (block, side) in enumerate(to_measure, 1):
         if not typed["quiet"]:
-            place = f"block {turn.block} of {series.blocks}"
-            print(f"{number}/{len(to_measure)}  {place}: {turn.side}", file=sys.stderr, flush=True)
-        _switch(series, turn)
+            place = f"block {block} of {series.blocks}"
+            print(f"{number}/{len(to_measure)}  {place}: {side}", file=sys.stderr, flush=True)
+        _switch(series, side, block)
         with redirect_stdout(StringIO()):  # its figures are in the database
-            code = main(arguments_of(typed, series.name, turn))
+            code = main(arguments_of(typed, labels_at(series.name, side, block)))
         if code != 0:
             print(
-                f"error: the run of {turn.side} in block {turn.block} ended with exit code {code}\n"
+                f"error: the run of {side} in block {block} ended with exit code {code}\n"
                 f"  the runs before it are kept; continue with the same command and --series "
                 f"{series.name}",
                 file=sys.stderr,
@@ -206,14 +205,14 @@ def measure_in_turn(
             raise typer.Exit(code)
 
 
-def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list[str]:
+def arguments_of(typed: Mapping[str, Any], labels_of_turn: Mapping[str, str]) -> list[str]:
     """The words of the `diskbench run` of a turn. This process reads them: none is an argument of
     another, which everybody on the machine could read."""
     words = ["run", "--quiet", "--output", "json", "--profile", typed["profile"]]
     for name in ("path", "size", "database_url", "evidence_url"):
         if typed[name] is not None:
             words += [f"--{name.replace('_', '-')}", str(typed[name])]
-    labels = [f"{key}={value}" for key, value in labels_at(series, turn.side, turn.block).items()]
+    labels = [f"{key}={value}" for key, value in labels_of_turn.items()]
     labels = [*(typed["labels"] or ()), *labels]
     several = {"--host": typed["host"], "--set": typed["parameters"], "--label": labels}
     words += [word for flag, of in several.items() for value in of or () for word in (flag, value)]
@@ -231,14 +230,14 @@ def _say_plan(series: _Series, count: int, expected_s: float) -> None:
     )
 
 
-def _switch(series: _Series, turn: RunInTurn) -> None:
-    """Bring the machine into the state of a turn. Raises InvalidValue where its command fails."""
+def _switch(series: _Series, side: str, block: int) -> None:
+    """Bring the machine into the state of a side. Raises InvalidValue where its command fails."""
     if series.commands is None:
-        print(f"bring the machine into state {turn.side!r}, then press Enter", file=sys.stderr)
+        print(f"bring the machine into state {side!r}, then press Enter", file=sys.stderr)
         if not sys.stdin.readline():
             raise KeyboardInterrupt
         return
-    at = series.sides.index(turn.side)
+    at = series.sides.index(side)
     # The user's own command, typed for this purpose; what it prints does not belong to the result.
     done = subprocess.run(  # noqa: S602
         series.commands[at], shell=True, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False
@@ -246,7 +245,7 @@ def _switch(series: _Series, turn: RunInTurn) -> None:
     if done.returncode != 0:
         raise InvalidValue(
             f"the command of {('--before', '--after')[at]} ended with exit code {done.returncode} "
-            f"before a run of block {turn.block}",
+            f"before a run of block {block}",
             advice=f"the runs before it are kept; correct the command and continue with --series "
             f"{series.name}",
         )

@@ -116,7 +116,7 @@ def exit_code(ending: TrialEnding) -> int:
         return Interrupted.exit_code
     if ending.suspended is not None:
         return ending.suspended.exit_code if isinstance(ending.suspended, DiskbenchError) else 1
-    states = {run.state for run in ending.end.runs} if ending.end else {"failed"}
+    states = {run.state for run in ending.end} if ending.end else {"failed"}
     if "interrupted" in states:
         return Interrupted.exit_code
     return 1 if states - {"done"} else 0

@@ -233,11 +233,11 @@ def in_our_words(error: BadParameter) -> InvalidValue | None:
     if not isinstance(cause, ValidationError) or parameter is None:
         return None
     first = cause.errors(include_url=False)[0]
-    fault, name = value_fault(first), max(parameter.opts, key=len)
+    (reason, advice), name = value_fault(first), max(parameter.opts, key=len)
     kind = first["type"].partition("_")[0]
     form = _FORMS.get(parameter.metavar or "") or _FORMS.get(kind, "")
     return InvalidValue(
-        f"{name}: {fault.reason}",
-        advice="; ".join(filter(None, (fault.advice, form.format(name)))),
+        f"{name}: {reason}",
+        advice="; ".join(filter(None, (advice, form.format(name)))),
         field=name.lstrip("-").replace("-", "_"),
     )

@@ -94,7 +94,7 @@ def print_problems(ending: TrialEnding) -> None:
     """Why a trial did not end well, on stderr, with what to do next."""
     name = f"{ending.plan.address}: " if ending.plan.address else ""
     printed = set()
-    for run in ending.end.runs if ending.end else ():
+    for run in ending.end or ():
         if run.problem and run.state != "cancelled" and run.problem not in printed:
             printed.add(run.problem)
             print_problem(run.problem, prefix=f"{name}run {short(run.run_id)} {run.state}: ")

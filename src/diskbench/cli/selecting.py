@@ -84,7 +84,7 @@ def _filters(runs: Sequence[Run], incomplete: str) -> list[Offer]:
         if column in RUN_FIELDS:
             values += [str(value) for run in runs if (value := getattr(run, column, None))]
         return named(f"{key}={value}" for value in values)
-    keys = {known.name: known.words for known in KEYS}
+    keys = {name: words for name, (*_, words) in KEYS.items()}
     keys = dict.fromkeys((label for label, _ in pairs), "label") | keys
     if incomplete:
         keys = dict.fromkeys((*RUN_FIELDS, *MEASURED_FIELDS), "") | keys

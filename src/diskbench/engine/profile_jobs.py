@@ -19,7 +19,8 @@ from diskbench.fio.offered import stand_in
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps, mistakes
 from diskbench.fio.target import FioTarget, device_names
-from diskbench.fio.template import RenderContext, render
+from diskbench.fio.template import own_options, render
+from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.plan.cells import allowed_options
 from diskbench.units import GIB
 
@@ -39,17 +40,16 @@ def built(
 ) -> tuple[tuple[Step, ...], Loop | None, str | None]:
     """The steps on this machine, the loop among them (None: no loop), and the version of this
     machine's fio (None: no fio). Raises ProfileError."""
-    version = _fio("--version")
-    rendered = render(profile, dict(overrides), _context(target))
-    steps = build_steps(profile, rendered, target, version)
-    return steps.steps, steps.loop, version
+    here = _here()
+    steps = build_steps(profile, overrides, here, target)
+    return steps.steps, steps.loop, here.fio_version
 
 
 def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> str:
     """What changes in a user's job file on this machine, as a unified diff; "" for none."""
-    rendered = render(profile, dict(overrides), _context(target))
-    lines = rendered.text.split("\n")
-    _, changes = retarget(parse(rendered.text), target, rendered.options)
+    text, parameters = render(profile, overrides, _here(), target)
+    lines = text.split("\n")
+    _, changes = retarget(parse(text), target, own_options(profile, parameters))
     added = [change.after for change in changes if change.line == 0 and change.after]
     for change in changes:
         if change.line:
@@ -68,15 +68,13 @@ def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget
     )
 
 
-def _context(target: FioTarget) -> RenderContext:
-    """This machine, as a template sees it."""
-    return RenderContext(
-        cores=os.cpu_count() or 1,
+def _here() -> HostFacts:
+    """This machine, as far as a template sees it."""
+    return HostFacts(
+        cpu=CpuFacts(count=os.cpu_count() or 1),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         fio_version=_fio("--version"),
-        engines=tuple((_fio("--enghelp") or "").split()),
-        target_kind=target.kind,
-        size_bytes=target.size_bytes,
+        fio_engines=tuple((_fio("--enghelp") or "").split()),
     )
 
 
@@ -90,9 +88,9 @@ def checked(
         if target.kind == "directory":
             # fio checks for the directory while it parses, so the directory must exist.
             target = target.model_copy(update={"path": scratch})
-        rendered = (profile, overrides, _context(target))
         # A single mistake is reported by the stage that finds it.
-        faults = () if profile.is_template else tuple(mistakes(*rendered, target))
+        plain = not profile.is_template
+        faults = tuple(mistakes(profile, overrides, _here(), target)) if plain else ()
         if len(faults) > 1:
             listed = "\n  ".join(faults[:_MOST])
             more = f"\n  and {len(faults) - _MOST} more" if len(faults) > _MOST else ""

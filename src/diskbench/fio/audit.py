@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from diskbench.fio.declared import (
     Options,
+    blocks_text,
     directions_of,
     iodepth,
     is_grouped,
@@ -33,7 +33,7 @@ from diskbench.fio.declared import (
     numjobs,
     options_of,
 )
-from diskbench.fio.numbers import bytes_of, seconds_of
+from diskbench.fio.numbers import seconds_of, sizes_of
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.model.doubts import FIGURES_DISAGREE, RUNS_DISAGREE
 from diskbench.model.processor import percent
@@ -197,21 +197,14 @@ def block_sizes(options: Options, direction: Direction) -> tuple[int, ...]:
     kinds = asked if direction == "mixed" else (direction,)
     if not asked or not set(kinds) <= set(asked) or any(o in options for o in _FROM_ELSEWHERE):
         return ()
-    text = options.get("bssplit") or options.get("bsrange") or options.get("bs", "4k")
-    parts = [part.strip() for part in text.split(",")]
+    parts = [part.strip() for part in blocks_text(options).split(",")]
     if options.get("bs_is_seq_rand", "0") != "0":
         chosen = parts
     else:
         places = [_POSITIONS.index(kind) for kind in kinds]
         chosen = [parts[place] if place < len(parts) else parts[-1] for place in places]
-    sizes_of_blocks: list[int] = []
-    for part in chosen:
-        for piece in re.split("[:-]", part or "4k"):
-            size = bytes_of(piece.partition("/")[0] or "4k")
-            if size is None:
-                return ()
-            sizes_of_blocks.append(size)
-    return tuple(sizes_of_blocks)
+    sizes = [size for part in chosen for size in sizes_of(part)]
+    return () if None in sizes else tuple(size for size in sizes if size is not None)
 
 
 def _rates(output: FioOutput) -> Iterator[str | None]:

@@ -22,11 +22,10 @@ import itertools
 import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from diskbench.fio.declared import SYNCS, Case, Options, block_bytes, is_direct, is_set, options_of
 from diskbench.fio.device import device_counts
-from diskbench.fio.reported import FioOutput
+from diskbench.fio.reported import FioOutput, Total
 from diskbench.fio.samples import LiveTotals, disk_course, parse_live
 from diskbench.model.doubts import DISK_SHARED, DISK_UNLOCKED, OTHER_IO
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
@@ -50,14 +49,6 @@ _WRITES_ELSEWHERE = frozenset({"btrfs", "zfs", "bcachefs", "f2fs", "nilfs2", "ov
 _READ_MORE = ("ramp_time", "verify", "pre_read", "read_iolog")
 
 
-@dataclass(frozen=True)
-class _Moved:
-    """Bytes and I/Os, either caused by fio or counted by the disk."""
-
-    bytes: float
-    ios: float
-
-
 def company_doubts(case: Case) -> Iterator[Warning]:
     """The doubts in a step whose disk another process used."""
     yield from _seen(case.files.get("lock.txt", b""))
@@ -75,7 +66,7 @@ def counted_company(output: FioOutput) -> Iterator[Warning]:
     seconds = max((of_job.runtime_ns for of_job in stats), default=0) / NS_PER_S
     if count is None or not seconds:
         return
-    moved = _Moved(float(sum(s.bytes for s in stats)), float(sum(s.ios for s in stats)))
+    moved = Total(sum(s.ios for s in stats), sum(s.bytes for s in stats))
     caused = moved.ios * _requests(options, moved)
     extra = count.requests - caused
     if extra > max(MORE * caused, LEAST_IOPS * seconds, LEAST_IOS):
@@ -156,14 +147,14 @@ def _ios(totals: LiveTotals) -> float:
     return sum(way.ios for way in totals.ways)
 
 
-def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None:
+def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, Total] | None:
     """What the disk moved between two times of its host's clock; None without samples there."""
     course = disk_course(data)
     before, after = _at(course, begin_s), _at(course, end_s)
     if before is None or after is None:
         return None
     read_ios, read_bytes, write_ios, write_bytes = map(operator.sub, after, before)
-    return {"read": _Moved(read_bytes, read_ios), "write": _Moved(write_bytes, write_ios)}
+    return {"read": Total(read_ios, read_bytes), "write": Total(write_ios, write_bytes)}
 
 
 def _at(course: Iterable[tuple[float, tuple[int, ...]]], time_s: float) -> tuple[float, ...] | None:
@@ -175,28 +166,28 @@ def _at(course: Iterable[tuple[float, tuple[int, ...]]], time_s: float) -> tuple
     return None
 
 
-def _caused(case: Case, first: LiveTotals, last: LiveTotals) -> dict[str, _Moved | None]:
+def _caused(case: Case, first: LiveTotals, last: LiveTotals) -> dict[str, Total | None]:
     """The most that fio can have caused in each direction; None where that is not known."""
     options = case.options
     buffered = any(not is_set(job_options, "direct") for job_options in options)
     files = any(not job_options.get("filename", "").startswith("/dev/") for job_options in options)
-    reads = _Moved(last.read.bytes - first.read.bytes, last.read.ios - first.read.ios)
-    writes = _Moved(last.write.bytes - first.write.bytes, last.write.ios - first.write.ios)
+    reads = Total(last.read.ios - first.read.ios, last.read.bytes - first.read.bytes)
+    writes = Total(last.write.ios - first.write.ios, last.write.bytes - first.write.bytes)
     trims = last.trim.ios > first.trim.ios
     if buffered and writes.ios:
         return {"read": None, "write": None}
-    read = None if buffered else _Moved(reads.bytes, reads.ios * _requests(options, reads))
-    written: _Moved | None = _Moved(writes.bytes, writes.ios * _requests(options, writes))
+    read = None if buffered else Total(reads.ios * _requests(options, reads), reads.bytes)
+    written: Total | None = Total(writes.ios * _requests(options, writes), writes.bytes)
     if writes.ios and files:
         written = _in_files(case, written, writes, last)
     if trims and files:
         written = None
     if written is not None and case.facts.layers:
-        written = _Moved(written.bytes * _STACKED, written.ios * _STACKED)
+        written = Total(written.ios * _STACKED, written.bytes * _STACKED)
     return {"read": read, "write": written}
 
 
-def _in_files(case: Case, plain: _Moved | None, writes: _Moved, last: LiveTotals) -> _Moved | None:
+def _in_files(case: Case, plain: Total | None, writes: Total, last: LiveTotals) -> Total | None:
     """Writes into files and what the filesystem writes in addition; None where it is not known."""
     options, mount = case.options, case.facts.mount
     kind = mount.fstype if mount else ""
@@ -209,12 +200,12 @@ def _in_files(case: Case, plain: _Moved | None, writes: _Moved, last: LiveTotals
         share = writes.ios / last.write.ios if last.write.ios else 0.0
         each_is_synced = any(is_set(job_options, "sync") for job_options in options)
         syncs = writes.ios if each_is_synced else counted * share + len(options)
-    return _Moved(
-        plain.bytes * _FILE_BYTES + syncs * _SYNC_BYTES, plain.ios * _FILE_IOS + syncs * _SYNC_IOS
+    return Total(
+        plain.ios * _FILE_IOS + syncs * _SYNC_IOS, plain.bytes * _FILE_BYTES + syncs * _SYNC_BYTES
     )
 
 
-def _requests(options: Sequence[Options], moved: _Moved) -> float:
+def _requests(options: Sequence[Options], moved: Total) -> float:
     """The largest number of disk requests that one I/O of fio becomes."""
     sizes = [block_bytes(job_options, way) for job_options in options for way in ("read", "write")]
     known = [size for size in sizes if size is not None]
@@ -222,11 +213,11 @@ def _requests(options: Sequence[Options], moved: _Moved) -> float:
     return max(1, math.ceil(max([*known, mean]) / _SEGMENT))
 
 
-def _beyond(disk: _Moved, ours: _Moved | None) -> _Moved:
+def _beyond(disk: Total, ours: Total | None) -> Total:
     if ours is None:
-        return _Moved(0.0, 0.0)
-    return _Moved(max(0.0, disk.bytes - ours.bytes), max(0.0, disk.ios - ours.ios))
+        return Total()
+    return Total(max(0.0, disk.ios - ours.ios), max(0.0, disk.bytes - ours.bytes))
 
 
-def _sum(parts: Sequence[_Moved]) -> _Moved:
-    return _Moved(sum(part.bytes for part in parts), sum(part.ios for part in parts))
+def _sum(parts: Sequence[Total]) -> Total:
+    return Total(sum(part.ios for part in parts), sum(part.bytes for part in parts))

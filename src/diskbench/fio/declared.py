@@ -7,7 +7,6 @@ The number is that of the job in the whole process, from 1; clones (numjobs) cou
 per_job_logs=0 there is no number.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,15 +15,14 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import ALIASES, jobs, parse
 from diskbench.fio.logs import LogKind, LogName
-from diskbench.fio.numbers import bytes_of, count_of
+from diskbench.fio.numbers import DEFAULT_BLOCK, bytes_of, count_of, sizes_of
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.model.facts import HostFacts
-from diskbench.model.processor import SampleSummary
+from diskbench.model.processor import MachineUse
 from diskbench.model.result import Direction, Measurement
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
 
-_DEFAULT_BLOCK = "4k"
 _BLOCK_POSITION = {"read": 0, "write": 1, "trim": 2}
 _OFF = frozenset({"0", "false", "no"})
 SYNCS: Final = frozenset(
@@ -88,13 +86,7 @@ def common(sections: Sequence[Options]) -> Options:
     if len({rw_of(one) for one in sections}) > 1:
         return {k: v for k, v in alike.items() if k not in PATTERN}
     if len({tuple(map(one.get, _SIZES)) for one in sections}) > 1:
-        # 0 for a size that cannot be read
-        texts = [
-            one.get("bssplit") or one.get("bsrange") or one.get("bs", _DEFAULT_BLOCK)
-            for one in sections
-        ]
-        pieces = [p.partition("/")[0].strip() for t in texts for p in re.split("[,:-]", t)]
-        sizes = [bytes_of(piece or _DEFAULT_BLOCK) or 0 for piece in pieces]
+        sizes = [size or 0 for one in sections for size in sizes_of(blocks_text(one))]
         alike |= {"bsrange": f"{min(sizes)}-{max(sizes)}"} if all(sizes) else {"rw": ""}
     if len({one.get("iodepth", "1") for one in sections}) > 1:
         alike["iodepth"] = ""
@@ -160,11 +152,16 @@ def block_bytes(options: Options, direction: Direction) -> int | None:
         return None
     if "bssplit" in options or "bsrange" in options:
         return None
-    parts = [part.strip() for part in options.get("bs", _DEFAULT_BLOCK).split(",")]
+    parts = [part.strip() for part in options.get("bs", DEFAULT_BLOCK).split(",")]
     position = _BLOCK_POSITION[direction]
     # fio: a size that is left out is the one before it; an empty one is the default.
     text = parts[position] if position < len(parts) else parts[-1]
-    return bytes_of(text or _DEFAULT_BLOCK)
+    return bytes_of(text or DEFAULT_BLOCK)
+
+
+def blocks_text(options: Options) -> str:
+    """What says the block sizes of a job, which may be several; fio's default without options."""
+    return options.get("bssplit") or options.get("bsrange") or options.get("bs") or DEFAULT_BLOCK
 
 
 def iodepth(options: Options) -> int | None:
@@ -252,7 +249,7 @@ class Case:
     rows: Sequence[Measurement]
     output: FioOutput
     facts: HostFacts
-    samples: SampleSummary | None = None
+    samples: MachineUse | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
 
     @cached_property

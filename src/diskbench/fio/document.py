@@ -5,12 +5,14 @@ fio up to 2.21 writes `slat`, `clat`, `lat` in µs and `io_bytes` in KiB (stat.c
 bytes as `io_bytes` beside `io_kbytes`, and latencies in ns under names that say so: `clat_ns`. So
 the names decide where they show the unit, and the version elsewhere. 2.99 and builds from git in
 between may use either under the old names: these are refused.
+
+A field of another type or range than fio gives it, or of unknown units, raises ValueError, which
+says which.
 """
 
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from diskbench.fio import reported
@@ -26,25 +28,9 @@ _TIMED = ("read", "write", "trim", "mixed")
 _ADVICE = "measure again with fio 3, or import what fio 2.2 to 2.21 wrote"
 
 
-class MisshapenError(Exception):
-    """A field of the document has another type or range than fio gives it, or its units are not
-    known; says which."""
-
-
-@dataclass(frozen=True, slots=True)
-class Units:
-    """Bytes in one unit of `io_bytes`, the suffix of latency names, and ns in their unit."""
-
-    size_bytes: int = 1
-    suffix: str = "_ns"
-    latency_ns: int = 1
-
-
-_NEW = Units()
-
-
-def _units_of(root: Mapping[str, Any]) -> Units:
-    """The units of a document of fio. Raises MisshapenError naming its version.
+def _old_size_unit(root: Mapping[str, Any]) -> int | None:
+    """The bytes in one unit of `io_bytes` of a document of fio 2, whose latencies are µs and have
+    no unit in their names; None for fio 3 (bytes, ns). Raises ValueError naming the version.
 
     A version that counts no I/Os (`total_ios` came with 2.2) is refused, too: without it neither
     IOPS nor latencies of a figure can be checked.
@@ -55,34 +41,34 @@ def _units_of(root: Mapping[str, Any]) -> Units:
     names_old = any(isinstance(stats.get(k), dict) for stats in directions for k in LATENCIES)
     names_kb = any("io_kbytes" in stats for stats in directions)
     if names_ns and names_old:
-        raise MisshapenError(f"it has latencies with and without a unit in their names; {_ADVICE}")
+        raise ValueError(f"it has latencies with and without a unit in their names; {_ADVICE}")
     if names_ns or not directions:
-        return _NEW
+        return None
     number = _VERSION.fullmatch(version.strip())
     release = (int(number[1]), int(number[2])) if number else None
     if number is None or release is None:
         if names_old:
-            raise MisshapenError(
+            raise ValueError(
                 f"it says no version of fio and has latencies without a unit (clat); {_ADVICE}"
             )
-        return _NEW
+        return None
     if release[0] > 2 and names_old:
-        raise MisshapenError(
+        raise ValueError(
             f"{version} has latencies without a unit (clat), which fio 3 does not write; {_ADVICE}"
         )
     if release[0] > 2 or (names_kb and not names_old):
-        return _NEW
+        return None
     if release > _LAST_OF_OLD or (release == _LAST_OF_OLD and _FROM_GIT.match(number[3])):
-        raise MisshapenError(f"{version} is between fio 2.21 and 3.0: its units are not known")
+        raise ValueError(f"{version} is between fio 2.21 and 3.0: its units are not known")
     if any(
         (stats.get("io_bytes") or stats.get("io_kbytes")) and "total_ios" not in stats
         for stats in directions
     ):
-        raise MisshapenError(
+        raise ValueError(
             f"{version} does not say how many I/Os it did (total_ios came with fio 2.2); {_ADVICE}"
         )
     # Beside io_kbytes, io_bytes are bytes.
-    return Units(size_bytes=1 if names_kb else 1024, suffix="", latency_ns=1000)
+    return 1 if names_kb else 1024
 
 
 def _directions(root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -106,18 +92,18 @@ _LARGEST = 1e30
 def read_jobs(root: Mapping[str, Any]) -> tuple[reported.FioJob, ...]:
     """The jobs of a document, in fio's order; of `fio --client` those of each client.
 
-    Raises MisshapenError, also where the units of its version are not known.
+    Raises ValueError, also where the units of its version are not known.
     """
-    units = _units_of(root)
+    size_unit = _old_size_unit(root)
     entries = _entries(root)
     if len(entries) > JOBS:
-        raise MisshapenError(f"it lists {len(entries):,} jobs; at most {JOBS:,} are read")
+        raise ValueError(f"it lists {len(entries):,} jobs; at most {JOBS:,} are read")
     servers = _by_server(root.get("global options"))
-    return tuple(_job(entry, index, units, servers) for index, entry in enumerate(entries))
+    return tuple(_job(entry, index, size_unit, servers) for index, entry in enumerate(entries))
 
 
 def read_disks(root: Mapping[str, Any]) -> tuple[reported.DiskUse, ...]:
-    """The disks of a document; none where fio could not count. Raises MisshapenError."""
+    """The disks of a document; none where fio could not count. Raises ValueError."""
     return tuple(_disk(entry) for entry in _list(root.get("disk_util")))
 
 
@@ -164,14 +150,17 @@ def _entries(root: Mapping[str, Any]) -> list[Any]:
 
 
 def _job(
-    entry: object, index: int, units: Units, servers: Mapping[tuple[str, str], Mapping[str, str]]
+    entry: object,
+    index: int,
+    size_unit: int | None,
+    servers: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> reported.FioJob:
     job = _mapping(entry, f"jobs[{index}]")
     name = str(job.get("jobname", f"job{index}"))
     directions: dict[Direction, reported.DirectionStats] = {}
     for direction in _DIRECTIONS:
         if isinstance(job.get(direction), dict):
-            directions[direction] = _direction(job[direction], f"{name}.{direction}", units)
+            directions[direction] = _direction(job[direction], f"{name}.{direction}", size_unit)
     directions = reported.count_syncs(directions)
     if "mixed" in directions and ("read" in directions or "write" in directions):
         del directions["mixed"]  # unified_rw_reporting=both: the sum of what is there already
@@ -199,26 +188,29 @@ def _job(
     )  # fmt: skip
 
 
-def _direction(stats: Mapping[str, Any], where: str, units: Units) -> reported.DirectionStats:
+def _direction(
+    stats: Mapping[str, Any], where: str, size_unit: int | None
+) -> reported.DirectionStats:
     ios = _int(stats, "total_ios", where)
+    suffix, unit_ns = ("_ns", 1) if size_unit is None else ("", 1000)
     # fio 3.0 and 3.1 have io_kbytes only.
     size = _optional_int(stats, "io_bytes", where)
 
     def latency(kind: str) -> reported.ReportedLatency | None:
-        name = kind + units.suffix
+        name = kind + suffix
         for other in (kind, f"{kind}_ns"):
             if other != name and stats.get(other):
-                raise MisshapenError(
+                raise ValueError(
                     f"{where}.{other} is there, where its version of fio writes {name}: it would "
                     "not be read"
                 )
-        return _latency(stats.get(name), ios, f"{where}.{name}", units.latency_ns)
+        return _latency(stats.get(name), ios, f"{where}.{name}", unit_ns)
 
     return reported.DirectionStats(
         ios=ios,
         bytes=_scaled(stats, "io_kbytes", where, 1024)
         if size is None
-        else _scaled(stats, "io_bytes", where, units.size_bytes),
+        else _scaled(stats, "io_bytes", where, size_unit or 1),
         runtime_ns=_scaled(stats, "runtime", where, 1_000_000),
         short_ios=_int(stats, "short_ios", where), dropped_ios=_int(stats, "drop_ios", where),
         iops=_optional_float(stats, "iops", where),
@@ -243,7 +235,7 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> reported.Repo
     if samples == 0 and mean == 0:
         return None
     if samples == 0 and "N" in value:
-        raise MisshapenError(f"{where}.N is 0, and its mean is {mean:.4g}")
+        raise ValueError(f"{where}.N is 0, and its mean is {mean:.4g}")
     return reported.ReportedLatency(
         samples=samples,
         min_ns=_scaled(value, "min", where, unit_ns),
@@ -264,7 +256,7 @@ def _bins(value: object, where: str) -> Mapping[int, int]:
         if not (key.isascii() and key.isdigit() and len(key) < 20):
             continue
         if type(number) is not int or not 0 <= number <= COUNTER:
-            raise MisshapenError(f"{where}.bins[{key}] is {_beginning(number)}, not a count")
+            raise ValueError(f"{where}.bins[{key}] is {_beginning(number)}, not a count")
         if number:
             bins[int(key)] = number
     return bins
@@ -318,9 +310,9 @@ def _list(value: object) -> list[Any]:
 
 
 def _mapping(value: object, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise MisshapenError(f"{where} is {type(value).__name__}, not an object")
-    return value
+    if isinstance(value, dict):
+        return value
+    raise ValueError(f"{where} is {type(value).__name__}, not an object")
 
 
 def _int(values: Mapping[str, Any], key: str, where: str) -> int:
@@ -331,7 +323,7 @@ def _scaled(values: Mapping[str, Any], key: str, where: str, scale: int) -> int:
     """A count in a smaller unit, as long as databases hold it."""
     number = _int(values, key, where) * scale
     if number > COUNTER:
-        raise MisshapenError(f"{where}.{key} is {number // scale}, longer than any disk works")
+        raise ValueError(f"{where}.{key} is {number // scale}, longer than any disk works")
     return number
 
 
@@ -340,11 +332,11 @@ def _optional_int(values: Mapping[str, Any], key: str, where: str) -> int | None
     number = exact if type(exact) is int else _optional_float(values, key, where)
     if number is None:
         if exact is not None:
-            raise MisshapenError(f"{where}.{key} is {exact:.4g}, not a count from 0 to {COUNTER}")
+            raise ValueError(f"{where}.{key} is {exact:.4g}, not a count from 0 to {COUNTER}")
         return None
     if not 0 <= number <= COUNTER:
         shown = number if abs(number) <= _LARGEST else "larger than any"
-        raise MisshapenError(f"{where}.{key} is {shown}, not a count from 0 to {COUNTER}")
+        raise ValueError(f"{where}.{key} is {shown}, not a count from 0 to {COUNTER}")
     return int(number)
 
 
@@ -353,11 +345,11 @@ def _optional_float(values: Mapping[str, Any], key: str, where: str) -> float | 
     if number is None:
         return None
     if type(number) not in (int, float):
-        raise MisshapenError(f"{where}.{key} is {_beginning(number)}, not a number")
+        raise ValueError(f"{where}.{key} is {_beginning(number)}, not a number")
     if abs(number) > _LARGEST or not math.isfinite(number):
         return None
     if number < 0:
-        raise MisshapenError(f"{where}.{key} is {number}, and fio counts and times from 0 up")
+        raise ValueError(f"{where}.{key} is {number}, and fio counts and times from 0 up")
     return float(number)
 
 

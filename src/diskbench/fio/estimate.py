@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Final
 
 from diskbench.fio.declared import Case
-from diskbench.fio.jobfile import Job, jobs, parse
+from diskbench.fio.jobfile import Section, jobs, parse
 from diskbench.fio.numbers import blocks_of, count_of, percent_of, range_of, seconds_of
 from diskbench.model.doubts import COMPRESSIBLE, FILLED_ONCE, UNWRITTEN
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
@@ -56,25 +56,25 @@ def size_bytes(text: str | None, capacity_bytes: int | None = None) -> int | Non
     return size_range[1] if size_range else None
 
 
-def count(job: Job, name: str, default: int = 1) -> int:
+def count(job: Section, name: str, default: int = 1) -> int:
     """The value of an option that is a whole number; `default` where it is missing or no number."""
     number = count_of(job.get(name) or "")
     return default if number is None else number
 
 
-def block_sizes(job: Job) -> tuple[int, ...]:
+def block_sizes(job: Section) -> tuple[int, ...]:
     """The block sizes of a job in bytes; fio's default where it names none."""
     names = ("bs", "bsrange", "bssplit")
     sizes = (blocks_of(name, job.get(name) or "") or () for name in names)
     return tuple(chain.from_iterable(sizes)) or (FIO_BLOCK_BYTES,)
 
 
-def request_sizes(job: Job) -> tuple[int, ...]:
+def request_sizes(job: Section) -> tuple[int, ...]:
     """The request sizes of a job in bytes; empty for a job that reaches no data of a disk."""
     return () if job.engine in {"null", *METADATA_ENGINES} else block_sizes(job)
 
 
-def expected_s(jobs: Iterable[Job], capacity_bytes: int | None) -> float:
+def expected_s(jobs: Iterable[Section], capacity_bytes: int | None) -> float:
     """Seconds that the jobs of one step take together.
 
     The jobs run at the same time: the longest of the timed ones counts. Work bound by size adds up
@@ -94,7 +94,7 @@ def expected_s(jobs: Iterable[Job], capacity_bytes: int | None) -> float:
     return max(timed) + bound
 
 
-def moved_bytes(job: Job, capacity_bytes: int | None) -> int:
+def moved_bytes(job: Section, capacity_bytes: int | None) -> int:
     """Bytes that one clone of a job bound by size moves in all its loops. Percentages are of
     `capacity_bytes`."""
     devices = sum(name.startswith("/") for name in job.files)
@@ -110,7 +110,7 @@ def moved_bytes(job: Job, capacity_bytes: int | None) -> int:
     return io
 
 
-def _work_s(job: Job, capacity_bytes: int | None) -> float:
+def _work_s(job: Section, capacity_bytes: int | None) -> float:
     clones = count(job, "numjobs")
     if job.engine in METADATA_ENGINES:
         return count(job, "nrfiles") * clones / ASSUMED_FILES_PER_S
@@ -126,12 +126,12 @@ def _work_s(job: Job, capacity_bytes: int | None) -> float:
     return max(io / ASSUMED_BYTES_PER_S, operations / ASSUMED_CALLS_PER_S, slowest) * clones
 
 
-def syncs_each(job: Job) -> bool:
+def syncs_each(job: Section) -> bool:
     """Whether a job waits until each of its writes is stored."""
     return any(job.get(name) not in {None, "0", "none"} for name in ("fsync", "fdatasync", "sync"))
 
 
-def file_bytes(job: Job, capacity_bytes: int | None) -> dict[str, int]:
+def file_bytes(job: Section, capacity_bytes: int | None) -> dict[str, int]:
     """Bytes on the target by file, as fio lays them out; a raw device is one file, named by path.
 
     `filename=a:b` shares the size between its files; without `filename` each clone and each of
@@ -167,7 +167,7 @@ def _named_bytes(name: str, part: int, per_file: int | None, end: int, capacity:
     return min((size for size in (per_file, capacity) if size is not None), default=0)
 
 
-def _pattern(job: Job) -> str:
+def _pattern(job: Section) -> str:
     """The pattern of a job's file names; jobs with the same pattern share files."""
     pattern = job.get("filename_format") or "$jobname.$jobnum.$filenum"
     return pattern.replace("$jobname", f"{job.name}$job")
@@ -253,7 +253,7 @@ def _filled(extent: _Range, size: int, least_passes: int, *, files: bool) -> Fil
     return Filled(passes=extent.written / size, wanted=least_passes, shrinks=shrinks)
 
 
-def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> None:
+def _write(job: Section, ranges: dict[str, _Range], capacity_bytes: int | None) -> None:
     """Add the bytes that a job writes, as far as its options say, to those of its files."""
     share = 1 - job.read_percent / 100 if job.pattern in MIXED else float(job.pattern in _WRITES)
     if not share:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Final
 
 from diskbench.errors import ProfileError
-from diskbench.fio.jobfile import Job, JobOption, Sections, jobs, may_be_secret
+from diskbench.fio.jobfile import JobOption, Section, Sections, jobs, may_be_secret
 from diskbench.fio.numbers import unreadable
 from diskbench.fio.options import ALLOWABLE, ENGINE_OPTIONS, OURS, engine_reason, option_reason
 from diskbench.fio.target import FioTarget, check_path
@@ -109,7 +109,7 @@ def problems(jobfile: Sections, target: FioTarget) -> Iterator[str]:
             yield f"[{job.name}] has no device: filename= says which of the disks it is for"
 
 
-def _of_devices_alone(job: Job) -> Iterator[str]:
+def _of_devices_alone(job: Section) -> Iterator[str]:
     """What fio can do with a device alone: with a file it fails while it runs (3.33, tried)."""
     rw, share = job.get("rw") or "", job.get("trim_percentage") or "0"
     if "trim" in rw and job.get("ioengine") not in TRIM_FILES:

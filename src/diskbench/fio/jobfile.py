@@ -62,7 +62,8 @@ class JobOption(Frozen):
 
 
 class Section(Frozen):
-    """A `[name]` and its options."""
+    """A `[name]` and its options in order; of a job (`jobs`) also those of the globals before it.
+    What is asked of its options is meaningful for a job."""
 
     name: str
     options: tuple[JobOption, ...] = ()
@@ -71,27 +72,6 @@ class Section(Frozen):
     def is_global(self) -> bool:
         """Whether fio applies its options to all jobs after it."""
         return self.name.startswith("global")
-
-
-Sections = tuple[Section, ...]
-"""A whole job file, in order."""
-
-
-def edited(sections: Sections, edit: Callable[[Section, JobOption], JobOption | None]) -> Sections:
-    """The sections with each option as `edit` makes it; None takes it out."""
-    made = []
-    for section in sections:
-        options = (edit(section, option) for option in section.options)
-        kept = tuple(option for option in options if option is not None)
-        made.append(section.model_copy(update={"options": kept}))
-    return tuple(made)
-
-
-class Job(Frozen):
-    """One job with all of its options in order, those of the globals before it included."""
-
-    name: str
-    options: tuple[JobOption, ...]
 
     def get(self, name: str) -> str | None:
         """The last value of an option; "" for a key without `=`, None without the key."""
@@ -127,6 +107,20 @@ class Job(Frozen):
         return tuple(name for value in values for name in split_names(value))
 
 
+Sections = tuple[Section, ...]
+"""A whole job file, in order."""
+
+
+def edited(sections: Sections, edit: Callable[[Section, JobOption], JobOption | None]) -> Sections:
+    """The sections with each option as `edit` makes it; None takes it out."""
+    made = []
+    for section in sections:
+        options = (edit(section, option) for option in section.options)
+        kept = tuple(option for option in options if option is not None)
+        made.append(section.model_copy(update={"options": kept}))
+    return tuple(made)
+
+
 _WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
 
 
@@ -141,19 +135,6 @@ def split_names(value: str) -> list[str]:
 def is_absolute(name: str) -> bool:
     """Whether a name is a path from the root, or of Windows."""
     return name.startswith("/") or bool(_WINDOWS.match(name))
-
-
-class JobGroup(Frozen):
-    """The jobs of one stonewall group, which run at the same time, with their globals."""
-
-    sections: Sections
-    jobs: tuple[Job, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of its step: the first job's name and the number of other jobs, as `read+2`."""
-        first = self.jobs[0].name
-        return first if len(self.jobs) == 1 else f"{first}+{len(self.jobs) - 1}"
 
 
 @lru_cache(maxsize=128)  # of a step the planner, its checks, its rows and its verdict ask for it
@@ -218,26 +199,27 @@ def _add_line(raw: str, number: int, sections: list[tuple[str, list[JobOption]]]
     sections[-1][1].append(option)
 
 
-def jobs(sections: Sections) -> tuple[Job, ...]:
+def jobs(sections: Sections) -> Sections:
     """The jobs in order, each with the options of the globals before it."""
     inherited: list[JobOption] = []
-    jobs_read: list[Job] = []
+    jobs_read: list[Section] = []
     for section in sections:
         if section.is_global:
             inherited.extend(section.options)
         else:
-            jobs_read.append(Job(name=section.name, options=(*inherited, *section.options)))
+            options = (*inherited, *section.options)
+            jobs_read.append(section.model_copy(update={"options": options}))
     return tuple(jobs_read)
 
 
-def groups(file: Sections) -> tuple[JobGroup, ...]:
+def groups(file: Sections) -> tuple[Sections, ...]:
     """The stonewall groups in order; each runs alone as it would within the whole file.
 
     A job with `stonewall` (its own or a global's) begins a group; its clones (`numjobs`) belong to
     the same group, since fio clears the flag for them. `stonewall` is removed, because nothing
     precedes a group in its own process, and so is `wait_for` on a job of an earlier group.
     """
-    job_groups: list[JobGroup] = []
+    job_groups: list[Sections] = []
     inherited: list[Section] = []
     members: list[Section] = []
     all_jobs = jobs(file)
@@ -273,7 +255,7 @@ def write(sections: Sections) -> str:
     return "\n".join(blocks)
 
 
-def _group(members: list[Section]) -> JobGroup:
+def _group(members: list[Section]) -> Sections:
     while members and members[-1].is_global:
         members = members[:-1]
     names = {s.name for s in members if not s.is_global}
@@ -282,8 +264,7 @@ def _group(members: list[Section]) -> JobGroup:
         is_left = option.name == "wait_for" and option.value not in names
         return None if is_left or option.name == "stonewall" else option
 
-    sections = edited(tuple(members), stays)
-    return JobGroup(sections=sections, jobs=jobs(sections))
+    return edited(tuple(members), stays)
 
 
 def _clean(raw: str, number: int) -> str:

@@ -30,6 +30,7 @@ _SECONDS = {
 }  # fmt: skip
 _POWERS = "kmgtp"
 _LARGEST = 2**63 - 1
+DEFAULT_BLOCK: Final = "4k"
 _MOST = 2**31 - 1
 """The largest count: fio stores counts in 32 bits, and larger ones overflow."""
 
@@ -93,6 +94,13 @@ def blocks_of(name: str, text: str) -> tuple[int, ...] | None:
                 return None
             block_sizes.append(size)
     return tuple(block_sizes) or None
+
+
+def sizes_of(text: str) -> list[int | None]:
+    """Each size in `4k,64k`, `4k-8k` or `4k/60:64k/40`, an empty one as fio's default; None for one
+    that cannot be read."""
+    pieces = (piece.partition("/")[0].strip() for piece in re.split("[,:-]", text))
+    return [bytes_of(piece or DEFAULT_BLOCK) for piece in pieces]
 
 
 def unreadable(name: str, value: str) -> str | None:

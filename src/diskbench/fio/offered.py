@@ -12,7 +12,7 @@ from typing import Final
 from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.declared import Case
 from diskbench.fio.estimate import MIXED, count
-from diskbench.fio.jobfile import Job, JobOption, Section, jobs, parse, write
+from diskbench.fio.jobfile import JobOption, Section, jobs, parse, write
 from diskbench.model.doubts import SATURATED
 from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
@@ -132,7 +132,7 @@ def check_references(names: Sequence[str], sections: Sequence[Section]) -> None:
             )
 
 
-def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -> Section:
+def _filled(section: Section, job: Section, rates: Mapping[str, float], step: str) -> Section:
     reference = share_of(job.get("rate_iops"))
     if reference is None:
         return section

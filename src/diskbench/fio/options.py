@@ -7,15 +7,15 @@ target.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import Section
-from diskbench.model.base import Frozen
 from diskbench.yaml_lines import packaged
 
 OLDEST: Final = (3, 16)
@@ -24,20 +24,13 @@ OLDEST: Final = (3, 16)
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
-class OptionVersions(Frozen):
-    """First fio version of each option and of `option=value`; those before 3.0 are left out."""
-
-    source: str
-    newest: str
-    options: dict[str, str]
-    values: dict[str, str]
-
-
 @cache
-def option_versions() -> OptionVersions:
-    """The table that ships with diskbench."""
+def option_versions() -> Mapping[str, Mapping[str, str]]:
+    """The first fio version of each option and of `option=value` (`options` and `values`); those
+    before 3.0 are left out."""
     data = files("diskbench.fio").joinpath("data", "option_versions.json").read_text("utf-8")
-    return OptionVersions.model_validate_json(data)
+    shipped: Mapping[str, Mapping[str, str]] = json.loads(data)
+    return shipped
 
 
 def parse_version(text: str) -> tuple[int, ...]:
@@ -56,8 +49,8 @@ def _too_new(sections: Sequence[Section], fio_version: str) -> Iterator[tuple[st
             value = (option.value or "").split(":")[0].split(",")[0].strip()
             pair = f"{option.name}={value}"
             for setting, needs in (
-                (option.key, table.options.get(option.name)),
-                (pair, table.values.get(pair)),
+                (option.key, table["options"].get(option.name)),
+                (pair, table["values"].get(pair)),
             ):
                 if needs and parse_version(needs) > have:
                     yield f"[{section.name}] {setting}", needs

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.declared import PATTERN, Options, block_bytes, first_names, sums_up_others
-from diskbench.fio.document import MisshapenError, read_disks, read_jobs, read_options
+from diskbench.fio.document import read_disks, read_jobs, read_options
 from diskbench.fio.repeated import continues, jobs_of
 from diskbench.fio.reported import MOST_RUNS, FioJob, FioOutput
 from diskbench.visible import UNKNOWN, unstorable, unstorable_words
@@ -191,7 +191,7 @@ def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:
         raise _unreadable(where, f"the text {unstorable_words(bad)}")
     try:
         jobs, disks = read_jobs(root), read_disks(root)
-    except MisshapenError as error:
+    except ValueError as error:
         raise _unreadable(where, str(error)) from None
     if not jobs:
         printed = f"; fio said: {stream.text.splitlines()[0][:200]}" if stream.text else ""
@@ -266,7 +266,6 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
         reports = "; ".join(filter(None, (reports, taken)))
     return replace(
         output,
-        documents=documents,
         interim=stream.broken is not None,
         text=stream.text,
         notes=tuple(dict.fromkeys(notes)),

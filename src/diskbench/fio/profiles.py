@@ -9,13 +9,13 @@ a value holds no character that could begin another option.
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_serializer, model_validator
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.guard import settable
@@ -99,9 +99,16 @@ class ProfileThreshold(Frozen):
         return Threshold.parse(self.expect, step=self.step, source=self.source)
 
 
-class FrontMatter(Frozen):
-    """The front matter of a profile: the YAML between the `---` lines."""
+class Profile(Frozen):
+    """A profile as read from its file: what its front matter says, the YAML between the `---`
+    lines, and what the file itself says (`_OF_FILE`).
 
+    `roles` maps a section name to what its step is for. `template` is the job file without the
+    front matter, and `is_template` False for a plain fio job file. `digest` is the SHA-256 of the
+    whole text, front matter included.
+    """
+
+    name: str
     title: str = Field(min_length=1)
     question: str = Field(min_length=1)
     source: str = Field(min_length=1)
@@ -115,6 +122,10 @@ class FrontMatter(Frozen):
     search: ProfileSearch | None = None
     thresholds: tuple[ProfileThreshold, ...] = ()
     parameters: dict[str, Parameter] = Field(default_factory=dict)
+    template: str
+    is_template: bool = True
+    first_line: int = 1
+    digest: str
 
     @model_validator(mode="before")
     @classmethod
@@ -128,32 +139,21 @@ class FrontMatter(Frozen):
             return {**data, "parameters": named}
         return data
 
+    @field_serializer("parameters")
+    def _listed(self, parameters: dict[str, Parameter]) -> tuple[Parameter, ...]:
+        return tuple(parameters.values())
 
-class Profile(Frozen):
-    """A profile as read from its file. `template` is the job file without the front matter.
+    @field_serializer("thresholds")
+    def _parsed(self, thresholds: tuple[ProfileThreshold, ...]) -> tuple[Threshold, ...]:
+        return tuple(entry.threshold() for entry in thresholds)
 
-    `digest` is the SHA-256 of the whole text, front matter included. `is_template` is False for a
-    plain fio job file. `roles` maps a section name to what its step is for.
-    """
+    def missing(self, given: Container[str]) -> list[str]:
+        """The names of the parameters that need a value and are not `given` one."""
+        return [n for n, p in self.parameters.items() if p.default is None and n not in given]
 
-    name: str
-    title: str
-    question: str
-    source: str
-    notes: str = ""
-    targets: tuple[TargetKind, ...] = ("directory", "device")
-    filesystem: Filesystem = "none"
-    page_cache: PageCache = "drop"
-    drop_caches_every_s: float | None = None
-    roles: dict[str, Role] = Field(default_factory=dict)
-    loop: ProfileLoop | None = None
-    search: ProfileSearch | None = None
-    thresholds: tuple[Threshold, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    template: str
-    is_template: bool = True
-    first_line: int = 1
-    digest: str
+
+_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line", "digest"})
+"""Fields of a profile that front matter may not give."""
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -185,17 +185,25 @@ def parse_profile(text: str, *, name: str) -> Profile:
         return Profile(
             name=name, title=name, source="the user's fio job file",
             question="How does this disk do under the user's own fio job file?",
-            parameters=tuple(
-                Parameter(name=variable, default=None, help="a variable of the job file")
+            parameters={
+                variable: Parameter(name=variable, default=None, help="a variable of the job file")
                 for variable in variables(text)
-            ),
+            },
             template=text, is_template=False, digest=digest,
         )  # fmt: skip
-    front = _front_matter(matter, name)
-    fields = {key: getattr(front, key) for key in FrontMatter.model_fields}
-    fields["parameters"] = tuple(front.parameters.values())
-    fields["thresholds"] = tuple(entry.threshold() for entry in front.thresholds)
-    return Profile(name=name, template=body, first_line=first_line, digest=digest, **fields)
+    data = _front_matter(matter, name)
+    wrong = ""
+    if isinstance(data, dict):
+        wrong = "; ".join(f"{field}: there is no such field" for field in data if field in _OF_FILE)
+        data |= {"name": name, "template": body, "first_line": first_line, "digest": digest}
+    try:
+        profile = Profile.model_validate(data)
+    except ValidationError as error:
+        wrong = "; ".join(filter(None, (value_faults(error, "front matter"), wrong)))
+    if wrong:
+        advice = "docs/profiles.md lists the fields"
+        raise ProfileError(f"profile {name!r}: {wrong}", advice=advice)
+    return profile
 
 
 def with_environment(profile: Profile, environment: Mapping[str, str]) -> Profile:
@@ -205,18 +213,17 @@ def with_environment(profile: Profile, environment: Mapping[str, str]) -> Profil
     """
     if profile.is_template:
         return profile
-    for parameter in profile.parameters:
-        if may_be_secret(parameter.name):
-            raise ProfileError(
-                f"profile {profile.name!r} uses ${{{parameter.name}}}, whose name says that it is "
-                "a secret; the values of variables are kept as evidence",
-                advice="give the variable another name, or write the value into a copy of the file",
-            )
-    filled = (
-        parameter.model_copy(update={"default": environment.get(parameter.name)})
-        for parameter in profile.parameters
-    )
-    return profile.model_copy(update={"parameters": tuple(filled)})
+    for name in filter(may_be_secret, profile.parameters):
+        raise ProfileError(
+            f"profile {profile.name!r} uses ${{{name}}}, whose name says that it is a secret; the "
+            "values of variables are kept as evidence",
+            advice="give the variable another name, or write the value into a copy of the file",
+        )
+    filled = {
+        name: parameter.model_copy(update={"default": environment.get(name)})
+        for name, parameter in profile.parameters.items()
+    }
+    return profile.model_copy(update={"parameters": filled})
 
 
 def _split(text: str, name: str) -> tuple[str | None, str, int]:
@@ -232,27 +239,21 @@ def _split(text: str, name: str) -> tuple[str | None, str, int]:
     )
 
 
-def _front_matter(matter: str, name: str) -> FrontMatter:
+def _front_matter(matter: str, name: str) -> Any:  # noqa: ANN401 - any YAML
+    advice = "see `diskbench profiles show quick` for an example"
     if len(matter.encode()) > YAML_BYTES:
         raise ProfileError(
             f"profile {name!r}: the front matter has more than {format_bytes(YAML_BYTES)}",
-            advice="see `diskbench profiles show quick` for an example",
+            advice=advice,
         )
     parsed = read_yaml(matter)
     if parsed.mistakes and matter.strip():
         # The front matter begins in the second line of the file.
         listed = "; ".join(f"line {m.line + 1}: {m.message}" for m in parsed.mistakes[:_MOST])
         raise ProfileError(
-            f"profile {name!r}: the front matter cannot be read: {listed}",
-            advice="see `diskbench profiles show quick` for an example",
+            f"profile {name!r}: the front matter cannot be read: {listed}", advice=advice
         )
-    try:
-        return FrontMatter.model_validate(parsed.data if parsed.data is not None else {})
-    except ValidationError as error:
-        raise ProfileError(
-            f"profile {name!r}: {value_faults(error, 'front matter')}",
-            advice="docs/profiles.md lists the fields",
-        ) from error
+    return {} if parsed.data is None else parsed.data
 
 
 def shipped_directory(kind: Literal["jobs", "matrices"]) -> Path:
@@ -270,8 +271,7 @@ _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 def check_override(profile: Profile, key: str, text: str) -> None:
     """Raise UnknownName for a parameter that a profile does not have, InvalidValue for a value that
     it cannot have. Of a plain job file any option of fio that profiles may hold can be set."""
-    parameters = {parameter.name: parameter for parameter in profile.parameters}
-    if key in parameters:
+    if key in (parameters := profile.parameters):
         read_value(parameters[key], text)
         return
     kind, field = f"parameter of profile {profile.name!r}", f"parameters.{key}"

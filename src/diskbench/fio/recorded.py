@@ -24,7 +24,6 @@ import re
 import signal
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from diskbench.fio.declared import Case, is_set
@@ -45,29 +44,18 @@ _NOT_STARTED = re.compile(r"job startup hung|\d+ jobs? failed to start")
 _JOB_KILLED = re.compile(r"got signal=(\d+)")
 
 
-@dataclass(frozen=True)
-class End:
-    """What a unit recorded about its end; the defaults are for what it could not record."""
-
-    signal: int | None = None
-    clock_moved_s: float = 0.0
-    oom_kills: int = 0
-    is_shutdown: bool = False
-
-
-def parse_end(data: bytes) -> End:
-    """The contents of end.txt. Never raises, whatever the host wrote there."""
-    values = _values(data)
+def clock_moved_s(end: bytes) -> float:
+    """By how much the host's clock was moved, from end.txt; 0 where it does not say."""
     try:
-        moved = float(values.get("clock_moved_s", "0"))
+        moved = float(_values(end).get("clock_moved_s", "0"))
     except ValueError:
-        moved = 0.0
-    return End(
-        signal=_whole(values.get("signal")),
-        clock_moved_s=moved if abs(moved) < float("inf") else 0.0,
-        oom_kills=_whole(values.get("oom_kills")) or 0,
-        is_shutdown=values.get("system") == "stopping",
-    )
+        return 0.0
+    return moved if abs(moved) < float("inf") else 0.0
+
+
+def was_shutting_down(end: bytes) -> bool:
+    """Whether the machine was shutting down when fio ended, from end.txt."""
+    return _values(end).get("system") == "stopping"
 
 
 def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | None:
@@ -76,7 +64,7 @@ def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | N
     text = "".join(files.get(name, b"").decode(errors="replace") for name in (STDERR, _OUTPUT))
     killed = _JOB_KILLED.search(text)
     number = int(killed[1]) if killed else fio_exit - _SIGNALLED
-    oom = parse_end(files.get(END, b"")).oom_kills
+    oom = _whole(_values(files.get(END, b"")).get("oom_kills")) or 0
     if _NOT_STARTED.search(files.get(STDERR, b"").decode(errors="replace")):
         return (
             "fio gave up before it measured: a job of it did not start in time",
@@ -141,7 +129,7 @@ def _whole(text: str | None) -> int | None:
 
 def clock_doubts(case: Case) -> Iterator[Warning]:
     """The doubt in the times of day of a step."""
-    moved = parse_end(case.files.get(END, b"")).clock_moved_s
+    moved = clock_moved_s(case.files.get(END, b""))
     if moved:
         yield CLOCK_MOVED.warning(
             f"the host's clock was set by {moved:+.1f} s during {case.step.name}; durations come "
@@ -212,28 +200,24 @@ def kept_cache_doubts(case: Case) -> Iterator[Warning]:
     yield CACHE_KEPT.warning(words)
 
 
-CHECKSUM_MIB = 8
-"""How much `Canary.cpu_s` is the checksum of (hosts/agent.py)."""
+_CHECKSUM_MIB = 8
+"""How much a canary makes the checksum of (hosts/agent.py)."""
+CHECKSUM_S, NULL_IOPS = f"checksum of {_CHECKSUM_MIB} MiB s", "null IOPS"
 
 
-class Canary(Frozen):
-    """One canary; None where a part could not be run or read."""
-
-    cpu_s: float | None = None
-    null_iops: float | None = None
-
-
-def parse_canary(data: bytes) -> Canary:
-    """The canary of a canary-before.txt or canary-after.txt; never fails."""
+def parse_canary(data: bytes) -> dict[str, float]:
+    """The figures of a canary-before.txt or canary-after.txt by name, without a part that could not
+    be run or read; never fails."""
     head, _, after_head = data.decode(errors="replace").partition("\n")
     word, _, value = head.partition(" ")
-    seconds = _positive(value) if word == f"checksum_{CHECKSUM_MIB}mib_s" else None
+    seconds = _positive(value) if word == f"checksum_{_CHECKSUM_MIB}mib_s" else None
     try:
         document = json.loads(after_head[after_head.find("{") : after_head.rfind("}") + 1])
         iops = _positive(document["jobs"][0]["read"]["iops"])
     except (ValueError, LookupError, TypeError, RecursionError):
         iops = None
-    return Canary(cpu_s=seconds, null_iops=iops)
+    figures = {CHECKSUM_S: seconds, NULL_IOPS: iops}
+    return {name: figure for name, figure in figures.items() if figure is not None}
 
 
 def canary_doubts(case: Case) -> Iterator[Warning]:

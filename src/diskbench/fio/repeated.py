@@ -1,21 +1,12 @@
 """Which of several reports are of one fio: with --status-interval it reports again and again, each
 time all that was done so far. The last of these counts; reports of other runs count each.
 
-Documents tell by their times, terse lines by what grows, and a text by the processes in it.
+Documents tell by their times, terse lines by what grows, a text by its processes (text_head.py).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from diskbench.fio.reported import (
-    ALL_CLIENTS,
-    MOST_RUNS,
-    DirectionStats,
-    DiskUse,
-    FioJob,
-    FioOutput,
-    unreadable,
-)
+from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.model.result import Direction
 from diskbench.units import NS_PER_S
 
@@ -168,79 +159,3 @@ def _grown_s(before: Sequence[FioJob], after: Sequence[FioJob]) -> float:
 
 def _ran_ns(job: FioJob) -> int:
     return max((stats.runtime_ns for stats in job.directions.values()), default=0)
-
-
-@dataclass
-class TextBlock:
-    """What the lines of one job say, as they come."""
-
-    job: FioJob
-    pid: str
-    where: str
-    drops_carry: bool = False
-    """Whether its version of fio prints 11.0 for 11.99."""
-    stats: dict[Direction, DirectionStats] = field(default_factory=dict)
-    now: Direction | None = None
-    percentiles: tuple[str, float] | None = None
-
-
-@dataclass
-class TextReports:
-    """What each fio reported last, and how often it reported; `now` is the report being read.
-
-    With --status-interval fio repeats the whole report, of what has begun so far; then the jobs are
-    the same processes. Of several servers each report is of another one.
-    """
-
-    now: list[TextBlock] = field(default_factory=list)
-    closed: list[tuple[int, list[TextBlock]]] = field(default_factory=list)
-    disks: dict[int, list[DiskUse]] = field(default_factory=dict)
-    """What stands under the report of a number, from 1."""
-    greeted: int = 0
-    """Servers that the client named at its begin."""
-    summed: bool = False
-    """Whether the sum of all clients is among them."""
-
-    @property
-    def servers(self) -> bool:
-        """Whether several servers may have printed them."""
-        return self.summed or self.greeted > 0
-
-    def close(self, where: str) -> None:
-        """End the report being read. Raises FioOutputUnreadable for too many of other processes."""
-        if not self.now:
-            return
-        if self._repeats():
-            self.closed[-1] = (self.closed[-1][0] + 1, self.now)
-        else:
-            self.closed.append((1, self.now))
-        self.now = []
-        if len(self.closed) > MOST_RUNS:
-            raise unreadable(where, "text", f"it holds more than {MOST_RUNS:,} runs")
-
-    def all(self, where: str) -> list[tuple[int, list[TextBlock]]]:
-        """The last report of each, at the end of the text. An interim report that was cut off is
-        left out."""
-        if not self._repeats():
-            self.close(where)
-        if self.servers:
-            return [(1, [block for _, blocks in self.closed for block in blocks])]
-        return self.closed
-
-    def notes(self, passes: int) -> tuple[str, ...]:
-        """What was unusual, of an fio that reported `passes` times."""
-        notes = []
-        if passes > 1:
-            notes.append(last_is_used(passes))
-        if self.greeted > 1 and not self.summed:
-            notes.append(
-                f"it names {self.greeted} servers and has no sum of them ({ALL_CLIENTS}): what it "
-                "holds may be of some of them"
-            )
-        return tuple(notes)
-
-    def _repeats(self) -> bool:
-        if self.servers or not self.closed:
-            return False
-        before = {(block.job.name, block.pid) for block in self.closed[-1][1]}
-        return any((block.job.name, block.pid) in before for block in self.now)

@@ -154,7 +154,6 @@ class FioOutput:
     begun_ms: int | None = None
     disks: tuple[DiskUse, ...] = ()
     beside: tuple[FioJob, ...] = ()
-    documents: int = 1
     interim: bool = False
     text: str = ""
     notes: tuple[str, ...] = ()
@@ -174,11 +173,14 @@ class FioOutput:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What fio's JSON counts for one direction of a step: what a series must sum up to."""
+    """What was done in one direction, of a step or since its job began: I/Os, bytes, Σ latency (ns)
+    of so many `latencies`, and the time that it took."""
 
-    ios: int
-    bytes: int
-    runtime_s: float
+    ios: float = 0
+    bytes: float = 0
+    latency_sum_ns: float = 0.0
+    latencies: float = 0.0
+    runtime_s: float = 0.0
 
 
 def totals_of(output: FioOutput) -> dict[Direction, Total]:
@@ -186,7 +188,7 @@ def totals_of(output: FioOutput) -> dict[Direction, Total]:
     totals: dict[Direction, Total] = {}
     for job in output.jobs:
         for direction, stats in job.directions.items():
-            before = totals.get(direction, Total(0, 0, 0.0))
+            before = totals.get(direction, Total())
             totals[direction] = Total(
                 ios=before.ios + stats.ios,
                 bytes=before.bytes + stats.bytes,

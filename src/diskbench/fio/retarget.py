@@ -21,7 +21,6 @@ from diskbench.errors import ProfileError
 from diskbench.fio.estimate import count, file_bytes
 from diskbench.fio.jobfile import (
     ALIASES,
-    Job,
     JobOption,
     Section,
     Sections,
@@ -294,7 +293,7 @@ def _whole_devices(file: Sections) -> tuple[Sections, tuple[JobChange, ...]]:
     return edited(file, whole), tuple(changes)
 
 
-def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
+def _of_a_directory(file_jobs: Sections) -> Iterator[int]:
     laid: dict[str, tuple[int, int]] = {}
     for at, job in enumerate(file_jobs):
         in_bytes = bytes_of(job.get("size") or "") or job.get("filesize") is not None
@@ -311,14 +310,15 @@ def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
             laid |= dict.fromkeys(names, made)
 
 
-def _shares(file_jobs: tuple[Job, ...], unsized: list[int], allowed: int) -> dict[int, int]:
+def _shares(file_jobs: Sections, unsized: list[int], allowed: int) -> dict[int, int]:
     shares = {at: percent_of(file_jobs[at].get("size") or "") or 100 for at in unsized}
     wanted = {at: allowed * share // 100 for at, share in shares.items()}
     taken: dict[str, int] = {}
     asked: dict[str, int] = {}
     for at, job in enumerate(file_jobs):
         size = JobOption(key="size", value=str(wanted.get(at, 0)))
-        sized = Job(name=job.name, options=(*job.options, size)) if at in wanted else job
+        more = (size,) if at in wanted else ()
+        sized = job.model_copy(update={"options": (*job.options, *more)})
         of_these = asked if at in wanted else taken
         for name, used in file_bytes(sized, None).items():
             of_these[name] = max(of_these.get(name, 0), used)
@@ -328,7 +328,7 @@ def _shares(file_jobs: tuple[Job, ...], unsized: list[int], allowed: int) -> dic
     return {at: max(MIB, size * room // needed // MIB * MIB) for at, size in wanted.items()}
 
 
-def _nothing_to_take_it_from(unsized: list[Job]) -> ProfileError:
+def _nothing_to_take_it_from(unsized: list[Section]) -> ProfileError:
     named = ", ".join(f"[{job.name}]" for job in unsized)
     sizes = dict.fromkeys(size for job in unsized if (size := job.get("size")))
     said = f"size={' and '.join(sizes)}" if sizes else "no size="

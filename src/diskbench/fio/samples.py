@@ -2,12 +2,10 @@
 
 A sample is a marker line `@ <Unix time>`, then as the kernel prints them: the `cpu*` and `ctxt`
 lines of /proc/stat, the line of /proc/loadavg, and the line of each disk of the target in
-/proc/diskstats, whose counters are summed. With Δ
-the difference between a step's last and first sample, in the kernel's own units
-(Documentation/admin-guide/iostats.rst, proc(5)):
+/proc/diskstats, whose counters are summed. With Δ the difference between a step's last and first
+sample (Documentation/admin-guide/iostats.rst, proc(5)):
 
-    busy = Δ(all but idle and iowait) / Δ all,   steal = Δ steal / Δ all
-    bytes = 512 · Δ sectors,                     in flight = Δ weighted ms / Δ ms
+    busy = Δ(all but idle and iowait) / Δ all,   steal = Δ steal / Δ all,   bytes = 512 · Δ sectors
 
 fio's progress are the lines that the unit beside it (hosts/agent.py) writes to live.tsv.
 """
@@ -18,7 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from diskbench.model.processor import SampleSummary
+from diskbench.fio.reported import Total
+from diskbench.model.processor import MachineUse
 from diskbench.model.result import Tick
 
 _SECTOR_BYTES = 512
@@ -38,13 +37,12 @@ _Cpus = dict[str, list[int]]
 class _Sample:
     at_s: float
     cpus: _Cpus = field(default_factory=dict)
-    switches: int | None = None
     disks: dict[str, list[int]] = field(default_factory=dict)
     disk: list[int] | None = None
     """The sum of `disks`; None where one of those that are sampled is missing."""
 
 
-def parse_samples(data: bytes) -> SampleSummary | None:
+def parse_samples(data: bytes) -> MachineUse | None:
     """The summary of a step's samples; None with fewer than two.
 
     Lines that cannot be read are skipped: the last sample of a killed step may be cut short.
@@ -53,7 +51,6 @@ def parse_samples(data: bytes) -> SampleSummary | None:
     if len(samples) < 2:
         return None
     cores = _ends(samples, lambda s: s.cpus or None)
-    switches = _ends(samples, lambda s: s.switches)
     disk = _ends(samples, lambda s: s.disk)
     everything = _cpu_delta(cores, "cpu")
     of_cores = [
@@ -62,24 +59,17 @@ def parse_samples(data: bytes) -> SampleSummary | None:
         if name != "cpu" and (delta := _cpu_delta(cores, name))
     ]
     busiest = max(of_cores, key=_busy, default=None)
-    seconds = samples[-1].at_s - samples[0].at_s
     moved = [b - a for a, b in zip(disk[0], disk[1], strict=False)] if disk else None
-    return SampleSummary(
-        seconds=seconds,
+    return MachineUse(
         busiest_core=_busy(busiest) if busiest else None,
-        busiest_core_steal=busiest[_STEAL] / sum(busiest) if busiest else None,
-        busiest_core_interrupts=sum(busiest[_IRQS]) / sum(busiest) if busiest else None,
-        mean_cpu=_busy(everything) if everything else None,
+        core_steal=busiest[_STEAL] / sum(busiest) if busiest else None,
+        core_interrupts=sum(busiest[_IRQS]) / sum(busiest) if busiest else None,
         processes=sum(sum(core[_PROCESSES]) / sum(core) for core in of_cores) if of_cores else None,
         steal=everything[_STEAL] / sum(everything) if everything else None,
-        context_switches_per_s=(switches[1] - switches[0]) / seconds
-        if switches and seconds > 0
-        else None,
         device_read_ios=moved[0] if moved else None,
         device_write_ios=moved[4] if moved else None,
         device_read_bytes=moved[2] * _SECTOR_BYTES if moved else None,
         device_write_bytes=moved[6] * _SECTOR_BYTES if moved else None,
-        mean_in_flight=moved[10] / (seconds * 1000) if moved and seconds > 0 else None,
     )
 
 
@@ -127,8 +117,6 @@ def _read(words: Sequence[str], sample: _Sample) -> None:
         counts = [_count(word) for word in words[1 : _CPU_FIELDS + 1]]
         if len(counts) == _CPU_FIELDS:
             sample.cpus[words[0]] = counts
-    elif words[0] == "ctxt":
-        sample.switches = _count(words[1])
     elif len(words) >= _DISK_FIELDS and words[0].isdigit():
         sample.disks[f"{words[0]}:{words[1]}"] = [_count(word) for word in words[3:_DISK_FIELDS]]
 
@@ -150,6 +138,7 @@ def _busy(delta: Sequence[int]) -> float:
     return 1 - (delta[_IDLE] + delta[_IOWAIT]) / sum(delta)
 
 
+_NOTHING = Total()
 _FIELDS = 14
 _WHOLE_S = 0.9
 """Least seconds behind a rate; our choice. fio writes a document each second and one when it ends,
@@ -159,27 +148,17 @@ _LARGEST = 1e30
 
 
 @dataclass(frozen=True)
-class Totals:
-    """What one direction did since the job began: I/Os, bytes, and Σ latency (ns) of N I/Os."""
-
-    ios: float = 0.0
-    bytes: float = 0.0
-    latency_sum_ns: float = 0.0
-    latencies: float = 0.0
-
-
-@dataclass(frozen=True)
 class LiveTotals:
     """One interim document of fio, all jobs summed. `unix_s` is the measured host's clock."""
 
     unix_s: float
     runtime_s: float
-    read: Totals = Totals()
-    write: Totals = Totals()
-    trim: Totals = Totals()
+    read: Total = _NOTHING
+    write: Total = _NOTHING
+    trim: Total = _NOTHING
 
     @property
-    def ways(self) -> tuple[Totals, Totals, Totals]:
+    def ways(self) -> tuple[Total, Total, Total]:
         """The totals of each direction."""
         return self.read, self.write, self.trim
 
@@ -195,7 +174,7 @@ def parse_live(line: bytes) -> LiveTotals | None:
         return None
     if not all(0 <= n <= _LARGEST for n in numbers):
         return None
-    ways = (Totals(*numbers[at : at + 4]) for at in (2, 6, 10))
+    ways = (Total(*numbers[at : at + 4]) for at in (2, 6, 10))
     return LiveTotals(numbers[0], numbers[1], *ways)
 
 

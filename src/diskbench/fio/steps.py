@@ -17,11 +17,12 @@ from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
 from diskbench.fio.guard import check, problems
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
-from diskbench.fio.profiles import Profile
+from diskbench.fio.profiles import Profile, Value
 from diskbench.fio.retarget import JobChange, retarget, with_sizes
 from diskbench.fio.target import FioTarget, disk_of_name, escape, without_devices
-from diskbench.fio.template import RenderContext, Rendered, render
+from diskbench.fio.template import own_options, render
 from diskbench.limits import FIO_FILES, FIO_JOBS
+from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Loop, Search, Step
 from diskbench.model.threshold import Threshold
 from diskbench.units import format_bytes
@@ -45,55 +46,60 @@ BOTH_PERCENTILES = (3, 18)
 
 @dataclass(frozen=True)
 class BuiltSteps:
-    """The job file on our target with what was changed in it, the steps of a run, and their loop
-    where the profile has one."""
+    """The job file on our target with what was changed in it, the steps of a run, their loop and
+    search where the profile has one, and the values of its parameters."""
 
     file: jobfile.Sections
     steps: tuple[Step, ...]
     loop: Loop | None
     search: Search | None
     changes: tuple[JobChange, ...]
+    parameters: dict[str, Value]
 
 
 def build_steps(
-    profile: Profile, rendered: Rendered, target: FioTarget, fio_version: str | None
+    profile: Profile,
+    overrides: Mapping[str, str],
+    facts: HostFacts,
+    target: FioTarget,
+    *,
+    drain_s: int | None = None,
 ) -> BuiltSteps:
-    """The steps of a run.
-
-    Raises ProfileError where the job file does not parse, could read or write anything but the
-    target, needs a newer fio, or uses more space than the user allows.
-    """
-    file, changes = retarget(jobfile.parse(rendered.text), target, rendered.options)
+    """The steps of a run. Raises as `render`, and ProfileError where the job file does not parse,
+    could read or write anything but the target, needs a newer fio, or uses more space than the user
+    allows."""
+    text, parameters = render(profile, overrides, facts, target, drain_s=drain_s)
+    version = facts.fio_version
+    file, changes = retarget(jobfile.parse(text), target, own_options(profile, parameters))
     check(file, target)
     file, sized = with_sizes(file, target)
-    check_version(file, fio_version, where=f"profile {profile.name!r}")
+    check_version(file, version, where=f"profile {profile.name!r}")
     job_groups = jobfile.groups(file)
     names = _names(job_groups)
     steps: list[Step] = []
     for index, (group, name) in enumerate(zip(job_groups, names, strict=True)):
-        check_references(names[:index], group.sections)
-        _check_counts(group.jobs, name)
-        sections = (_common(profile, target, fio_version), *_placed(group, target))
+        check_references(names[:index], group)
+        step_jobs = jobfile.jobs(group)
+        _check_counts(step_jobs, name)
+        role = profile.roles.get(step_jobs[0].name, "measure")
+        sections = (_common(profile, target, version), *_placed(group, target))
+        seconds = expected_s(jobfile.jobs(sections), target.capacity_bytes)
+        head = f"; diskbench profile {profile.name}, step {name}; the first [global] is diskbench's"
         steps.append(
             Step(
                 index=index,
                 name=name,
-                role="offered"
-                if references(group.sections)
-                else profile.roles.get(group.jobs[0].name, "measure"),
-                job=f"; diskbench profile {profile.name}, step {name}; the first [global] is "
-                f"diskbench's\n{jobfile.write(sections)}",
-                expected_s=max(
-                    0.1, round(expected_s(jobfile.jobs(sections), target.capacity_bytes), 1)
-                ),
+                role="offered" if references(group) else role,
+                job=f"{head}\n{jobfile.write(sections)}",
+                expected_s=max(0.1, round(seconds, 1)),
                 page_cache=profile.page_cache,
                 drop_caches_every_s=profile.drop_caches_every_s,
             )
         )
     loop = _loop(profile, steps)
     _check_size(profile, steps, target)
-    search = _search(profile, rendered, steps)
-    return BuiltSteps(file, tuple(steps), loop, search, (*changes, *sized))
+    search = _search(profile, parameters, steps)
+    return BuiltSteps(file, tuple(steps), loop, search, (*changes, *sized), parameters)
 
 
 def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int:
@@ -114,14 +120,17 @@ def largest_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> d
     return largest
 
 
-def _names(job_groups: Sequence[jobfile.JobGroup]) -> list[str]:
-    """Step names: those of the groups, with a number where two are equal."""
+def _names(job_groups: Sequence[jobfile.Sections]) -> list[str]:
+    """Step names: the first job's and the number of the others, as `read+2`; with a number where
+    two are equal."""
     names: list[str] = []
     for group in job_groups:
-        name, number = group.name, 1
+        first, *others = (section.name for section in group if not section.is_global)
+        base = name = f"{first}+{len(others)}" if others else first
+        number = 1
         while name in names:
             number += 1
-            name = f"{group.name}#{number}"
+            name = f"{base}#{number}"
         names.append(name)
     return names
 
@@ -144,12 +153,12 @@ def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> job
     )
 
 
-def _placed(group: jobfile.JobGroup, target: FioTarget) -> jobfile.Sections:
+def _placed(group: jobfile.Sections, target: FioTarget) -> jobfile.Sections:
     """The group's sections; for one device without file names, because fio adds up file names."""
     if target.kind == "directory":
-        return group.sections
+        return group
     dropped = {"allow_file_create"} if target.others else {"filename", "allow_file_create"}
-    return jobfile.edited(group.sections, lambda _, o: None if o.name in dropped else o)
+    return jobfile.edited(group, lambda _, o: None if o.name in dropped else o)
 
 
 def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
@@ -164,15 +173,12 @@ def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
                 advice=f"steps: {', '.join(names)}",
             )
     fills = [step.index for step in steps if step.role == "fill"]
-    return Loop(
-        first=names.index(begin) if begin else max(fills, default=-1) + 1,
-        tracked=profile.loop.tracked, direction=profile.loop.direction,
-        min_rounds=profile.loop.min_rounds, max_rounds=profile.loop.max_rounds,
-    )  # fmt: skip
+    first = names.index(begin) if begin else max(fills, default=-1) + 1
+    return Loop(first=first, **profile.loop.model_dump(exclude={"first"}))
 
 
-def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Search | None:
-    asked, values = profile.search, rendered.parameters
+def _search(profile: Profile, values: Mapping[str, Value], steps: Sequence[Step]) -> Search | None:
+    asked = profile.search
     if asked is None:
         return None
     probes = [step.name for step in steps if f"% of {asked.capacity}" in step.job]
@@ -190,7 +196,7 @@ def _search(profile: Profile, rendered: Rendered, steps: Sequence[Step]) -> Sear
     )  # fmt: skip
 
 
-def _check_counts(jobs_of_step: Sequence[jobfile.Job], step: str) -> None:
+def _check_counts(jobs_of_step: jobfile.Sections, step: str) -> None:
     """Refuse a step whose processes or files no machine could hold."""
     started = sum(count(job, "numjobs") for job in jobs_of_step)
     made = sum(count(job, "numjobs") * count(job, "nrfiles") for job in jobs_of_step)
@@ -222,16 +228,17 @@ _ANY = "1"
 
 
 def mistakes(
-    profile: Profile, overrides: Mapping[str, str], context: RenderContext, target: FioTarget
+    profile: Profile, overrides: Mapping[str, str], facts: HostFacts, target: FioTarget
 ) -> Iterator[str]:
     """Every mistake in a plain job file, in the order in which a run would meet them. Raises
     UnknownName and InvalidValue for overrides."""
-    missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
+    missing = profile.missing(overrides)
     if missing:
         options = " ".join(f"--set {name}=VALUE" for name in missing)
         yield f"no value for {', '.join(missing)}: give {options}"
-    rendered = render(profile, {**overrides, **dict.fromkeys(missing, _ANY)}, context)
-    file, unreadable = jobfile.read(rendered.text)
+    overrides = {**overrides, **dict.fromkeys(missing, _ANY)}
+    text, parameters = render(profile, overrides, facts, target)
+    file, unreadable = jobfile.read(text)
     yield from (error.message for error in unreadable)
     if all(section.is_global for section in file):
         return
@@ -239,13 +246,13 @@ def mistakes(
     if unplaced:  # the rest is checked as on one disk, which every name may mean
         yield from unplaced
         file, target = without_devices(file), target.model_copy(update={"others": ()})
-    file, _ = retarget(file, target, rendered.options)
+    file, _ = retarget(file, target, own_options(profile, parameters))
     yield from problems(file, target)
     if not unreadable:  # a size may be in a line that was not read
         yield from _of(lambda: with_sizes(file, target))
     yield from _of(lambda: jobfile.groups(file))
     where = f"profile {profile.name!r}"
-    yield from _of(lambda: check_version(file, context.fio_version, where=where))
+    yield from _of(lambda: check_version(file, facts.fio_version, where=where))
 
 
 def _of(check: Callable[[], object]) -> Iterator[str]:

@@ -18,10 +18,10 @@ from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio import profiles, template_room
 from diskbench.fio.jobfile import expand_variables, keywords
 from diskbench.fio.options import parse_version
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template_room import expand
 from diskbench.limits import TEMPLATE_MEMORY_BYTES, TEMPLATE_S, TEMPLATE_WALL_S, TEXT_BYTES
-from diskbench.model.base import Frozen
-from diskbench.model.spec import TargetKind
+from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.plugins import network_nvme_models
 from diskbench.units import MIB, format_bytes
 
@@ -40,81 +40,60 @@ _KEPT = 32
 """Expanded templates that a process keeps; each has at most TEXT_BYTES."""
 
 
-class RenderContext(Frozen):
-    """What a template may use of the machine's facts.
-
-    `size_bytes` is how much of the target the user allows (`--size`), None where the profile
-    decides. `capacity_bytes` is the size of a raw device, None for a directory. `drain_s` is
-    1.2 times the seconds in which a full load uses up the disk's burst credit; None where no
-    credit is known.
-    """
-
-    cores: int = 1
-    memory_bytes: int = 0
-    fio_version: str | None = None
-    engines: tuple[str, ...] = ()
-    target_kind: TargetKind = "directory"
-    size_bytes: int | None = None
-    capacity_bytes: int | None = None
-    rotational: bool | None = None
-    transport: str | None = None
-    model: str | None = None
-    drain_s: int | None = None
-
-    @property
-    def is_local_nvme(self) -> bool:
-        """Whether the disk is an NVMe drive of the machine itself, which is filled twice (MR-1)."""
-        network = any(name in (self.model or "") for name in network_nvme_models())
-        return self.transport == "nvme" and not network
-
-
-class Rendered(Frozen):
-    """A job file ready to be split, and the values of the profile's parameters in it.
-
-    `options` are fio's options that the user sets in a job file of his own (retarget.py puts them
-    there); they are among the parameters.
-    """
-
-    text: str
-    parameters: dict[str, profiles.Value]
-    options: tuple[tuple[str, str], ...] = ()
+def is_local_nvme(disk: DiskFacts | None) -> bool:
+    """Whether a disk is an NVMe drive of the machine itself, which is filled twice (MR-1)."""
+    if disk is None or disk.transport != "nvme":
+        return False
+    return not any(name in (disk.model or "") for name in network_nvme_models())
 
 
 def render(
-    profile: profiles.Profile, overrides: Mapping[str, str], context: RenderContext
-) -> Rendered:
-    """The job file of `profile` on this machine.
+    profile: profiles.Profile,
+    overrides: Mapping[str, str],
+    facts: HostFacts,
+    target: FioTarget,
+    *,
+    drain_s: int | None = None,
+) -> tuple[str, dict[str, profiles.Value]]:
+    """The job file of `profile` on the machine with these facts, and the values of its parameters;
+    among them of a plain job file the options of fio that the user sets (retarget.py puts them
+    there). `drain_s` is 1.2 times the seconds in which a full load uses up the disk's burst credit;
+    None where no credit is known.
 
     Raises UnknownName for an override that is no parameter, InvalidValue for one that is missing or
     out of its kind or range, ProfileError for a template that is wrong, naming variable and line.
     """
     for key, text in overrides.items():
         profiles.check_override(profile, key, text)
-    missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
+    missing = profile.missing(overrides)
     if missing:
         raise InvalidValue(
             f"profile {profile.name!r} needs a value for {', '.join(missing)}",
             advice="give " + " ".join(f"--set {name}=VALUE" for name in missing),
             field=f"parameters.{missing[0]}",
         )
-    names = _names(context)
+    names = _names(facts, target, drain_s)
     values = {
-        p.name: profiles.read_value(p, overrides[p.name])
-        if p.name in overrides
+        name: profiles.read_value(p, overrides[name])
+        if name in overrides
         else _default(profile, p, names)
-        for p in profile.parameters
+        for name, p in profile.parameters.items()
     }
     if not profile.is_template:
         text = expand_variables(profile.template, {k: str(v) for k, v in values.items()})
-        memory_mib = context.memory_bytes // MIB
+        memory_mib = facts.memory_bytes // MIB
         options = {key: text.strip() for key, text in overrides.items() if key not in values}
-        return Rendered(
-            text=keywords(text, cores=context.cores, memory_mib=memory_mib),
-            parameters=values | options,
-            options=tuple(options.items()),
-        )
+        return keywords(text, cores=facts.cpu.count, memory_mib=memory_mib), values | options
     text = _expand(profile, profile.template, {**names, **values}, profile.first_line)
-    return Rendered(text=text, parameters=values)
+    return text, values
+
+
+def own_options(
+    profile: profiles.Profile, parameters: Mapping[str, profiles.Value]
+) -> tuple[tuple[str, str], ...]:
+    """The options of fio that the user sets in a job file of his own, among the parameters."""
+    own = ((key, value) for key, value in parameters.items() if key not in profile.parameters)
+    return tuple((key, str(value)) for key, value in own)
 
 
 def _default(
@@ -129,27 +108,30 @@ def _default(
     return profiles.read_value(parameter, str(default))
 
 
-def _names(context: RenderContext) -> dict[str, Any]:
+def _names(facts: HostFacts, target: FioTarget, drain_s: int | None) -> dict[str, Any]:
     """The names `host`, `target` and `engine` of a template."""
-    size, version = context.size_bytes, context.fio_version
+    size, version = target.size_bytes, facts.fio_version
     return {
         "host": {
-            "cores": context.cores,
-            "memory_bytes": context.memory_bytes,
-            "memory_mib": context.memory_bytes // MIB,
+            "cores": facts.cpu.count,
+            "memory_bytes": facts.memory_bytes,
+            "memory_mib": facts.memory_bytes // MIB,
             "fio_version": version,
             # False where the version is not known
             "fio_offloads": bool(version) and parse_version(version or "") >= OFFLOAD_WORKS,
             "fio_sprandom": bool(version) and parse_version(version or "") >= SPRANDOM,
         },
         "target": {
-            "kind": context.target_kind, "size_bytes": size,
+            "kind": target.kind,
+            "size_bytes": size,
             "size_mib": None if size is None else size // MIB,
-            "capacity_bytes": context.capacity_bytes, "is_local_nvme": context.is_local_nvme,
-            "rotational": context.rotational, "drain_s": context.drain_s,
+            "capacity_bytes": target.capacity_bytes,
+            "is_local_nvme": is_local_nvme(facts.disk),
+            "rotational": facts.disk.rotational if facts.disk else None,
+            "drain_s": drain_s,
         },
-        "engine": _engine(context.engines),
-    }  # fmt: skip
+        "engine": _engine(facts.fio_engines),
+    }
 
 
 def _engine(available: tuple[str, ...]) -> str:
@@ -194,33 +176,26 @@ def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
     limits = {"seconds": TEMPLATE_S, "bytes": TEMPLATE_MEMORY_BYTES, "longest": TEXT_BYTES}
     try:
         return dict(_found_apart(json.dumps({"text": text, "values": values, **limits})))
-    except _StoppedError as stopped:
-        return {"kind": stopped.kind, "message": "", "line": 1}
-
-
-class _StoppedError(Exception):
-    """The process was ended before its template was; `kind` is the limit that it met."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    except (TimeoutError, MemoryError) as met:  # the process was ended before its template was
+        kind = "time" if isinstance(met, TimeoutError) else "memory"
+        return {"kind": kind, "message": "", "line": 1}
 
 
 @lru_cache(maxsize=_KEPT)
 def _found_apart(asked: str) -> Mapping[str, Any]:
     """What template_room.py answers to `asked`. The same question has the same answer, and each
-    process takes 0.1 s: the cells of a matrix ask for few different ones. Raises _StoppedError,
-    which is not kept: on a machine with less to do the template may end in time."""
+    process takes 0.1 s: the cells of a matrix ask for few different ones. Raises TimeoutError and
+    MemoryError, which are not kept: on a machine with less to do the template may end in time."""
     program = [sys.executable, "-P", template_room.__file__]
     try:
         done = subprocess.run(
             program, input=asked.encode(), capture_output=True, timeout=TEMPLATE_WALL_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise _StoppedError("time") from None
+        raise TimeoutError from None
     if done.returncode == -signal.SIGPROF:
-        raise _StoppedError("time")
+        raise TimeoutError
     if done.returncode:
-        # Out of memory before Python could report it.
-        raise _StoppedError("memory")
+        raise MemoryError  # before Python could report it
     expanded: dict[str, Any] = json.loads(done.stdout)
     return expanded

@@ -130,7 +130,7 @@ def _output(report: _Report, count: int, where: str) -> FioOutput:
         reasons.append(_TOGETHER)
     return FioOutput(
         where=where, version=report.version, jobs=jobs, options={}, lists_options=False,
-        disks=tuple(map(_disk_use, report.disks)), documents=count, timeless=True,
+        disks=tuple(map(_disk_use, report.disks)), timeless=True,
         notes=(_NO_COUNTS, *reasons), reports="; ".join(reasons),
     )  # fmt: skip
 

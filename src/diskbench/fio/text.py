@@ -21,7 +21,6 @@ from dataclasses import replace
 from typing import Final, cast
 
 from diskbench.fio.declared import common
-from diskbench.fio.repeated import TextBlock, TextReports
 from diskbench.fio.reported import (
     ALL_CLIENTS,
     HOST,
@@ -33,7 +32,15 @@ from diskbench.fio.reported import (
     unreadable,
     without_sum,
 )
-from diskbench.fio.text_head import DISKS, TextHead, begins, disk_of, in_bytes, real
+from diskbench.fio.text_head import (
+    DISKS,
+    TextBlock,
+    TextProcess,
+    begins,
+    disk_of,
+    in_bytes,
+    real,
+)
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
@@ -146,50 +153,52 @@ def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
 
 def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
     """What the process of these lines reports; several where their heads were left out."""
-    head, reports = TextHead(), TextReports()
+    process = TextProcess()
     local: dict[str, str] = {}
     for line in lines:
         if match := RESULT.match(line):
-            if len(reports.now) >= JOBS:
+            if len(process.now) >= JOBS:
                 raise unreadable(where, "text", f"fio reports at most {JOBS:,} jobs")
-            reports.summed = reports.summed or match["name"] == ALL_CLIENTS
-            block = _block(match, head, where)
-            reports.now.append(block)
+            process.summed = process.summed or match["name"] == ALL_CLIENTS
+            block = _block(match, process, where)
+            process.now.append(block)
             local[block.pid] = match["time"] or local.get(block.pid, "")
-        elif head.read(line):
-            reports.greeted = head.greeted
+        elif process.read_head(line):
+            continue
         elif line.startswith("Run status group 0 ") or DISKS.match(line):
-            reports.close(where)
-            reports.disks[len(reports.closed)] = []
+            process.close(where)
+            process.disks[len(process.closed)] = []
         elif disk := disk_of(line):
-            reports.disks.setdefault(len(reports.closed), []).append(disk)
-        elif reports.now:
-            _line(reports.now[-1], line)
-    for number, (passes, blocks) in enumerate(reports.all(where), 1):
+            process.disks.setdefault(len(process.closed), []).append(disk)
+        elif process.now:
+            _line(process.now[-1], line)
+    for number, (passes, blocks) in enumerate(process.all(where), 1):
         jobs = [job for block in blocks if (job := _job(block)).directions]
         if not jobs:
             continue
         jobs = [replace(job, index=index) for index, job in enumerate(jobs)]
         yield FioOutput(
-            where=where, version=head.version, jobs=without_sum(jobs, where=where), options={},
-            lists_options=False, documents=passes, timeless=True,
-            disks=() if reports.servers else tuple(reports.disks.get(number, ())),
-            notes=reports.notes(passes), reports="; ".join(reports.notes(passes)),
+            where=where, version=process.version, jobs=without_sum(jobs, where=where), options={},
+            lists_options=False, timeless=True,
+            disks=() if process.servers else tuple(process.disks.get(number, ())),
+            notes=process.notes(passes), reports="; ".join(process.notes(passes)),
             local_time=" ".join(local[blocks[-1].pid].split()) or None,
         )  # fmt: skip
 
 
-def _block(match: re.Match[str], head: TextHead, where: str) -> TextBlock:
+def _block(match: re.Match[str], process: TextProcess, where: str) -> TextBlock:
     group, jobs = int(match["group"]), int(match["jobs"])
-    known = dict(head.options.get((match["name"], group), {}))
+    known = dict(process.options.get((match["name"], group), {}))
     if jobs > 1:  # a group: its other sections have their lines in the head
-        sections = [of_job for (_, of_group), of_job in head.options.items() if of_group == group]
+        sections = [
+            of_job for (_, of_group), of_job in process.options.items() if of_group == group
+        ]
         known = {**common(sections or [{}]), "numjobs": str(jobs), "group_reporting": "1"}
     if jobs > JOBS:
         raise unreadable(where, "text", f"{jobs:,} jobs in one group")
     job = FioJob(match["name"], 0, group, int(match["error"]), known, {})
     about = f"{where}: job {match['name'][:60]}"
-    return TextBlock(job, match["pid"], about, drops_carry=head.drops_carry)
+    return TextBlock(job, match["pid"], about, drops_carry=process.drops_carry)
 
 
 def _line(block: TextBlock, line: str) -> None:

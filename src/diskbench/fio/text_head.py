@@ -1,5 +1,5 @@
 """What stands around the results in fio's text: the lines that describe its jobs, its version, the
-counters of its disks; and its numbers with their units."""
+counters of its disks; its numbers with their units; and which reports in it are of one process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from diskbench.fio.reported import SERVER, DiskUse, unreadable
+from diskbench.fio.repeated import last_is_used
+from diskbench.fio.reported import (
+    ALL_CLIENTS,
+    MOST_RUNS,
+    SERVER,
+    DirectionStats,
+    DiskUse,
+    FioJob,
+    unreadable,
+)
+from diskbench.model.result import Direction
 
 _START = re.compile(
     r"(?P<name>.{0,500}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>[\w,:]+), bs=(?P<bs>.{1,120}), "
@@ -33,13 +43,39 @@ _NUMBERS: Final = re.compile(r"fio-(?P<major>\d{1,3})\.(?P<minor>\d{1,3})(?!\d)"
 
 
 @dataclass
-class TextHead:
-    """What the lines of one process say before its results; `greeted` are the servers that a client
-    names."""
+class TextBlock:
+    """What the lines of one job say, as they come."""
+
+    job: FioJob
+    pid: str
+    where: str
+    drops_carry: bool = False
+    """Whether its version of fio prints 11.0 for 11.99."""
+    stats: dict[Direction, DirectionStats] = field(default_factory=dict)
+    now: Direction | None = None
+    percentiles: tuple[str, float] | None = None
+
+
+@dataclass
+class TextProcess:
+    """What the lines of one process say: in its head, and what it reported last and how often.
+    Where heads were left out, several processes are in it.
+
+    With --status-interval fio repeats the whole report, of what has begun so far; then the jobs are
+    the same processes. Of several servers each report is of another one.
+    """
 
     version: str = "unknown"
     options: dict[tuple[str, int], dict[str, str]] = field(default_factory=dict)
+    now: list[TextBlock] = field(default_factory=list)
+    """The report being read."""
+    closed: list[tuple[int, list[TextBlock]]] = field(default_factory=list)
+    disks: dict[int, list[DiskUse]] = field(default_factory=dict)
+    """What stands under the report of a number, from 1."""
     greeted: int = 0
+    """Servers that the client named at its begin."""
+    summed: bool = False
+    """Whether the sum of all clients is among them."""
 
     @property
     def drops_carry(self) -> bool:
@@ -47,7 +83,7 @@ class TextHead:
         match = _NUMBERS.match(self.version)
         return match is None or (int(match["major"]), int(match["minor"])) < _CARRIES
 
-    def read(self, line: str) -> bool:
+    def read_head(self, line: str) -> bool:
         """Read a line; whether it is one of a head."""
         if match := _START.match(line):
             key, described = (match["name"], int(match["group"])), _options(match)
@@ -61,6 +97,50 @@ class TextHead:
         else:
             return False
         return True
+
+    @property
+    def servers(self) -> bool:
+        """Whether several servers may have printed them."""
+        return self.summed or self.greeted > 0
+
+    def close(self, where: str) -> None:
+        """End the report being read. Raises FioOutputUnreadable for too many of other processes."""
+        if not self.now:
+            return
+        if self._repeats():
+            self.closed[-1] = (self.closed[-1][0] + 1, self.now)
+        else:
+            self.closed.append((1, self.now))
+        self.now = []
+        if len(self.closed) > MOST_RUNS:
+            raise unreadable(where, "text", f"it holds more than {MOST_RUNS:,} runs")
+
+    def all(self, where: str) -> list[tuple[int, list[TextBlock]]]:
+        """The last report of each, at the end of the text. An interim report that was cut off is
+        left out."""
+        if not self._repeats():
+            self.close(where)
+        if self.servers:
+            return [(1, [block for _, blocks in self.closed for block in blocks])]
+        return self.closed
+
+    def notes(self, passes: int) -> tuple[str, ...]:
+        """What was unusual, of an fio that reported `passes` times."""
+        notes = []
+        if passes > 1:
+            notes.append(last_is_used(passes))
+        if self.greeted > 1 and not self.summed:
+            notes.append(
+                f"it names {self.greeted} servers and has no sum of them ({ALL_CLIENTS}): what it "
+                "holds may be of some of them"
+            )
+        return tuple(notes)
+
+    def _repeats(self) -> bool:
+        if self.servers or not self.closed:
+            return False
+        before = {(block.job.name, block.pid) for block in self.closed[-1][1]}
+        return any((block.job.name, block.pid) in before for block in self.now)
 
 
 def begins(line: str) -> bool:

@@ -7,6 +7,7 @@ How busy the processor was while a step ran (MR-12) is read here; model/processo
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from diskbench.fio.audit import ONE_AT_A_TIME, audit_output, audit_warnings
@@ -33,7 +34,7 @@ from diskbench.model.doubts import (
     UNLIKE_TIMES,
 )
 from diskbench.model.facts import HostFacts
-from diskbench.model.processor import DOUBT_OF, Processor, SampleSummary, busy_with, percent
+from diskbench.model.processor import DOUBT_OF, MachineUse, busy_with, percent
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
@@ -57,7 +58,7 @@ def step_warnings(
     rows: Sequence[Measurement],
     output: FioOutput,
     facts: HostFacts,
-    samples: SampleSummary | None,
+    samples: MachineUse | None,
     files: Mapping[str, bytes] | None = None,
 ) -> tuple[Warning, ...]:
     """The doubts in one step. `samples` is None where the machine was not sampled, `files` are the
@@ -196,8 +197,8 @@ def _clock(case: Case) -> Iterator[Warning]:
 
 
 def processor_of(
-    output: FioOutput | None, rows: Sequence[Measurement], samples: SampleSummary | None
-) -> Processor:
+    output: FioOutput | None, rows: Sequence[Measurement], samples: MachineUse | None
+) -> MachineUse:
     """The processor time that a step used, in shares of a core. fio's percentages are means over
     the jobs of a group, so `busiest_job` is the share of one process."""
     members = {row.job_index: row.jobs for row in rows if row.scope == "job"}
@@ -205,12 +206,8 @@ def processor_of(
     busiest = max(jobs, key=lambda job: _share(job) or 0.0, default=None)
     user = busiest.usr_cpu if busiest is not None else None
     shares = [(_share(job), members.get(job.index, 1)) for job in jobs]
-    return Processor(
-        busiest_core=samples.busiest_core if samples else None,
-        core_steal=samples.busiest_core_steal if samples else None,
-        core_interrupts=samples.busiest_core_interrupts if samples else None,
-        steal=samples.steal if samples else None,
-        processes=samples.processes if samples else None,
+    return replace(
+        samples or MachineUse(),
         busiest_job=_share(busiest) if busiest is not None else None,
         job=busiest.name if busiest is not None else "",
         job_user=None if user is None else user / 100,
@@ -225,8 +222,9 @@ def _processor(case: Case) -> Iterator[Warning]:
     """A warning for each user of the processor that filled a core; none where no core was full."""
     if case.step.role == "canary":
         return
-    for busy in busy_with(processor_of(case.output, case.rows, case.samples)):
-        yield DOUBT_OF[busy.worker].warning("; ".join(busy.words))
+    causes = busy_with(processor_of(case.output, case.rows, case.samples))
+    for worker, words in causes.items():
+        yield DOUBT_OF[worker].warning("; ".join(words))
 
 
 def _share(job: FioJob) -> float | None:

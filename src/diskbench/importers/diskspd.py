@@ -18,6 +18,7 @@ from diskbench.errors import InvalidValue
 from diskbench.importers import form
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction, Measurement
+from diskbench.model.spec import Step
 from diskbench.units import KIB, MIB
 
 _DIRECTIONS: Final[tuple[tuple[str, Direction], ...]] = (("Read", "read"), ("Write", "write"))
@@ -41,17 +42,17 @@ def read_diskspd(data: bytes, name: str) -> form.Imported:
     steps = []
     for index, span in enumerate(form.some(spans, name, "timespan of diskspd with results")):
         at = f"{name}: timespan {index + 1}"
-        rows = tuple(_rows(span, index, at))
+        step = form.step_of(index, f"timespan-{index + 1}")
+        rows = tuple(_rows(span, step, at))
         if not rows:
             raise InvalidValue(f"{at}: diskspd counts no I/O")
-        step = form.step_of(index, f"timespan-{index + 1}")
         steps.append(form.ImportedStep(step, rows, compared=rows[0].block_bytes is not None))
     facts = {"hosts": system["host"]} if system.get("host") else {}
     run = form.ImportedRun(tuple(steps), started_at=_utc(system.get("time", "")))
     return form.Imported("diskspd", system.get("version", ""), (run,), facts)
 
 
-def _rows(span: Timespan, index: int, where: str) -> Iterator[Measurement]:
+def _rows(span: Timespan, step: Step, where: str) -> Iterator[Measurement]:
     seconds = form.number(span.seconds, where)
     block = _block(span.profile.get("block", ""))
     for kind, direction in _DIRECTIONS:
@@ -64,7 +65,7 @@ def _rows(span: Timespan, index: int, where: str) -> Iterator[Measurement]:
             )
         prefix = "rand" if span.profile.get("random") else ""
         yield form.row(
-            step=form.step_of(index, f"timespan-{index + 1}"), direction=direction, where=where,
+            step=step, direction=direction, where=where,
             ios=ios, size=size, seconds=seconds, block=block,
             rw=f"{prefix}{direction}" if span.profile else None,
             jobs=_named(span.profile.get("threads", "")) or 1,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from diskbench.fio.declared import numjobs, options_of, rw_of
+from diskbench.fio.declared import blocks_text, numjobs, options_of, rw_of
 from diskbench.fio.numbers import bytes_of
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.rows import whole_block
@@ -37,12 +37,12 @@ _ALSO: Final = (
 
 @dataclass(frozen=True)
 class _Group:
-    """The jobs of a report that ran at the same time, their names, and the load of each."""
+    """The jobs of a report that ran at the same time: their names, the load of each, and their part
+    of the report."""
 
-    output: FioOutput
-    jobs: tuple[FioJob, ...]
     name: str
     loads: _Loads
+    part: FioOutput
 
 
 def split_runs(outputs: Sequence[FioOutput]) -> tuple[tuple[tuple[Step, FioOutput], ...], ...]:
@@ -61,7 +61,7 @@ def split_runs(outputs: Sequence[FioOutput]) -> tuple[tuple[tuple[Step, FioOutpu
             runs.append(list(of_output))
     return tuple(
         tuple(
-            (step_of(index, names[group.name, group.loads]), _part(group))
+            (step_of(index, names[group.name, group.loads]), group.part)
             for index, group in enumerate(run)
         )
         for run in runs
@@ -73,10 +73,12 @@ def _groups(output: FioOutput) -> tuple[_Group, ...]:
     for job in output.jobs:
         by_number.setdefault(job.group, []).append(job)
     made = []
-    for _, jobs in sorted(by_number.items()):
+    for number, jobs in sorted(by_number.items()):
         entries = Counter((job.name, job.host) for job in jobs)
         loads = frozenset(_load(job, output, entries[job.name, job.host]) for job in jobs)
-        made.append(_Group(output, tuple(jobs), _step_name(jobs), loads))
+        beside = tuple(job for job in output.jobs if job.group != number)
+        part = replace(output, jobs=tuple(jobs), beside=beside)
+        made.append(_Group(_step_name(jobs), loads, part))
     return tuple(made)
 
 
@@ -96,12 +98,6 @@ def _comparable(of_outputs: Sequence[tuple[_Group, ...]]) -> list[tuple[_Group, 
     ]
 
 
-def _part(group: _Group) -> FioOutput:
-    number = group.jobs[0].group
-    beside = tuple(job for job in group.output.jobs if job.group != number)
-    return replace(group.output, jobs=group.jobs, beside=beside)
-
-
 def _load(job: FioJob, output: FioOutput, entries: int) -> _Load:
     options = options_of(job, output, {})
     moved = {way: stats for way, stats in job.directions.items() if way != "sync" and stats.ios}
@@ -110,7 +106,7 @@ def _load(job: FioJob, output: FioOutput, entries: int) -> _Load:
         blocks = (whole_block(of_way) for of_way in moved.values())
         block = ",".join(dict.fromkeys(str(size or "") for size in blocks))
     else:
-        block = options.get("bssplit") or options.get("bsrange") or options.get("bs") or "4k"
+        block = blocks_text(options)
     load = {
         "rw": rw or "+".join(moved),
         "bs": ",".join(_exact(part) for part in block.split(",")),

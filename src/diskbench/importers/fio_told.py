@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from diskbench.errors import ProfileError
@@ -48,15 +48,9 @@ def commands_in(text: str) -> list[Sections]:
     return found
 
 
-@dataclass(frozen=True)
-class JobFile:
-    """The text of a job file beside a report, and its name."""
-
-    name: str = ""
-    text: str = ""
-
-
-NO_JOB_FILE: Final = JobFile()
+JobFile = tuple[str, str]
+"""The name and the text of a job file beside a report."""
+NO_JOB_FILE: Final[JobFile] = "", ""
 
 
 def with_told(outputs: Sequence[FioOutput], told: Sequence[Sections]) -> tuple[FioOutput, ...]:
@@ -69,10 +63,11 @@ def with_told(outputs: Sequence[FioOutput], told: Sequence[Sections]) -> tuple[F
 def with_job_file(outputs: Sequence[FioOutput], job_file: JobFile) -> tuple[FioOutput, ...]:
     """The reports with what a job file beside them says of their jobs, where a report does not say
     it. Where both say something else, the report counts, and a note says so."""
-    sections = declared.declared(job_file.text)
+    name, text = job_file
+    sections = declared.declared(text)
     if not sections:
         return tuple(outputs)
-    return tuple(_beside(output, sections, job_file.name) for output in outputs)
+    return tuple(_beside(output, sections, name) for output in outputs)
 
 
 def _beside(output: FioOutput, sections: Sections, name: str) -> FioOutput:

@@ -276,11 +276,12 @@ _WHOLE = ("_min_ns", "_max_ns")
 """Fields of Measurement that hold whole nanoseconds."""
 
 
-def step_of(index: int, name: str) -> Step:
-    """A step of a foreign file: it has a name, which becomes that of a folder, and no job file."""
+def step_of(index: int, name: str, job: str = "") -> Step:
+    """A step of a foreign file: it has a name, which becomes that of a folder, and a job file only
+    where the tool says its load."""
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME - 1]}…"
-    return Step(index=index, name=name or f"step-{index + 1}", job="", expected_s=0.0)
+    return Step(index=index, name=name or f"step-{index + 1}", job=job, expected_s=0.0)
 
 
 def number(text: str, where: str) -> float:

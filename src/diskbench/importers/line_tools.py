@@ -102,12 +102,8 @@ def _sysbench_step(part: str, where: str) -> form.ImportedStep:
     found = _FLAGS.search(part)
     flags = found["flags"].strip() if found else ""
     direct = int("direct" in flags or (flags.isdigit() and int(flags) & _O_DIRECT > 0))
-    step = form.step_of(0, rw).model_copy(
-        update={
-            "job": f"[{rw}]\nioengine=psync\nrw={rw}\nbs={block}\nnumjobs={threads}\n"
-            f"direct={direct}\n{'end_fsync=1' if _SYNCED in part else ''}\n"
-        }
-    )
+    job = f"[{rw}]\nioengine=psync\nrw={rw}\nbs={block}\nnumjobs={threads}\ndirect={direct}\n"
+    step = form.step_of(0, rw, f"{job}{'end_fsync=1' if _SYNCED in part else ''}\n")
     time = _TIME.search(part)
     assert time is not None
     seconds = form.number(time["seconds"], where)
@@ -247,7 +243,7 @@ def _line(line: Mapping[str, str], where: str) -> form.ImportedRun:
         f"[{rw}]\nioengine={engine}\nrw={rw}\nbs={block}\niodepth={depth}\n"
         f"numjobs={jobs * hosts}\ndirect={int(of('direct IO'))}\n"
     )
-    step = form.step_of(0, line.get("label") or rw).model_copy(update={"job": job if block else ""})
+    step = form.step_of(0, line.get("label") or rw, job if block else "")
     latency = {
         field: of(f"IO lat us [{which}]") * 1000
         for which, field in _FIELDS.items()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from diskbench.model.base import Frozen
@@ -131,14 +130,6 @@ ORDER = (0, 1, 1, 0)
 """The sides in the order in which a block measures them."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunInTurn:
-    """One run to do: in which block, from 1, and on which side."""
-
-    block: int
-    side: str
-
-
 def block_of(labels: Mapping[str, str] | None) -> str:
     """Return the block that a run with these labels was measured in; empty where it was in none."""
     series, block = (labels or {}).get(SERIES), (labels or {}).get(BLOCK)
@@ -150,12 +141,15 @@ def labels_at(series: str, side: str, block: int) -> dict[str, str]:
     return {SERIES: series, SIDE: side, BLOCK: str(block)}
 
 
-def turns(sides: Sequence[str], blocks: int, done: Mapping[RunInTurn, int]) -> list[RunInTurn]:
-    """Return the runs to do, in their order; `done` counts those that were done before."""
+def turns(
+    sides: Sequence[str], blocks: int, done: Mapping[tuple[int, str], int]
+) -> list[tuple[int, str]]:
+    """Return the runs to do in their order, each with its block (from 1) and its side; `done`
+    counts those that were done before."""
     remaining = Counter(done)
     to_measure = []
     for block in range(1, blocks + 1):
-        for turn in (RunInTurn(block, sides[at]) for at in ORDER):
+        for turn in ((block, sides[at]) for at in ORDER):
             if remaining[turn] <= 0:
                 to_measure.append(turn)
             remaining[turn] -= 1

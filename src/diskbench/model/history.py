@@ -122,15 +122,6 @@ class MetricHistory(Frozen):
         return self.history.metric
 
 
-class FactChange(Frozen):
-    """A fact that is not the same at the time `at` as at the time before it."""
-
-    at: str
-    fact: str
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-
 class Configured(Frozen):
     """A subject and how often it was measured. `key` is its permanent name: a digest of its fields;
     `words` are what was asked for. `first` and `last` are when its runs were measured, empty where
@@ -163,7 +154,8 @@ class Configuration(Configured):
     tracks: tuple[MetricHistory, ...] = ()
     facts: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """What was found, each fact with all its values, the newest last."""
-    fact_changes: tuple[FactChange, ...] = ()
+    fact_changes: tuple[tuple[str, Difference], ...] = ()
+    """The times at which a fact is not the same as at the time before, with both."""
 
 
 class Best(Frozen):

@@ -55,13 +55,6 @@ class RunEnd(Frozen):
     problem: Problem | None = None
 
 
-class TrialEnd(Frozen):
-    """How a trial ended: one entry a run, in order."""
-
-    trial_id: str
-    runs: tuple[RunEnd, ...]
-
-
 SweepOutcome = Literal["would-give-back", "gave-back", "could-not-give-back", "kept"]
 
 

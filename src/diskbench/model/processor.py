@@ -20,7 +20,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from diskbench.model.base import Frozen
 from diskbench.model.doubts import CLIENT_BOUND, CPU_STOLEN, INTERRUPTS, MACHINE_BUSY, Doubt
 
 BUSY_CORE = 0.90
@@ -29,31 +28,6 @@ STEAL = 0.02
 """Of the processor time, taken by a hypervisor. Both are MR-12's, which has no source for them."""
 LITTLE_CPU = 0.50
 """Of one core, all fio jobs together: with less than this it was not they that filled a core."""
-
-
-class SampleSummary(Frozen):
-    """One step's samples, summed up. None where the host does not count the thing.
-
-    `busiest_core`, `mean_cpu` and `steal` are fractions (0.9 = 90 %): the busiest core over the
-    whole step, the mean of all cores, and the time a hypervisor gave to other guests.
-    `busiest_core_steal` and `busiest_core_interrupts` (irq and softirq) are parts of the busiest
-    core's time. `processes` is what processes and kernel threads used, in cores.
-    `device_*` are differences of the device's own counters (/proc/diskstats) over `seconds`.
-    """
-
-    seconds: float
-    busiest_core: float | None = None
-    busiest_core_steal: float | None = None
-    busiest_core_interrupts: float | None = None
-    mean_cpu: float | None = None
-    processes: float | None = None
-    steal: float | None = None
-    context_switches_per_s: float | None = None
-    device_read_ios: int | None = None
-    device_write_ios: int | None = None
-    device_read_bytes: int | None = None
-    device_write_bytes: int | None = None
-    mean_in_flight: float | None = None
 
 
 Worker = Literal["generator", "process", "interrupts", "steal"]
@@ -68,13 +42,15 @@ _MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Processor:
-    """The use of the machine's cores during one step; None where it was not counted.
+class MachineUse:
+    """What the machine did during one step, by its own counters and by fio's account of its jobs;
+    None where it was not counted.
 
-    `busiest_core`, and `core_steal` and `core_interrupts` of the same core, are fractions of the
-    step's time; `steal` is a fraction of the time of all cores. In cores: `busiest_job` is one
-    process of fio by its own account (its name is `job`), of which `job_user` in user mode,
-    `all_jobs` all of fio together, `processes` all that was neither idle, interrupts nor steal.
+    `busiest_core`, and `core_steal` and `core_interrupts` (irq and softirq) of the same core, are
+    fractions of the step's time (0.9 = 90 %); `steal` is a fraction of the time of all cores. In
+    cores: `busiest_job` is one process of fio by its own account (its name is `job`), of which
+    `job_user` in user mode, `all_jobs` all of fio together, `processes` all that was neither idle,
+    interrupts nor steal. `device_*` are differences of the device's counters (/proc/diskstats).
     """
 
     busiest_core: float | None = None
@@ -82,6 +58,10 @@ class Processor:
     core_interrupts: float | None = None
     steal: float | None = None
     processes: float | None = None
+    device_read_ios: int | None = None
+    device_write_ios: int | None = None
+    device_read_bytes: int | None = None
+    device_write_bytes: int | None = None
     busiest_job: float | None = None
     job_user: float | None = None
     job: str = ""
@@ -95,17 +75,9 @@ class Processor:
         return max(0.0, self.processes - self.all_jobs)
 
 
-@dataclass(frozen=True, slots=True)
-class BusyWith:
-    """One cause of a busy processor, and the figures that show it, each a clause."""
-
-    worker: Worker
-    words: tuple[str, ...]
-
-
-def busy_with(processor: Processor) -> tuple[BusyWith, ...]:
-    """Return the causes of a busy processor, the load generator first; empty if it had time
-    left."""
+def busy_with(processor: MachineUse) -> dict[Worker, tuple[str, ...]]:
+    """Return the causes of a busy processor, the load generator first, each with the figures that
+    show it, a clause each; empty if it had time left."""
     evidence: dict[Worker, list[str]] = {}
     core = processor.busiest_core
     if core is not None and core >= BUSY_CORE:
@@ -118,19 +90,19 @@ def busy_with(processor: Processor) -> tuple[BusyWith, ...]:
         taken = f"the hypervisor took {percent(processor.steal)} of the processor time"
         evidence.setdefault("steal", []).append(f"{taken} (limit {percent(STEAL)})")
     order: tuple[Worker, ...] = ("generator", "interrupts", "process", "steal")
-    return tuple(BusyWith(of, tuple(evidence[of])) for of in order if of in evidence)
+    return {of: tuple(evidence[of]) for of in order if of in evidence}
 
 
-def busiest(processors: Iterable[Processor]) -> Processor:
+def busiest(processors: Iterable[MachineUse]) -> MachineUse:
     """Of several rounds of a step the one whose processor had least time left; the load generator
     at its limit comes before anything else that was."""
 
-    def key(processor: Processor) -> tuple[bool, bool, float, float]:
-        workers = [busy.worker for busy in busy_with(processor)]
+    def key(processor: MachineUse) -> tuple[bool, bool, float, float]:
+        workers = busy_with(processor)
         most = processor.busiest_core or processor.busiest_job or 0.0
         return "generator" in workers, bool(workers), most, processor.steal or 0.0
 
-    return max(processors, key=key, default=Processor())
+    return max(processors, key=key, default=MachineUse())
 
 
 def percent(fraction: float) -> str:
@@ -139,7 +111,7 @@ def percent(fraction: float) -> str:
     return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
 
 
-def _of_core(processor: Processor, core: float) -> tuple[Worker, list[str]]:
+def _of_core(processor: MachineUse, core: float) -> tuple[Worker, list[str]]:
     """Return the work that filled the busiest core, with figures in addition to the core's."""
     if (processor.core_interrupts or 0.0) >= _MOST * core:
         share = percent(processor.core_interrupts or 0.0)
@@ -160,11 +132,11 @@ def _of_core(processor: Processor, core: float) -> tuple[Worker, list[str]]:
     return "process", [f"{words}, all other processes {others:.2f} cores"]
 
 
-def _is_job_busy(processor: Processor) -> bool:
+def _is_job_busy(processor: MachineUse) -> bool:
     return processor.busiest_job is not None and processor.busiest_job >= BUSY_CORE
 
 
-def _job_words(processor: Processor) -> str:
+def _job_words(processor: MachineUse) -> str:
     share, named = processor.busiest_job or 0.0, f" {processor.job}" if processor.job else ""
     words = f"fio's job{named} used {percent(share)} of a core"
     if processor.job_user is None:

@@ -5,7 +5,7 @@ figure that stands for it in a list; and the keys by which runs are selected.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -125,7 +125,7 @@ class Run:
         return tuple(mark for mark in shown if self.has(mark))
 
 
-RUN_FIELDS = tuple(field.name for field in fields(Run))
+RUN_FIELDS = tuple(column.name for column in fields(Run))
 
 
 def run_columns(run: Run) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class MeasuredRow:
         return self.run.run_id
 
 
-MEASURED_FIELDS = tuple(field.name for field in fields(MeasuredRow) if field.name != "run")
+MEASURED_FIELDS = tuple(one.name for one in fields(MeasuredRow) if one.name != "run")
 AFTER_CLIFF = "after_cliff"
 """The column that marks rows whose figures are of one level of several: its kind."""
 own_values = attrgetter(*MEASURED_FIELDS)
@@ -254,22 +254,14 @@ class Headline:
     bytes_per_s: float | None
     kind: PhaseKind | None = None
     trust: Trust | None = None
+    is_random: bool = field(default=False, compare=False)
+    block_bytes: int | None = field(default=None, compare=False)
+    """Its load, by which the step that stands for a run is chosen; it is not stored."""
 
     @property
     def rate(self) -> float:
         """The value by which headlines of one step are ordered."""
         return self.iops if self.iops is not None else self.bytes_per_s or 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class ListedStep:
-    """What chooses the headline of a run: a measured step with its load and its figures."""
-
-    step: str
-    is_random: bool
-    block_bytes: int | None
-    iops: float | None
-    bytes_per_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,45 +282,32 @@ class ListedTrial:
         return sum(self.states.values())
 
 
-@dataclass(frozen=True)
-class Key:
-    """A name that may be typed, the column that it stands for, an example, and what it is."""
-
-    name: str
-    column: str
-    example: str
-    words: str
-
-
-KEYS = (
-    Key("disk", "disk_type", "disk=gp2", "disk type, as the cloud calls it"),
-    Key("size", "disk_gib", "size>=100", "size of one disk that was rented, in GiB"),
-    Key("region", "region", "region=eu-central-1", "region of the cloud"),
-    Key("zone", "zone", "zone=eu-central-1a", "zone of the cloud"),
-    Key("instance", "instance_type", "instance~m7i", "machine type, as the cloud calls it"),
-    Key("cache", "host_cache", "cache=readonly", "host cache: none, readonly, readwrite"),
-    Key("provider", "provider", "provider=lab", "where the machine came from: local, ssh, lab …"),
-    Key("profile", "profile", "profile=quick", "name of the profile"),
-    Key("date", "measured_at", "date>=2026-11-01", "when it was measured, in UTC"),
-    Key("state", "state", "state=done", "planned, running, done, failed, interrupted, cancelled"),
-    Key("iops", "iops", "iops>3000", "IOPS of one of its steps"),
-    Key("p99", "p99_ns", "p99<2000000", "p99 latency of one of its steps, in nanoseconds"),
-)
-LABEL, PARAMETER = "label", "set"
-BY_LABEL = {
-    key.column: key.name
-    for key in KEYS
-    if key.name in {"disk", "region", "zone", "instance", "cache"}
+KEYS: dict[str, tuple[str, str, str]] = {
+    "disk": ("disk_type", "disk=gp2", "disk type, as the cloud calls it"),
+    "size": ("disk_gib", "size>=100", "size of one disk that was rented, in GiB"),
+    "region": ("region", "region=eu-central-1", "region of the cloud"),
+    "zone": ("zone", "zone=eu-central-1a", "zone of the cloud"),
+    "instance": ("instance_type", "instance~m7i", "machine type, as the cloud calls it"),
+    "cache": ("host_cache", "cache=readonly", "host cache: none, readonly, readwrite"),
+    "provider": ("provider", "provider=lab", "where the machine came from: local, ssh, lab …"),
+    "profile": ("profile", "profile=quick", "name of the profile"),
+    "date": ("measured_at", "date>=2026-11-01", "when it was measured, in UTC"),
+    "state": ("state", "state=done", "planned, running, done, failed, interrupted, cancelled"),
+    "iops": ("iops", "iops>3000", "IOPS of one of its steps"),
+    "p99": ("p99_ns", "p99<2000000", "p99 latency of one of its steps, in nanoseconds"),
 }
+"""A name that may be typed → the column that it stands for, an example, and what it is."""
+LABEL, PARAMETER = "label", "set"
+COLUMN_OF = {name: column for name, (column, *_) in KEYS.items()}
+BY_LABEL = {COLUMN_OF[name]: name for name in ("disk", "region", "zone", "instance", "cache")}
 """Columns of which a label with the key's name speaks where the run itself knows nothing."""
-_TOLD = ("disk", "region", "size", "profile", "iops")
-COLUMN_OF = {key.name: key.column for key in KEYS}
+_TOLD = ("disk", "size", "region", "profile", "iops")
 OPERATORS = "= != > >= < <= and ~ (contains)"
 
-_SOME = ", ".join(key.example for key in KEYS if key.name in _TOLD)
+_SOME = ", ".join(KEYS[name][1] for name in _TOLD)
 FILTER_HELP = (
     f"Only runs that meet all: {_SOME}, label.team=x. Keys: "
-    f"{', '.join(key.name for key in KEYS)}, and every column of `results list --output csv`."
+    f"{', '.join(KEYS)}, and every column of `results list --output csv`."
 )
 SELECTION_HELP = (
     "runs, trials or matrices (ids or the beginnings of them, `last`, `last~1`, names), KEY=VALUE "

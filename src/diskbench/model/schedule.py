@@ -37,24 +37,16 @@ class ScheduleRow(Frozen):
 
 class Occurrence(Frozen):
     """One due time of a schedule, UTC, and what became of it. `owner` is the process that begins
-    it, None otherwise."""
+    it, None otherwise. `campaign_state` and `counts` are how far the matrix is that it began; they
+    are shown, and what is excluded is stored."""
 
-    schedule: str
+    schedule: str = Field(exclude=True)
     scheduled_for: str
     state: OccurrenceState
     reason: str | None = None
     campaign_id: str | None = None
-    owner: str | None = None
-    recorded_at: str
-
-
-class OccurrenceStatus(Frozen):
-    """An occurrence, and how far the matrix is that it began."""
-
-    scheduled_for: str
-    state: OccurrenceState
-    reason: str | None = None
-    campaign_id: str | None = None
+    owner: str | None = Field(default=None, exclude=True)
+    recorded_at: str = Field(exclude=True)
     campaign_state: CampaignState | None = None
     counts: dict[CellState, int] = Field(default_factory=dict)
 
@@ -76,7 +68,7 @@ class ScheduleStatus(Frozen):
     updated_at: str
     next: tuple[str, ...] = ()
     waiting: int = 0
-    occurrences: tuple[OccurrenceStatus, ...] = ()
+    occurrences: tuple[Occurrence, ...] = ()
     """The newest first."""
 
 

@@ -7,7 +7,6 @@ neither the value nor a remedy, so nothing shows it to a user.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -30,44 +29,36 @@ _MOST = 8
 """Errors of one value that are described; the others are counted."""
 
 
-@dataclass(frozen=True)
-class ValueFault:
-    """`reason` begins with the value (`'many' is not a whole number`), `advice` says what would do
-    or is empty."""
-
-    reason: str
-    advice: str = ""
-
-
-def value_fault(error: ErrorDetails) -> ValueFault:
-    """Describe one error of a pydantic.ValidationError by its type, value and bounds."""
+def value_fault(error: ErrorDetails) -> tuple[str, str]:
+    """Describe one error of a pydantic.ValidationError by its type, value and bounds: the reason,
+    which begins with the value (`'many' is not a whole number`), and what would do or ""."""
     kind, value = error["type"], error["input"]
     if kind == "missing":
-        return ValueFault("a value is missing")
+        return "a value is missing", ""
     if kind == "extra_forbidden":
-        return ValueFault("there is no such field")
+        return "there is no such field", ""
     if kind == "literal_error":
         known = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
-        return ValueFault(f"{shown(value)} is not one of {', '.join(known)}")
+        return f"{shown(value)} is not one of {', '.join(known)}", ""
     if kind == "value_error":
         raised = error.get("ctx", {})["error"]
         if isinstance(raised, ValidationError):  # of one value in a list
             return value_fault(raised.errors(include_url=False)[0])
         if isinstance(raised.__cause__, DiskbenchError):
-            return ValueFault(raised.__cause__.message, raised.__cause__.advice)
-        return ValueFault(str(raised))
+            return raised.__cause__.message, raised.__cause__.advice
+        return str(raised), ""
     name, _, ending = kind.partition("_")
     if ending in _ENDS and name in _KINDS:
-        return ValueFault(f"{shown(value)} is not {_KINDS[name]}")
+        return f"{shown(value)} is not {_KINDS[name]}", ""
     bounds = error.get("ctx", {})
     if kind == "json_invalid":
-        return ValueFault(f"is not JSON: {bounds['error']}")
+        return f"is not JSON: {bounds['error']}", ""
     if kind == "string_pattern_mismatch":
-        return ValueFault(f"{shown(value)} does not match {bounds['pattern']}")
+        return f"{shown(value)} does not match {bounds['pattern']}", ""
     words = [f"{word} {bounds[name]}" for name, word in _BOUNDS.items() if name in bounds]
     words += [f"{word} {bounds[name]} long" for name, word in _LENGTHS.items() if name in bounds]
     advice = f"it must be {' and '.join(words)}" if words else ""
-    return ValueFault(f"{shown(value)} is {'out of range' if words else 'not valid'}", advice)
+    return f"{shown(value)} is {'out of range' if words else 'not valid'}", advice
 
 
 def value_faults(error: Exception, subject: str) -> str:
@@ -77,8 +68,8 @@ def value_faults(error: Exception, subject: str) -> str:
         return str(error)
     errors, known = error.errors(include_url=False), []
     for detail in errors[:_MOST]:
-        fault, field = value_fault(detail), ".".join(map(str, detail["loc"])) or subject
-        known.append(f"{field}: {', '.join(filter(None, (fault.reason, fault.advice)))}")
+        field = ".".join(map(str, detail["loc"])) or subject
+        known.append(f"{field}: {', '.join(filter(None, value_fault(detail)))}")
     return "; ".join([*known, *([f"and {len(errors) - _MOST} more"] if errors[_MOST:] else [])])
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from diskbench.errors import Interrupted, InvalidValue, UnknownName
 from diskbench.model.campaign import LIVE, CampaignState, CellRow, error_columns
 from diskbench.model.matrix import Limits
-from diskbench.model.outcome import Problem, TrialEnd
+from diskbench.model.outcome import Problem, RunEnd
 from diskbench.plan.makespan import EVERYTHING, places
 from diskbench.units import format_duration_s
 
@@ -164,7 +164,7 @@ LONGEST_WAIT_S = 3600.0
 def after(
     row: CellRow,
     limits: Limits,
-    end: TrialEnd | None,
+    end: tuple[RunEnd, ...] | None,
     problem: Problem | None,
     *,
     state: CampaignState,
@@ -178,12 +178,12 @@ def after(
     process was stopped and not the cell.
     """
     cancelling = state == "cancelling" or bool(row.cancel)
-    states = {run.state for run in end.runs} if end else set()
+    states = {run.state for run in end} if end else set()
     if end and states == {"done"}:
         return {"state": "done", **error_columns(None)}
     stopped = "interrupted" in states if problem is None else problem.is_stop
     if end and problem is None:
-        problem = next((run.problem for run in end.runs if run.problem is not None), None)
+        problem = next((run.problem for run in end if run.problem is not None), None)
     if stopped and cancelling:
         return {"state": "cancelled", **error_columns(problem)}
     if stopped:

@@ -27,7 +27,7 @@ from diskbench.fio.estimate import (
     size_bytes,
     syncs_each,
 )
-from diskbench.fio.jobfile import Job, jobs, parse
+from diskbench.fio.jobfile import Section, jobs, parse
 from diskbench.fio.offered import share_of
 from diskbench.fio.profiles import Profile
 from diskbench.model.expectation import Load
@@ -90,7 +90,7 @@ def asked_by(
 
 
 def _load(
-    job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool, direct: bool | None
+    job: Section, ahead: int, rates: Mapping[str, float], *, warm: bool, direct: bool | None
 ) -> Load:
     clones = count(job, "numjobs")
     share = 1.0 if "read" in job.pattern else 0.0
@@ -132,7 +132,7 @@ def _together(loads: Sequence[Load]) -> Load:
     )
 
 
-def _rate(job: Job, block: int, rates: Mapping[str, float]) -> float | None:
+def _rate(job: Section, block: int, rates: Mapping[str, float]) -> float | None:
     share = share_of(job.get("rate_iops"))
     if share is not None:
         reached = rates.get(share[1])

@@ -103,8 +103,8 @@ def _message_of(error: ErrorDetails, place: Place) -> tuple[str, str]:
         return f"{name}: {shown(value)} is not a name", allowed
     if kind.endswith(_OF_A_KIND) and any(part in {"parameters", "labels"} for part in place[-2:]):
         return f"{name}: {shown(value)} is not text, a number, or true or false", ""
-    fault = value_fault(error)
-    return f"{name}: {fault.reason}", fault.advice
+    reason, advice = value_fault(error)
+    return f"{name}: {reason}", advice
 
 
 def _unknown(place: Place) -> tuple[str, str]:

@@ -38,7 +38,7 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen
 from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of
 from diskbench.model.expectation import Load
-from diskbench.model.processor import Processor
+from diskbench.model.processor import MachineUse
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Limiter, LimiterName, Verdict
@@ -253,7 +253,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     setting = Setting(
         load=load,
         seconds=figure.runtime_s,
-        processor=Processor(busiest_core=figure.busiest_core),
+        processor=MachineUse(busiest_core=figure.busiest_core),
         host_cache=figure.cache in _CACHED,
         network="iscsi" if figure.disk_type.startswith("iscsi") else None,
         link=figure.disk_type.partition("-")[0],

@@ -118,10 +118,10 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
         return RentSpec.model_validate({**common, "account": account, **own})
     except ValidationError as error:
         first = error.errors()[0]
-        name, fault = flag(str(first["loc"][-1])), value_fault(first)
+        name, (reason, advice) = flag(str(first["loc"][-1])), value_fault(first)
         raise InvalidValue(
-            f"{name}: {fault.reason}",
-            advice=fault.advice or f"see diskbench run --provider {provider} --help",
+            f"{name}: {reason}",
+            advice=advice or f"see diskbench run --provider {provider} --help",
             field=field_of(name),
         ) from error
 

@@ -21,12 +21,12 @@ from diskbench.catalog.charges import disk_limits
 from diskbench.errors import InvalidValue
 from diskbench.fio import estimate
 from diskbench.fio.estimate import block_sizes, count, round_up_mib, with_filled
-from diskbench.fio.jobfile import Job, Sections, jobs, parse
+from diskbench.fio.jobfile import Section, Sections, jobs, parse
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import change_lines
 from diskbench.fio.steps import build_steps, largest_bytes, space_bytes
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext, render
+from diskbench.fio.template import is_local_nvme
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Rental
 from diskbench.model.spec import (
@@ -132,21 +132,7 @@ def make_plan(
     for a time scale that it cannot measure.
     """
     target = _resolve_target(cell, profile, facts, names.trial_id)
-    capacity, disk, files = target.capacity_bytes, facts.disk, target.work_dir is not None
-    context = RenderContext(
-        cores=facts.cpu.count,
-        memory_bytes=facts.memory_bytes,
-        fio_version=facts.fio_version,
-        engines=facts.fio_engines,
-        target_kind="directory" if files else "device",
-        size_bytes=cell.target.size_bytes,
-        capacity_bytes=capacity,
-        rotational=disk.rotational if disk else None,
-        transport=disk.transport if disk else None,
-        model=disk.model if disk else None,
-        drain_s=drain_s(rental),
-    )
-    rendered = render(profile, dict(cell.parameters), context)
+    capacity, files = target.capacity_bytes, target.work_dir is not None
     fio_target = FioTarget(
         kind="directory" if files else "device",
         path=target.work_dir or target.device or target.path,
@@ -155,9 +141,11 @@ def make_plan(
         capacity_bytes=capacity,
         allowed=cell.allowed,
     )
-    built = build_steps(profile, rendered, fio_target, facts.fio_version)
+    parameters = dict(cell.parameters)
+    built = build_steps(profile, parameters, facts, fio_target, drain_s=drain_s(rental))
     steps, loop = built.steps, built.loop
-    passes = estimate.LOCAL_PASSES if context.is_local_nvme else estimate.NETWORK_PASSES
+    is_local = is_local_nvme(facts.disk)
+    passes = estimate.LOCAL_PASSES if is_local else estimate.NETWORK_PASSES
     if not is_from_snapshot(cell):
         steps = with_filled(steps, capacity_bytes=capacity, least_passes=passes, files=files)
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
@@ -169,7 +157,7 @@ def make_plan(
     check_memory(steps, facts, cell.address or "this machine")
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
     repeated = sum(s.expected_s for s in steps[loop.first :]) * loop.min_rounds if loop else 0.0
-    same = ProfileFacts.model_fields.keys() - {"parameters"}
+    same = ProfileFacts.model_fields.keys() - {"parameters", "thresholds"}
     kept = {name: getattr(profile, name) for name in same}
     plan = Plan(
         diskbench_version=version,
@@ -178,7 +166,11 @@ def make_plan(
         trial_id=names.trial_id,
         run_ids=names.run_ids,
         cell=cell,
-        profile=ProfileFacts(**kept, parameters=rendered.parameters),
+        profile=ProfileFacts(
+            **kept,
+            parameters=built.parameters,
+            thresholds=tuple(entry.threshold() for entry in profile.thresholds),
+        ),
         target=target.model_copy(update={"size_bytes": space}),
         steps=steps,
         loop=loop,
@@ -233,7 +225,7 @@ def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
             )
 
 
-def buffer_bytes(job: Job) -> int:
+def buffer_bytes(job: Section) -> int:
     """Return the I/O buffers of one job in bytes: numjobs × iodepth × its largest block size."""
     depth = count(job, "iodepth") * count(job, "numjobs")
     return depth * max(block_sizes(job))

@@ -21,7 +21,6 @@ from diskbench.analysis.repeats import by_machine, replicated
 from diskbench.model.comparison import Metric
 from diskbench.model.history import (
     Configuration,
-    FactChange,
     History,
     HistoryPoint,
     LevelChange,
@@ -231,7 +230,7 @@ def _configuration(
         tracks=tuple(_tracks(figures, first_runs)),
         facts=tuple(_facts(trials)),
         fact_changes=tuple(
-            FactChange(at=min(map(_time, after)), fact=found.fact, before=found.a, after=found.b)
+            (min(map(_time, after)), found)
             for before, after in pairwise(in_order)
             for found in differences(before, after)
         ),

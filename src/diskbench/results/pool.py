@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from diskbench.analysis.canary import Reading, off
 from diskbench.errors import DiskbenchError, FactsDiffer, UnknownName
-from diskbench.fio.recorded import CHECKSUM_MIB, Canary, parse_canary
+from diskbench.fio.recorded import parse_canary
 from diskbench.model.run import Run
 from diskbench.parallel import all_of, grouped
 from diskbench.ports import EvidenceStore
@@ -111,18 +111,17 @@ def _readings(runs: Sequence[Run], stores: EvidenceOfRuns) -> list[Reading]:
     except DiskbenchError as error:
         log.warning("no canary of trial %s: %s", trial_id, error.message)
         return []
-    checksum, readings = f"checksum of {CHECKSUM_MIB} MiB s", []
-    for when, canary in pair.items():
-        values = {checksum: canary.cpu_s, "null IOPS": canary.null_iops} if canary else {}
-        known = ((name, value) for name, value in values.items() if value is not None)
-        readings += [Reading(trial_id, name, when, value) for name, value in known]
-    return readings
+    return [
+        Reading(trial_id, name, when, value)
+        for when, canary in pair.items()
+        for name, value in canary.items()
+    ]
 
 
-def _canary(evidence: EvidenceStore, run_id: str, name: str, at: int) -> Canary | None:
+def _canary(evidence: EvidenceStore, run_id: str, name: str, at: int) -> dict[str, float]:
     manifest = read_manifest(evidence, run_id)
     holding = [step for step in manifest.steps if name in step.files] if manifest else []
     if not holding:
-        return None
+        return {}
     folder = f"{run_prefix(run_id)}/{holding[at].folder}"
     return parse_canary(read_file(evidence, folder, name, holding[at].files[name]))

@@ -27,7 +27,7 @@ from diskbench.fio.samples import parse_samples
 from diskbench.importers.fio_report import job_text
 from diskbench.model.metrics import Exceeded, exceeded_within
 from diskbench.model.phase import StepPhases
-from diskbench.model.processor import SampleSummary
+from diskbench.model.processor import MachineUse
 from diskbench.model.result import StepAudit
 from diskbench.model.run import MeasuredFigure, MeasuredRow, Run
 from diskbench.model.spec import Plan, Step
@@ -66,7 +66,7 @@ class StepEvidence:
 
     step: Step
     output: FioOutput | None = None
-    samples: SampleSummary | None = None
+    samples: MachineUse | None = None
     says_direct: bool = True
     exceeded: Exceeded | None = None
 

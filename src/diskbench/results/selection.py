@@ -15,7 +15,7 @@ from diskbench.analysis.trust import headline_step, of_trial
 from diskbench.errors import InvalidValue, NothingSelected, UnknownName
 from diskbench.model.ids import LAST, beginning, last_number, meant
 from diskbench.model.result import FINAL_STATES
-from diskbench.model.run import FORMS, Headline, ListedTrial, Run
+from diskbench.model.run import FORMS, ListedTrial, Run
 from diskbench.store import query
 from diskbench.store.figures import recent_trials, step_loads
 from diskbench.store.where import Filter, any_of, parse_filter
@@ -170,8 +170,8 @@ def listed(
         headline = of_trial(known)
         if headline is not None and len(known) < states["done"]:
             headline = replace(headline, trust=None)
-        if headline is None and (load := headline_step(loads.get(newest.run_id, ()))) is not None:
-            headline = Headline(load.step, load.iops, load.bytes_per_s)
+        if headline is None:
+            headline = headline_step(loads.get(newest.run_id, ()))
         gone = bool(states.keys() - FINAL_STATES) and newest.trial_id not in live
         lines.append(ListedTrial(newest, states, headline, suspended=gone))
     return lines, total

@@ -17,7 +17,7 @@ from diskbench.model import doubts
 from diskbench.model.doubts import Reason
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.metrics import Exceeded
-from diskbench.model.processor import SampleSummary, busiest
+from diskbench.model.processor import MachineUse, busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
 from diskbench.plan.identify import like
@@ -139,7 +139,7 @@ def _device_share(group: StepGroup) -> tuple[float | None, bool]:
     return min((device / asked for device, asked in moved.values() if asked), default=None), False
 
 
-def _of_device(samples: SampleSummary | None, direction: str) -> tuple[int | None, int | None]:
+def _of_device(samples: MachineUse | None, direction: str) -> tuple[int | None, int | None]:
     """The bytes and I/Os that the device counted in a direction."""
     if samples is None:
         return None, None

@@ -26,7 +26,7 @@ from diskbench.fio.audit import FAR_APART, least_variation
 from diskbench.model.doubts import RUNS_DISAGREE, TWO_MODES, Reason
 from diskbench.model.expectation import Load
 from diskbench.model.result import StepResult
-from diskbench.model.run import Headline, ListedStep, Run
+from diskbench.model.run import Headline, Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict
 from diskbench.parallel import grouped
@@ -241,23 +241,23 @@ def _headlines(
     headlines = {}
     for run_id, of_run in grouped(verdicts, lambda of: of.run_id).items():
         steps = results.get(run_id, ())
-        loads = {of_step.step: _headline_load(of_step, steps) for of_step in of_run}
-        if (chosen := headline_step(list(loads.values()))) is not None:
-            judged = next(of for of in reversed(of_run) if of.step == chosen.step)
-            figures = chosen.iops, chosen.bytes_per_s, judged.stands_for.kind, judged.trust
-            headlines[run_id] = Headline(chosen.step, *figures)
+        by_step = {of_step.step: _headline(of_step, steps) for of_step in of_run}
+        if (chosen := headline_step(by_step.values())) is not None:
+            headlines[run_id] = chosen
     return headlines
 
 
-def _headline_load(verdict: Verdict, results: Sequence[StepResult]) -> ListedStep:
-    """The load of a judged step, from the rows of its rounds, with the figure of its verdict."""
+def _headline(verdict: Verdict, results: Sequence[StepResult]) -> Headline:
+    """The figure of a verdict, with the load of its step from the rows of its rounds."""
     of_step = (result for result in results if result.step == verdict.step)
     rows = (row for result in of_step for row in result.measurements if row.scope == "step")
     stands, first = verdict.stands_for, next(rows, None)
-    return ListedStep(
-        step=verdict.step,
+    return Headline(
+        verdict.step,
+        stands.iops,
+        stands.bytes_per_s,
+        kind=stands.kind,
+        trust=verdict.trust,
         is_random=first is not None and (first.rw or "").startswith("rand"),
         block_bytes=first.block_bytes if first is not None else None,
-        iops=stands.iops,
-        bytes_per_s=stands.bytes_per_s,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ from sqlalchemy.engine import Engine
 from diskbench.extras import version
 from diskbench.model.comparison import Metric
 from diskbench.model.result import RunState
-from diskbench.model.run import Headline, ListedStep, MeasuredFigure, Run
+from diskbench.model.run import Headline, MeasuredFigure, Run
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.query import (
@@ -92,10 +93,10 @@ def recent_trials(
     return headlines, int(total)
 
 
-def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[ListedStep]]:
+def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[Headline]]:
     """The measured steps of runs from their rows: of several rounds the last one, all directions
     but syncs together."""
-    loads: dict[str, dict[str, tuple[int | None, ListedStep]]] = {}
+    loads: dict[str, dict[str, tuple[int | None, Headline]]] = {}
     query = (
         sa.select(
             _ROW.run_id, _ROW.step, _ROW.round, _ROW.rw, _ROW.block_bytes, _ROW.iops,
@@ -107,11 +108,13 @@ def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[Lis
     rows = rows_among(database, query, _ROW.run_id, run_ids)
     for run_id, step, number, rw, block, iops, moved in rows:
         of_run = loads.setdefault(run_id, {})
-        load = ListedStep(step, (rw or "").startswith(_RANDOM), block, iops, moved)
+        load = Headline(
+            step, iops, moved, is_random=(rw or "").startswith(_RANDOM), block_bytes=block
+        )
         if step in of_run and of_run[step][0] == number:  # another direction
             other = of_run[step][1]
             sums = _sum(other.iops, iops), _sum(other.bytes_per_s, moved)
-            load = ListedStep(step, other.is_random, other.block_bytes, *sums)
+            load = replace(other, iops=sums[0], bytes_per_s=sums[1])
         of_run[step] = number, load
     return {run_id: [load for _, load in of.values()] for run_id, of in loads.items()}
 

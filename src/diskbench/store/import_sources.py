@@ -18,7 +18,7 @@ from diskbench.files import read_bytes
 from diskbench.fio.declared import NamedLogs, declared, group_of, named_logs
 from diskbench.fio.logs import log_name
 from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
-from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
+from diskbench.importers.fio_told import NO_JOB_FILE
 from diskbench.importers.form import Imported
 from diskbench.importers.registry import IMPORTABLE, others_in, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
@@ -208,7 +208,7 @@ def _parsed(
 ) -> Imported:
     beside = NO_JOB_FILE
     if job_file is not None:
-        beside = JobFile(job_file.name, job_files[job_file].decode(errors="replace"))
+        beside = (job_file.name, job_files[job_file].decode(errors="replace"))
     return read_imported(data, name=path.name, beside=beside)
 
 

@@ -29,7 +29,7 @@ def original(
     if record.job_file is None:
         return file(record.name), NO_JOB_FILE
     text = file(record.job_file).decode(errors="replace")
-    return file(record.name), JobFile(record.job_file, text)
+    return file(record.name), (record.job_file, text)
 
 
 def imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:

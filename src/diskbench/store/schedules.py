@@ -104,7 +104,8 @@ class LockedSchedule:
 
     def record(self, rows: Sequence[Occurrence]) -> None:
         """Add occurrences; those that are there already stay as they are."""
-        documents = [occurrence.model_dump(mode="json") for occurrence in rows]
+        columns = [column.name for column in schema.occurrence.columns]
+        documents = [{name: getattr(row, name) for name in columns} for row in rows]
         insert_missing(self._connection, schema.occurrence, documents)
 
     def change(self, scheduled_for: str, values: Mapping[str, str | None]) -> None:

@@ -99,7 +99,7 @@ def _unknown(name: str, labels: Collection[str]) -> UnknownName:
     known = {*COLUMN_OF, *filter_fields(), *labels}
     hint = did_you_mean(name, known)
     extra = f" labels: {', '.join(sorted(labels))};" if labels else ""
-    keys = ", ".join(key.name for key in KEYS)
+    keys = ", ".join(KEYS)
     return UnknownName(
         "key of a selection",
         name,

@@ -7,13 +7,13 @@ from tests.unit.report.reported import judged, trial, verdict
 from diskbench.analysis.shown import reasons_over, shown
 from diskbench.analysis.trust import headline_step, of_trial, over_runs, reasons_of, trust
 from diskbench.model.doubts import Reason
-from diskbench.model.processor import Processor
+from diskbench.model.processor import MachineUse
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.run import Headline, ListedStep
+from diskbench.model.run import Headline
 from diskbench.report.assemble.result_rows import result_rows
 from diskbench.report.terminal.verdict_text import verdict_lines
 
-IDLE = Processor(busiest_core=0.3, busiest_job=0.1, all_jobs=0.1)
+IDLE = MachineUse(busiest_core=0.3, busiest_job=0.1, all_jobs=0.1)
 
 
 def reasons(code, *, limited_by="unknown", device_share=None, processor=IDLE):
@@ -50,16 +50,16 @@ def test_without_a_reason_a_figure_is_believed():
     ],
 )  # fmt: skip
 def test_a_busy_core_takes_nothing_from_a_figure_at_its_cap(limited_by, expected):
-    busy = Processor(busiest_core=0.95, busiest_job=0.5, all_jobs=0.9)
+    busy = MachineUse(busiest_core=0.95, busiest_job=0.5, all_jobs=0.9)
     found = reasons("client-bound", limited_by=limited_by, processor=busy)
     assert [one.code for one in found] == ["client-bound"]
     assert trust(found) == expected
 
 
 def test_a_core_that_others_fill_is_not_called_the_load_generator_and_one_is_told_anyway():
-    others = Processor(busiest_core=0.97, busiest_job=0.02, all_jobs=0.02)
+    others = MachineUse(busiest_core=0.97, busiest_job=0.02, all_jobs=0.02)
     assert [one.code for one in reasons("client-bound", processor=others)] == ["machine-busy"]
-    busy = Processor(busiest_core=1.0)
+    busy = MachineUse(busiest_core=1.0)
     (found,) = reasons_of([], limited_by="client", device_share=None, processor=busy)
     assert (found.code, found.weight) == ("client-bound", "with care")
 
@@ -76,11 +76,12 @@ def test_one_odd_run_of_several_does_not_decide_and_each_of_two_does():
 
 def load(
     step: str, *, random: bool = True, block: int | None = 4096, iops: float | None = 1.0
-) -> ListedStep:
-    return ListedStep(step, random, block, iops, None if iops is None else iops * 4096)
+) -> Headline:
+    moved = None if iops is None else iops * 4096
+    return Headline(step, iops, moved, is_random=random, block_bytes=block)
 
 
-def chosen(*loads: ListedStep) -> str | None:
+def chosen(*loads: Headline) -> str | None:
     found = headline_step(loads)
     return found.step if found else None
 

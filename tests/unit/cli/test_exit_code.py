@@ -4,12 +4,11 @@ from tests.rigs.plans import make_plan
 from diskbench import errors
 from diskbench.cli.foreground import exit_code
 from diskbench.engine.matrix.run_cells import TrialEnding
-from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
+from diskbench.model.outcome import RunEnd, problem_of
 
 
 def ended(*states):
-    runs = tuple(RunEnd(run_id=str(i), run_index=i, state=s) for i, s in enumerate(states))
-    return TrialEnd(trial_id="t", runs=runs)
+    return tuple(RunEnd(run_id=str(i), run_index=i, state=s) for i, s in enumerate(states))
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,10 @@ def test_several_names_are_runs_of_any_of_them_and_no_word_with_two_dashes_is_a_
 
 def table_lines() -> list[str]:
     """The keys as a table of Markdown, as it stands in docs/compare.md."""
-    rows = [f"| `{one.name}` | `{one.column}` | `{one.example}` | {one.words} |" for one in KEYS]
+    rows = [
+        f"| `{name}` | `{column}` | `{example}` | {words} |"
+        for name, (column, example, words) in KEYS.items()
+    ]
     return ["| key | column | example | meaning |", "| --- | --- | --- | --- |", *rows]
 
 

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.plans import machine
 
 from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio.command_line import is_command, job_file
 from diskbench.fio.jobfile import JobOption, Section, Sections, groups, jobs, parse, write
 from diskbench.fio.profiles import parse_profile, with_environment
-from diskbench.fio.template import RenderContext, render
+from diskbench.fio.target import FioTarget
+from diskbench.fio.template import render
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 _.+-]{0,18}[A-Za-z0-9]", fullmatch=True)
 KEYS = st.from_regex(r"[a-z][a-z0-9_-]{0,15}", fullmatch=True).filter(
@@ -50,7 +52,7 @@ def test_any_text_is_parsed_or_refused_by_name(text):
 @given(SECTIONS)
 def test_groups_hold_every_job_once_and_in_order(sections):
     file = (*sections, Section(name="last"))
-    split = [job.name for group in groups(file) for job in group.jobs]
+    split = [job.name for group in groups(file) for job in jobs(group)]
     assert split == [job.name for job in jobs(file)]
 
 
@@ -70,7 +72,7 @@ def test_comments_end_a_line_and_a_global_section_applies_only_to_jobs_after_it(
     ids=["stonewall and its alias begin a group", "one in global is of all that keep it"],
 )
 def test_groups_begin_at_a_stonewall(text, names):
-    assert [[job.name for job in group.jobs] for group in groups(parse(text))] == names
+    assert [[job.name for job in jobs(group)] for group in groups(parse(text))] == names
 
 
 def test_a_group_keeps_the_globals_before_it_and_waits_for_no_job_of_an_earlier_one():
@@ -79,13 +81,13 @@ def test_a_group_keeps_the_globals_before_it_and_waits_for_no_job_of_an_earlier_
         "[global]\nbs=16k\n[c]\nrw=read"
     )
     first, second = groups(file)
-    assert [job.get("bs") for job in first.jobs] == ["4k"]
-    assert [job.get("bs") for job in second.jobs] == ["8k", "16k"]
-    assert "bs=16k" not in write(first.sections)
-    assert "stonewall" not in write(second.sections)
+    assert [job.get("bs") for job in jobs(first)] == ["4k"]
+    assert [job.get("bs") for job in jobs(second)] == ["8k", "16k"]
+    assert "bs=16k" not in write(first)
+    assert "stonewall" not in write(second)
     file = parse("[a]\nrw=read\n[b]\nstonewall\nrw=read\n[c]\nwait_for=b\n[d]\nwait_for=a\n")
     _, second = groups(file)
-    assert [job.get("wait_for") for job in second.jobs] == [None, "b", None]
+    assert [job.get("wait_for") for job in jobs(second)] == [None, "b", None]
 
 
 @pytest.mark.parametrize(
@@ -128,35 +130,35 @@ def test_fio_forms_the_same_groups(tmp_path: Path):
     ours = [
         (job.name, str(index))
         for index, group in enumerate(groups(parse(text)))
-        for job in group.jobs
+        for job in jobs(group)
         for _ in range(int(job.get("numjobs") or 1))
     ]
     assert list(zip(found, ids, strict=True)) == ours
 
 
 JOB = "; ${IGNORED}\n[a]\nrw=read\nsize=${SIZE}\nnumjobs=$ncpus ; ${ALSO}\nfilename=${DIR}/x\n"
-CONTEXT = RenderContext(cores=4, memory_bytes=2**30)
+HERE = machine(4, memory_bytes=2**30), FioTarget(kind="directory", path="/m")
 
 
 def test_a_variable_is_a_parameter_of_the_job_file_and_named_without_a_value():
     profile = parse_profile(JOB, name="job")
-    assert [parameter.name for parameter in profile.parameters] == ["SIZE", "DIR"]
-    done = render(profile, {"SIZE": "1g", "DIR": "/m"}, CONTEXT)
-    assert done.text == "; ${IGNORED}\n[a]\nrw=read\nsize=1g\nnumjobs=4 ; ${ALSO}\nfilename=/m/x\n"
-    assert done.parameters == {"SIZE": "1g", "DIR": "/m"}
+    assert list(profile.parameters) == ["SIZE", "DIR"]
+    text, parameters = render(profile, {"SIZE": "1g", "DIR": "/m"}, *HERE)
+    assert text == "; ${IGNORED}\n[a]\nrw=read\nsize=1g\nnumjobs=4 ; ${ALSO}\nfilename=/m/x\n"
+    assert parameters == {"SIZE": "1g", "DIR": "/m"}
     with pytest.raises(InvalidValue) as caught:
-        render(parse_profile(JOB, name="job"), {}, CONTEXT)
+        render(parse_profile(JOB, name="job"), {}, *HERE)
     assert "SIZE, DIR" in caught.value.message
     assert "--set SIZE=VALUE --set DIR=VALUE" in (caught.value.advice or "")
 
 
 def test_the_environment_gives_defaults_that_set_replaces_and_no_template():
     profile = with_environment(parse_profile(JOB, name="job"), {"SIZE": "2g", "DIR": "d", "X": "y"})
-    assert "size=2g" in render(profile, {}, CONTEXT).text
-    assert "size=1m" in render(profile, {"SIZE": "1m"}, CONTEXT).text
+    assert "size=2g" in render(profile, {}, *HERE)[0]
+    assert "size=1m" in render(profile, {"SIZE": "1m"}, *HERE)[0]
     profile = with_environment(parse_profile(JOB, name="job"), {"SIZE": "{{ 2 }}", "DIR": "d"})
     with pytest.raises(InvalidValue, match="SIZE"):
-        render(profile, {}, CONTEXT)
+        render(profile, {}, *HERE)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_a_variable_that_names_a_secret_is_refused_without_its_value(name):
 def test_a_value_cannot_bring_another_option():
     profile = parse_profile("[a]\nrw=${RW}\n", name="job")
     with pytest.raises(InvalidValue):
-        render(profile, {"RW": "read\nexec_prerun=id"}, CONTEXT)
+        render(profile, {"RW": "read\nexec_prerun=id"}, *HERE)
 
 
 # --- Command lines
@@ -213,7 +215,7 @@ def test_options_before_the_first_name_are_of_all_jobs_of_a_command_and_of_no_ot
     file = parse(
         job_file("fio --bs=4k --name=a --rw=read\nfio --name=b --rw=write && fio --name=c")
     )
-    assert [group.name for group in groups(file)] == ["a", "b", "c"]
+    assert [job.name for group in groups(file) for job in jobs(group)] == ["a", "b", "c"]
     assert [job.get("bs") for job in jobs(file)] == ["4k", None, None]
 
 

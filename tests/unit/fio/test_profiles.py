@@ -4,7 +4,9 @@ import pytest
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.profiles import check_override, parse_profile, shipped_names, shipped_profile
-from diskbench.fio.template import RenderContext, render
+from diskbench.fio.target import FioTarget
+from diskbench.fio.template import own_options, render
+from diskbench.model.facts import HostFacts
 from diskbench.store.profile_file import find_profile
 
 HEAD = "title: t\nquestion: q\nsource: s\n"
@@ -41,6 +43,7 @@ def test_a_profile_that_is_unknown_missing_or_binary_is_refused_by_name(tmp_path
     [
         ("title: t\n", "question"),
         (HEAD + "colour: red\n", "colour"),
+        (HEAD + "digest: x\n", "digest: there is no such field"),
         (HEAD + "targets: [tape]\n", "targets"),
         (HEAD + "targets: []\n", "targets"),
         (HEAD + "page_cache: maybe\n", "page_cache"),
@@ -72,18 +75,20 @@ def test_front_matter_without_an_end_is_named_and_the_digest_changes_with_any_le
     assert len({parse_profile(text, name="x").digest for text in texts}) == 2
 
 
+TARGET = FioTarget(kind="directory", path="/m")
 JOB = "[a]\nrw=read\nsize=${SIZE}\nruntime=180\n"
 
 
 def test_an_option_or_a_variable_of_its_name_is_set_and_is_among_the_parameters():
     profile = parse_profile(JOB, name="job")
-    done = render(profile, {"SIZE": "1m", "runtime": "1", "time_based": "1"}, RenderContext())
-    assert done.parameters == {"SIZE": "1m", "runtime": "1", "time_based": "1"}
-    assert done.options == (("runtime", "1"), ("time_based", "1"))
-    assert "runtime=180" in done.text
+    given = {"SIZE": "1m", "runtime": "1", "time_based": "1"}
+    text, parameters = render(profile, given, HostFacts(), TARGET)
+    assert parameters == given
+    assert own_options(profile, parameters) == (("runtime", "1"), ("time_based", "1"))
+    assert "runtime=180" in text
     profile = parse_profile("[a]\nrw=read\nsize=${size}\n", name="job")
-    done = render(profile, {"size": "1m"}, RenderContext())
-    assert (done.text, done.options) == ("[a]\nrw=read\nsize=1m\n", ())
+    text, parameters = render(profile, {"size": "1m"}, HostFacts(), TARGET)
+    assert (text, own_options(profile, parameters)) == ("[a]\nrw=read\nsize=1m\n", ())
 
 
 @pytest.mark.parametrize(
@@ -110,6 +115,6 @@ def test_a_plain_job_file_or_a_file_of_commands_is_a_profile(tmp_path):
     file = tmp_path / "guide.sh"
     file.write_text("# from a guide\n$ sudo fio --name=a --rw=read --size=1m --runtime=${LONG}\n")
     profile = find_profile(str(file))
-    assert [parameter.name for parameter in profile.parameters] == ["LONG"]
+    assert list(profile.parameters) == ["LONG"]
     assert "[a]" in profile.template
     assert "; from: fio --name=a" in profile.template

@@ -6,13 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.rigs.plans import machine
 
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import stand_in
 from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.fio.steps import build_steps, space_bytes
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext, render
+from diskbench.model.facts import DiskFacts
 
 TINY = {
     "size": "16m", "runtime": "1", "capacity_runtime": "1", "drain": "1", "passes": "1",
@@ -21,15 +22,15 @@ TINY = {
     "mixes": "100 65 0", "block_sizes": "64k 4k", "depths": "1 4", "workers": "2",
 }  # fmt: skip
 SHORT = "runtime=500ms"
-CONTEXT = RenderContext(cores=2, memory_bytes=4 << 30, fio_version="3.33", engines=("libaio",))
+FACTS = machine(2, memory_bytes=4 << 30, fio_engines=("libaio",))
 
 
 def steps_at(name, target, version="3.33", changes=()):
     profile = shipped_profile(name)
-    known = {p.name for p in profile.parameters}
+    known = set(profile.parameters)
     overrides = {key: value for key, value in dict(changes).items() if key in known}
-    context = CONTEXT.model_copy(update={"target_kind": target.kind})
-    found = build_steps(profile, render(profile, overrides, context), target, version)
+    facts = FACTS.model_copy(update={"fio_version": version})
+    found = build_steps(profile, overrides, facts, target)
     return found.steps, found.loop
 
 
@@ -91,10 +92,10 @@ def test_what_is_read_was_written_before(name):
     ],
 )
 def test_sprandom_replaces_the_second_fill_of_a_local_drive(name, version, transport, fills):
-    known = {"fio_version": version, "transport": transport, "target_kind": "directory"}
+    disk = DiskFacts(name="x", path="/dev/x", transport=transport)
+    facts = FACTS.model_copy(update={"fio_version": version, "disk": disk})
     profile = shipped_profile(name)
-    rendered = render(profile, {}, CONTEXT.model_copy(update=known))
-    steps = build_steps(profile, rendered, DIRECTORY, version).steps
+    steps = build_steps(profile, {}, facts, DIRECTORY).steps
     found = [jobs(parse(step.job))[0] for step in steps if step.role == "fill"]
     assert {job.name: job.get("loops") for job in found} == fills
     if "fill-steady" in fills:
@@ -117,7 +118,7 @@ def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_ph
 
 def test_gobonniego_dd_and_diskspd_do_what_their_posts_did():
     steps, _ = steps_at("gobonniego", DIRECTORY)
-    assert space_bytes(steps) == 2 * CONTEXT.memory_bytes
+    assert space_bytes(steps) == 2 * FACTS.memory_bytes
     assert jobs(parse(steps[0].job))[0].get("numjobs") == "2"
     at = {kind: steps_at("dd", target)[0][0] for kind, target in TARGETS.items()}
     job = {kind: jobs(parse(step.job))[0] for kind, step in at.items()}

@@ -5,12 +5,16 @@ import subprocess
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.plans import machine
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.profiles import Parameter, parse_profile, read_value
-from diskbench.fio.template import RenderContext, render
+from diskbench.fio.target import FioTarget
+from diskbench.fio.template import is_local_nvme, render
+from diskbench.model.facts import DiskFacts
 
-CONTEXT = RenderContext(cores=4, memory_bytes=8 << 30, engines=("psync", "libaio"))
+FACTS = machine(4, memory_bytes=8 << 30, fio_engines=("psync", "libaio"))
+TARGET = FioTarget(kind="directory", path="/m")
 
 
 def profile(body, parameters=""):
@@ -27,16 +31,20 @@ SIZE = """parameters:
 
 @pytest.mark.slow
 def test_defaults_are_worked_out_from_host_and_target():
-    text = render(profile("{{ size }} {{ runtime }} {{ workers }}", SIZE), {}, CONTEXT)
-    assert text.text == f"{4 << 30} 300 8"
-    assert text.parameters == {"size": 4 << 30, "runtime": 300, "workers": 8}
+    text, parameters = render(
+        profile("{{ size }} {{ runtime }} {{ workers }}", SIZE), {}, FACTS, TARGET
+    )
+    assert text == f"{4 << 30} 300 8"
+    assert parameters == {"size": 4 << 30, "runtime": 300, "workers": 8}
 
 
 def test_set_replaces_a_default_as_its_kind_and_an_unknown_parameter_lists_the_known_ones():
     overrides = {"size": "64k", "runtime": "1m"}
-    assert render(profile("{{ size }} {{ runtime }}", SIZE), overrides, CONTEXT).text == "65536 60"
+    assert (
+        render(profile("{{ size }} {{ runtime }}", SIZE), overrides, FACTS, TARGET)[0] == "65536 60"
+    )
     with pytest.raises(UnknownName) as caught:
-        render(profile("", SIZE), {"runtme": "1"}, CONTEXT)
+        render(profile("", SIZE), {"runtme": "1"}, FACTS, TARGET)
     assert caught.value.message == "'runtme' is not a valid parameter of profile 'mine'"
     assert "runtime" in caught.value.advice
     assert "size" in caught.value.advice
@@ -66,7 +74,7 @@ def test_a_bound_is_told_in_the_unit_that_is_typed(kind, bound, text, told):
 )  # fmt: skip
 def test_a_value_out_of_kind_or_range_is_named(key, value):
     with pytest.raises(InvalidValue, match=key):
-        render(profile("", SIZE), {key: value}, CONTEXT)
+        render(profile("", SIZE), {key: value}, FACTS, TARGET)
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=30))
@@ -100,12 +108,12 @@ def test_a_value_cannot_inject_an_option_and_a_float_is_a_number(kind, value):
 )  # fmt: skip
 def test_a_wrong_or_prying_template_is_refused(body):
     with pytest.raises(ProfileError):
-        render(profile(body), {}, CONTEXT)
+        render(profile(body), {}, FACTS, TARGET)
 
 
 def test_a_plain_job_file_is_not_expanded():
     text = "[a]\nrw=read\ndescription={{ x }}\n"
-    assert render(parse_profile(text, name="plain"), {}, CONTEXT).text == text
+    assert render(parse_profile(text, name="plain"), {}, FACTS, TARGET)[0] == text
 
 
 @pytest.mark.parametrize(
@@ -113,8 +121,8 @@ def test_a_plain_job_file_is_not_expanded():
     [(("psync", "io_uring"), "io_uring"), ((), "libaio"), (("psync",), "psync")],
 )
 def test_the_best_engine_of_the_target_is_offered(engines, chosen):
-    context = CONTEXT.model_copy(update={"engines": engines})
-    assert render(profile("{{ engine }}"), {}, context).text == chosen
+    facts = FACTS.model_copy(update={"fio_engines": engines})
+    assert render(profile("{{ engine }}"), {}, facts, TARGET)[0] == chosen
 
 
 @pytest.mark.parametrize(
@@ -126,23 +134,24 @@ def test_the_best_engine_of_the_target_is_offered(engines, chosen):
     ],
 )
 def test_local_nvme_is_told_from_network_nvme(model, local):
-    assert CONTEXT.model_copy(update={"transport": "nvme", "model": model}).is_local_nvme is local
+    disk = DiskFacts(name="nvme0n1", path="/dev/nvme0n1", transport="nvme", model=model)
+    assert is_local_nvme(disk) is local
 
 
 @pytest.mark.parametrize("text", ["{{ 5|dictsort }}", "{{ 5|xmlattr }}", "{{ cycler() }}"])
 def test_whatever_a_filter_raises_is_told_with_its_line(text):
     with pytest.raises(ProfileError, match=r"line 7: .+") as told:
-        render(profile(f"[a]\n{text}\n"), {}, CONTEXT)
+        render(profile(f"[a]\n{text}\n"), {}, FACTS, TARGET)
     assert "MiB" not in str(told.value)
 
 
 def test_an_undefined_variable_is_named_with_its_line_and_a_long_name_by_its_beginning():
     with pytest.raises(ProfileError) as caught:
-        render(profile("[a]\nrw=read\nbs={{ blocksize }}\n"), {}, CONTEXT)
+        render(profile("[a]\nrw=read\nbs={{ blocksize }}\n"), {}, FACTS, TARGET)
     assert "'blocksize'" in caught.value.message
     assert "line 8" in caught.value.message
     with pytest.raises(ProfileError) as told:
-        render(profile('{{ {}["x" * 100000] }}'), {}, CONTEXT)
+        render(profile('{{ {}["x" * 100000] }}'), {}, FACTS, TARGET)
     assert len(str(told.value)) < 1000
 
 
@@ -157,14 +166,14 @@ def test_a_template_is_expanded_once_for_the_same_values_and_plain_text_not_at_a
     monkeypatch,
 ):
     mine = profile("[job]\nnumjobs={{ host.cores * 3 }}\n")
-    first = render(mine, {}, RenderContext(cores=7))
-    assert "numjobs=21" in first.text
+    first = render(mine, {}, machine(7), TARGET)
+    assert "numjobs=21" in first[0]
     _without_processes(monkeypatch)
-    assert render(mine, {}, RenderContext(cores=7)) == first
+    assert render(mine, {}, machine(7), TARGET) == first
     with pytest.raises(AssertionError, match="process"):
-        render(mine, {}, RenderContext(cores=8))
+        render(mine, {}, machine(8), TARGET)
     _without_processes(monkeypatch)
-    assert "rw=read" in render(profile("[job]\nrw=read\n"), {}, RenderContext()).text
+    assert "rw=read" in render(profile("[job]\nrw=read\n"), {}, machine(), TARGET)[0]
 
 
 def test_a_template_that_met_a_limit_is_tried_again(monkeypatch):
@@ -176,5 +185,5 @@ def test_a_template_that_met_a_limit_is_tried_again(monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("diskbench.fio.template.subprocess.run", late)
         with pytest.raises(ProfileError, match="processor time"):
-            render(mine, {}, RenderContext(cores=2))
-    assert "numjobs=10" in render(mine, {}, RenderContext(cores=2)).text
+            render(mine, {}, machine(2), TARGET)
+    assert "numjobs=10" in render(mine, {}, machine(2), TARGET)[0]

@@ -16,7 +16,7 @@ from tests.rigs.fake_host import FakeHost, Fault
 from tests.rigs.waiting import started
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, MeasurementFailed, ReleaseFailed
-from diskbench.fio.recorded import parse_cache_drop, parse_canary
+from diskbench.fio.recorded import CHECKSUM_S, NULL_IOPS, parse_cache_drop, parse_canary
 from diskbench.hosts import collect as collecting
 from diskbench.hosts import jobs
 from diskbench.hosts.collect import collect
@@ -62,8 +62,8 @@ def test_a_step_leaves_all_its_files_and_its_ticks_agree_with_fio(make_unit, tmp
     assert 0 < ticks[0].read_iops < 1000  # two jobs at 200 each, while the machine has time
     for name in ("canary-before.txt", "canary-after.txt"):
         canary = parse_canary((tmp_path / "got" / name).read_bytes())
-        assert canary.cpu_s
-        assert canary.null_iops > 10_000
+        assert canary[CHECKSUM_S]
+        assert canary[NULL_IOPS] > 10_000
 
 
 def test_samples_cover_fio_from_its_start_to_its_end(make_unit, tmp_path):

@@ -9,7 +9,7 @@ from tests.rigs.fio_reports import FORMS, Disk, Told, as_json, terse, text, with
 
 from diskbench.fio.audit import audit_output
 from diskbench.fio.declared import is_direct
-from diskbench.importers.fio_report import job_text, read_reports, report_steps
+from diskbench.importers.fio_report import read_reports, report_steps
 from diskbench.importers.fio_told import commands_in
 from diskbench.importers.registry import read_imported
 
@@ -184,23 +184,6 @@ def test_text_around_a_document_is_no_damage_to_it():
     (step,) = imported(f"{text([A])}\n{as_json([A])}\n", "x.json").runs[0].steps
     assert step.warnings == ()
     assert json.loads(as_json([A]))["jobs"]
-
-
-SYNCED = """wal: (g=0): rw=write, bs=2K-2K/2K-2K/2K-2K, ioengine=sync, iodepth=1
-fio-3.30
-wal: (groupid=0, jobs=1): err= 0: pid=100: Mon Jan  5 10:00:00 2026
-  write: IOPS=1000, BW=2000KiB/s (2048kB/s)(19.5MiB/10000msec); 0 zone resets
-     lat (usec): min=5, max=81, avg=12.50, stdev= 3.10
-  fsync/fdatasync/sync_file_range:
-    sync (usec): min=700, max=30000, avg=980.00, stdev=500.00
-     issued rwts: total=0,10000,0,0 short=SHORT,0,0,0 dropped=0,0,0,0
-"""
-
-
-@pytest.mark.parametrize(("short", "waits"), [("9999", True), ("9000", True), ("800", False)])
-def test_as_many_syncs_as_writes_show_that_each_write_waits(short, waits):
-    (output,) = read_reports("fio-text", SYNCED.replace("SHORT", short).encode(), where="x")
-    assert ("fsync=1" in job_text(output)) is waits
 
 
 @pytest.mark.parametrize(

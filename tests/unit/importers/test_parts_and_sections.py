@@ -117,6 +117,14 @@ def test_the_syncs_of_a_text_are_a_row_of_their_own(unit, figures, ns, issued, s
     assert (write.lat_mean_ns, write.p99_ns, write.block_bytes) == (12_500, 25_000, 2048)
 
 
+@pytest.mark.parametrize(("short", "waits"), [("9999", True), ("9000", True), ("800", False)])
+def test_as_many_syncs_as_writes_show_that_each_write_waits(short, waits):
+    text = TEXT.replace("ISSUED", f"total=0,10000,0,0 short={short},0,0,0").replace("UNIT", "usec")
+    text = text.replace("MIN", "700").replace("MAX", "30000").replace("AVG", "980.00")
+    (output,) = read_reports("fio-text", text.encode(), where="x")
+    assert ("fsync=1" in job_text(output)) is waits
+
+
 OLD = """old: (g=0): rw=randread, bs=8K-8K/8K-8K, ioengine=libaio, iodepth=4
 VERSION
 Starting 1 process
@@ -131,6 +139,9 @@ PERCENTILES    bw (KB/s)  : min=18000, max=22000, per=100.00%, avg=20000.00, std
      ISSUED
 
 Run status group 0 (all jobs):
+
+Disk stats (read/write):
+  sda: ios=49000/10, merge=0/5, ticks=845000/10, in_queue=845100, util=99.80%
 """
 OF_2 = """    clat percentiles (usec):
      |  1.00th=[  400], 50.00th=[ 1500], 90.00th=[ 2400], 95.00th=[ 2800], 99.00th=[ 4100]
@@ -160,6 +171,7 @@ def test_text_of_fio_1_and_2_0_has_its_figures(version, direction, issued, perce
     found = read_imported(text.encode() * 2, name="x")
     assert len(found.runs) == 2, "appended: each version begins another"
     assert found.tool_version == f"fio-{version.removeprefix('fio').strip(' -')}"
+    assert found.facts["disks"] == "sda"
     row = rows(text)["read"]
     assert (row.ios, row.bytes, row.iops, row.bytes_per_s) == (
         50_000, 409_600_000, 2500, 20_480_000,

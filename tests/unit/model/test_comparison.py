@@ -5,17 +5,17 @@ from __future__ import annotations
 from itertools import pairwise
 
 from diskbench.cli.ab import arguments_of
-from diskbench.model.comparison import RunInTurn, block_of, labels_at, turns
+from diskbench.model.comparison import block_of, labels_at, turns
 
 SIDES = ("old", "new")
 
 
 def test_a_block_is_abba_and_what_was_done_is_not_done_again() -> None:
-    assert [turn.side for turn in turns(SIDES, 2, {})] == ["old", "new", "new", "old"] * 2
-    done = {RunInTurn(1, "old"): 1, RunInTurn(1, "new"): 2}
-    assert turns(SIDES, 2, done)[0] == RunInTurn(1, "old")
+    assert [side for _, side in turns(SIDES, 2, {})] == ["old", "new", "new", "old"] * 2
+    done = {(1, "old"): 1, (1, "new"): 2}
+    assert turns(SIDES, 2, done)[0] == (1, "old")
     assert len(turns(SIDES, 2, done)) == 5
-    assert turns(SIDES, 1, {RunInTurn(1, "old"): 2, RunInTurn(1, "new"): 2}) == []
+    assert turns(SIDES, 1, {(1, "old"): 2, (1, "new"): 2}) == []
 
 
 def test_labels_name_the_block() -> None:
@@ -31,7 +31,7 @@ def test_a_run_has_the_labels_of_its_turn_and_those_that_were_typed() -> None:
         "parameters": ["bs=4k"], "labels": ["team=x"], "install_fio": False,
         "database_url": None, "evidence_url": None,
     }  # fmt: skip
-    words = arguments_of(typed, "s", RunInTurn(2, "new"))
+    words = arguments_of(typed, labels_at("s", "new", 2))
     labels = [word for flag, word in pairwise(words) if flag == "--label"]
     assert labels == ["team=x", "ab=s", "ab-side=new", "ab-block=2"]
     assert words[words.index("--host") + 1] == "root@db1"

@@ -10,7 +10,7 @@ from tests.rigs.matrix_rows import cell_row
 from diskbench import errors
 from diskbench.model.campaign import LIVE
 from diskbench.model.matrix import Limits
-from diskbench.model.outcome import Problem, RunEnd, TrialEnd, problem_of
+from diskbench.model.outcome import Problem, RunEnd, problem_of
 from diskbench.plan.admit import (
     EVERYWHERE,
     AdmissionMoment,
@@ -190,11 +190,10 @@ STOPPED = problem_of(errors.Interrupted("stopped by the user"))
 
 
 def ended(*states, problem=None):
-    runs = tuple(
+    return tuple(
         RunEnd(run_id=f"r{n}", run_index=n, state=state, problem=problem)
         for n, state in enumerate(states)
     )
-    return TrialEnd(trial_id="t", runs=runs)
 
 
 def settled(end=None, problem=None, *, attempt=1, state="running", limits=LIMITS):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext, render
 from diskbench.importers.load import Recorded, Sample
+from diskbench.model.facts import HostFacts
 from diskbench.plan.load_profile import load_profile
 
 TARGET = FioTarget(kind="directory", path="/mnt/disk/work", size_bytes=None, capacity_bytes=None)
@@ -28,8 +28,8 @@ def record(*samples):
 
 def steps(load, name="week.txt"):
     profile = parse_profile(load_profile(load, name), name="mine")
-    rendered = render(profile, {}, RenderContext(fio_version="fio-3.33", engines=("libaio",)))
-    return build_steps(profile, rendered, TARGET, "fio-3.33").steps
+    facts = HostFacts(fio_version="fio-3.33", fio_engines=("libaio",))
+    return build_steps(profile, {}, facts, TARGET).steps
 
 
 def rate_of(step):

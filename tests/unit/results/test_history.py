@@ -96,9 +96,9 @@ def test_facts_that_changed_are_told_with_their_time_and_only_those_with_the_new
         measured(database, [3000.0 + night], campaign=night, facts=facts)
     (one,) = found(database)
     assert (iops(one).now.machines, iops(one).left_out) == (2, 4)
-    (change,) = one.fact_changes
-    assert (change.fact, change.before, change.after) == ("kernel", ("6.1.0",), ("6.5.0",))
-    assert change.at == iops(one).sampled[4].at
+    ((at, change),) = one.fact_changes
+    assert (change.fact, change.a, change.b) == ("kernel", ("6.1.0",), ("6.5.0",))
+    assert at == iops(one).sampled[4].at
     assert dict(one.facts)["kernel"] == ("6.1.0", "6.5.0")
 
 

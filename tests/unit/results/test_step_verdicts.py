@@ -9,7 +9,7 @@ from tests.unit.report.made import result
 from tests.unit.report.reported import judged
 
 from diskbench.model.expectation import Load
-from diskbench.model.processor import SampleSummary
+from diskbench.model.processor import MachineUse
 from diskbench.model.spec import Step
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_case import counted_otherwise
@@ -79,7 +79,7 @@ DIRECT = Load(block_bytes=MIB, depth=8, random=False)
 
 def group(device_ios, *, device_bytes=100 * MIB, load=DIRECT):
     """100 reads of 1 MiB, and what the device counted of them."""
-    samples = SampleSummary(seconds=1, device_read_ios=device_ios, device_read_bytes=device_bytes)
+    samples = MachineUse(device_read_ios=device_ios, device_read_bytes=device_bytes)
     step = Step(index=0, name="seq", job="", expected_s=1)
     of_step = result(step, made.row("seq", step_index=0, ios=100, bytes=100 * MIB))
     found = groups_of([of_step], [StepEvidence(step, samples=samples)], (), None, "")[0]

@@ -1,10 +1,12 @@
 """The figures of lists and of comparisons in the database: kept, read, forgotten with their run."""
 
+from dataclasses import astuple
+
 import sqlalchemy as sa
 from tests.rigs.replicates import measured
 from tests.rigs.statements import statements_of
 
-from diskbench.model.run import Headline, ListedStep
+from diskbench.model.run import Headline
 from diskbench.store import figures as kept
 from diskbench.store import schema
 from diskbench.store.database import transaction
@@ -84,8 +86,9 @@ def test_what_another_version_judged_counts_for_nothing_and_loads_come_from_the_
     assert load_headlines(any_database, [run_id]) == {}
     keep_headlines(any_database, {run_id: ONE})
     assert load_headlines(any_database, [run_id]) == {run_id: ONE}
-    load = ListedStep("read", True, 4096, iops=3000.0, bytes_per_s=3000.0 * 4096)  # noqa: FBT003
-    assert kept.step_loads(any_database, [run_id]) == {run_id: [load]}
+    load = Headline("read", 3000.0, 3000.0 * 4096, is_random=True, block_bytes=4096)
+    (found,) = kept.step_loads(any_database, [run_id])[run_id]
+    assert astuple(found) == astuple(load)
 
 
 def test_trials_come_newest_first_with_their_runs_together(any_database: sa.Engine) -> None:

@@ -10,7 +10,6 @@ import diskbench
 from diskbench.errors import InvalidValue
 from diskbench.fio.declared import options_of
 from diskbench.importers.fio_report import report_steps
-from diskbench.importers.fio_told import JobFile
 from diskbench.store import import_sources
 from diskbench.store.import_sources import read_sources
 
@@ -181,7 +180,7 @@ def test_a_job_file_beside_a_report_says_what_the_report_leaves_out(
     (run,) = source.parsed.runs
     assert said in run.reports
     assert (source.job_file == "j.fio") is bool(said)
-    beside = JobFile("j.fio", job_file)
+    beside = ("j.fio", job_file)
     ((_, output),) = report_steps("fio-text", source.data, 0, where="j.txt", beside=beside)
     assert options_of(output.jobs[0], output, {}).get("direct") == direct
 

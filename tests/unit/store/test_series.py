@@ -128,7 +128,7 @@ def test_the_window_that_fio_does_not_log_is_what_its_json_counts_beyond(tmp_pat
     rows = series(tmp_path, logs, {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)})
     assert column(rows, "iops") == pytest.approx([100, 100, 60], rel=0.01)
     assert column(rows, "bytes_per_s")[2] == pytest.approx(60 * 1024, rel=0.01)
-    assert len(series(tmp_path, logs, {"read": Total(200, 200 * 1024, 2.0)})) == 2
+    assert len(series(tmp_path, logs, {"read": Total(200, 200 * 1024, runtime_s=2.0)})) == 2
 
 
 def test_only_the_jobs_that_did_not_log_their_last_window_get_the_rest(tmp_path):
@@ -233,7 +233,7 @@ def real_run(tmp_path, extra=""):
         d: Total(
             sum(j[d]["total_ios"] for j in jobs),
             sum(j[d]["io_bytes"] for j in jobs),
-            max(j[d]["runtime"] for j in jobs) / 1000,
+            runtime_s=max(j[d]["runtime"] for j in jobs) / 1000,
         )
         for d in ("read", "write")
     }
@@ -288,7 +288,7 @@ def logs(latencies=(), at=AT):
 
 
 def total(seconds):
-    return seconds and {"read": Total(seconds * 1000, seconds * 4000 * 1024, 120.0)}
+    return seconds and {"read": Total(seconds * 1000, seconds * 4000 * 1024, runtime_s=120.0)}
 
 
 def stalled(rows):

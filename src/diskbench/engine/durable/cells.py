@@ -32,7 +32,7 @@ from diskbench.engine.durable.schedules import JsonSerializer
 from diskbench.engine.matrix.cells import LiveCells
 from diskbench.errors import MeasurementFailed, Suspended
 from diskbench.model.base import Frozen
-from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
+from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import RunState, StepResult
 from diskbench.model.spec import Plan
 from diskbench.plan.sequence import next_step
@@ -94,7 +94,7 @@ def _begin(trial_id: str) -> _Begun:
     return _Begun(ready=ready, prepared=cells.trials.prepare(cells.plan(trial_id)))
 
 
-def _run_trial(trial_id: str, ready: Outcome) -> TrialEnd:
+def _run_trial(trial_id: str, ready: Outcome) -> tuple[RunEnd, ...]:
     """Measure all runs of a prepared trial in order; the first that does not end well ends it.
 
     What a trial put on its target is removed with its lease (engine/trial/release.py), never here:
@@ -116,7 +116,7 @@ def _run_trial(trial_id: str, ready: Outcome) -> TrialEnd:
         end = RunEnd(run_id=run_id, run_index=run_index, state=state, problem=problem)
         cells.trials.finish_run(plan, end, ready)
         ends.append(end)
-    return TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
+    return tuple(ends)
 
 
 def _run(plan: Plan, run_index: int) -> tuple[RunState, Problem | None]:

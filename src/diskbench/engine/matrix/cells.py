@@ -27,7 +27,7 @@ from diskbench.engine.trial.watch import Watcher
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.hosts.ssh import host_at
 from diskbench.model.campaign import LIVE, CellRow
-from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
+from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import RunState, StepResult
 from diskbench.model.spec import Plan
 from diskbench.plan.admit import after, zone_of
@@ -56,18 +56,17 @@ class CellEnding:
     machine could not be given back."""
 
     trial_id: str
-    end: TrialEnd | None = None
+    end: tuple[RunEnd, ...] | None = None
     problem: Problem | None = None
     not_released: ReleaseFailed | None = None
 
-    def never_began(self, plan: Plan) -> TrialEnd:
+    def never_began(self, plan: Plan) -> tuple[RunEnd, ...]:
         """The end of the runs of a trial that was not measured, for the reason `problem`."""
         state = _end_state(self.problem)
-        runs = tuple(
+        return tuple(
             RunEnd(run_id=run_id, run_index=index, state=state, problem=self.problem)
             for index, run_id in enumerate(plan.run_ids)
         )
-        return TrialEnd(trial_id=self.trial_id, runs=runs)
 
 
 @dataclass
@@ -112,7 +111,9 @@ class LiveCells:
         """Acquire the machine; what was made where that fails is released by `settle`."""
         return self.retry.through(trial_id, lambda: self._rent(trial_id), failed)
 
-    def settle(self, trial_id: str, end: TrialEnd | None, problem: Problem | None) -> None:
+    def settle(
+        self, trial_id: str, end: tuple[RunEnd, ...] | None, problem: Problem | None
+    ) -> None:
         """Release everything, and write into the cell's row how it ended or when it is retried."""
         ending = CellEnding(trial_id, end, problem)
         try:
@@ -283,9 +284,9 @@ class LiveCells:
             update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
 
 
-def _is_done(end: TrialEnd | None) -> bool:
+def _is_done(end: tuple[RunEnd, ...] | None) -> bool:
     """Whether every run ended well."""
-    return end is not None and {run.state for run in end.runs} == {"done"}
+    return end is not None and {run.state for run in end} == {"done"}
 
 
 def _end_state(problem: Problem | None) -> RunState:

@@ -27,7 +27,7 @@ from diskbench.engine.trial.watch import Watcher
 from diskbench.engine.work import prolong
 from diskbench.errors import InvalidValue, ReleaseFailed, RentalFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import CellRow
-from diskbench.model.outcome import Problem, TrialEnd, problem_of
+from diskbench.model.outcome import Problem, RunEnd, problem_of
 from diskbench.model.spec import Plan
 from diskbench.store.campaigns import asked_to_stop
 from diskbench.store.cells import claim_cell
@@ -39,7 +39,7 @@ class TrialEnding:
     """How a trial ended in this process: finished, or suspended for another process to resume."""
 
     plan: Plan
-    end: TrialEnd | None = None
+    end: tuple[RunEnd, ...] | None = None
     suspended: BaseException | None = None
     stopped: bool = False
     """Whether it was asked to stop before it was suspended."""

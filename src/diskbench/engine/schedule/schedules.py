@@ -17,7 +17,6 @@ from diskbench.engine.schedule.runs import matrix_of, reached_outlook
 from diskbench.errors import InvalidValue
 from diskbench.model.schedule import (
     Occurrence,
-    OccurrenceStatus,
     Overlap,
     ScheduleRow,
     ScheduleStatus,
@@ -228,15 +227,12 @@ def schedule_statuses(
     return [status(row, known[row.name]) for row in rows if row.name in known]
 
 
-def _followed(
-    database: sa.Engine, occurrences: Sequence[Occurrence]
-) -> tuple[OccurrenceStatus, ...]:
+def _followed(database: sa.Engine, occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
     begun = [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
     progress = progress_of(database, begun)
 
-    def followed(occurrence: Occurrence) -> OccurrenceStatus:
+    def followed(occurrence: Occurrence) -> Occurrence:
         state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
-        shown = occurrence.model_dump(include={"scheduled_for", "state", "reason", "campaign_id"})
-        return OccurrenceStatus(**shown, campaign_state=state, counts=counts)
+        return occurrence.model_copy(update={"campaign_state": state, "counts": counts})
 
     return tuple(map(followed, occurrences))

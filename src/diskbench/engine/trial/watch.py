@@ -15,7 +15,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, FioFailed, MeasurementFailed, RentalFailed
-from diskbench.fio.recorded import last_words, parse_end
+from diskbench.fio.recorded import END, last_words, was_shutting_down
 from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
@@ -216,7 +216,7 @@ def raise_if_broken(end: UnitExit, unit: Unit, where: str, files: Mapping[str, b
         machine = "the machine was not restarted"
         if end.rebooted:
             machine = "its boot id changed: the machine was restarted"
-        elif parse_end(files.get("end.txt", b"")).is_shutdown:
+        elif was_shutting_down(files.get(END, b"")):
             machine = "the machine was shutting down"
         raise MeasurementFailed(
             f"step {unit.name} was ended by signal {end.signal}{known.get(end.signal, '')} on "

@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import Any
 
 from diskbench.analysis.time_share import share_of_runs
-from diskbench.model.comparison import Metric
-from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
+from diskbench.model.comparison import Difference, Metric
+from diskbench.model.history import Configuration, MetricHistory, SiteRunLine
 from diskbench.model.ids import short
 from diskbench.parallel import grouped
 from diskbench.report.assemble import words
@@ -205,11 +205,11 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
     ]
 
 
-def _marks(changes: Sequence[FactChange]) -> list[tuple[str, str]]:
+def _marks(changes: Sequence[tuple[str, Difference]]) -> list[tuple[str, str]]:
     """Times at which facts changed, each with its changes as text."""
     texts = [
-        (change.at, f"{_fact(change.fact)} {_values(change.before)} → {_values(change.after)}")
-        for change in changes
+        (at, f"{_fact(change.fact)} {_values(change.a)} → {_values(change.b)}")
+        for at, change in changes
     ]
     by_time = groupby(texts, key=itemgetter(0))
     return [(at, "; ".join(text for _, text in group)) for at, group in by_time]

@@ -205,7 +205,7 @@ class ShownRuns:
             for change in track["history"]["changes"]:
                 found = change["differences"]
                 change["differences"] = [one for one in found if one["fact"] not in hidden]
-        changes = [change for change in data["fact_changes"] if change["fact"] not in hidden]
+        changes = [one for one in data["fact_changes"] if one[1]["fact"] not in hidden]
         return Configuration.model_validate(data | {
             "key": self.keys[configuration.fields],
             "words": words,

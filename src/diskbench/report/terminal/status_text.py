@@ -14,7 +14,7 @@ from rich.text import Text
 from diskbench.model.campaign import CellState, CellStatus, FleetDocument, MatrixStatus, UntilStatus
 from diskbench.model.finding import Finding
 from diskbench.model.ids import short
-from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
+from diskbench.model.schedule import Occurrence, ScheduleStatus
 from diskbench.report.terminal.result_text import beside_table
 from diskbench.report.terminal.screen import Fitted, aligned, wrapped
 from diskbench.units import counted, format_duration_s, format_share
@@ -122,7 +122,7 @@ def schedule_lines(schedule: ScheduleStatus) -> Iterator[str]:
         yield f"  {schedule.waiting} wait for a worker or for the running matrix"
 
 
-def what_became(occurrence: OccurrenceStatus) -> str:
+def what_became(occurrence: Occurrence) -> str:
     """`matrix 9x01k3qz has ended: 3 of 4 done, 1 failed`, `skipped: matrix 9x01k3qz still ran`."""
     if occurrence.state != "begun":
         # The reason may have advice on further lines: join them.

@@ -234,17 +234,16 @@ def brief_result(view: View) -> RenderableType:
 
 
 def _thresholds(view: View, indent: str = "") -> list[Text]:
-    """Whether the profile's thresholds are met; of each `--fail-if` how many figures meet it. The
+    """Whether the profile's thresholds are met; of each of the user how many figures meet it. The
     command ends with what fails it."""
     met = Counter(line.threshold for line in view.thresholds if line.outcome == "passed")
     asked = Counter(line.threshold for line in view.thresholds)
-    fail_if = view.subject.fail_if
     lines = [*view.sla_lines]
-    lines += [line.text for line in view.thresholds if line.threshold not in fail_if]
+    lines += [line.text for line in view.thresholds if not line.threshold.typed]
     lines += [
         f"passed: {met[threshold]} of {count} figures ({threshold.source})"
         for threshold, count in asked.items()
-        if threshold in fail_if and met[threshold]
+        if threshold.typed and met[threshold]
     ]
     return [
         Text(part, "bold")

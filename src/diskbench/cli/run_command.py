@@ -232,19 +232,18 @@ class RunCommand(PanelledCommand):
         try:
             return super().parse_args(ctx, args)
         except NoSuchOption as error:
-            _refuse_foreign(error.option_name, before)
-            raise
-
-
-def _refuse_foreign(flag: str, arguments: Sequence[str]) -> None:
-    known = [(plugin.name, option) for plugin, option in all_options() if option.flag == flag]
-    if known:
-        here = "ssh" if "--host" in arguments else "local"
-        provider = typed_for("--provider", arguments) or here
-        value = None if known[0][1].kind is bool else typed_for(flag, arguments)
-        typed = flag if value is None else f"{flag} {value}"
-        owners = [name for name, _ in known]
-        raise foreign_option(typed, provider, owners, flag[2:].replace("-", "_"))
+            flag = error.option_name
+            known = [(plugin.name, own) for plugin, own in all_options() if own.flag == flag]
+            if not known:
+                raise
+            here = "ssh" if "--host" in before else "local"
+            value = None if known[0][1].kind is bool else typed_for(flag, before)
+            raise foreign_option(
+                flag if value is None else f"{flag} {value}",
+                typed_for("--provider", before) or here,
+                [name for name, _ in known],
+                flag[2:].replace("-", "_"),
+            ) from error
 
 
 def _parameters(plugin: Plugin | None, command: str) -> Iterator[inspect.Parameter]:

@@ -41,7 +41,7 @@ from diskbench.model.options import (
 )
 from diskbench.model.spec import Cell
 from diskbench.plan.cells import cells
-from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, key_values, rent_spec
+from diskbench.plan.rent_options import foreign_option, key_values, rent_spec
 from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
 from diskbench.settings import load_settings
@@ -321,14 +321,12 @@ def asked_for(request: Request, *, writes: bool = False) -> tuple[Cell, ...]:
                 f"{one.flag} {value} has no effect without {needed}", advice=f"add {one.needs}"
             )
     provider, path = request.provider_name, typed.get("path")
-    may_rent = (*RENT_OPTIONS, "size", *(option.name for option in own_options(provider)))
-    options = {name: typed[name] for name in may_rent if name in typed}
     if plugin(provider).takes_tags:
         # Those that were typed, and those of the settings with other keys.
         tags = typed.get("tag") or ()
         keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().settings.tags
-        options["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
-    rent = rent_spec(provider, options)
+        typed["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
+    rent = rent_spec(provider, typed)
     usd = request.max_cost, request.assume_price
     check_cost_limit(provider, *usd, rents=rent is not None)
     if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):

@@ -9,7 +9,7 @@ import pytest
 from diskbench.analysis.repeats import more_needed, width
 from diskbench.model.campaign import UntilStatus
 from diskbench.model.matrix import Limits
-from diskbench.plan.until import BlockStatus, turn_of
+from diskbench.plan.until import may_begin
 from diskbench.report.terminal.status_text import until_words
 
 
@@ -36,25 +36,25 @@ def test_what_was_asked_for_brings_the_interval_under_five_percent_about_half_th
     assert 0.25 <= reached / asked <= 0.9
 
 
-def turn(block_status, **states):
+def room(status, **states):
     """What becomes of a block of twenty replicates, the rest of which waits."""
     count = states | {"waiting": 20 - sum(states.values())}
-    return turn_of(count, block_status, Limits(until_ci=0.05, max_replicates=20))
+    return may_begin(count, status, Limits(until_ci=0.05, max_replicates=20))
 
 
 @pytest.mark.parametrize(
-    ("values", "begin", "spared"),
+    ("values", "begins"),
     [
-        ([1000.0] * 9, 1, ""),  # alike, but nine
-        ([1000.0] * 10, 0, "the interval is within 5 %"),
-        (drawn(2, 10, 0.08), more_needed(drawn(2, 10, 0.08)), ""),
-        (drawn(0, 20, 0.3), 0, ""),  # the most: none is left to begin
+        ([1000.0] * 9, 1),  # alike, but nine
+        ([1000.0] * 10, "the interval is within 5 %"),
+        (drawn(2, 10, 0.08), more_needed(drawn(2, 10, 0.08))),
+        (drawn(0, 20, 0.3), 0),  # the most: none is left to begin
     ],
 )
-def test_replicates_go_on_until_it_is_narrow_or_the_most_are_done(values, begin, spared):
-    block_status = BlockStatus(len(values), "read", width(values), more_needed(values))
-    told = turn(block_status, done=len(values))
-    assert (told.may_begin, told.spare) == (begin, spared)
+def test_replicates_go_on_until_it_is_narrow_or_the_most_are_done(values, begins):
+    found = {"width": width(values), "more": more_needed(values)}
+    status = UntilStatus(block="b", wanted=0.05, n=len(values), **found)
+    assert room(status, done=len(values)) == begins
 
 
 @pytest.mark.parametrize(

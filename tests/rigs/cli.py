@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from click.testing import Result
-    from typer import Typer
 
 WRITE_THEN_READ = """[global]
 size=4m
@@ -178,13 +177,12 @@ class Cli:
         return json.loads(done.stdout)
 
 
-def invoked(
-    app: Typer, *args: str, env: Mapping[str, str] | None = None, fails: bool = False
-) -> Result:
-    """What typer's runner says of a command group; what it raises is raised, unless it `fails`."""
+def invoked(*args: str, env: Mapping[str, str] | None = None, fails: bool = False) -> Result:
+    """What typer's runner says of a command; what it raises is raised, unless it `fails`."""
     # Not at the top: a test that copies conftest.py runs where there is no diskbench.
     from typer.testing import CliRunner
 
+    from diskbench.cli.main import app
     from diskbench.cli.opened import closing_all
 
     with closing_all():
@@ -192,6 +190,13 @@ def invoked(
     if not fails and done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done
+
+
+def printed(*args: str, code: int = 0) -> str:
+    """What a command prints on stdout, in this process; it ends with `code`."""
+    done = invoked(*args)
+    assert done.exit_code == code, done.output
+    return done.stdout
 
 
 def a_user(tmp_path: Path) -> Cli:

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.rigs.cli import Cli
-from tests.rigs.measured import measure
-from tests.rigs.plans import make_plan, make_step, run_fio, save_plan
+from tests.rigs.measured import keep_finished
+from tests.rigs.plans import make_plan, make_step, run_fio
 
-from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
-from diskbench.store.finish import finish_run
 from diskbench.visible import UNSEEN
 
 TITLE, CLIPBOARD, LINK = "\x1b]0;pwned\x07", "\x1b]52;c;cHduZWQ=\x07", "\x1b]8;;http://evil\x1b\\"
@@ -55,12 +53,9 @@ def hostile_stores(home: Path) -> Stores:
     steps = (make_step(0), make_step(1, "read", "randread").model_copy(update=named))
     plan = plan.model_copy(update={"facts": facts, "profile": profile, "steps": steps})
     database, evidence = open_database(url), open_evidence(kept)
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
     kinds = zip(steps, ("write", "randread"), strict=True)
     files = [run_fio(home / f"fio-{one.index}", make_step(one.index, rw=rw)) for one, rw in kinds]
-    measure(database, evidence, plan, 0, list(zip(steps, files, strict=True)))
-    finish_run(database, evidence, plan, 0, "done", None)
+    keep_finished(database, evidence, plan, list(zip(steps, files, strict=True)))
     database.dispose()
     return Stores(cli, plan.run_ids[0])
 

@@ -1,8 +1,10 @@
 """A run that was measured: its evidence kept and its rows saved, without a host."""
 
 from tests.rigs.began import begin_run
+from tests.rigs.plans import save_plan
 
 from diskbench.store import archive
+from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
 from diskbench.store.step_rows import save_step
 
@@ -19,3 +21,12 @@ def measure(database, evidence, plan, run_index, fio_files):
         record = archive.write_step_evidence(evidence, run_id, step, files, **TIMES)
         kept = archive.result_files(evidence, run_id, record)
         save_step(database, run_id, step_result(step, run_id, kept, plan.facts, **TIMES))
+
+
+def keep_finished(database, evidence, plan, fio_files):
+    """A trial whose runs are done, each with the files of its steps."""
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    for index in range(len(plan.run_ids)):
+        measure(database, evidence, plan, index, fio_files)
+        finish_run(database, evidence, plan, index, "done", None)

@@ -11,7 +11,6 @@ import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, invoked
 from tests.rigs.waiting import killed_at
 
-from diskbench.cli.main import app
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.store.site_folder import MANIFEST
 
@@ -36,7 +35,7 @@ def documents(user: Cli, database: str) -> dict[str, Any]:
     flags = ("--database-url", database)
 
     def said(*args: str, form: str = "--output") -> Any:
-        done = invoked(app, *args, *flags, form, "json", env=user.env)
+        done = invoked(*args, *flags, form, "json", env=user.env)
         assert done.exit_code == 0, (args, done.output)
         return json.loads(done.stdout)
 

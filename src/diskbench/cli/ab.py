@@ -14,11 +14,12 @@ from typing import Annotated, Any
 
 import typer
 from sqlalchemy.engine import Engine
+from typer._click import Command
 
 from diskbench.cli.compare import ALL_METRICS, METRICS, MoreFigures, print_comparison
-from diskbench.cli.lazy import PanelledCommand, TypedCommand
+from diskbench.cli.lazy import command_of
 from diskbench.cli.main import main
-from diskbench.cli.run_command import asked_for, common_options, options_of, taking
+from diskbench.cli.run_command import Request, asked_for, common_options, options_of, taking
 from diskbench.cli.stores import database
 from diskbench.cli.terminal import TableOrJson, argument, option
 from diskbench.engine.processes import new_id
@@ -107,7 +108,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     series = _series(typed)
     share = typed["fail_worse"]
     worse = None if share is None else parse_share("--fail-worse", share)
-    cells = asked_for(typed)
+    cells = asked_for(Request(**typed))
     previewed = preview(cells, open_books(), install_fio=typed["install_fio"])
     for _, error in previewed.refused:
         raise error
@@ -125,10 +126,10 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     raise typer.Exit(_judge(comparison, worse))
 
 
-def command_for(_arguments: Sequence[str]) -> TypedCommand:
+def command_for(_arguments: Sequence[str]) -> Command:
     """`ab` with its options."""
     function = taking(ab, [*common_options(*_TAKEN), *options_of(_own)])
-    return TypedCommand(function, PanelledCommand, _END_OF_HELP)
+    return command_of(function, end_of_help=_END_OF_HELP)
 
 
 def _series(typed: dict[str, Any]) -> _Series:

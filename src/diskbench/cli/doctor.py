@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer._click import Context
+from typer._click import Command
 
 from diskbench.cli import completion
-from diskbench.cli.lazy import PanelledCommand, TypedCommand
-from diskbench.cli.run_command import RunCommand, asked_for, with_run_options
-from diskbench.cli.scopes import Where, scoped
+from diskbench.cli.lazy import command_of
+from diskbench.cli.run_command import Request, asked_for, with_run_options
+from diskbench.cli.scopes import Where, check_asked, scope_of, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import TableOrJson, option, print_json, terminal_width
 from diskbench.engine import doctor as examined
@@ -37,16 +36,6 @@ _LIVE = "--live"
 _HOW_TO_CHECK = "With --live it takes the options of diskbench run: diskbench doctor --live --help"
 
 
-class DoctorCommand(RunCommand):
-    """A command that takes the options of `run` with --live alone."""
-
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Read `args`. Raises InvalidValue, with --live, for an option of another provider."""
-        if _LIVE in args:
-            return super().parse_args(ctx, args)
-        return PanelledCommand.parse_args(self, ctx, args)
-
-
 Live = Annotated[
     bool,
     option(
@@ -63,15 +52,16 @@ RecordingFile = Annotated[
 ]
 
 
-def command_for(arguments: Sequence[str]) -> TypedCommand:
+def command_for(arguments: Sequence[str]) -> Command:
     """`doctor`; with --live it takes the options of `run` for the provider that is named. Raises
     UnknownName."""
     if _LIVE not in arguments:
-        return TypedCommand(doctor, DoctorCommand, _HOW_TO_CHECK)
+        return command_of(doctor, end_of_help=_HOW_TO_CHECK)
     command = partial(live, words=tuple(arguments))
     command.__name__, command.__doc__ = "doctor", live.__doc__  # type: ignore[attr-defined]
-    typed = with_run_options(command, arguments, more=_of_live)
-    return replace(typed, kind=DoctorCommand, end_of_help=None)
+    made = with_run_options(command, arguments, _of_live)
+    made.epilog = None
+    return made
 
 
 def _of_live(live: Live = False, recording: RecordingFile = None) -> None:
@@ -83,7 +73,7 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
 
     Costs nothing. The flags are those of `diskbench run`. Exit 2: a problem.
     """
-    cell, *_ = asked_for(typed)
+    cell, *_ = asked_for(Request(**typed))
     findings, made = check_live(cell, open_books(), Typed(words, typed))
     file = recording or Path(f"diskbench-live-{made.provider}.json")
     try:
@@ -150,8 +140,8 @@ def doctor(
         ([], None, {}) if matrix is None else examined.examine_matrix(matrix, settings.tags)
     )
     names = dict.fromkeys([*(provider or ()), *places])
-    scopes = [where.scope(name, region=region or places.get(name)) for name in names]
-    where.check_asked(frozenset(names), "add --provider NAME")
+    scopes = [scope_of(where, name, region=region or places.get(name)) for name in names]
+    check_asked(where, names, "add --provider NAME")
     findings = [
         *examined.examine_machine(host_at(""), list(names)),
         *examined.examine_stores(settings.database_url.get_secret_value(), settings.evidence_url),

@@ -8,11 +8,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from diskbench.cli.messages import report
+from diskbench.cli.run_command import Request
 from diskbench.cli.run_results import show_results
-from diskbench.cli.terminal import Show
 from diskbench.engine.matrix.run_cells import TrialEnding, execute
 from diskbench.engine.session import Session
 from diskbench.engine.trial.release import left_behind, where
@@ -33,7 +32,7 @@ _SEVERITY = (3, 130, 2, 1, 0)
 def drive(
     session: Session,
     plans: Sequence[Plan],
-    show: Show,
+    show: Request,
     *,
     begin: Callable[[], None] = lambda: None,
     take_over: bool = False,
@@ -127,22 +126,29 @@ def worst(codes: Sequence[int]) -> int:
     return next((code for code in _SEVERITY if code in codes), 0)
 
 
-def in_background(
-    command: Sequence[str], session: Session, evidence_url: str, *, name: str
-) -> Path:
-    """Start `diskbench COMMAND` on the stores of `session`; returns the log to which it writes,
-    which is named `name`."""
+def continue_detached(
+    session: Session, ids: Sequence[str], evidence_url: str, *, name: str, of: str = ""
+) -> None:
+    """Start `diskbench resume` of these trials (or of the `matrix ` that it is `of`) on the stores
+    of `session`, in a process of its own; print the ids, and the log, which is named `name`."""
     log = log_directory() / f"{name}.log"
     # The stores are in the environment: arguments can be read by every user of the machine.
     url = session.database.url.render_as_string(hide_password=False)
     stores = {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": evidence_url}
     with append_private(log) as sink:
         subprocess.Popen(
-            [sys.executable, "-m", "diskbench", *command],
+            [sys.executable, "-m", "diskbench", *of.split(), "resume", *ids],
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=sink,
             start_new_session=True,
             env=os.environ | stores,
         )
-    return log
+    for id_ in ids:
+        print(id_)
+    print(
+        f"running in the background; progress: {log}\n"
+        f"  see:  diskbench {of}status {'--watch ' if of else ''}{ids[0]}\n"
+        f"  stop: diskbench {of}cancel {ids[0]}",
+        file=sys.stderr,
+    )

@@ -10,7 +10,7 @@ import typer
 
 from diskbench.cli import completion
 from diskbench.cli.messages import print_problem
-from diskbench.cli.scopes import Where, scoped
+from diskbench.cli.scopes import Where, check_asked, scope_of, scoped
 from diskbench.cli.selecting import ids
 from diskbench.cli.sessions import opened, print_swept, sweep_code
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
@@ -79,8 +79,8 @@ def gc(
     swept = sweep(session, named, dry_run=dry_run) if provider is None or not named else []
     unlisted: list[Unlisted] = []
     if provider is not None:
-        where.check_asked(frozenset({provider}), "leave it out, or name --provider NAME")
-        scope = where.scope(provider, region=region)
+        check_asked(where, [provider], "leave it out, or name --provider NAME")
+        scope = scope_of(where, provider, region=region)
         try:
             listed, unlisted = sweep_provider(
                 session, scope, named, dry_run=dry_run, not_mine=not_mine

@@ -4,7 +4,7 @@ what they would do."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -126,9 +126,10 @@ def with_money(file: MatrixFile, budget: float | None, assume_price: float | Non
     return replace(file, matrix=file.matrix.model_copy(update={"limits": limits}))
 
 
-def with_conditions(file: MatrixFile, fail_if: Sequence[str]) -> MatrixFile:
-    """The matrix with conditions for all cells that have none of their own."""
-    if not fail_if:
+def with_defaults(file: MatrixFile, typed: Mapping[str, Any]) -> MatrixFile:
+    """The matrix with these fields for all cells that have none of their own."""
+    given = {name: tuple(value) for name, value in typed.items() if value}
+    if not given:
         return file
-    defaults = file.matrix.defaults.model_copy(update={"fail_if": tuple(fail_if)})
+    defaults = file.matrix.defaults.model_copy(update=given)
     return replace(file, matrix=file.matrix.model_copy(update={"defaults": defaults}))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from diskbench.cli.foreground import in_background, worst
+from diskbench.cli.foreground import continue_detached, worst
 from diskbench.cli.matrix_display import (
     Output,
     print_changes_while,
@@ -145,7 +145,7 @@ def exit_code(session: Session, last: MatrixStatus, *, stopped: bool) -> int:
 
 
 def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
-    """Say which thresholds of their profile and of `--fail-if` the figures of each cell miss, and
+    """Say which thresholds of their profile and of the user the figures of each cell miss, and
     write the JUnit report; the exit code that this means."""
     database = session.database
     cells = load_cells(database, campaign_id)
@@ -163,14 +163,7 @@ def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     return judge(named, junit, [(r.key, r.state, r.error or "it has no result") for r in others])
 
 
-def continue_detached(session: Session, campaign: CampaignRow) -> None:
+def matrix_detached(session: Session, campaign: CampaignRow) -> None:
     """Hand the matrix to a process of its own; print its id."""
     name = campaign.campaign_id
-    log = in_background(["matrix", "resume", name], session, session.evidence.url, name=name)
-    print(name)
-    print(
-        f"running in the background; progress: {log}\n"
-        f"  see:  diskbench matrix status --watch {name}\n"
-        f"  stop: diskbench matrix cancel {name}",
-        file=sys.stderr,
-    )
+    continue_detached(session, [name], session.evidence.url, name=name, of="matrix ")

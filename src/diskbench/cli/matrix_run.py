@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from diskbench.cli import cancel as trial_cancel
 from diskbench.cli import completion
-from diskbench.cli.matrix import AssumePrice, Seed, with_conditions, with_money
+from diskbench.cli.matrix import AssumePrice, Seed, with_defaults, with_money
 from diskbench.cli.matrix_display import print_matrix_status, show_table_while
-from diskbench.cli.matrix_foreground import begun, continue_detached, foreground
+from diskbench.cli.matrix_foreground import begun, foreground, matrix_detached
+from diskbench.cli.run_command import check_judges, gathering, parameter_of
 from diskbench.cli.selecting import begun_matrices
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
@@ -23,6 +24,8 @@ from diskbench.engine.matrix.campaign import check_outlook, check_prices, check_
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import InvalidValue
+from diskbench.model.matrix import CellFields
+from diskbench.model.options import options_of_model
 from diskbench.report.terminal.status_text import matrix_line
 from diskbench.settings import load_settings
 from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign
@@ -39,6 +42,14 @@ Which = Annotated[
 Quiet = Annotated[bool, option("--quiet", "-q", "Print no plan and no progress.")]
 
 
+_OF_CELLS = [
+    parameter_of(option, option.of_cells, in_panel=False)
+    for option in options_of_model(CellFields)
+    if option.of_cells
+]
+
+
+@gathering("defaults", _OF_CELLS)
 def run(
     matrix: Annotated[
         str,
@@ -61,13 +72,7 @@ def run(
         float | None, option("USD", "Limit of the cost in US dollars, instead of the file's.")
     ] = None,
     assume_price: AssumePrice = None,
-    fail_if: Annotated[
-        list[str] | None,
-        option(
-            "CONDITION",
-            "Exit 1 if a figure of a cell meets this condition: 'p99 > 10ms', 'ratio < 0.9'.",
-        ),
-    ] = None,
+    defaults: dict[str, Any] | None = None,
     junit: Annotated[
         Path | None, option("FILE", "Write the steps of all cells as a JUnit report, for CI.")
     ] = None,
@@ -81,14 +86,14 @@ def run(
 
     After Ctrl-C, 'diskbench matrix resume' continues it.
     """
-    for flag, value in (("--fail-if", fail_if), ("--junit", junit)):
-        if value and (detach or queue):
-            raise InvalidValue(
-                f"{flag} needs the end of the matrix, and this command ends before",
-                advice="leave out --detach and --queue",
-            )
+    if detach or queue:
+        check_judges(
+            {**(defaults or {}), "junit": junit},
+            "needs the end of the matrix, and this command ends before",
+            "leave out --detach and --queue",
+        )
     file = load_matrix(matrix, load_settings().settings.tags)
-    file = with_conditions(with_money(file, budget, assume_price), fail_if or ())
+    file = with_defaults(with_money(file, budget, assume_price), defaults or {})
     check, urls = check_prices if keep_going else check_outlook, (database_url, evidence_url)
     session, campaign, outlook = begun(file, check, *urls, seed=seed, own_queue=not queue)
     if queue:
@@ -97,7 +102,7 @@ def run(
         print(f"{left}; see: diskbench matrix status {campaign.campaign_id}", file=sys.stderr)
         raise typer.Exit(0)
     if detach:
-        continue_detached(session, campaign)
+        matrix_detached(session, campaign)
         raise typer.Exit(0)
     raise typer.Exit(foreground(session, campaign, output, quiet=quiet, junit=junit))
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from diskbench.cli.messages import print_error
-from diskbench.cli.run_command import asked_for, with_run_options
-from diskbench.cli.terminal import option, print_json
+from diskbench.cli.run_command import Request, asked_for, with_run_options
+from diskbench.cli.terminal import print_json
 from diskbench.engine.trial.planning import Previewed, preview
-from diskbench.model.matrix import HOW
 from diskbench.model.outcome import problem_of
 from diskbench.plan.cost import PlanDocument, PricedPlan, RefusedPlan, cost_of_plan
 from diskbench.report.terminal.plan_text import render_plan
@@ -26,29 +25,21 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 
     Takes the options of `diskbench run`. Rents nothing.
     """
-    if typed["until_ci"] is not None:
+    request = Request(**typed)
+    if request.until_ci is not None:
         from diskbench.cli.until import outlook_until  # a matrix, which other plans do not need
 
-        typer.echo(outlook_until(typed), nl=False)
+        typer.echo(outlook_until(request), nl=False)
         return
-    cells = asked_for(typed)
-    ways = {"install_fio": typed["install_fio"], "offline": typed["offline"]}
+    cells = asked_for(request)
+    ways = {"install_fio": request.install_fio, "offline": request.offline}
     outlook = preview(cells, open_books(), **ways)
-    (print_document if typed["output"] == "json" else print_text)(outlook)
+    (print_document if request.output == "json" else print_text)(outlook)
     if outlook.refused:
         raise typer.Exit(PROBLEM)
 
 
-def _of_plan(
-    offline: Annotated[
-        bool,
-        option("--offline", "Ask no cloud: plan from the catalogue only.", rich_help_panel=HOW),
-    ] = False,
-) -> None:
-    """Options of `plan` that `run` has not."""
-
-
-command_for = partial(with_run_options, plan, more=_of_plan)
+command_for = partial(with_run_options, plan)
 
 
 def print_text(previewed: Previewed) -> None:

@@ -17,7 +17,7 @@ from diskbench.cli.terminal import TableOrJson, argument, option
 from diskbench.engine.profile_jobs import built, checked, difference, total_s, typed_target
 from diskbench.errors import InvalidValue
 from diskbench.fio.offered import STAND_IN_IOPS, stand_in
-from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
+from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.plan.load_profile import load_profile
 from diskbench.plan.rent_options import key_values
 from diskbench.report.terminal.screen import hanging, print_trimmed, screen
@@ -58,7 +58,11 @@ def list_(output: TableOrJson = "table") -> None:
         steps, loop, _ = built(profile, {}, typed_target(profile, None, (), None))
         rows.append((profile, total_s(steps, loop)))
     if output == "json":
-        listed = [{**_summary(profile), "expected_s": time} for profile, time in rows]
+        fields = {"name", "title", "question", "source", "targets", "filesystem", "digest"}
+        listed = [
+            profile.model_dump(mode="json", include=fields) | {"expected_s": time}
+            for profile, time in rows
+        ]
         typer.echo(json.dumps({"format": FORMAT, "profiles": listed}, indent=2))
         return
     table = Table("name", "title", "about", box=None, header_style="bold", pad_edge=False)
@@ -143,8 +147,3 @@ def validate(
     if any(stand_in(step) is not step for step in steps):
         assumed = f"were checked with {STAND_IN_IOPS:g} IOPS"
         typer.echo(f"  rates that depend on an earlier step {assumed}")
-
-
-def _summary(profile: Profile) -> dict[str, object]:
-    fields = {"name", "title", "question", "source", "targets", "filesystem", "digest"}
-    return profile.model_dump(mode="json", include=fields)

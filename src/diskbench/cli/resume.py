@@ -10,10 +10,11 @@ import typer
 from diskbench.cli.foreground import drive, worst
 from diskbench.cli.matrix_foreground import foreground
 from diskbench.cli.messages import report
+from diskbench.cli.run_command import Request
 from diskbench.cli.selecting import ids
 from diskbench.cli.sessions import opened, print_swept, sweep_code
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import Output, Show, argument, option
+from diskbench.cli.terminal import Output, argument, option
 from diskbench.engine.cleanup.gc import sweep
 from diskbench.engine.trial.lease import check_lasts, go_on_in
 from diskbench.engine.work import abandoned_plans, abandoned_work, claim
@@ -44,6 +45,7 @@ def resume(
     store was moved to.
     """
     session = opened(database_url, evidence_url, gives_back=False)
+    request = Request(output=output, quiet=quiet, timing=timing)
     refused, plans, database = [], [], session.database
     abandoned, matrices = abandoned_work(database, ids) if ids else (abandoned_plans(database), [])
     for plan in abandoned:
@@ -54,7 +56,7 @@ def resume(
             plans += [plan] * claim(session, plan)
         except DiskbenchError as error:  # the others are resumed all the same
             refused.append(report(error))
-    code = drive(session, plans, Show(output, quiet, timing), take_over=True) if plans else 0
+    code = drive(session, plans, request, take_over=True) if plans else 0
     swept = [] if ids else sweep(session, [], dry_run=False)  # killed just before giving back
     print_swept(swept, stream=sys.stderr)
     if not (plans or matrices or swept or refused):

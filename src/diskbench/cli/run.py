@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from diskbench.cli.messages import print_error
 from diskbench.cli.opened import close_at_end
-from diskbench.cli.run_command import asked_for, with_run_options
-from diskbench.cli.run_options import SHOW
-from diskbench.cli.terminal import Show, option
+from diskbench.cli.run_command import Request, asked_for, with_run_options
 from diskbench.engine.trial.planning import Prepared, drafts, preparing, with_notes
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import CostRefused
@@ -28,19 +26,19 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.py, by name
+def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_command.py, by name
     """Measure a disk with fio, keep the evidence and give a verdict on each step."""
-    show = Show(**{shown.name: typed[shown.name] for shown in fields(Show)})
-    if typed.pop("dry_run"):
+    request = Request(**typed)
+    if request.dry_run:
         from diskbench.cli.plan import plan  # which other runs do not need
 
-        plan(**typed, offline=False)
+        plan(**typed)
         return
-    if typed["until_ci"] is not None:
+    if request.until_ci is not None:
         from diskbench.cli.until import start_until  # a matrix, which other runs do not need
 
-        start_until(typed, show)
-    cells = asked_for(typed, writes=True)
+        start_until(request)
+    cells = asked_for(request, writes=True)
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.settings import load_settings
@@ -49,7 +47,7 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
 
     timing, books, providers = Timing(), open_books(), Providers()
     close_at_end(providers.close)
-    urls = {name: typed[name] for name in ("database_url", "evidence_url")}
+    urls = {"database_url": request.database_url, "evidence_url": request.evidence_url}
     settings = load_settings(urls).settings
     name_store(settings.evidence_url)
     database_url = settings.database_url.get_secret_value()
@@ -57,14 +55,14 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     try:
         renter = providers.renter(cells[0].provider)
         if renter is None:
-            install = typed["install_fio"]
+            install = request.install_fio
             looked = preparing(cells, profile, books, install_fio=install, timing=timing)
         else:
             with timing.span("look up"):
                 plans, errors = drafts(renter, cells, profile, books)
             looked = partial(Prepared, plans=plans, refused=errors)
         # The hosts answer while this process imports what comes after: half of its imports.
-        from diskbench.cli.foreground import drive, worst
+        importlib.import_module("diskbench.cli.foreground")
         from diskbench.cli.sessions import session_of
 
         prepared = looked()
@@ -75,43 +73,40 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
+    _measure(request, session, prepared, settings.evidence_url)
+
+
+command_for = partial(with_run_options, run)
+
+
+def _measure(request: Request, session: Session, prepared: Prepared, evidence_url: str) -> NoReturn:
+    """Everything from the plans on; ends the process with its exit code."""
+    from diskbench.cli.foreground import continue_detached, drive, worst
+
     for cell, error in prepared.refused:
         several = len(prepared.refused) + len(prepared.plans) > 1
         print_error(error, prefix=f"{cell.address}: " if several and cell.address else "")
     refused = [error.exit_code for _, error in prepared.refused]
     if not prepared.plans:
         raise typer.Exit(worst(refused))
-    if not show.quiet:
+    if not request.quiet:
         from diskbench.report.terminal.plan_text import print_plan
 
-        print_plan(prepared.plans, stream=sys.stderr, brief=not show.verbose)
-    if typed["max_cost"] is not None:
-        _hold_to(typed["max_cost"], typed["assume_price"], prepared.plans)
-    if typed["detach"]:
+        print_plan(prepared.plans, stream=sys.stderr, brief=not request.verbose)
+    if request.max_cost is not None:
+        _hold_to(request.max_cost, request.assume_price, prepared.plans)
+    if request.detach:
         _save_all(session, prepared, owner=None)
-        _continue_detached(prepared.plans, session, settings.evidence_url)
+        ids, name = [plan.trial_id for plan in prepared.plans], prepared.plans[0].campaign_id
+        continue_detached(session, ids, evidence_url, name=name)
         raise typer.Exit(worst(refused))
     save_all = partial(_save_all, session, prepared, owner=session.executor_id)
-    code = drive(session, prepared.plans, show, begin=save_all, refused=refused)
-    if prepared.refused and not show.quiet:
+    code = drive(session, prepared.plans, request, begin=save_all, refused=refused)
+    if prepared.refused and not request.quiet:
         names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
         measured = f"{len(prepared.plans)} of {len(prepared.plans) + len(prepared.refused)}"
         print(f"{measured} hosts measured; not measured: {names}", file=sys.stderr)
     raise typer.Exit(code)
-
-
-def _of_run(
-    dry_run: Annotated[
-        bool,
-        option(
-            "--dry-run", "Measure nothing: show what `diskbench plan` shows.", rich_help_panel=SHOW
-        ),
-    ] = False,
-) -> None:
-    """Options of `run` that `plan` has not."""
-
-
-command_for = partial(with_run_options, run, more=_of_run)
 
 
 def _hold_to(most_usd: float, assumed_usd: float | None, plans: Sequence[Plan]) -> None:
@@ -132,18 +127,3 @@ def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> Non
 
     save(session, prepared.plans, owner=owner)
     session.hosts |= prepared.hosts
-
-
-def _continue_detached(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
-    from diskbench.cli.foreground import in_background
-
-    ids = [plan.trial_id for plan in plans]
-    log = in_background(["resume", *ids], session, evidence_url, name=plans[0].campaign_id)
-    for trial_id in ids:
-        print(trial_id)
-    print(
-        f"running in the background; progress: {log}\n"
-        f"  see:  diskbench status {ids[0]}\n"
-        f"  stop: diskbench cancel {ids[0]}",
-        file=sys.stderr,
-    )

@@ -1,7 +1,9 @@
-"""A command that takes the options of `diskbench run` for the provider that is typed with it.
+"""The request of `diskbench run`, and a command that takes its options.
 
-Every command line is read with the options of its provider alone. Help shows the most used common
-options; `--provider NAME --help` shows all that this provider takes.
+Options that say what is measured and rented are fields of models (model/matrix.py,
+model/options.py); those that no cell has are the fields of Request. Every command line is read with
+the options of its provider alone. Help shows the most used common options; `--provider NAME --help`
+shows all that this provider takes.
 """
 
 from __future__ import annotations
@@ -10,46 +12,142 @@ import inspect
 import math
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
-from typer._click import Context
+from pydantic import ConfigDict
+from typer._click import Command, Context
 from typer._click.exceptions import NoSuchOption
 
-from diskbench.cli.lazy import PanelledCommand, TypedCommand
-from diskbench.cli.run_options import COMPLETIONS, MORE_HELP, beside_cells
+from diskbench.cli import completion
+from diskbench.cli.lazy import PanelledCommand, command_of
+from diskbench.cli.selecting import labels
+from diskbench.cli.stores import DATABASE, EVIDENCE
+from diskbench.cli.terminal import Output
 from diskbench.errors import InvalidValue
-from diskbench.model.matrix import WHAT, CellFields
+from diskbench.model.base import Frozen
+from diskbench.model.matrix import HOW, WHAT, CellFields
 from diskbench.model.options import (
     Option,
     RentSpec,
     all_options,
+    option,
     options_of_model,
     own_options,
     rent_options,
 )
 from diskbench.model.spec import Cell
 from diskbench.plan.cells import cells
-from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, key_values, rent_spec
+from diskbench.plan.rent_options import foreign_option, key_values, rent_spec
 from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
 from diskbench.settings import load_settings
 
-_RARE = frozenset({
-    "max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow", "assume_price",
-    "ask_metadata",
-})  # fmt: skip
-"""Common options that plain help leaves out."""
-_THERE = frozenset({"host", "path", "device", "destroy_data", "allow", "ask_metadata"})
-"""Common options that name an existing machine or disk: a provider that rents has no use for
-them."""
-_OF_RENTERS = frozenset({"disk", "region", "max_cost", "assume_price", "replicates", "until_ci"})
-"""Common options that only a provider which rents takes."""
-_WITH_UNTIL = ("max_replicates", "deadline")
+COMPLETIONS = {
+    "provider": completion.providers,
+    "disk": completion.disks,
+    "region": completion.regions,
+    "profile": completion.profiles,
+    "labels": labels,
+}
+"""The options whose values the shell is offered."""
+_how, _show, _rent = (
+    partial(option, panel=panel) for panel in (HOW, "What is printed and kept", RentSpec.panel)
+)
+_until = partial(_how, None, rare=True, only="rented", needs="--until-ci 5%")
+
+
+class Request(Frozen):
+    """The command line of `run`: what no cell has by its fields, and beside them, as typed, the
+    options of a cell, of what is rented and of the provider."""
+
+    model_config = ConfigDict(extra="allow", allow_inf_nan=True)
+
+    ask_metadata: bool = option(
+        default=False,
+        about="Let the machine ask its cloud's metadata service for its type: its limits then "
+        "count beside --promise; no credentials are read.",
+        panel=WHAT,
+        rare=True,
+        only="there",
+    )
+    max_cost: float | None = _rent(
+        None,
+        "Refuse to rent if the total may cost more US dollars than this.",
+        metavar="USD",
+        rare=False,
+    )
+    assume_price: float | None = _rent(
+        None,
+        "US dollars an hour to assume if no price is known (with --max-cost).",
+        metavar="USD_PER_HOUR",
+    )
+    until_ci: str | None = _how(
+        None,
+        "Add replicates (10 or more) until the median's confidence interval is within "
+        "this share of it in every step: 5%.",
+        metavar="SHARE",
+        only="rented",
+    )
+    max_replicates: int | None = _until("With --until-ci: the most replicates (30).", metavar="N")
+    deadline: str | None = _until(
+        "With --until-ci: no replicate begins that ends later (6h, 90m).", metavar="TIME"
+    )
+    allow: tuple[str, ...] | None = _how(
+        None,
+        "Let a job file use this option on this machine of yours, as exec_prerun.",
+        metavar="OPTION",
+        rare=True,
+        only="there",
+    )
+    install_fio: bool = _how(default=False, about="Install fio on the target when it has none.")
+    output: Output = _show("table", "What to print on stdout.", usual="table")
+    verbose: bool = _show(
+        default=False, about="The whole plan and result, with all warnings.", letter="-v"
+    )
+    junit: Path | None = _show(
+        None, "Write the steps as a JUnit report, for CI.", metavar="FILE", rare=True, judges=True
+    )
+    quiet: bool = _show(default=False, about="Print no plan and no progress.", letter="-q")
+    detach: bool = _show(default=False, about="Run in the background; print the run's id.")
+    timing: bool = _show(
+        default=False, about="Print at the end how long each part took.", rare=True
+    )
+    database_url: str | None = option(None, DATABASE, metavar="URL")
+    evidence_url: str | None = option(None, EVIDENCE, metavar="URL")
+    dry_run: bool = _show(
+        default=False, about="Measure nothing: show what `diskbench plan` shows.", command="run"
+    )
+    offline: bool = _how(
+        default=False, about="Ask no cloud: plan from the catalogue only.", command="plan"
+    )
+
+    @property
+    def typed(self) -> dict[str, Any]:
+        """Every option by its name; None and False where nothing was typed."""
+        return dict(self)
+
+    @property
+    def provider_name(self) -> str:
+        """The provider that was typed, or that follows from --host."""
+        typed = self.typed
+        return typed.get("provider") or ("ssh" if typed["host"] else "local")
+
+
+def common() -> tuple[Option, ...]:
+    """The options that `run` takes for every provider, but for those that say what to rent."""
+    return (*options_of_model(CellFields), *options_of_model(Request))
+
+
+def check_judges(typed: Mapping[str, Any], why: str, advice: str) -> None:
+    """Raise InvalidValue, with the flag before `why` and in `advice`, for a typed option that
+    judges figures, where they are not there in the end."""
+    for judging in common():
+        if judging.judges and typed.get(judging.name):
+            raise InvalidValue(f"{judging.flag} {why}", advice=advice.format(flag=judging.flag))
 
 
 def typed_for(flag: str, arguments: Sequence[str]) -> str | None:
@@ -64,19 +162,22 @@ def typed_for(flag: str, arguments: Sequence[str]) -> str | None:
 
 
 def with_run_options(
-    command: Callable[..., None], arguments: Sequence[str], *, more: Callable[..., None]
-) -> TypedCommand:
+    command: Callable[..., None],
+    arguments: Sequence[str],
+    more: Callable[..., None] | None = None,
+) -> Command:
     """`command`, which takes all options by their names, with the options that `run` has for the
     provider named in `arguments`, and those of `more`. Raises UnknownName for an unknown
     provider."""
     name, names = typed_for("--provider", arguments), plugin_names()
     chosen = None if name is None else plugin(name)
-    function = taking(command, [*_parameters(chosen), *options_of(more)])
+    own = [*_parameters(chosen, command.__name__), *(options_of(more) if more else ())]
     how_to_see_all = (
         "These are the options used most. All that a provider takes: diskbench run --provider NAME "
         f"--help, where NAME is {', '.join(names[:-1])} or {names[-1]}."
     )
-    return TypedCommand(function, RunCommand, how_to_see_all if chosen is None else None)
+    shown = how_to_see_all if chosen is None else None
+    return command_of(taking(command, own), RunCommand, shown)
 
 
 def options_of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
@@ -99,9 +200,27 @@ def taking(
     return cast("Callable[..., None]", typed)
 
 
+def gathering(
+    argument: str, parameters: Sequence[inspect.Parameter]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorates a command: it has these options in place of its `argument`, which are their values
+    by name."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
+            gathered = {parameter.name: options.pop(parameter.name) for parameter in parameters}
+            command(**options, **{argument: gathered})
+
+        typed.__name__, typed.__doc__ = command.__name__, command.__doc__
+        before = [[of] if of.name != argument else parameters for of in options_of(command)]
+        return taking(typed, [parameter for several in before for parameter in several])
+
+    return decorated
+
+
 def common_options(*names: str) -> Iterator[inspect.Parameter]:
     """Some of the options that `run` always takes, for another command that measures."""
-    return (parameter for parameter in _of_all() if parameter.name in names)
+    return (parameter_of(option, option.help) for option in common() if option.name in names)
 
 
 class RunCommand(PanelledCommand):
@@ -113,116 +232,102 @@ class RunCommand(PanelledCommand):
         try:
             return super().parse_args(ctx, args)
         except NoSuchOption as error:
-            _refuse_foreign(error.option_name, before)
-            raise
+            flag = error.option_name
+            known = [(plugin.name, own) for plugin, own in all_options() if own.flag == flag]
+            if not known:
+                raise
+            here = "ssh" if "--host" in before else "local"
+            value = None if known[0][1].kind is bool else typed_for(flag, before)
+            raise foreign_option(
+                flag if value is None else f"{flag} {value}",
+                typed_for("--provider", before) or here,
+                [name for name, _ in known],
+                flag[2:].replace("-", "_"),
+            ) from error
 
 
-def _refuse_foreign(flag: str, arguments: Sequence[str]) -> None:
-    known = [(plugin.name, option) for plugin, option in all_options() if option.flag == flag]
-    if known:
-        here = "ssh" if "--host" in arguments else "local"
-        provider = typed_for("--provider", arguments) or here
-        value = None if known[0][1].kind is bool else typed_for(flag, arguments)
-        typed = flag if value is None else f"{flag} {value}"
-        owners = [name for name, _ in known]
-        raise foreign_option(typed, provider, owners, flag[2:].replace("-", "_"))
-
-
-def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
-    """The options for a provider; without one those that every provider takes."""
-    own = [] if plugin is None else list(map(own_parameter, own_options(plugin.name)))
-    of_all = [_shown(parameter, plugin) for parameter in _of_all()]
-    of_renting = [_shown(own_parameter(option), plugin) for option in rent_options()]
+def _parameters(plugin: Plugin | None, command: str) -> Iterator[inspect.Parameter]:
+    """The options for a provider; without one those that every provider takes. Those that none owns
+    are hidden from help where they mean nothing, and in the provider's own units."""
+    own = () if plugin is None else own_options(plugin.name)
+    replaced = {option.name for option in own}
+    of_all = [option for option in common() if option.command in ("", command)]
     what, renting = (
-        [of for of in of_all if typing.get_args(of.annotation)[1].rich_help_panel == panel]
-        for panel in (WHAT, RentSpec.panel)
+        [option for option in of_all if option.panel == panel] for panel in (WHAT, RentSpec.panel)
     )
-    first = [*what, *of_renting, *renting]
-    last = [parameter for parameter in of_all if parameter not in first]
-    replaced = {parameter.name for parameter in own}
-    yield from (parameter for parameter in first if parameter.name not in replaced)
-    yield from (*own, *last)
+    first = [*what, *rent_options(), *renting]
+    for one in (one for one in first if one.name not in replaced):
+        yield _shown(one, plugin)
+    yield from map(parameter_of, own)
+    yield from (_shown(option, plugin) for option in of_all if option not in first)
 
 
-def _of_all() -> Iterator[inspect.Parameter]:
-    """The options that `run` takes for every provider, but for those that say what to rent."""
-    for option in options_of_model(CellFields):
-        more = MORE_HELP.get(option.field)
-        about = option.about if more is None else option.about.removesuffix(".") + more
-        yield own_parameter(option, about, name=option.field)
-    yield from options_of(beside_cells)
-
-
-def _shown(parameter: inspect.Parameter, plugin: Plugin | None) -> inspect.Parameter:
-    """The option, hidden from help where it means nothing, in the provider's own units."""
-    kind, declared = typing.get_args(parameter.annotation)
-    option = copy(declared)
-    common = option.rich_help_panel != RentSpec.panel or parameter.name in _OF_RENTERS
+def _shown(option: Option, plugin: Plugin | None) -> inspect.Parameter:
     if plugin is None:
-        option.hidden = parameter.name in _RARE or not common
-    else:
-        option.hidden = not _means(parameter.name, plugin, common=common)
-        unit = "MiB/s" if plugin.throughput_unit_bytes == 2**20 else "MB/s (10^6 bytes)"
-        if parameter.name == "size" and plugin.rents:
-            option.help = "Size of the disk to rent, in whole GiB (2^30)."
-        option.help = (option.help or "").format(unit=unit)
-    return parameter.replace(annotation=Annotated[kind, option])
+        is_rare = option.panel == RentSpec.panel if option.rare is None else option.rare
+        return parameter_of(option, option.help, hidden=is_rare)
+    about = option.help
+    if option.name == "size" and plugin.rents:
+        about = "Size of the disk to rent, in whole GiB (2^30)."
+    unit = "MiB/s" if plugin.throughput_unit_bytes == 2**20 else "MB/s (10^6 bytes)"
+    return parameter_of(option, about.format(unit=unit), hidden=not _means(option, plugin))
 
 
-def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
-    if name in plugin.refuses:
+def _means(option: Option, plugin: Plugin) -> bool:
+    if option.name in plugin.refuses:
         return False
-    if name == "promise":
+    if option.name == "promise":
         return plugin.promise_by_owner
-    elsewhere = _OF_RENTERS.union(_WITH_UNTIL)
-    return name not in _THERE if plugin.rents else common and name not in elsewhere
+    if plugin.rents:
+        return option.only != "there"
+    return option.only != "rented" and option.panel != RentSpec.panel
 
 
-def own_parameter(
-    own: Option, about: str | None = None, *, name: str | None = None, in_panel: bool = True
+def parameter_of(
+    own: Option, about: str | None = None, *, in_panel: bool = True, hidden: bool = False
 ) -> inspect.Parameter:
     """An option as Typer reads it; None or False if it is not typed, unless it has a usual value.
-    `about` is its help and `name` its parameter, where they are not the option's own."""
+    `about` is its help, where that is not the option's own."""
 
     def values(incomplete: str) -> list[str]:
         return [value for value in own.values if value.startswith(incomplete)]
 
     option = typer.Option(
-        own.flag,
+        *filter(None, (own.flag, own.letter)),
         help=about or own.about,
-        metavar=None if own.kind is bool else own.metavar or "N",
-        rich_help_panel=own.panel if in_panel else None,
+        metavar=own.metavar or ("N" if own.kind in (str, int, float) else None),
+        rich_help_panel=own.panel if in_panel and own.panel else None,
         autocompletion=values if own.values else COMPLETIONS.get(own.field),
+        hidden=hidden,
     )
     usual = False if own.kind is bool else own.usual
     kind: Any = list[str] if own.repeats else own.kind
     return inspect.Parameter(
-        name or own.name,
+        own.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=usual,
         annotation=Annotated[kind | None if usual is None else kind, option],
     )
 
 
-def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> tuple[Cell, ...]:
-    """The cells that the options of a command line say, by their names. Without a target they are
-    of the working directory, unless the command `writes` there. Raises UserError."""
-    for name in _WITH_UNTIL:
-        if typed.get("until_ci") is None and typed.get(name) is not None:
-            flag = f"--{name.replace('_', '-')}"
+def asked_for(request: Request, *, writes: bool = False) -> tuple[Cell, ...]:
+    """The cells that the options of a command line say. Without a target they are of the working
+    directory, unless the command `writes` there. Raises UserError."""
+    typed = request.typed
+    for one in common():
+        value, needed = typed.get(one.name), one.needs.partition(" ")[0]
+        if needed and value is not None and typed[needed[2:].replace("-", "_")] is None:
             raise InvalidValue(
-                f"{flag} {typed[name]} has no effect without --until-ci", advice="add --until-ci 5%"
+                f"{one.flag} {value} has no effect without {needed}", advice=f"add {one.needs}"
             )
-    provider, path = provider_of(typed), typed.get("path")
-    may_rent = (*RENT_OPTIONS, "size", *(option.name for option in own_options(provider)))
-    options = {name: typed[name] for name in may_rent if name in typed}
+    provider, path = request.provider_name, typed.get("path")
     if plugin(provider).takes_tags:
         # Those that were typed, and those of the settings with other keys.
         tags = typed.get("tag") or ()
         keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().settings.tags
-        options["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
-    rent = rent_spec(provider, options)
-    usd = typed.get("max_cost"), typed.get("assume_price")
+        typed["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
+    rent = rent_spec(provider, typed)
+    usd = request.max_cost, request.assume_price
     check_cost_limit(provider, *usd, rents=rent is not None)
     if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):
         path = str(Path(path or ".").absolute())
@@ -252,8 +357,3 @@ def check_cost_limit(
             f"--assume-price {assume_price:g} has no effect without --max-cost",
             advice="add --max-cost USD",
         )
-
-
-def provider_of(typed: Mapping[str, Any]) -> str:
-    """The provider that was typed, or that follows from --host."""
-    return typed.get("provider") or ("ssh" if typed["host"] else "local")

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from diskbench.cli.messages import print_error, print_problem
-from diskbench.cli.terminal import Show
+from diskbench.cli.run_command import Request
 from diskbench.engine.matrix.run_cells import TrialEnding
 from diskbench.engine.session import Session
 from diskbench.engine.trial.steps import judge_trial
@@ -44,12 +44,12 @@ def read_ended(
     return read_trials(session.database, runs_of, evidence, books, is_suspended=is_suspended)
 
 
-def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -> int:
+def show_results(session: Session, endings: Sequence[TrialEnding], show: Request) -> int:
     """Show what was measured and what went wrong; returns 1 where the figures miss a condition of
-    `--fail-if`, else 0. Each trial is read, and judged by that, once."""
+    the user, else 0. Each trial is read, and judged by that, once."""
     measured = [ending for ending in endings if ending.refused is None]
     plans = [ending.plan for ending in measured]
-    has_conditions = any(plan.cell.fail_if or plan.profile.thresholds for plan in plans)
+    has_conditions = any(plan.conditions for plan in plans)
     read = {"json": endings, "table": measured, "csv": []}[show.output]
     if show.junit is not None or has_conditions:
         read = [*read, *(ending for ending in measured if ending not in read)]
@@ -110,7 +110,7 @@ def judge(
     junit: Path | None,
     without: Sequence[tuple[str, str, str]] = (),
 ) -> int:
-    """Write the JUnit report, and say on stderr which thresholds of the profile and of `--fail-if`
+    """Write the JUnit report, and say on stderr which thresholds of the profile and of the user
     the figures of each subject miss; returns the exit code that this means. `without`: name, state
     and reason of what has no figures."""
     if junit is not None:
@@ -121,12 +121,11 @@ def judge(
     for name, view in named:
         for line in view.missed:
             subject = f"{name} " if name else ""
-            condition = line.threshold.source.removeprefix("--fail-if ")
-            if condition == line.threshold.source:  # of the profile
+            if line.threshold.typed is None:  # of the profile
                 text = line.text.removeprefix(f"{line.outcome}: ")
                 print(f"failed: {subject}{text}", file=sys.stderr)
             else:
-                print(f"failed {condition}: {subject}{line.finding}", file=sys.stderr)
+                print(f"failed {line.threshold.typed}: {subject}{line.finding}", file=sys.stderr)
             code = 1
     return code
 
@@ -135,7 +134,7 @@ def print_tables(
     session: Session,
     shown: Sequence[tuple[Plan, str, View]],
     trials: Mapping[str, Trial],
-    show: Show,
+    show: Request,
 ) -> None:
     """The trials that were measured, named: one in full, several side by side; all in full where
     the user wants to see everything."""

@@ -16,12 +16,10 @@ from diskbench.store.leases import any_expired
 if TYPE_CHECKING:
     from diskbench.store.evidence import ObjectEvidence
 
-DatabaseUrl = Annotated[
-    str | None, option("--database-url", "URL", "Database (default: see `diskbench config`).")
-]
-EvidenceUrl = Annotated[
-    str | None, option("--evidence-url", "URL", "Evidence store (default: see `diskbench config`).")
-]
+DATABASE = "Database (default: see `diskbench config`)."
+EVIDENCE = "Evidence store (default: see `diskbench config`)."
+DatabaseUrl = Annotated[str | None, option("--database-url", "URL", DATABASE)]
+EvidenceUrl = Annotated[str | None, option("--evidence-url", "URL", EVIDENCE)]
 
 
 def database(url: str | None) -> Engine:

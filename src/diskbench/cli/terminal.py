@@ -14,8 +14,6 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -39,19 +37,6 @@ def argument(metavar: str, help_: str, **more: Any) -> Any:  # noqa: ANN401 - ty
 Output = Literal["table", "json", "csv"]
 TableOrJson = Annotated[Literal["table", "json"], option("--output", "What to print on stdout.")]
 PIPED_WIDTH = 80
-
-
-@dataclass(frozen=True)
-class Show:
-    """What the user wants to see of a run."""
-
-    output: Output = "table"
-    quiet: bool = False
-    timing: bool = False
-    verbose: bool = False
-    """Everything about the result, and the whole plan before it."""
-    junit: Path | None = None
-    """Where to write the steps as a JUnit report."""
 
 
 def terminal_width() -> int:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import typer
 
-from diskbench.cli.matrix_foreground import begun, continue_detached, foreground
-from diskbench.cli.run_command import provider_of
-from diskbench.cli.terminal import Show, print_json
+from diskbench.cli.matrix_foreground import begun, foreground, matrix_detached
+from diskbench.cli.run_command import Request, check_judges
+from diskbench.cli.terminal import Output, print_json
 from diskbench.engine.matrix.campaign import check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of
 from diskbench.engine.session import Session
@@ -45,16 +44,15 @@ from diskbench.units import format_share, parse_duration_s, parse_share
 from diskbench.visible import json_escaped
 
 
-def check_until(typed: Mapping[str, Any]) -> dict[str, float | int]:
+def _bounds(request: Request) -> dict[str, float | int]:
     """What `--until-ci` and its bounds say, as fields of a matrix's limits. Raises InvalidValue."""
-    text, most, least = typed["until_ci"], typed["max_replicates"], typed["replicates"]
-    for flag, judged in (("--fail-if", typed["fail_if"]), ("--junit", typed["junit"])):
-        if judged:
-            raise InvalidValue(
-                f"{flag} judges the trials of one command, not replicates until an interval",
-                advice=f"leave out {flag} or --until-ci",
-            )
-    share = parse_share("--until-ci", text, least=0.001)
+    most, least = request.max_replicates, request.typed["replicates"]
+    check_judges(
+        request.typed,
+        "judges the trials of one command, not replicates until an interval",
+        "leave out {flag} or --until-ci",
+    )
+    share = parse_share("--until-ci", request.until_ci or "", least=0.001)
     least = FIRST_REPLICATES if least == 1 else least
     most = Limits().max_replicates if most is None else most
     if least < FIRST_REPLICATES:
@@ -78,34 +76,33 @@ def check_until(typed: Mapping[str, Any]) -> dict[str, float | int]:
 
 _LIMITS = {"max_cost": "budget", "assume_price": "assume_price", "deadline": "deadline"}
 """Option of `run` → limit of a matrix, as a file names it."""
-_USUAL = {option.field: option.usual for option in options_of_model(CellFields)}
 
 
-def start_until(typed: Mapping[str, Any], show: Show) -> NoReturn:
+def start_until(request: Request) -> NoReturn:
     """Everything that `run --until-ci` does; ends the process with its exit code."""
 
     def check(outlook: MatrixOutlook) -> None:
         _check_block(outlook.blocks[0].problem)
         check_outlook(outlook)
-        if not show.quiet:
+        if not request.quiet:
             print(render_outlook(outlook), file=sys.stderr)
 
-    file = _matrix_of(typed)
-    session, campaign, _ = begun(file, check, typed["database_url"], typed["evidence_url"])
-    if typed["detach"]:
-        continue_detached(session, campaign)
+    file = _matrix_of(request)
+    session, campaign, _ = begun(file, check, request.database_url, request.evidence_url)
+    if request.detach:
+        matrix_detached(session, campaign)
         raise typer.Exit(0)
-    code = foreground(session, campaign, None, quiet=show.quiet)
-    _print_until(session, campaign, show)
+    code = foreground(session, campaign, None, quiet=request.quiet)
+    _print_until(session, campaign, request.output)
     raise typer.Exit(code)
 
 
-def outlook_until(typed: Mapping[str, Any]) -> str:
+def outlook_until(request: Request) -> str:
     """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
-    file, books = _matrix_of(typed), open_books()
-    outlook = outlook_of(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
+    file, books = _matrix_of(request), open_books()
+    outlook = outlook_of(file, books, seed=seed_of(file.matrix), offline=request.offline)
     _check_block(outlook.blocks[0].problem)
-    if typed["output"] == "json":
+    if request.output == "json":
         return json_escaped(outlook.model_dump_json(indent=2)) + "\n"
     return render_outlook(outlook)
 
@@ -116,9 +113,9 @@ def _check_block(problem: Problem | None) -> None:
         raise InvalidValue(problem.message, advice=problem.advice or "")
 
 
-def _matrix_of(typed: Mapping[str, Any]) -> MatrixFile:
+def _matrix_of(request: Request) -> MatrixFile:
     """The matrix of one block that the options of `run` say. Raises UserError."""
-    until, provider = check_until(typed), provider_of(typed)
+    until, provider, typed = _bounds(request), request.provider_name, request.typed
     within = format_share(until["until_ci"])
     if not plugin(provider).rents:
         raise InvalidValue(
@@ -133,8 +130,12 @@ def _matrix_of(typed: Mapping[str, Any]) -> MatrixFile:
         profile = str(Path(profile).absolute())
     options = (*rent_options(), *own_options(provider))
     known = {*CellFields.model_fields, *(option.name for option in options)} - {"replicates", "tag"}
-    given = {name: value for name, value in typed.items() if name in known and value is not False}
-    fields = {name: value for name, value in given.items() if value != _USUAL.get(name)}
+    usual = {option.name: option.usual for option in options_of_model(CellFields)}
+    fields = {
+        name: value
+        for name, value in typed.items()
+        if name in known and value is not False and value != usual.get(name)
+    }
     fields |= {"provider": provider, "profile": profile}
     if typed["host"]:
         fields["host"] = typed["host"] if isinstance(typed["host"], str) else typed["host"][0]
@@ -161,16 +162,16 @@ def _matrix_of(typed: Mapping[str, Any]) -> MatrixFile:
     return MatrixFile(matrix, "diskbench run --until-ci", text, str(Path.cwd()))
 
 
-def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
+def _print_until(session: Session, campaign: CampaignRow, output: Output) -> None:
     """What the replicates say together, and whether the interval is narrow enough."""
     name = campaign.campaign_id
     filters = [Filter("campaign_id", "=", name)]
-    if show.output == "csv":
+    if output == "csv":
         sys.stdout.writelines(rows_as_csv(session.database, filters))
         return
     replicates = replicates_of(session.database, filters, asked=name)
     (until,) = until_statuses(session.database, find_campaign(session.database, name))
-    if show.output == "json":
+    if output == "json":
         print_json(replicates.model_copy(update={"until": until}).model_dump_json(indent=2))
         return
     for line in replicate_lines(replicates):

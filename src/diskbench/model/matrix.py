@@ -12,12 +12,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, model_validator
 
-from diskbench.errors import InvalidValue
+from diskbench.errors import InvalidValue, UserError
 from diskbench.limits import REPLICATES, RUNS
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Promise
 from diskbench.model.options import Value, option
 from diskbench.model.spec import Cell
+from diskbench.model.threshold import read_conditions
 from diskbench.units import parse_duration_s
 
 Order = Literal["random", "listed"]
@@ -67,6 +68,28 @@ Share = Annotated[Number, BeforeValidator(_share, json_schema_input_type=str | f
 Parameter = Annotated[bool, Strict()] | Annotated[int, Strict()] | Annotated[float, Strict()] | str
 
 
+_LONGEST_WAIT_S = 30 * 86400
+"""The longest time that --if-busy accepts; for longer ones there is `wait`. Our choice."""
+
+
+def _wait(text: str) -> str:
+    """Return `--if-busy` as a cell stores it: wait, fail, share, or whole seconds."""
+    if text in ("wait", "fail", "share"):
+        return text
+    try:
+        seconds = parse_duration_s(text)
+    except UserError:
+        seconds = -1.0
+    if not 1 <= seconds <= _LONGEST_WAIT_S:
+        raise InvalidValue(
+            f"--if-busy {text!r} is not wait, fail, share or a time",
+            advice="wait until the disk is free, fail at once, share the disk (the result "
+            "then has a doubt), or wait for a limited time: 30m",
+            field="if_busy",
+        )
+    return f"{seconds:.0f}"
+
+
 class CellFields(Frozen):
     """Fields of a cell: each that is an `option` is a flag of `diskbench run`, too.
 
@@ -78,19 +101,38 @@ class CellFields(Frozen):
 
     __pydantic_extra__: dict[str, Value]
 
-    provider: str | None = _what("Where the machine comes from.", metavar="NAME")
-    host: str | None = _what(
-        "Machine to measure over SSH.", metavar="USER@HOST[:PORT]", repeats=True
+    provider: str | None = _what(
+        "Where the machine comes from.",
+        metavar="NAME",
+        more=" (default: ssh with --host, else local).",
     )
-    path: str | None = _what("Directory to measure.", metavar="DIR")
+    host: str | None = _what(
+        "Machine to measure over SSH.",
+        metavar="USER@HOST[:PORT]",
+        repeats=True,
+        only="there",
+        more="; several are measured at once.",
+    )
+    path: str | None = _what(
+        "Directory to measure.",
+        metavar="DIR",
+        only="there",
+        more=" (plan: default is the current directory).",
+    )
     device: str | None = _what(
-        "Block device to measure; ALL DATA ON IT IS DESTROYED.", metavar="PATH", repeats=True
+        "Block device to measure; ALL DATA ON IT IS DESTROYED.",
+        metavar="PATH",
+        repeats=True,
+        only="there",
+        more=". Once for each device that a job file names, in its order.",
     )
     destroy_data: str | None = _what(
         "The device's identity, as `diskbench devices` prints it.",
         metavar="IDENTITY",
         in_key="no",
         repeats=True,
+        only="there",
+        more="; one for each --device.",
     )
     size: Number | None = _what(
         "How much of the target to use, or the size of the disk to rent, in GiB (2^30).",
@@ -104,6 +146,7 @@ class CellFields(Frozen):
         "The rates that you expect of a disk that is not in the catalogue.",
         metavar="iops=N,mb_per_s=N",
         in_key="no",
+        rare=True,
     )
     zone: Zone | None = Field(None, description="The only zone to rent in.")
     zones: tuple[Zone, ...] | None = Field(
@@ -128,6 +171,7 @@ class CellFields(Frozen):
         "Repeat on this many new machines with new disks (rented ones).",
         metavar="N",
         usual=1,
+        only="rented",
         ge=1,
         le=REPLICATES,
     )
@@ -137,6 +181,8 @@ class CellFields(Frozen):
         metavar="wait|fail|share|TIME",
         in_key="no",
         usual="wait",
+        rare=True,
+        read=_wait,
     )
     labels: dict[str, Parameter] | None = _how(
         "A label kept with the rows.", flag="--label", metavar="KEY=VALUE", in_key="no"
@@ -146,6 +192,9 @@ class CellFields(Frozen):
         "'STEP: iops < 2900'.",
         metavar="CONDITION",
         in_key="no",
+        judges=True,
+        of_cells="Exit 1 if a figure of a cell meets this condition: 'p99 > 10ms', 'ratio < 0.9'.",
+        read=read_conditions,
         min_length=1,
     )
     route: str | None = Field(

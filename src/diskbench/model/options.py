@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,62 +22,72 @@ from diskbench.plugins import known_plugin, loading, plugins, working
 InKey = Literal["disk", "value", "pair", "no"]
 """How an option stands in the key of a matrix cell: it names the disk (`nvme-20GiB`), it stands by
 its value (`readonly`), as `option=value`, or not at all (how a machine is reached or paid)."""
+_BOUNDS = ("ge", "gt", "le", "lt", "min_length")
 
 
 @dataclass(frozen=True)
 class Option:
     """One option: what `option` says of a field, which adds nothing to its schema, and what the
-    field and its model say. `field` is its stored name in `group`, `name` its name in a matrix and
-    in the values of a command line, `flag` what is typed."""
+    field and its model say.
 
-    flag: str
-    panel: str
-    metavar: str | None
-    values: tuple[str, ...]
-    usual: Any
-    repeats: bool
-    in_key: InKey
-    of_disk: bool
-    scopes: bool
+    `flag` is what is typed (default: the field's name), `panel` its heading in the help (default:
+    that of the model), `usual` what the flag is where it is not typed; a flag that `repeats` gives
+    a list. `values` are proposed by shell completion. `of_disk` says that the option describes the
+    disk and not the machine, so that cells which differ in it may share one machine. `scopes` says
+    that it also says where leases are listed: `gc` and `doctor` take it, too.
+
+    Of the options of `run` that no provider owns: `more` is what its help adds to `about`, `letter`
+    its short flag. A `rare` one (default: one about renting) is left out of the plain help. `only`
+    says that it means something for a machine that is there, or for a rented one, alone. `needs` is
+    the option without which it has no effect, with a value of that. `command` is the only one of
+    `run` and `plan` that has it. It `judges` the figures of what the command measured. `of_cells`
+    is its help in `matrix run`, which takes it for all cells. `read` makes of what was given what a
+    Cell holds, or raises UserError.
+
+    `field` is its stored name in `group`, `name` its name in a matrix and in the values of a
+    command line, `bounds` are limits of the value as pydantic has them in a field's metadata.
+    """
+
+    flag: str = ""
+    panel: str = ""
+    metavar: str | None = None
+    values: tuple[str, ...] = ()
+    usual: Any = None
+    repeats: bool = False
+    in_key: InKey = "pair"
+    of_disk: bool = False
+    scopes: bool = False
+    more: str = ""
+    letter: str = ""
+    rare: bool | None = None
+    only: Literal["", "there", "rented"] = ""
+    needs: str = ""
+    command: str = ""
+    judges: bool = False
+    of_cells: str = ""
+    read: Callable[[Any], object] | None = None
     group: str = ""
     field: str = ""
     name: str = ""
-    kind: type = str
+    kind: Any = str
     about: str = ""
     bounds: tuple[Any, ...] = ()
-    """Limits of the value, as pydantic has them in the metadata of a field."""
 
     def __call__(self, _schema: dict[str, Any]) -> None:
         """What pydantic calls to add to a schema."""
 
+    @property
+    def help(self) -> str:
+        """Its line in the help."""
+        return self.about.removesuffix(".") + self.more if self.more else self.about
 
-def option(
-    default: Any,  # noqa: ANN401 - the field's own type
-    about: str,
-    *,
-    flag: str = "",
-    panel: str = "",
-    metavar: str | None = None,
-    values: Sequence[str] = (),
-    usual: Any = None,  # noqa: ANN401 - as `default`
-    repeats: bool = False,
-    in_key: InKey = "pair",
-    of_disk: bool = False,
-    scopes: bool = False,
-    **bounds: Any,  # noqa: ANN401 - pydantic's own: ge, gt, le, lt
-) -> Any:  # noqa: ANN401 - as pydantic.Field
-    """A field of a model that is an option.
 
-    `about` is its line in the help and in the schema. `flag` is what is typed (default: the field's
-    name), `panel` its heading in the help (default: that of the model), `usual` what the flag is
-    where it is not typed; a flag that `repeats` gives a list. `values` are proposed by shell
-    completion. `of_disk` says that the option describes the disk and not the machine, so that cells
-    which differ in it may share one machine. `scopes` says that it also says where leases are
-    listed: `gc` and `doctor` take it, too.
-    """
-    shown, known = metavar or ("|".join(values) or None), tuple(values)
-    declared: Any = Option(flag, panel, shown, known, usual, repeats, in_key, of_disk, scopes)
-    return Field(default, description=about, json_schema_extra=declared, **bounds)
+def option(default: Any, about: str, **declared: Any) -> Any:  # noqa: ANN401 - as pydantic.Field
+    """A field of a model that is an option. `about` is its line in the help and in the schema; the
+    other words are those of Option, and pydantic's limits of a value: ge, gt, le, lt."""
+    bounds = {name: declared.pop(name) for name in _BOUNDS if name in declared}
+    known: Any = Option(**declared)
+    return Field(default, description=about, json_schema_extra=known, **bounds)
 
 
 class Options(Frozen):
@@ -127,10 +137,11 @@ class RentSpec(Frozen):
         None,
         "Disk type, by the provider's name: gp2, Premium_LRS, pd-ssd; or root.",
         metavar="TYPE",
+        rare=False,
     )
     size_gib: int | None = Field(default=None, ge=1)
     region: str | None = option(
-        None, "Region (default: the cloud's own configuration).", metavar="NAME"
+        None, "Region (default: the cloud's own configuration).", metavar="NAME", rare=False
     )
     iops: int | None = option(
         None, "IOPS to provision, where the type sells them.", metavar="N", ge=1
@@ -344,14 +355,19 @@ def _option(
 ) -> Option:
     flag = declared.flag or f"--{field.replace('_', '-')}"
     kind, is_many = _kind(hint)
+    by_flag = issubclass(model, (Options, RentSpec))
+    if typing.get_origin(hint) is Literal and not by_flag:
+        kind = hint
     return replace(
         declared,
         flag=flag,
         panel=declared.panel or str(getattr(model, "panel", "")),
+        metavar=declared.metavar or "|".join(declared.values) or None,
+        values=tuple(declared.values),
         repeats=declared.repeats or is_many,
         group=model.group if issubclass(model, Options) else "",
         field=field,
-        name=flag.removeprefix("--").replace("-", "_"),
+        name=flag[2:].replace("-", "_") if by_flag else field,
         kind=kind,
         about=info.description or "",
         bounds=tuple(info.metadata),

@@ -277,6 +277,11 @@ class Plan(Frozen):
         return self.rental is not None and self.acquired is None
 
     @property
+    def conditions(self) -> tuple[Threshold, ...]:
+        """What the figures have to keep to: the thresholds of the profile, and the user's own."""
+        return (*self.profile.thresholds, *self.cell.fail_if)
+
+    @property
     def emulated(self) -> bool:
         """Whether the result says nothing about a cloud: made on this machine, or on a rented one
         whose guest does not prove where it runs."""

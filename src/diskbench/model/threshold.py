@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, Self, get_args
 
+from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.result import Direction
 
@@ -19,6 +20,7 @@ _OPPOSITE: Final[dict[str, Bound]] = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"
 _COMPARE: Final[dict[Bound, Callable[[float, float], bool]]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_FLAG: Final = "--fail-if "
 _UNITS_NS: Final = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _FORM = re.compile(
     r"(?:(?P<direction>[a-z]+)\s+)?(?P<metric>[a-z_0-9.]+)\s*(?P<bound>[<>]=?)\s*"
@@ -93,8 +95,26 @@ class Threshold(Frozen):
         step, colon, condition = text.rpartition(":")
         if colon and not step.strip():
             raise ValueError(f"{text!r}: the name of a step is missing before ':'")
-        source = f"--fail-if {shlex.quote(text)}"
+        source = f"{_FLAG}{shlex.quote(text)}"
         wrong = cls.parse(condition, step=step.strip() or None, source=source)
         if not wrong.limit:
             raise ValueError(f"{text!r}: every figure of a disk is above 0")
         return wrong.model_copy(update={"bound": _OPPOSITE[wrong.bound]})
+
+    @property
+    def typed(self) -> str | None:
+        """What was typed for `--fail-if`, quoted; None for a threshold of a profile."""
+        return self.source.removeprefix(_FLAG) if self.source.startswith(_FLAG) else None
+
+
+def read_conditions(texts: Iterable[str]) -> tuple[Threshold, ...]:
+    """The thresholds of `--fail-if 'p99 > 10ms'`. Raises InvalidValue."""
+    try:
+        return tuple(map(Threshold.failing, texts))
+    except ValueError as error:
+        raise InvalidValue(
+            f"{_FLAG}{error}",
+            advice="write [STEP:] [DIRECTION] METRIC < or > NUMBER[UNIT]: 'p99 > 10ms', "
+            "'ratio < 0.9', 'rand-read-4k-qd32: iops < 2900'",
+            field="fail_if",
+        ) from None

@@ -9,20 +9,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.fio.options import ALLOWABLE
 from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.expectation import Promise
-from diskbench.model.matrix import DEFAULT_PROFILE
-from diskbench.model.options import RentSpec, takes_host
+from diskbench.model.matrix import DEFAULT_PROFILE, CellFields
+from diskbench.model.options import RentSpec, options_of_model, takes_host
 from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
-from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import field_of, key_values
 from diskbench.plugins import plugin, plugins
-from diskbench.units import GIB, counted, parse_duration_s
+from diskbench.units import GIB, counted
 
-_LONGEST_WAIT_S = 30 * 86400
-"""The longest time that --if-busy accepts; for longer ones there is `wait`. Our choice."""
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 
 
@@ -82,24 +79,28 @@ def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell
                 f"label key {key!r} holds something other than letters, digits, '_', '.' and '-'",
                 field="labels",
             )
-    made = Cell(
-        provider=provider,
-        target=requested_target(asked, rent),
-        rent=rent,
-        profile=asked.get("profile", DEFAULT_PROFILE),
-        parameters=key_values("--set", _several(asked.get("parameters"))),
-        runs=asked.get("runs", 1),
-        labels=labels,
-        promise=_promise(asked.get("promise"), provider),
-        if_busy=if_busy(asked.get("if_busy", "wait")),
-        fail_if=tuple(map(fail_if, _several(asked.get("fail_if")))),
-        allowed=allowed_options(
-            _several(asked.get("allow")),
-            provider=provider,
-            host=next(iter(hosts), None),
-            rents=rent is not None,
-        ),
-        ask_metadata=bool(asked.get("ask_metadata")),
+    same = {name: value for name, value in asked.items() if name in Cell.model_fields}
+    made = Cell.model_validate(
+        {
+            **same,
+            "target": requested_target(asked, rent),
+            "rent": rent,
+            "profile": asked.get("profile", DEFAULT_PROFILE),
+            "parameters": key_values("--set", _several(asked.get("parameters"))),
+            "labels": labels,
+            "promise": _promise(asked.get("promise"), provider),
+            **{
+                option.name: option.read(asked[option.name])
+                for option in options_of_model(CellFields)
+                if option.read and option.name in asked
+            },
+            "allowed": allowed_options(
+                _several(asked.get("allow")),
+                provider=provider,
+                host=next(iter(hosts), None),
+                rents=rent is not None,
+            ),
+        }
     )
     return tuple(
         made.model_copy(update={"address": host, "replicate": replicate})
@@ -128,37 +129,6 @@ def allowed_options(
             field="profile",
         )
     return tuple(dict.fromkeys(options))
-
-
-def fail_if(text: str) -> Threshold:
-    """Return the threshold of `--fail-if 'p99 > 10ms'`. Raises InvalidValue."""
-    try:
-        return Threshold.failing(text)
-    except ValueError as error:
-        raise InvalidValue(
-            f"--fail-if {error}",
-            advice="write [STEP:] [DIRECTION] METRIC < or > NUMBER[UNIT]: 'p99 > 10ms', "
-            "'ratio < 0.9', 'rand-read-4k-qd32: iops < 2900'",
-            field="fail_if",
-        ) from None
-
-
-def if_busy(text: str) -> str:
-    """Return `--if-busy` as a cell stores it: wait, fail, share, or whole seconds."""
-    if text in ("wait", "fail", "share"):
-        return text
-    try:
-        seconds = parse_duration_s(text)
-    except UserError:
-        seconds = -1.0
-    if not 1 <= seconds <= _LONGEST_WAIT_S:
-        raise InvalidValue(
-            f"--if-busy {text!r} is not wait, fail, share or a time",
-            advice="wait until the disk is free, fail at once, share the disk (the result "
-            "then has a doubt), or wait for a limited time: 30m",
-            field="if_busy",
-        )
-    return f"{seconds:.0f}"
 
 
 def _promise(stated: Promise | str | None, provider: str) -> Promise | None:

@@ -17,9 +17,7 @@ from diskbench.errors import InvalidValue
 from diskbench.limits import INCLUDE_CHECKS
 from diskbench.model.matrix import HOW, MAPPING_FIELDS, CellFields, Matrix
 from diskbench.model.options import options_of_model
-
-Place = tuple[str | int, ...]
-"""A position in a matrix file: `("axes", "disk", 1, "size")`."""
+from diskbench.yaml_lines import Place
 
 MAX_COMBINATIONS = 10_000
 """More cells than anybody would pay for, yet few enough to plan at once; our choice."""

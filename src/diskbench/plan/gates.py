@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from diskbench.errors import InvalidValue
 from diskbench.fio.declared import declared, directions_of, is_set
 from diskbench.model.expectation import PlanExpectation
-from diskbench.model.spec import Plan, Search, Step
+from diskbench.model.spec import Cell, Plan, Search, Step
 from diskbench.model.threshold import Threshold
 
 _SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
@@ -32,22 +32,20 @@ def _refusal(gate: Threshold, why: str, advice: str) -> InvalidValue:
     return InvalidValue(f"{gate.source}: {why}", advice=advice, field="fail_if")
 
 
-def check_gates(
-    gates: Sequence[Threshold], steps: Sequence[Step], profile: str, search: Search | None = None
-) -> None:
+def check_gates(cell: Cell, steps: Sequence[Step], search: Search | None = None) -> None:
     """Raise InvalidValue for a gate on a step, a direction or a latency that is not measured, or on
     the result of a search that is not made."""
-    for gate in gates:
+    for gate in cell.fail_if:
         if gate.metric == "sla":
             if search is None or gate.step or gate.direction:
-                none = f"profile {profile} makes no search for a rate"
+                none = f"profile {cell.profile} makes no search for a rate"
                 why = "a search has one result, of all its steps" if search else none
                 raise _refusal(gate, why, "--profile sla --fail-if 'sla < 5000' does")
             continue
         asked = _asked(gate, steps)
         if not asked:
             names = ", ".join(dict.fromkeys(step.name for step in steps))
-            why = f"profile {profile} has no step {gate.step!r}"
+            why = f"profile {cell.profile} has no step {gate.step!r}"
             raise _refusal(gate, why, f"its steps are {names}")
         if {step.role for step in asked} == {"fill"} != {step.role for step in steps}:
             why = f"step {gate.step!r} fills the disk, and no figure of it is kept"
@@ -55,7 +53,7 @@ def check_gates(
         in_steps = {step.name: _directions(step) for step in asked}
         run = sorted(set().union(*in_steps.values()))
         if gate.direction is not None and gate.direction not in run:
-            where = f"step {gate.step!r}" if gate.step else f"no step of profile {profile}"
+            where = f"step {gate.step!r}" if gate.step else f"no step of profile {cell.profile}"
             why = f"{where} {'has no' if gate.step else 'has a'} {gate.direction}"
             raise _refusal(gate, why, f"what is run is {', '.join(run)}")
         untimed = [

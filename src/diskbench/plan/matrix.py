@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -43,24 +42,8 @@ _UNNAMED = (
 """Fields that are not part of a key: how a machine is reached or paid, and what is only noted."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """The unit of comparison: the cells of one combination, one per replicate. `name`, as
-    `PROVIDER/us-east-1/m5.large/gp2-20GiB/default`, is not unique: blocks that differ only in
-    fields outside it share it. `partition` is the unit that limits count: provider and region; for
-    machines that are not rented the machine itself, since it runs one trial at a time."""
-
-    combination: Combination
-    cells: tuple[Cell, ...]
-    name: str
-    zones: tuple[str, ...]
-    route: str
-    partition: str
-
-    @property
-    def identity(self) -> object:
-        """Equal for blocks that measure the same."""
-        return self.cells[0], self.zones, self.route
+Block = tuple[Combination, tuple[MatrixCell, ...]]
+"""The unit of comparison: a combination, and its cells, one per replicate."""
 
 
 def expand(matrix: Matrix, *, seed: int) -> tuple[MatrixCell, ...]:
@@ -71,14 +54,14 @@ def expand(matrix: Matrix, *, seed: int) -> tuple[MatrixCell, ...]:
     """
     chosen = combinations(matrix)
     check_cells(chosen, matrix)
-    blocks = [block(combination, matrix) for combination in chosen]
+    blocks = [(combination, block(combination, matrix)) for combination in chosen]
     for pair in duplicates(blocks):
-        first, second = (".".join(map(str, one.combination.at)) for one in pair)
+        first, second = (".".join(map(str, combination.at)) for combination, _ in pair)
         raise InvalidValue(
-            f"{pair[0].name} occurs twice ({first} and {second})",
+            f"{pair[0][1][0].block} occurs twice ({first} and {second})",
             advice="use `replicates` to repeat a cell, or leave one of them out",
         )
-    cells = _matrix_cells(blocks)
+    cells = _with_own_names([cells for _, cells in blocks])
     if matrix.reuse_host:
         cells = [cell.model_copy(update={"machine": machine_name(cell)}) for cell in cells]
     return ordered(cells, matrix.order, seed)
@@ -95,8 +78,14 @@ def check_cells(chosen: Iterable[Combination], matrix: Matrix) -> None:
         )
 
 
-def block(combination: Combination, matrix: Matrix) -> Block:
-    """Return the block of a combination. Raises UserError as `run` with the same flags does."""
+def block(combination: Combination, matrix: Matrix) -> tuple[MatrixCell, ...]:
+    """Return the cells of a combination, at no position yet. Raises UserError as `run` with the
+    same flags does.
+
+    The name of the block, as `PROVIDER/us-east-1/m5.large/gp2-20GiB/default`, is not unique: blocks
+    that differ only in fields outside it share it. What limits count by is provider and region; for
+    machines that are not rented the machine itself, since it runs one trial at a time.
+    """
     fields = dict(combination.fields)
     provider = fields.get("provider")
     if provider is None:
@@ -113,46 +102,41 @@ def block(combination: Combination, matrix: Matrix) -> Block:
     if place is None and zone is not None:
         place = plugin(provider).region_of(zone)
     parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
-    named = (*parts, _disk_name(fields), _load_name(fields))
-    return Block(
-        combination=combination,
-        cells=made,
-        name="/".join(str(part) for part in named if part),
-        zones=zones,
-        route=f"{provider}/{route}" if route else provider,
-        partition=f"{provider}/{place}" if place else provider,
+    name = "/".join(str(p) for p in (*parts, _disk_name(fields), _load_name(fields)) if p)
+    shared: dict[str, Any] = {
+        "block": name,
+        "zones": zones,
+        "route": f"{provider}/{route}" if route else provider,
+        "partition": f"{provider}/{place}" if place else provider,
+    }
+    return tuple(
+        MatrixCell(position=0, key=f"{name}#{cell.replicate}", cell=cell, **shared) for cell in made
     )
 
 
-def duplicates(blocks: Iterable[Block]) -> Iterable[tuple[Block, Block]]:
+def duplicates(blocks: Iterable[Block]) -> Iterator[tuple[Block, Block]]:
     """Yield pairs of blocks that measure the same."""
     first_of: dict[object, Block] = {}
     for later in blocks:
-        if later.identity in first_of:
-            yield first_of[later.identity], later
-        first_of.setdefault(later.identity, later)
+        one = later[1][0]
+        measured = one.cell, one.zones, one.route
+        if measured in first_of:
+            yield first_of[measured], later
+        first_of.setdefault(measured, later)
 
 
-def _matrix_cells(blocks: Sequence[Block]) -> list[MatrixCell]:
-    often = Counter(block_.name for block_ in blocks)
+def _with_own_names(blocks: Sequence[tuple[MatrixCell, ...]]) -> list[MatrixCell]:
+    """All cells; blocks of one name are told apart by what they measure."""
+    often = Counter(first.block for first, *_ in blocks)
     cells: list[MatrixCell] = []
     for block_ in blocks:
-        name = block_.name
+        first, name = block_[0], block_[0].block
         if often[name] > 1:
-            identity = f"{block_.cells[0].model_dump_json()}{block_.zones}{block_.route}"
+            identity = f"{first.cell.model_dump_json()}{first.zones}{first.route}"
             name += f"~{hashlib.sha256(identity.encode()).hexdigest()[:6]}"
-        for cell in block_.cells:
-            cells.append(
-                MatrixCell(
-                    position=len(cells),
-                    key=f"{name}#{cell.replicate}",
-                    block=name,
-                    cell=cell,
-                    zones=block_.zones,
-                    route=block_.route,
-                    partition=block_.partition,
-                )
-            )
+        for cell in block_:
+            change = {"block": name, "key": f"{name}#{cell.cell.replicate}"}
+            cells.append(cell if name == cell.block else cell.model_copy(update=change))
     return cells
 
 

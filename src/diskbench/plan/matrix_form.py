@@ -17,19 +17,17 @@ import functools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from diskbench.model.expectation import Promise
 from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Flag, Limits, Matrix, Number, Whole
 from diskbench.model.options import Option, all_options, rent_options
 from diskbench.model.value_fault import shown, value_fault
-from diskbench.plan.combinations import Place
 from diskbench.plugin import Plugin
-from diskbench.yaml_lines import Document, Mistake, read_yaml
+from diskbench.yaml_lines import Document, Mistake, Place, read_yaml
 
 _MAX_PASSES = 20
 _NAME = "unnamed"
@@ -37,26 +35,16 @@ _OF_A_KIND = ("_type", "_parsing", "_from_float")
 """How the types of pydantic's errors end for a value of another kind."""
 
 
-@dataclass(frozen=True)
-class Form:
-    """A file as far as it could be read. `wrong` are the places of removed parts; `matrix` is None
-    if nothing could be read."""
-
-    document: Document
-    matrix: Matrix | None
-    mistakes: tuple[Mistake, ...]
-    wrong: frozenset[Place]
-
-
-def read_form(text: str) -> Form:
-    """Read the matrix in `text`, with every mistake of its form."""
+def read_form(text: str) -> tuple[Document, Matrix | None, list[Mistake], set[Place]]:
+    """Read the matrix in `text`: the file as far as it could be read, the matrix (None if nothing
+    could be read), every mistake of its form, and the places of removed parts."""
     document = read_yaml(text)
     mistakes = list(document.mistakes)
     data = document.data
     if not isinstance(data, dict):
         if not mistakes:
             mistakes.append(Mistake(1, f"a matrix is a mapping, not {shown(data)}", "see `name:`"))
-        return Form(document, None, tuple(mistakes), frozenset())
+        return document, None, mistakes, set()
     data = deepcopy(data)
     wrong = set(document.dropped)
     for _ in range(_MAX_PASSES):
@@ -74,8 +62,8 @@ def read_form(text: str) -> Form:
             continue
         given = read.model_dump(exclude_unset=True, exclude_none=True)
         matrix = Matrix.model_validate(given)  # as it is stored, whatever is installed
-        return Form(document, matrix, tuple(mistakes), frozenset(wrong))
-    return Form(document, None, tuple(mistakes), frozenset(wrong))
+        return document, matrix, mistakes, wrong
+    return document, None, mistakes, wrong
 
 
 def _place(error: ErrorDetails, document: Document) -> Place:
@@ -108,21 +96,16 @@ def _message_of(error: ErrorDetails, place: Place) -> tuple[str, str]:
 
 
 def _unknown(place: Place) -> tuple[str, str]:
-    key = str(place[-1])
-    if place[:1] == ("axes",) and len(place) == 2:
+    *within, key = place
+    if within == ["axes"]:
         advice = "name it after one, or give mappings of fields as its values"
-        return f"the axis {key!r} is named after no field", advice
-    known = _keys(place[:-1])
+        return f"the axis {str(key)!r} is named after no field", advice
+    models: dict[Place, type[BaseModel]] = {(): Matrix, ("limits",): Limits}
+    model = models.get(place[:-1]) or (Promise if within[-1] == "promise" else cell_model())
+    known = [field.alias or name for name, field in model.model_fields.items()]
     where = shown_place(place[:-1])
     few = f"known: {', '.join(known)}" if len(known) <= 15 else "known: diskbench matrix schema"
-    message = f"unknown key {key!r}" + (f" in {where}" if where else "")
-    return message, few
-
-
-def _keys(place: Place) -> list[str]:
-    models: dict[Place, type[BaseModel]] = {(): Matrix, ("limits",): Limits}
-    model = models.get(place) or (Promise if place[-1] == "promise" else cell_model())
-    return [field.alias or name for name, field in model.model_fields.items()]
+    return f"unknown key {str(key)!r}" + (f" in {where}" if where else ""), few
 
 
 def shown_place(place: Place) -> str:
@@ -166,12 +149,6 @@ _UNIT = "MiB/s (MB/s where the provider sells those)"
 """Of an option of every cloud."""
 
 
-class _Closed(CellFields):
-    """Fields of a cell, and no others."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
 @functools.cache
 def cell_model() -> type[CellFields]:
     """Return the model of a cell in a file: common fields, then each provider's own options."""
@@ -187,7 +164,8 @@ def cell_model() -> type[CellFields]:
         kinds = dict.fromkeys(_bounded(option) for _, option in several)
         kind = functools.reduce(lambda first, other: first | other, kinds)
         fields[name] = (kind | None, Field(None, description=_about(several)))
-    return create_model("CellFields", __base__=_Closed, **fields)
+    closed = {"extra": "forbid"}
+    return create_model("CellFields", __base__=CellFields, __cls_kwargs__=closed, **fields)
 
 
 @functools.cache

@@ -151,7 +151,7 @@ def make_plan(
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)
-    check_gates(cell.fail_if, steps, cell.profile, built.search)
+    check_gates(cell, steps, built.search)
     space = space_bytes(steps, capacity)
     _check_room(target, facts, largest_bytes(steps, capacity))
     check_memory(steps, facts, cell.address or "this machine")

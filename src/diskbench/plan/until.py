@@ -9,58 +9,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from diskbench.model.campaign import LIVE, CellState
+from diskbench.model.campaign import LIVE, CellState, UntilStatus
 from diskbench.model.matrix import Limits, Matrix
-from diskbench.plan.combinations import Combination, Place
+from diskbench.plan.combinations import Combination
 from diskbench.plugins import plugin
 from diskbench.units import format_share
+from diskbench.yaml_lines import Place
 
 MOST_FAILURES = 5
 """How many failed replicates of a block are replaced; our choice."""
 
 
-@dataclass(frozen=True)
-class BlockStatus:
-    """The state of the `n` finished replicates of a block, for the step with the widest interval:
-    the larger half of its interval divided by its median (None: no interval yet), and how many
-    `more` replicates CONFIRM predicts (0: narrow enough; None: too noisy to predict)."""
-
-    n: int
-    step: str = ""
-    width: float | None = None
-    more: int | None = None
-
-
-@dataclass(frozen=True)
-class Turn:
-    """The decision on the waiting cells of a block: how many may start now, or that none is needed
-    any more, for the reason `spare`."""
-
-    may_begin: int = 0
-    spare: str = ""
-
-
-def turn_of(count: Mapping[CellState, int], block_status: BlockStatus, limits: Limits) -> Turn:
-    """Return the decision on one block; `count` says how many of its cells are in each state."""
+def may_begin(
+    count: Mapping[CellState, int], status: UntilStatus | None, limits: Limits
+) -> int | str:
+    """How many waiting cells of a block may start now, or why none is needed any more; `count` says
+    how many of its cells are in each state. No `status`: none of them is done."""
     count = Counter(count)
     done, failed = count["done"], count["failed"] + count["cancelled"]
     live = sum(count[state] for state in LIVE)
     if not count["waiting"]:
-        return Turn()
+        return 0
     if count["refused"] and not live:
-        return Turn(spare="the matrix has no time or money left for it")
+        return "the matrix has no time or money left for it"
     if failed >= MOST_FAILURES:
-        return Turn(spare=f"{failed} replicates failed")
+        return f"{failed} replicates failed"
     if done < limits.min_replicates:
-        return Turn(may_begin=max(0, limits.min_replicates - done - live))
-    if block_status.n != done:
-        return Turn()  # `block_status` is older than the rows: decide on the next call
-    if block_status.more == 0:
-        return Turn(spare=f"the interval is within {format_share(limits.until_ci or 0.0)}")
-    needed = count["waiting"] if block_status.more is None else block_status.more
-    return Turn(may_begin=max(0, needed - live))
+        return max(0, limits.min_replicates - done - live)
+    if status is None or status.n != done:
+        return 0  # it is older than the rows: decide on the next call
+    if status.more == 0:
+        return f"the interval is within {format_share(limits.until_ci or 0.0)}"
+    needed = count["waiting"] if status.more is None else status.more
+    return max(0, needed - live)
 
 
 def until_mistakes(matrix: Matrix) -> Iterator[tuple[Place, str, str]]:

@@ -20,7 +20,6 @@ from diskbench.model.comparison import Metric
 from diskbench.model.run import MeasuredFigure
 from diskbench.model.verdict import StepVerdict
 from diskbench.parallel import grouped
-from diskbench.plan.until import BlockStatus
 from diskbench.ports import EvidenceStore
 from diskbench.results.pool import alike, apart, off_trials
 from diskbench.results.refreshed_catalogue import open_books
@@ -157,7 +156,7 @@ _JUDGED_ROLE = "measure"
 @lru_cache(maxsize=16)
 def statuses_of(
     database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
-) -> Mapping[str, BlockStatus]:
+) -> Mapping[str, UntilStatus]:
     """The status of each block, from its finished replicates (`done_trials`); computed again only
     when another cell has ended."""
     if not done:
@@ -172,23 +171,25 @@ def statuses_of(
     of_block = grouped(judged, lambda figure: block_of[figure.trial_id])
     worst = {}
     for block, n in Counter(block_of.values()).items():
+        none = UntilStatus(block=block, wanted=share, n=n)
         lines = grouped(of_block.get(block, ()), lambda figure: figure.line)
-        of_lines = [_of_line(n, line, figures, share) for line, figures in lines.items()]
         worst[block] = max(
-            of_lines,
+            (_of_line(none, line, figures) for line, figures in lines.items()),
             key=lambda of: (of.more is None, of.more or 0, of.width or 0.0),
-            default=BlockStatus(n),
+            default=none,
         )
     return worst
 
 
-def _of_line(n: int, line: FigureLine, figures: Sequence[LineFigure], share: float) -> BlockStatus:
+def _of_line(none: UntilStatus, line: FigureLine, figures: Sequence[LineFigure]) -> UntilStatus:
     step = f"{line.step} {line.direction}"
     groups = alike(figures)
     if not groups:
-        return BlockStatus(n, step)
+        return none.model_copy(update={"step": step})
     values = by_machine(figure.sample for figure in groups[0])
-    return BlockStatus(n, step, width(values), more_needed(values, narrow=share))
+    more = more_needed(values, narrow=none.wanted)
+    found = {"step": step, "width": width(values), "more": more, "reached": more == 0}
+    return none.model_copy(update=found)
 
 
 def until_statuses(database: sa.Engine, campaign: CampaignRow) -> tuple[UntilStatus, ...]:
@@ -200,19 +201,8 @@ def until_statuses(database: sa.Engine, campaign: CampaignRow) -> tuple[UntilSta
     known = statuses_of(database, campaign.campaign_id, done, share)
     statuses = []
     for ends in block_ends(database, campaign.campaign_id):
-        now = known.get(ends.block, BlockStatus(0))
-        reached = now.more == 0
-        ended = ends.spared or ("" if reached else f"all {ends.cells} replicates were measured")
-        statuses.append(
-            UntilStatus(
-                block=ends.block,
-                wanted=share,
-                n=now.n,
-                step=now.step,
-                width=now.width,
-                more=now.more,
-                reached=reached,
-                ended="" if ends.unfinished else ended,
-            )
-        )
+        now = known.get(ends.block) or UntilStatus(block=ends.block, wanted=share, n=0)
+        all_done = "" if now.reached else f"all {ends.cells} replicates were measured"
+        ended = "" if ends.unfinished else ends.spared or all_done
+        statuses.append(now.model_copy(update={"ended": ended}))
     return tuple(statuses)

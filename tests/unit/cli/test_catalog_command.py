@@ -1,22 +1,18 @@
 """`diskbench catalog`: disks, instances, show."""
 
 import json
+from functools import partial
 
 import pytest
 from tests.books import SHIPPED
-from tests.rigs.cli import invoked
+from tests.rigs.cli import printed
 
 from diskbench.catalog.entry import clouds
 from diskbench.catalog.listing import disk_entries, find, machine_rows
 from diskbench.catalog.lookup import disk_types
-from diskbench.cli.main import app
 from diskbench.errors import InvalidValue
 
-
-def told(*arguments: str) -> str:
-    done = invoked(app, "catalog", *arguments)
-    assert done.exit_code == 0
-    return done.stdout
+told = partial(printed, "catalog")
 
 
 def test_disks_lists_every_type_of_every_cloud_or_of_one():

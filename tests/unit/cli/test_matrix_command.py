@@ -2,25 +2,22 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
-from tests.rigs.cli import invoked
+from tests.rigs.cli import printed
 
-from diskbench.cli.main import app, main
+from diskbench.cli.main import main
 from diskbench.engine.matrix import matrix_file
 from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
 from diskbench.errors import AccessDenied, MatrixError
 from diskbench.plan.outlook import MatrixOutlook
 from diskbench.providers.aws.cloud import AWSProvider
 
-
-def run(*arguments, code=0):
-    done = invoked(app, "matrix", *arguments)
-    assert done.exit_code == code
-    return done.stdout
+run = partial(printed, "matrix")
 
 
 def planned(*arguments, code=0) -> MatrixOutlook:

@@ -1,14 +1,14 @@
 """`diskbench plan`: the flags of `run`, what a run would find and cost, and nothing rented."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.rigs.cli import invoked
+from tests.rigs.cli import printed
 
 from diskbench.cli.lazy import load
-from diskbench.cli.main import app
 from diskbench.cli.schema import _schema
 from diskbench.errors import UserError
 from diskbench.plan.cost import PlanDocument
@@ -17,10 +17,7 @@ GP2 = ("--provider", "aws", "--disk", "gp2", "--size", "20", "--region", "us-eas
 C4 = ("--instance-type", "c4.xlarge")
 
 
-def told(*arguments: str, code: int = 0) -> str:
-    done = invoked(app, "plan", *arguments)
-    assert done.exit_code == code, done.output
-    return done.stdout
+told = partial(printed, "plan")
 
 
 def planned(*arguments: str) -> PlanDocument:

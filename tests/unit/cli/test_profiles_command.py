@@ -1,11 +1,11 @@
 """`diskbench profiles`: list, show, render, validate."""
 
 import json
+from functools import partial
 
 import pytest
-from tests.rigs.cli import invoked
+from tests.rigs.cli import printed
 
-from diskbench.cli.main import app
 from diskbench.engine import profile_jobs
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.jobfile import parse
@@ -20,38 +20,37 @@ def _ask_fio_again():
     profile_jobs._fio.cache_clear()
 
 
-def run(*arguments):
-    return invoked(app, "profiles", *arguments)
+run = partial(printed, "profiles")
 
 
 @pytest.mark.slow
 def test_list_names_every_profile_with_its_time():
-    document = json.loads(run("list", "--output", "json").stdout)
+    document = json.loads(run("list", "--output", "json"))
     assert document["format"] == 1
     listed = {entry["name"]: entry for entry in document["profiles"]}
     assert 20 < listed["quick"]["expected_s"] < 40
     assert listed["soak"]["expected_s"] >= 86400
-    assert "quick" in run("list").stdout
+    assert "quick" in run("list")
 
 
 def test_show_tells_question_source_and_parameters():
-    shown = run("show", "quick").stdout
+    shown = run("show", "quick")
     assert "question" in shown
     assert "runtime=4 (duration)" in shown
-    assert json.loads(run("show", "quick", "--output", "json").stdout)["name"] == "quick"
+    assert json.loads(run("show", "quick", "--output", "json"))["name"] == "quick"
 
 
 def test_render_prints_complete_job_files_one_a_step_and_names_a_device(tmp_path):
-    text = run("render", "quick", "--path", str(tmp_path), "--set", "runtime=2").stdout
+    text = run("render", "quick", "--path", str(tmp_path), "--set", "runtime=2")
     assert text.count("; ===== step") == 6
     assert f"directory={tmp_path}/diskbench-TRIAL" in text
-    one = run("render", "quick", "--step", "1", "--set", "size=1m").stdout
+    one = run("render", "quick", "--step", "1", "--set", "size=1m")
     assert "; =====" not in one
     assert [s.name for s in parse(one) if not s.is_global] == ["seq-read-1m"]
-    text = run("render", "quick", "--device", "/dev/loop99", "--size", "0.5", "--step", "0").stdout
+    text = run("render", "quick", "--device", "/dev/loop99", "--size", "0.5", "--step", "0")
     assert "filename=/dev/loop99" in text
     assert f"size={2**29}" in text
-    text = run("render", "offered-load", "--step", "2").stdout
+    text = run("render", "offered-load", "--step", "2")
     assert "assume a measured rate" in text
     assert "% of" not in text
 
@@ -60,8 +59,8 @@ def test_render_prints_complete_job_files_one_a_step_and_names_a_device(tmp_path
 def test_validate_asks_fio(tmp_path):
     path = tmp_path / "mine.fio"
     path.write_text(PLAIN)
-    assert "2 steps; fio " in run("validate", str(path)).stdout
-    assert "were checked with" in run("validate", "offered-load").stdout
+    assert "2 steps; fio " in run("validate", str(path))
+    assert "were checked with" in run("validate", "offered-load")
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
+from tests.rigs.measured import keep_finished
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
-from diskbench.store import archive
 from diskbench.store.database import open_database, transaction
-from diskbench.store.finish import finish_run
 from diskbench.store.result_tables import measurement, trial
 from diskbench.store.rows import delete_runs
 from diskbench.store.schema import run
@@ -264,11 +262,8 @@ def real(here, database, evidence, monkeypatch):
     """A run of fio with its evidence, to which no setting leads."""
     monkeypatch.delenv("DISKBENCH_EVIDENCE_URL")
     plan = make_plan(RUN_IDS[:1], steps=(make_step(0),))
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
     steps = [(make_step(0), run_fio(here / "fio", make_step(0)))]
-    measure(database, evidence, plan, 0, steps)
-    finish_run(database, evidence, plan, 0, "done", None)
+    keep_finished(database, evidence, plan, steps)
     return plan.run_ids[0]
 
 

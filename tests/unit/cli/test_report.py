@@ -2,13 +2,11 @@ import re
 from datetime import datetime
 
 import pytest
-from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, run_fio, save_plan
+from tests.rigs.measured import keep_finished
+from tests.rigs.plans import RUN_IDS, make_plan, run_fio
 
 from diskbench.cli import main
-from diskbench.store import archive
 from diskbench.store.database import open_database
-from diskbench.store.finish import finish_run
 from diskbench.store.query import find_run
 
 pytestmark = pytest.mark.slow
@@ -39,11 +37,7 @@ def steps(tmp_path_factory):
 def stores(here, steps, database, evidence):  # noqa: ARG001 - the settings lead to it
     """A trial of two runs, and the settings that lead to it."""
     plan = make_plan()
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
-    for index in (0, 1):
-        measure(database, evidence, plan, index, steps)
-        finish_run(database, evidence, plan, index, "done", None)
+    keep_finished(database, evidence, plan, steps)
     return plan, evidence
 
 

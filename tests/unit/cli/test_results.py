@@ -8,13 +8,12 @@ import jsonschema
 import polars as pl
 import pytest
 from tests.rigs.dump import dump
-from tests.rigs.measured import measure
+from tests.rigs.measured import keep_finished
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 
 from diskbench.model.ids import short
 from diskbench.store import archive
 from diskbench.store.document import results_schema
-from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
 from diskbench.store.rows import begin_run
 
@@ -35,11 +34,7 @@ def stores(here, steps, database, evidence, monkeypatch):  # noqa: ARG001 - the 
     """A database with two finished runs, and the settings that lead to it."""
     monkeypatch.setenv("COLUMNS", "200")
     plan = make_plan()
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
-    for index in (0, 1):
-        measure(database, evidence, plan, index, steps)
-        finish_run(database, evidence, plan, index, "done", None)
+    keep_finished(database, evidence, plan, steps)
     return database, evidence
 
 

@@ -5,8 +5,6 @@ import json
 import pytest
 from tests.rigs.cli import invoked
 
-from diskbench.cli.main import app
-
 
 @pytest.fixture
 def typed(tmp_path):
@@ -15,7 +13,7 @@ def typed(tmp_path):
     ]  # fmt: skip
 
     def run(*args):
-        return invoked(app, "results", *args, *stores)
+        return invoked("results", *args, *stores)
 
     return run
 

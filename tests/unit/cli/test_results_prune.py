@@ -8,8 +8,8 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
+from tests.rigs.measured import keep_finished
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 from tests.rigs.s3 import s3_bucket
 
 from diskbench.model.ids import short
@@ -20,7 +20,6 @@ from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
 from diskbench.store.derived import pruned_key, read_pruned
 from diskbench.store.evidence import open_evidence
-from diskbench.store.finish import finish_run
 from diskbench.store.frames import series_frame
 from diskbench.store.stored_series import latency_seconds
 
@@ -63,11 +62,7 @@ def _filled(database, url, steps, monkeypatch):
     monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", url)
     evidence = open_evidence(url)
     plan = make_plan(steps=tuple(step for step, _ in steps))
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
-    for index in (0, 1):
-        measure(database, evidence, plan, index, steps)
-        finish_run(database, evidence, plan, index, "done", None)
+    keep_finished(database, evidence, plan, steps)
     yield database, evidence
 
 

@@ -8,14 +8,13 @@ import pytest
 from tests.rigs.cli import invoked
 
 from diskbench.cli.lazy import load
-from diskbench.cli.main import app
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import own_options
 from diskbench.plugins import plugin, plugin_names
 
 
 def told(*arguments: str) -> str:
-    return invoked(app, "run", *arguments).output
+    return invoked("run", *arguments).output
 
 
 def flags(text: str) -> set[str]:
@@ -91,7 +90,7 @@ def test_a_run_without_a_target_writes_nothing_and_shows_three_examples(tmp_path
     monkeypatch.chdir(tmp_path)
     for words in (["run"], ["run", "--profile", "quick"]):
         with pytest.raises(InvalidValue) as refused:
-            invoked(app, *words)
+            invoked(*words)
         assert refused.value.exit_code == 2
         assert refused.value.advice.count("    diskbench run ") == 3
     assert list(tmp_path.iterdir()) == []

@@ -73,10 +73,12 @@ def test_every_own_option_is_a_field_of_a_matrix_and_of_its_schema():
 
 
 def test_a_misspelt_option_in_a_matrix_is_found_with_its_line():
-    form = read_form("name: x\ndefaults:\n  provider: azure\n  cachee: readonly\n")
-    (mistake,) = form.mistakes
+    _, matrix, mistakes, _ = read_form(
+        "name: x\ndefaults:\n  provider: azure\n  cachee: readonly\n"
+    )
+    (mistake,) = mistakes
     assert (mistake.line, mistake.advice) == (4, "known: diskbench matrix schema")
-    assert form.matrix.defaults.given() == {"provider": "azure"}, "it is not guessed"
+    assert matrix.defaults.given() == {"provider": "azure"}, "it is not guessed"
 
 
 def test_the_region_of_a_zone_is_told_by_the_plugin():

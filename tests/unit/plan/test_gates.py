@@ -6,7 +6,7 @@ import pytest
 
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Search, Step
-from diskbench.model.threshold import Threshold
+from diskbench.model.threshold import Threshold, read_conditions
 from diskbench.plan.cells import key_values
 from diskbench.plan.gates import check_gates, check_ratios
 
@@ -22,8 +22,8 @@ STEPS = (
 )  # fmt: skip
 
 
-def gates(*texts):
-    return [Threshold.failing(text) for text in texts]
+def asking(*texts):
+    return SimpleNamespace(fail_if=read_conditions(texts), profile="mine")
 
 
 @pytest.mark.parametrize("text", [
@@ -33,7 +33,7 @@ def gates(*texts):
 ])  # fmt: skip
 def test_a_figure_that_will_not_be_there_is_refused_by_name(text):
     with pytest.raises(InvalidValue, match="--fail-if") as caught:
-        check_gates(gates(text), STEPS, "mine")
+        check_gates(asking(text), STEPS)
     assert caught.value.advice
 
 
@@ -42,20 +42,20 @@ def test_a_figure_that_will_not_be_there_is_refused_by_name(text):
     "both: write iops < 1", "fast: iops < 1", "plain: read iops < 1", "mb_per_s < 1",
 ])  # fmt: skip
 def test_a_figure_that_will_be_there_passes(text):
-    check_gates(gates(text), STEPS, "mine")
+    check_gates(asking(text), STEPS)
 
 
 def test_a_fill_alone_is_what_is_measured_and_the_result_of_a_search_needs_a_search():
-    check_gates(gates("fill: iops < 1", "iops < 1"), STEPS[:1], "mine")
+    check_gates(asking("fill: iops < 1", "iops < 1"), STEPS[:1])
     search = Search(
         capacity="reads", steps=("both",), target=Threshold.parse("p99 < 2ms"), precision=0.02,
         beyond=100,
     )  # fmt: skip
-    check_gates(gates("sla < 5000"), STEPS, "sla", search)
+    check_gates(asking("sla < 5000"), STEPS, search)
     with pytest.raises(InvalidValue, match="makes no search"):
-        check_gates(gates("sla < 5000"), STEPS, "mine")
+        check_gates(asking("sla < 5000"), STEPS)
     with pytest.raises(InvalidValue, match="has one result"):
-        check_gates(gates("reads: sla < 5000"), STEPS, "sla", search)
+        check_gates(asking("reads: sla < 5000"), STEPS, search)
 
 
 @pytest.mark.parametrize(("text", "known", "refused"), [
@@ -64,7 +64,7 @@ def test_a_fill_alone_is_what_is_measured_and_the_result_of_a_search_needs_a_sea
     ("ratio < 0.9", ("reads",), False), ("iops < 9", (), False),
 ])  # fmt: skip
 def test_a_ratio_needs_a_promise(text, known, refused):
-    plan = SimpleNamespace(cell=SimpleNamespace(fail_if=gates(text)), steps=STEPS)
+    plan = SimpleNamespace(cell=asking(text), steps=STEPS)
     steps = [SimpleNamespace(name=one.name, load=0 if one.name in known else None) for one in STEPS]
     for expectation in [SimpleNamespace(steps=steps)] + [None] * (not known):
         if not refused:

@@ -26,72 +26,55 @@ def keys(matrix: Matrix) -> list[str]:
     return [one.key for one in expand(matrix, seed=1)]
 
 
-LAB = {"provider": "lab"}
+LAB, AWS = {"provider": "lab"}, {"provider": "aws"}
+TWO_BY_TWO = {"disk": ["a", "b"], "size": [1, 2]}
+THERE = {"provider": "ssh", "host": "me@there", "path": "/mnt"}
+MEASURED = {"runs": 3, "fail_if": ("iops < 1",)}
 
 
 @pytest.mark.parametrize(
     ("file", "combinations"),
     [
-        (
-            {"axes": {"disk": ["a", "b"], "size": [1, 2]}, "defaults": LAB},
+        pytest.param(
+            {"axes": TWO_BY_TWO, "defaults": LAB},
             [{**LAB, "disk": disk, "size": size} for disk in "ab" for size in (1, 2)],
+            id="the product of the axes in the order of the file",
         ),
-        (
+        pytest.param(
             {"axes": {"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]}},
             [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}],
+            id="fields that go together",
         ),
-        (
-            {
-                "defaults": {"parameters": {"size": "1g"}},
-                "axes": {
-                    "parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]
-                },
-            },
-            [
-                {"parameters": {"size": "1g", "runtime": 4}},
-                {"parameters": {"size": "2g"}, "runs": 3},
-            ],
+        pytest.param(
+            {"defaults": {"parameters": {"size": "1g"}},
+             "axes": {"parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]}},
+            [{"parameters": {"size": "1g", "runtime": 4}},
+             {"parameters": {"size": "2g"}, "runs": 3}],
+            id="a value of parameters is the parameters",
         ),
-        (
+        pytest.param(
             {"axes": {"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]}},
             [{"parameters": {"x": 1, "y": 2}}],
+            id="two axes may set different parameters",
         ),
-        (
-            {
-                "defaults": LAB,
-                "axes": {"disk": ["a", "b"], "size": [1, 2]},
-                "exclude": [{"disk": "a", "size": 2}, {**LAB, "disk": "b"}],
-            },
+        pytest.param(
+            {"defaults": LAB, "axes": TWO_BY_TWO,
+             "exclude": [{"disk": "a", "size": 2}, {**LAB, "disk": "b"}]},
             [{**LAB, "disk": "a", "size": 1}],
+            id="exclude leaves out what has all of its fields",
         ),
-        (
-            {
-                "defaults": {"provider": "aws"},
-                "axes": {"disk": ["gp2"]},
-                "include": [{"provider": "ssh", "host": "me@there", "path": "/mnt"}],
-            },
-            [
-                {"provider": "aws", "disk": "gp2"},
-                {"provider": "ssh", "host": "me@there", "path": "/mnt"},
-            ],
+        pytest.param(
+            {"defaults": AWS, "axes": {"disk": ["gp2"]}, "include": [THERE]},
+            [{**AWS, "disk": "gp2"}, THERE],
+            id="an include of another provider is a cell of its own",
         ),
-        (
-            {
-                "defaults": {"provider": "aws", "size": 20, "runs": 3, "fail_if": ["iops < 1"]},
-                "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]},
-            },
-            [
-                {"provider": "aws", "size": 20, "runs": 3, "fail_if": ("iops < 1",), "disk": "gp2"},
-                {"provider": "gcp", "disk": "pd-ssd", "runs": 3, "fail_if": ("iops < 1",)},
-            ],
+        pytest.param(
+            {"defaults": {**AWS, "size": 20, **MEASURED},
+             "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]}},
+            [{**AWS, "size": 20, **MEASURED, "disk": "gp2"},
+             {"provider": "gcp", "disk": "pd-ssd", **MEASURED}],
+            id="another provider takes from the defaults how to measure only",
         ),
-    ],
-    ids=[
-        "the product of the axes in the order of the file", "fields that go together",
-        "a value of parameters is the parameters", "two axes may set different parameters",
-        "exclude leaves out what has all of its fields",
-        "an include of another provider is a cell of its own",
-        "another provider takes from the defaults how to measure only",
     ],
 )  # fmt: skip
 def test_axes_exclude_and_include_make_combinations(file, combinations):
@@ -281,15 +264,27 @@ def test_tags_of_a_matrix_are_on_all_that_it_rents_and_those_of_a_cell_win():
     assert local.rent is None
 
 
-def as_run_has_it(kept: list[object], words: list[str]) -> None:
-    """Type `diskbench run` and keep the cells it makes instead of beginning it."""
+def cells_of_run(words: list[str]) -> tuple[Cell, ...]:
+    """What `diskbench run` makes of these words, instead of beginning it."""
+    kept: list[tuple[Cell, ...]] = []
 
-    def keep(typed, **_):
-        kept.append(asked_for(typed))
+    def keep(request, **_):
+        kept.append(asked_for(request))
         raise typer.Exit
 
     with patch("diskbench.cli.run.asked_for", keep):
         assert main.main(["run", *words]) == 0
+    return kept[0]
+
+
+def words_of(fields: dict[str, object]) -> list[str]:
+    """The flags of `run` for fields of a cell."""
+    words = []
+    for name, value in fields.items():
+        pairs = value.items() if isinstance(value, dict) else ()
+        text = ",".join(f"{key}={figure}" for key, figure in pairs) or str(value)
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
+    return words
 
 
 FLAGS = {
@@ -307,57 +302,28 @@ FLAGS = {
 @settings(deadline=None, max_examples=40)
 @given(st.sets(st.sampled_from(sorted(FLAGS))), st.sampled_from([{}, {"runtime": 3, "size": "1g"}]))
 def test_a_cell_is_the_one_that_run_makes_of_the_same_flags(names, parameters):
-    chosen = {name: FLAGS[name] for name in names}
-    words = ["--provider", "aws"]
-    for name, value in chosen.items():
-        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    for name, value in parameters.items():
-        words += ["--set", f"{name}={value}"]
-    asked: list[tuple[Cell, ...]] = []
-    as_run_has_it(asked, [*words, "--replicates", "2", "--label", "a=b"])
-    (made,) = asked
+    chosen = {"provider": "aws"} | {name: FLAGS[name] for name in names}
+    words = [*words_of(chosen), "--replicates", "2", "--label", "a=b"]
+    words += [word for name, value in parameters.items() for word in ("--set", f"{name}={value}")]
     matrix = a_matrix(
         order="listed",
-        defaults={"provider": "aws", "replicates": 2, "labels": {"a": "b"}, **chosen}
+        defaults={"replicates": 2, "labels": {"a": "b"}, **chosen}
         | ({"parameters": parameters} if parameters else {}),
     )
-    assert [one.cell for one in expand(matrix, seed=1)] == list(made)
+    assert tuple(one.cell for one in expand(matrix, seed=1)) == cells_of_run(words)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (
-            {"provider": "azure", "disk": "P", "cache": "readonly", "performance_tier": "P30"},
-            "--provider azure --disk P --cache readonly --performance-tier P30",
-        ),
-        (
-            {"provider": "azure", "disk": "P", "bursting": True, "subscription": "s"},
-            "--provider azure --disk P --bursting --subscription s",
-        ),
-        ({"provider": "gcp", "disk": "p", "project": "x"}, "--provider gcp --disk p --project x"),
-        (
-            {"provider": "vsphere", "datastore": "d", "host": "esx", "memory": 8, "vcpus": 2,
-             "iops_limit": 100},
-            "--provider vsphere --datastore d --host esx --memory 8 --vcpus 2 --iops-limit 100",
-        ),
-        (
-            {"provider": "ssh", "host": "me@a:2", "path": "/mnt", "size": 0.5},
-            "--provider ssh --host me@a:2 --path /mnt --size 0.5",
-        ),
-        (
-            {"provider": "ssh", "host": "a", "device": "/dev/x", "destroy_data": "id"},
-            "--provider ssh --host a --device /dev/x --destroy-data id",
-        ),
-        ({"provider": "local", "path": "/mnt"}, "--provider local --path /mnt"),
-        (
-            {"provider": "vsphere", "insecure": True, "promise": {"iops": 100, "mb_per_s": 2.5}},
-            "--provider vsphere --insecure --promise iops=100,mb_per_s=2.5",
-        ),
-    ],
-)  # fmt: skip
-def test_so_are_those_of_other_providers(given, words):
-    asked: list[tuple[Cell, ...]] = []
-    as_run_has_it(asked, words.split())
+@pytest.mark.parametrize("given", [
+    {"provider": "azure", "disk": "P", "cache": "readonly", "performance_tier": "P30"},
+    {"provider": "azure", "disk": "P", "bursting": True, "subscription": "s"},
+    {"provider": "gcp", "disk": "p", "project": "x"},
+    {"provider": "vsphere", "datastore": "d", "host": "esx", "memory": 8, "vcpus": 2,
+     "iops_limit": 100},
+    {"provider": "ssh", "host": "me@a:2", "path": "/mnt", "size": 0.5},
+    {"provider": "ssh", "host": "a", "device": "/dev/x", "destroy_data": "id"},
+    {"provider": "local", "path": "/mnt"},
+    {"provider": "vsphere", "insecure": True, "promise": {"iops": 100, "mb_per_s": 2.5}},
+])  # fmt: skip
+def test_so_are_those_of_other_providers(given):
     (one,) = expand(a_matrix(defaults=given), seed=1)
-    assert [one.cell] == list(asked[0])
+    assert (one.cell,) == cells_of_run(words_of(given))

@@ -49,16 +49,12 @@ def test_replicates_keep_their_order_each_in_a_round_of_its_own_spread_evenly(re
     for one in cells:
         by_block[one.block].append((number[one.key], one.cell.replicate))
     for block in by_block.values():
+        numbers = [round_ for round_, _ in block]
         assert block == sorted(block)
-        assert len({round_ for round_, _ in block}) == len(block)
+        assert len(set(numbers)) == len(block)
         assert [replicate for _, replicate in block] == list(range(len(block)))
-    of_block = defaultdict(list)
-    for one in cells:
-        of_block[one.block].append(number[one.key])
-    for found in of_block.values():
-        gap = max(replicates) / len(found)
-        for earlier, later in pairwise(found):
-            assert abs(later - earlier - gap) <= 1
+        gap = max(replicates) / len(block)
+        assert all(abs(later - earlier - gap) <= 1 for earlier, later in pairwise(numbers))
 
 
 def test_an_order_stays_the_same_for_ever():

@@ -7,7 +7,6 @@ from tests.books import SHIPPED
 from tests.rigs.cli import invoked
 
 from diskbench.catalog.yaml_loader import Overlay
-from diskbench.cli.main import app
 from diskbench.engine.trial.planning import preview
 from diskbench.errors import AccessDenied, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
@@ -78,13 +77,13 @@ def test_plans_made_on_it_carry_its_digest_and_those_of_the_shipped_one_none():
 
 
 def test_the_command_tells_which_clouds_answered_and_fails_where_a_named_one_does_not():
-    done = invoked(app, "catalog", "instances", "--refresh", "--output", "json")
+    done = invoked("catalog", "instances", "--refresh", "--output", "json")
     assert done.exit_code == 0
     rows = {one["type"]: one for one in json.loads(done.stdout)["instances"]}
     assert rows["c4.xlarge"]["iops"] == 5000
     assert "aws us-east-1: as of 2026-11-20, kept in" in done.stderr
     assert "azure: nobody is logged in" in done.stderr
-    alone = invoked(app, "catalog", "instances", "--refresh", "--provider", "gcp", fails=True)
+    alone = invoked("catalog", "instances", "--refresh", "--provider", "gcp", fails=True)
     assert isinstance(alone.exception, AccessDenied)
 
 
@@ -108,13 +107,13 @@ def test_the_command_asks_the_cloud_that_has_the_region_for_its_prices(monkeypat
     plan = ["plan", "--offline", "--provider", "aws", "--region", "eu-central-1", "--disk", "gp2",
             "--size", "20", "--instance-type", "c4.xlarge", "--profile", "quick"]  # fmt: skip
     command = ["catalog", "prices", "--refresh", "--region", "eu-central-1"]
-    before = " ".join(invoked(app, *plan).stdout.split())
+    before = " ".join(invoked(*plan).stdout.split())
     assert "cost unknown" in before
     assert f"in eu-central-1: diskbench {' '.join(command)}" in before
-    done = invoked(app, *command)
+    done = invoked(*command)
     assert "aws eu-central-1: as of 2026-11-20, kept in" in done.stderr
     assert "gp2 per_gib 0.119" in " ".join(done.stdout.split())
-    after = invoked(app, *plan).stdout
+    after = invoked(*plan).stdout
     assert "an hour, about $" in after
     assert "cost unknown" not in after
 
@@ -122,6 +121,6 @@ def test_the_command_asks_the_cloud_that_has_the_region_for_its_prices(monkeypat
 def test_a_cloud_without_such_an_api_and_a_region_that_no_cloud_has_are_refused():
     with pytest.raises(InvalidValue, match="vsphere"):
         refreshed_catalogue.refresh("vsphere")
-    done = invoked(app, "catalog", "prices", "--refresh", "--region", "eu-centra-1", fails=True)
+    done = invoked("catalog", "prices", "--refresh", "--region", "eu-centra-1", fails=True)
     assert isinstance(done.exception, UnknownName)
     assert "eu-central-1" in done.exception.advice

@@ -14,12 +14,12 @@ import sqlalchemy as sa
 from diskbench.catalog.charges import done_work
 from diskbench.catalog.cost import cost_of
 from diskbench.engine.processes import new_id
-from diskbench.model.campaign import LIVE, CellRow, CellState, error_columns
+from diskbench.model.campaign import LIVE, CellRow, CellState, UntilStatus, error_columns
 from diskbench.model.outcome import Problem
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
 from diskbench.plan.admit import AdmissionMoment, admit
-from diskbench.plan.until import BlockStatus, turn_of
+from diskbench.plan.until import may_begin
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import CampaignRow
 from diskbench.store.clock import iso
@@ -51,7 +51,7 @@ def feed(
     Raises what `keep` raises; the matrix then ends at a later call.
     """
     over, live, limits = 0.0, dict[str, float](), campaign.limits
-    seen: Mapping[str, BlockStatus] = {}
+    seen: Mapping[str, UntilStatus] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.
     if limits.until_ci is not None:
         done = done_trials(database, campaign.campaign_id)
@@ -132,7 +132,7 @@ class _Rooms:
     further: frozenset[str]
 
 
-def _rooms(held: Locked, seen: Mapping[str, BlockStatus]) -> _Rooms | None:
+def _rooms(held: Locked, seen: Mapping[str, UntilStatus]) -> _Rooms | None:
     """How many cells of each block may begin now, where replicates are added until an interval is
     narrow; cells that are not needed are spared. None: no limit of this kind."""
     campaign = held.campaign
@@ -142,11 +142,11 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStatus]) -> _Rooms | None:
     for cell in held.cells:
         blocks.setdefault(cell.block, Counter())[cell.state] += 1
     for name, count in blocks.items():
-        turn = turn_of(count, seen.get(name, BlockStatus(0)), campaign.limits)
-        left[name] = turn.may_begin
-        for cell in held.cells if turn.spare else ():
+        room = may_begin(count, seen.get(name), campaign.limits)
+        left[name] = 0 if isinstance(room, str) else room
+        for cell in held.cells if isinstance(room, str) else ():
             if cell.block == name and cell.state == "waiting":
-                _spare(held, cell.position, turn.spare)
+                _spare(held, cell.position, str(room))
     least = campaign.limits.min_replicates
     return _Rooms(left, frozenset(name for name, count in blocks.items() if count["done"] >= least))
 

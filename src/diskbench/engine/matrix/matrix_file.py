@@ -25,7 +25,6 @@ from diskbench.errors import (
     InvalidValue,
     MatrixError,
     UnknownName,
-    UserError,
 )
 from diskbench.files import read_text
 from diskbench.fio.profiles import Profile, shipped_directory
@@ -37,8 +36,7 @@ from diskbench.model.spec import Cell
 from diskbench.plan.cost import cost_of_plan, renting_s
 from diskbench.plan.loads import check_several
 from diskbench.plan.matrix import expand
-from diskbench.plan.matrix_check import in_fields, mistakes_in
-from diskbench.plan.matrix_form import read_form
+from diskbench.plan.matrix_check import checked, in_fields
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, credit_of, outlook
 from diskbench.plan.trial import make_plan
 from diskbench.ports import Provider
@@ -93,9 +91,21 @@ def read_matrix(text: str, shown: str, folder: Path, tags: Pairs = ()) -> Matrix
     """The matrix in the text of a file: `shown` is the file's name in messages, `folder` its
     directory, `tags` as load_matrix has them. Raises MatrixError naming every mistake with its
     line."""
-    form = read_form(text)
-    mistakes = mistakes_in(form, _Here(folder))
-    if mistakes or form.matrix is None:
+
+    @functools.cache
+    def profile(name: str) -> Profile:
+        return find_profile(_beside(folder, name))
+
+    def check(cell: Cell, of: Matrix) -> None:
+        # What is impossible on this machine may work on a worker's, or here as root.
+        with contextlib.suppress(HostUnavailable):
+            _provider(cell.provider).check(cell)
+        check_several(profile(cell.profile), cell)
+        if of.reuse_host and cell.rent is not None:
+            check_shared(_provider(cell.provider), cell)
+
+    matrix, mistakes = checked(text, profile, check)
+    if mistakes or matrix is None:
         told = [f"{shown} has {counted(len(mistakes), 'mistake')}"]
         told += [mistake.text_in(shown) for mistake in mistakes[:_MOST_TOLD]]
         told += ["…"] if len(mistakes) > _MOST_TOLD else []
@@ -103,9 +113,9 @@ def read_matrix(text: str, shown: str, folder: Path, tags: Pairs = ()) -> Matrix
             "\n  ".join(told),
             advice="'diskbench matrix schema' prints what such a file may contain",
         )
-    tagged = form.matrix.model_copy(update={"tags": {**dict(tags), **form.matrix.tags}})
-    matrix = _with_found_profiles(tagged, folder)
-    return MatrixFile(matrix, shown, text, str(folder.absolute()))
+    tagged = matrix.model_copy(update={"tags": {**dict(tags), **matrix.tags}})
+    found = _with_found_profiles(tagged, folder)
+    return MatrixFile(found, shown, text, str(folder.absolute()))
 
 
 def seed_of(matrix: Matrix, typed: int | None = None) -> int:
@@ -118,34 +128,6 @@ def seed_of(matrix: Matrix, typed: int | None = None) -> int:
 @functools.cache
 def _provider(name: str) -> Provider:
     return provider(name)
-
-
-class _Here:
-    """Providers and profiles of this installation; paths of profiles are relative to the matrix."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._profiles: dict[str, Profile | UserError] = {}
-
-    def check(self, cell: Cell) -> None:
-        # What is impossible on this machine may work on a worker's, or here as root.
-        with contextlib.suppress(HostUnavailable):
-            _provider(cell.provider).check(cell)
-        check_several(self.profile(cell.profile), cell)
-
-    def check_shared(self, cell: Cell) -> None:
-        check_shared(_provider(cell.provider), cell)
-
-    def profile(self, name: str) -> Profile:
-        if name not in self._profiles:
-            try:
-                self._profiles[name] = find_profile(_beside(self._folder, name))
-            except UserError as error:
-                self._profiles[name] = error
-        cached = self._profiles[name]
-        if isinstance(cached, UserError):
-            raise cached
-        return cached
 
 
 def _beside(folder: Path, profile: str) -> str:

@@ -80,14 +80,12 @@ class Subject:
     trial_id: str = ""
     steps_planned: int | None = None
     """Steps of one run; None if unknown, as for a loop."""
-    fail_if: tuple[Threshold, ...] = ()
-    """The conditions of `--fail-if`, which are among the thresholds."""
     beyond: BeyondCredit | None = None
     """The load that outlasts the credit of its disk; None if none falls or is known."""
     disk_is_named: bool = False
     """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
     thresholds: tuple[Threshold, ...] = ()
-    """What the figures must meet: the thresholds of the profile, and those of `--fail-if`."""
+    """What the figures must meet: the thresholds of the profile, and those of the user."""
     search: Search | None = None
 
     @property
@@ -128,8 +126,7 @@ def subject_of_plan(plan: Plan) -> Subject:
         shared=rental is not None and plan.machine is not None,
         steps_planned=None if plan.loop or plan.search else len(plan.steps),
         profile_typed=plan.cell.profile,
-        fail_if=plan.cell.fail_if,
-        thresholds=(*plan.profile.thresholds, *plan.cell.fail_if),
+        thresholds=plan.conditions,
         search=plan.search,
         beyond=plan.expectation.beyond if plan.expectation else None,
     )
@@ -238,7 +235,8 @@ def _trial_flags(plan: Plan) -> str:
     pairs = [("--set", pair) for pair in plan.cell.parameters]
     pairs += [("--label", pair) for pair in plan.cell.labels]
     words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
-    words += [word for threshold in plan.cell.fail_if for word in shlex.split(threshold.source)]
+    asked = [threshold.source for threshold in plan.conditions if threshold.typed]
+    words += [word for source in asked for word in shlex.split(source)]
     words += ["--if-busy", plan.cell.if_busy] if plan.cell.if_busy != "wait" else []
     words += [word for option in plan.cell.allowed for word in ("--allow", option)]
     return shlex.join(words)

@@ -1,4 +1,4 @@
-"""Whether figures meet the thresholds of their profile and of `--fail-if`, a line per threshold."""
+"""Whether figures meet the thresholds of their profile and of the user, a line per threshold."""
 
 from __future__ import annotations
 

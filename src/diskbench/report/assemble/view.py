@@ -168,7 +168,7 @@ class View(Facts):
 
     @cached_property
     def thresholds(self) -> tuple[ThresholdLine, ...]:
-        """Whether the figures meet what the profile and `--fail-if` ask."""
+        """Whether the figures meet what the profile and the user ask."""
         return threshold_lines(self.subject.thresholds, self.lines, self.verdicts, self.slas)
 
     @cached_property
@@ -188,7 +188,7 @@ class View(Facts):
 
     @property
     def missed(self) -> tuple[ThresholdLine, ...]:
-        """What the profile or `--fail-if` asks for and the figures do not show: missed, or not
+        """What the profile or the user asks for and the figures do not show: missed, or not
         measured."""
         return tuple(line for line in self.thresholds if line.outcome != "passed")
 

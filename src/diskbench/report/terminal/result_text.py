@@ -205,9 +205,8 @@ def _print_closing(
 def _thresholds(view: View, *, brief: bool, indent: str = "") -> list[Text]:
     """Whether the profile's thresholds are met; if `brief`, of each `--fail-if` only how many
     figures meet it: the command ends with what fails it."""
-    fail_if = view.subject.fail_if if brief else ()
     lines = [*view.sla_lines]
-    lines += [line.text for line in view.thresholds if line.threshold not in fail_if]
+    lines += [line.text for line in view.thresholds if not (brief and line.threshold.typed)]
     if not brief:
         return [Text(line, "bold") for line in lines]
     met = Counter(line.threshold for line in view.thresholds if line.outcome == "passed")
@@ -215,7 +214,7 @@ def _thresholds(view: View, *, brief: bool, indent: str = "") -> list[Text]:
     lines += [
         f"passed: {met[threshold]} of {count} figures ({threshold.source})"
         for threshold, count in asked.items()
-        if threshold in fail_if and met[threshold]
+        if threshold.typed and met[threshold]
     ]
     folded = (wrapped(indent, line, WIDTH, indent=len(indent) + 2) for line in lines)
     return [Text(part, "bold") for parts in folded for part in parts]

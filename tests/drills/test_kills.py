@@ -38,7 +38,7 @@ CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
             "after diskbench.engine.matrix.campaign:claim_foreground 1",
             "after diskbench.engine.matrix.worker:feed 1",
             "after diskbench.engine.durable.cells:start 1",
-            "before diskbench.store.cells:claim_cell 1",
+            "before diskbench.store.campaigns:claim_cell 1",
             "before diskbench.store.rows:save_plans 1",
             "after diskbench.store.rows:save_plans 1",
         ),

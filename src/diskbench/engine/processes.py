@@ -20,7 +20,7 @@ from ulid import ULID
 from diskbench import __version__
 from diskbench.errors import InvalidValue
 from diskbench.model.campaign import CellRow
-from diskbench.store.cells import live_cells
+from diskbench.store.campaigns import live_cells
 from diskbench.store.database import database_time, is_skewed, skew_text, time_and_skew
 from diskbench.store.executors import Executor, list_executors, register_executor, remove_executor
 from diskbench.store.rows import progress_of_trials

@@ -15,7 +15,7 @@ from pydantic import SecretBytes
 
 from diskbench.catalog.books import Books
 from diskbench.engine.processes import BEAT_S, enrol, new_id
-from diskbench.engine.trial.probe import ParsedOnce
+from diskbench.engine.trial.probe import parsing_once
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.hosts.ssh import host_at
@@ -52,7 +52,7 @@ class Session:
     """The user's own tags on everything that is rented; those of a plan win."""
     timing: Timing = field(default_factory=Timing)
     providers: Providers = field(default_factory=Providers)
-    parsed: ParsedOnce = field(default_factory=ParsedOnce)
+    parse_once: Callable[[Host, Plan], None] = field(default_factory=parsing_once)
     ends_work: Callable[[], bool] = lambda: True
     """Stops the workflow engine where it was launched; returns whether no workflow runs any more.
     """

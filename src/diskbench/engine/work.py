@@ -21,11 +21,14 @@ from diskbench.model.spec import Plan
 from diskbench.store.campaigns import (
     CampaignRow,
     cancel_untaken_cell,
+    cell_of_trial,
+    claim_cell,
     list_campaigns,
-    request_cancel,
     request_end,
+    run_cells,
+    unfinished_cells,
+    update_cell,
 )
-from diskbench.store.cells import cell_of_trial, claim_cell, run_cells, unfinished_cells
 from diskbench.store.executors import list_executors
 from diskbench.store.query import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import find_plan, load_plan, unfinished_runs
@@ -221,11 +224,11 @@ def _asked(database: sa.Engine, work: OngoingWork) -> str:
         name = f"{short(work.id)} ({work.cell.key})"
         if cancel_untaken_cell(database, work.cell):
             return f"{name} will not be measured"
-        request_cancel(database, work.id)
+        update_cell(database, work.id, cancel=True)
         return f"{name} was asked to stop; the other cells of its matrix continue"
     if work.campaign is not None:
         check_running(work.campaign)
         request_end(database, work.campaign.campaign_id)
     else:
-        request_cancel(database, work.id)
+        update_cell(database, work.id, cancel=True)
     return f"{short(work.id)} was asked to stop"

@@ -59,14 +59,14 @@ def measured_disks(
         if not best:
             return None
         kept = {row.run_id for row in found}
-        told = (head.trust or "no" for name, head in trusts.items() if name in kept)
+        judged = (head.trust or "no" for name, head in trusts.items() if name in kept)
         p99 = [ms for _, ms in best if ms is not None]
         return Measured(
             iops=median(iops for iops, _ in best),
             p99_ms=median(p99) if len(p99) == len(best) else None,
             n=len(best),
             date=max((row.run.measured_at or "")[:10] for row in found),
-            trust=min(told, key=_TRUSTS.index, default="no"),
+            trust=min(judged, key=_TRUSTS.index, default="no"),
         )
 
     return measured

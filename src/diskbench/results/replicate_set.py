@@ -27,8 +27,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_verdicts import step_verdicts
 from diskbench.results.trial_figures import FigureLine, LineFigure, figures_by_metric, words
-from diskbench.store.campaigns import CampaignRow
-from diskbench.store.matrix_sums import block_ends, done_trials
+from diskbench.store.campaigns import CampaignRow, done_trials, load_cells
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter, any_of
 
@@ -199,20 +198,22 @@ def until_statuses(database: sa.Engine, campaign: CampaignRow) -> tuple[UntilSta
     done = done_trials(database, campaign.campaign_id)
     known = statuses_of(database, campaign.campaign_id, done, share)
     statuses = []
-    for ends in block_ends(database, campaign.campaign_id):
-        now = known.get(ends.block, BlockStatus(0))
+    blocks = grouped(load_cells(database, campaign.campaign_id), lambda cell: cell.block)
+    for block, cells in blocks.items():
+        now = known.get(block, BlockStatus(0))
         reached = now.more == 0
-        ended = ends.spared or ("" if reached else f"all {ends.cells} replicates were measured")
+        spared = next((cell.error for cell in cells if cell.state == "spared"), None)
+        ended = spared or ("" if reached else f"all {len(cells)} replicates were measured")
         statuses.append(
             UntilStatus(
-                block=ends.block,
+                block=block,
                 wanted=share,
                 n=now.n,
                 step=now.step,
                 width=now.width,
                 more=now.more,
                 reached=reached,
-                ended="" if ends.unfinished else ended,
+                ended="" if any(cell.finished_at is None for cell in cells) else ended,
             )
         )
     return tuple(statuses)

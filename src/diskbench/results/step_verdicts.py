@@ -83,7 +83,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
         reasons=shown_of.reasons_over(all_of),
         kept=_kept(all_of, ratios),
     )
-    return summary.model_copy(update={"sentence": _sentence(summary, shown_stretch(mains))})
+    return summary.model_copy(update={"sentence": _summary_of(summary, shown_stretch(mains))})
 
 
 def _kept(verdicts: Sequence[Verdict], ratios: Sequence[Sample]) -> Kept | None:
@@ -117,7 +117,7 @@ def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
     return tuple(levels)
 
 
-def _sentence(step: StepVerdict, middle: Judged) -> str:
+def _summary_of(step: StepVerdict, middle: Judged) -> str:
     figures = step.replicated
     block = (middle.bytes_per_s or 0.0) / middle.iops if middle.iops else 0.0
 

@@ -9,7 +9,6 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -71,19 +70,10 @@ def open_database(url: str) -> Engine:
     return engine
 
 
-@dataclass(frozen=True)
-class DatabaseState:
-    """Whether it has our schema, and whether there is a database at all: the first run makes a
-    SQLite file."""
-
-    url: str
-    exists: bool
-    has_schema: bool = False
-
-
-def database_state(url: str) -> DatabaseState:
-    """The state of the database at `url`, of which nothing is made; a lock is taken for
-    a moment to see whether it can be written to.
+def database_state(url: str) -> tuple[str, bool | None]:
+    """The URL of the database as it may be printed, and whether it has our schema; None where there
+    is no database yet: the first run makes a SQLite file. Nothing is made; a lock is taken for a
+    moment to see whether it can be written to.
 
     Logs a warning where this machine's clock is over a minute from the database's. Raises
     StoreUnavailable when it cannot be reached or written, is none, or has a schema that this
@@ -94,14 +84,14 @@ def database_state(url: str) -> DatabaseState:
     engine = sa.create_engine(parsed, **engine_options(parsed))
     try:
         if file is not None and not file.exists():
-            return DatabaseState(shown_url(engine), exists=False)
+            return shown_url(engine), None
         with as_unavailable(engine, before_work=True):
             revision = revision_of(engine)
         if revision is not None:
             refuse_unknown(engine, revision)
             check_writable(engine)
             warn_of_skew(engine)
-        return DatabaseState(shown_url(engine), exists=True, has_schema=revision is not None)
+        return shown_url(engine), revision is not None
     finally:
         engine.dispose()
 

@@ -112,6 +112,10 @@ class ObjectEvidence:
 
     def copy(self, key: str, sink: ByteSink) -> None:
         """Write the bytes of `key` to `sink` in chunks; raises KeyError when there are none."""
+        for piece in self._pieces(key):
+            sink.write(piece)
+
+    def _pieces(self, key: str) -> Iterator[bytes]:
         try:
             with self._as_unavailable(f"cannot read {key}", FileNotFoundError):
                 pieces = iter(self._store.get(key).stream(min_chunk_size=_PIECE_BYTES))
@@ -120,7 +124,7 @@ class ObjectEvidence:
                     piece = next(pieces, None)
                 if piece is None:
                     return
-                sink.write(bytes(piece))
+                yield bytes(piece)
         except FileNotFoundError:
             raise KeyError(key) from None
 
@@ -134,12 +138,13 @@ class ObjectEvidence:
 
     def _digest(self, key: str) -> bytes | None:
         """The SHA-256 of the bytes of `key`; None where the key does not exist."""
-        digest = _Digest()
+        digest = hashlib.sha256()
         try:
-            self.copy(key, digest)
+            for piece in self._pieces(key):
+                digest.update(piece)
         except KeyError:
             return None
-        return digest.sum.digest()
+        return digest.digest()
 
     def _taken(self, key: str) -> KeyTaken:
         return KeyTaken(
@@ -241,16 +246,6 @@ class ObjectEvidence:
             raise
         except (BaseError, OSError, ValueError) as error:
             raise store_unavailable(self.url, doing, error, self._directory, needs) from error
-
-
-class _Digest:
-    """A sink that computes the SHA-256 of its input."""
-
-    def __init__(self) -> None:
-        self.sum = hashlib.sha256()
-
-    def write(self, data: bytes, /) -> None:
-        self.sum.update(data)
 
 
 def open_evidence(url: str) -> ObjectEvidence:

@@ -1,5 +1,5 @@
 """The live processes that may own cells: a row each, deleted when the process ends. The owner of a
-trial is in the row of its cell (cells.py)."""
+trial is in the row of its cell (campaigns.py)."""
 
 from __future__ import annotations
 

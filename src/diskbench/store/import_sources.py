@@ -49,12 +49,8 @@ class ImportSource:
         return next(iter(self.beside), None)
 
 
-@dataclass(frozen=True)
-class Left:
-    """A file that was found and is not imported, and why."""
-
-    path: Path
-    why: str
+Left = tuple[Path, str]
+"""A file that was found and is not imported, and why."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         elif log in typed or not mine:
             alone.append(log)
         else:
-            left_out.append(Left(log, why))
+            left_out.append((log, why))
     chosen = [log for log in (*logs, *near) if log in owner or log in alone]
     only = typed[0] if len(paths) == 1 and typed else None
     left_out += _read_logs(chosen, typed, near, contents, only=only)
@@ -175,7 +171,7 @@ def _read_results(
         if log_name(path.name):
             continue
         if path not in typed and path.stat().st_size > PARSED_BYTES:
-            left_out.append(Left(path, f"it has more than {format_bytes(PARSED_BYTES)}"))
+            left_out.append((path, f"it has more than {format_bytes(PARSED_BYTES)}"))
             continue
         data = _read(path, contents)
         if len(data) > PARSED_BYTES:
@@ -197,7 +193,7 @@ def _read_results(
         except InvalidValue as error:
             if path in typed:
                 raise
-            left_out.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
+            left_out.append((path, error.message.removeprefix(f"{path.name}: ")))
             continue
         contents[path] = data
     return parsed, beside
@@ -254,7 +250,7 @@ def _read_logs(
         except InvalidValue as error:
             if log not in beside:
                 raise
-            yield Left(log, error.message.removeprefix(f"{log}: "))
+            yield (log, error.message.removeprefix(f"{log}: "))
             continue
         try:
             if data.strip() or log == only:
@@ -262,7 +258,7 @@ def _read_logs(
         except InvalidValue as error:
             if log in typed:
                 raise
-            yield Left(log, error.message.removeprefix(f"{log.name}: "))
+            yield (log, error.message.removeprefix(f"{log.name}: "))
         else:
             contents[log] = data
 

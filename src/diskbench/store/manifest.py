@@ -26,7 +26,9 @@ def _inside(key: str) -> str:
     return key
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
+    """What any record has in common."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
@@ -34,7 +36,7 @@ Key = Annotated[str, AfterValidator(_inside)]
 """Where something lies under its folder; never outside of it."""
 
 
-class FileRecord(_Record):
+class FileRecord(Record):
     """One file: where it lies under its folder, and what it held before compression."""
 
     key: Key
@@ -42,7 +44,7 @@ class FileRecord(_Record):
     sha256: str
 
 
-class StepRecord(_Record):
+class StepRecord(Record):
     """`step.json`. `stopped` marks the leavings of a step that a person stopped."""
 
     format: Literal[1] = FORMAT
@@ -54,7 +56,7 @@ class StepRecord(_Record):
     files: dict[str, FileRecord]
 
 
-class StepEntry(_Record):
+class StepEntry(Record):
     """A step in the manifest: its folder, the digest of its step.json, whether it has rows."""
 
     folder: Key
@@ -68,7 +70,7 @@ class StepEntry(_Record):
     files: dict[str, FileRecord]
 
 
-class MissingStep(_Record):
+class MissingStep(Record):
     """A step that has rows, and no closed folder in the store in which its run ended."""
 
     step_index: int
@@ -77,7 +79,7 @@ class MissingStep(_Record):
     why: str
 
 
-class ImportRecord(_Record):
+class ImportRecord(Record):
     """Where imported numbers came from. `files` are the originals; their keys lie under the run.
 
     `name` is the file that holds the numbers (the first log where there is none), as it was given;
@@ -95,7 +97,7 @@ class ImportRecord(_Record):
     files: dict[str, FileRecord]
 
 
-class Manifest(_Record):
+class Manifest(Record):
     """`manifest.json`, the last file of a run: everything that its rows are rebuilt from."""
 
     format: Literal[1] = FORMAT
@@ -123,7 +125,7 @@ class Manifest(_Record):
     imported: ImportRecord | None = None
 
 
-class PrunedStep(_Record):
+class PrunedStep(Record):
     """A step whose raw logs were removed.
 
     `logs` are those, by name, as its step.json has them; `kept` is what was derived from them, by
@@ -136,7 +138,7 @@ class PrunedStep(_Record):
     audit: AuditCheck | None = None
 
 
-class PrunedRun(_Record):
+class PrunedRun(Record):
     """`pruned.json`: the raw logs of a run that `diskbench results prune` removed, by the folder of
     their step. It is written before the first of them is deleted."""
 

@@ -18,7 +18,7 @@ from diskbench.model.result import FINAL_STATES, RunState
 from diskbench.model.spec import Plan
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
-from diskbench.store.cells import insert_run_cells, is_of_matrix
+from diskbench.store.campaigns import insert_run_cells, is_of_matrix
 from diskbench.store.clock import now, present
 from diskbench.store.database import change, fetch, one_statement, transaction
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
 from datetime import UTC, datetime
 
 from sqlalchemy.engine import Engine
@@ -32,7 +33,7 @@ from diskbench.engine.trial.release import (
 )
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import meant, short
-from diskbench.model.outcome import LeaseCost, SweepOutcome, Swept, problem_of
+from diskbench.model.outcome import LeaseCost, Problem, SweepOutcome, Swept, problem_of
 from diskbench.model.rental import Scope
 from diskbench.model.spec import Plan
 from diskbench.parallel import all_of
@@ -150,12 +151,10 @@ def _swept(
         why_kept = kept_by_cloud(session, lease) if by_expiry else None
     except DiskbenchError as error:
         why_kept, problem = UNKNOWN, problem_of(error)
-    if why_kept is None and not dry_run:
-        try:
-            if not _give_back(session, lease, plan):
-                why_kept = _MEANWHILE
-        except DiskbenchError as error:
-            problem = problem_of(error)
+    ended: SweepOutcome = "kept"
+    if why_kept is None:
+        ended, problem = attempted(lambda: _give_back(session, lease, plan), dry_run=dry_run)
+        why_kept = _MEANWHILE if ended == "kept" else None
     if problem is not None and not dry_run:
         note_lease_error(session.database, lease.lease_id, problem.message)
     return Swept(
@@ -166,17 +165,23 @@ def _swept(
         resources=left_behind(plan) if plan else (f"diskbench-{lease.lease_id}",),
         expires_at=lease.ends.timestamp() if lease.ends else None,
         reason=why_kept or reason,
-        outcome="kept" if why_kept else outcome(dry_run=dry_run, failed=problem is not None),
+        outcome=ended,
         cost=cost_of_lease(lease, now, plan),
         problem=problem,
     )
 
 
-def outcome(*, dry_run: bool, failed: bool) -> SweepOutcome:
-    """The outcome of a release that was attempted, or with `dry_run` only planned."""
+def attempted(
+    release: Callable[[], object], *, dry_run: bool
+) -> tuple[SweepOutcome, Problem | None]:
+    """The outcome of a release that is attempted, or with `dry_run` only planned, and its problem.
+    `release` returns False where nothing was left to release."""
     if dry_run:
-        return "would-give-back"
-    return "could-not-give-back" if failed else "gave-back"
+        return "would-give-back", None
+    try:
+        return "kept" if release() is False else "gave-back", None
+    except DiskbenchError as error:
+        return "could-not-give-back", problem_of(error)
 
 
 def _give_back(session: Session, lease: Lease, plan: Plan | None) -> bool:
@@ -219,18 +224,16 @@ def _time_at(database: Engine, renter: object, scope: Scope) -> datetime:
 def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], datetime]:
     """A function that calls `time_at` when it is first called, once for all threads; each later
     call returns the same time, or raises the same error."""
-    lock, answers = threading.Lock(), list[datetime | DiskbenchError]()
+    lock, answer = threading.Lock(), Future[datetime]()
 
     def present() -> datetime:
         with lock:
-            if not answers:
+            if not answer.done():
                 try:
-                    answers.append(_time_at(database, renter, scope))
+                    answer.set_result(_time_at(database, renter, scope))
                 except DiskbenchError as error:
-                    answers.append(error)
-        if isinstance(answers[0], DiskbenchError):
-            raise answers[0]
-        return answers[0]
+                    answer.set_exception(error)
+        return answer.result()
 
     return present
 

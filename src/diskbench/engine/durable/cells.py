@@ -106,7 +106,7 @@ def _run_trial(trial_id: str, ready: Outcome) -> TrialEnd:
     ends: list[RunEnd] = []
     for run_index, run_id in enumerate(plan.run_ids):
         if failed is None:
-            state, problem = _run(plan, run_index)
+            state, problem = _measure_run(plan, run_index)
             failed = None if state == "done" else state
         elif not ends:
             state = failed
@@ -119,7 +119,7 @@ def _run_trial(trial_id: str, ready: Outcome) -> TrialEnd:
     return TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
 
 
-def _run(plan: Plan, run_index: int) -> tuple[RunState, Problem | None]:
+def _measure_run(plan: Plan, run_index: int) -> tuple[RunState, Problem | None]:
     """Measure one run step by step: what comes next depends on the steps so far."""
     trials = _cells().trials
     finished: list[StepResult] = []

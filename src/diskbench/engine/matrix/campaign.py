@@ -17,8 +17,7 @@ from diskbench.model.ids import short
 from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
-from diskbench.store.campaigns import CampaignRow, claim_campaign, save_campaign
-from diskbench.store.cells import load_cells
+from diskbench.store.campaigns import CampaignRow, claim_campaign, load_cells, save_campaign
 from diskbench.store.clock import now
 from diskbench.store.executors import list_executors
 from diskbench.store.matrix_lock import locked

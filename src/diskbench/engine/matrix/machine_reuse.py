@@ -22,7 +22,7 @@ from diskbench.parallel import all_of
 from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
-from diskbench.store.cells import cell_of_trial, cells_of_machine
+from diskbench.store.campaigns import cell_of_trial, cells_of_machine
 from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease
@@ -120,11 +120,8 @@ def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
     """Why no cell will use the machine any more; None while one may."""
     if machine.state == "ending":
         return "it was not given back before"
-    return None if _is_needed(database, machine) else "no cell of its matrix needs it"
-
-
-def _is_needed(database: sa.Engine, machine: MachineRecord) -> bool:
-    return any(cell.finished_at is None for cell in _cells(database, machine))
+    is_needed = any(cell.finished_at is None for cell in _cells(database, machine))
+    return None if is_needed else "no cell of its matrix needs it"
 
 
 def _cells(database: sa.Engine, machine: MachineRecord) -> list[CellRow]:
@@ -156,7 +153,7 @@ def let_idle_go(
         if all_of_them:
             cell = cell_of_trial(session.database, machine.trial_id)
             return cell is None or cell.state not in LIVE
-        return not _is_needed(session.database, machine)
+        return why_over(session.database, machine) is not None
 
     def go(machine: MachineRecord) -> None:
         try:

@@ -49,7 +49,7 @@ from diskbench.units import GIB, counted
 SUFFIX: Final = ".yaml"
 Pairs = Sequence[tuple[str, str]]
 """Keys with their values."""
-_MOST_TOLD = 40
+_MOST_LISTED = 40
 """Largest number of mistakes that a message lists; our choice."""
 
 
@@ -96,11 +96,11 @@ def read_matrix(text: str, shown: str, folder: Path, tags: Pairs = ()) -> Matrix
     form = read_form(text)
     mistakes = mistakes_in(form, _Here(folder))
     if mistakes or form.matrix is None:
-        told = [f"{shown} has {counted(len(mistakes), 'mistake')}"]
-        told += [mistake.text_in(shown) for mistake in mistakes[:_MOST_TOLD]]
-        told += ["…"] if len(mistakes) > _MOST_TOLD else []
+        lines = [f"{shown} has {counted(len(mistakes), 'mistake')}"]
+        lines += [mistake.text_in(shown) for mistake in mistakes[:_MOST_LISTED]]
+        lines += ["…"] if len(mistakes) > _MOST_LISTED else []
         raise MatrixError(
-            "\n  ".join(told),
+            "\n  ".join(lines),
             advice="'diskbench matrix schema' prints what such a file may contain",
         )
     tagged = form.matrix.model_copy(update={"tags": {**dict(tags), **form.matrix.tags}})

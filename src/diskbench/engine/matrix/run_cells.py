@@ -23,14 +23,13 @@ from diskbench.engine.matrix.cells import CellEnding, LiveCells
 from diskbench.engine.processes import silent_s
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import Stop
-from diskbench.engine.trial.watch import Watcher
 from diskbench.engine.work import prolong
 from diskbench.errors import InvalidValue, ReleaseFailed, RentalFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem, TrialEnd, problem_of
 from diskbench.model.spec import Plan
-from diskbench.store.campaigns import asked_to_stop
-from diskbench.store.cells import claim_cell
+from diskbench.ports import Watcher
+from diskbench.store.campaigns import asked_to_stop, claim_cell
 from diskbench.store.database_errors import as_unavailable
 
 

@@ -14,13 +14,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
 from diskbench.engine.durable import cells as durable
 from diskbench.engine.durable.schedules import bind_schedules, forget_ended
-from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.cells import CellEnding, LiveCells
+from diskbench.engine.matrix.admission import admit_cells
+from diskbench.engine.matrix.cells import LiveCells
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.run_cells import launch_cells, take
 from diskbench.engine.processes import BEAT_S, DEAD_AFTER_S, DatabaseClock, forget_dead, living
@@ -33,10 +34,8 @@ from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable, Susp
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem, Swept, problem_of
 from diskbench.plan.admit import EVERYWHERE, serves
-from diskbench.store.campaigns import CampaignRow, list_campaigns
-from diskbench.store.cells import live_cells
+from diskbench.store.campaigns import CampaignRow, list_campaigns, live_cells
 from diskbench.store.executors import describe_executor, list_executors
-from diskbench.store.leases import Lease
 from diskbench.store.machines import list_machines
 
 log = logging.getLogger(__name__)
@@ -68,7 +67,8 @@ class Worker:
     admits: bool = True
 
     def __post_init__(self) -> None:
-        self.cells = LiveCells(self.session, self.stop, Silent(self.note), self._over)
+        watcher = Silent(self.note)
+        self.cells = LiveCells(self.session, self.stop, watcher, lambda _: self.wake.set())
         self._swept_at = self._ticked_at = self._back_at = time.monotonic()
         self._away: Problem | None = None
         self._kept: set[str] = set()
@@ -88,9 +88,6 @@ class Worker:
         """Wait for the next look; one follows at once when a cell of this process ends."""
         self.wake.wait(TICK_S)
         self.wake.clear()
-
-    def _over(self, _: CellEnding) -> None:
-        self.wake.set()
 
     def tick(self) -> list[CampaignRow] | None:
         """One round of all checks; returns the matrices that have not ended, or None while the
@@ -125,7 +122,7 @@ class Worker:
         is_due = time.monotonic() - self._swept_at > SWEEP_EVERY_S
         open_ones = []
         for before in served:
-            campaign, begun = feed(
+            campaign, begun = admit_cells(
                 database,
                 before,
                 admits=self.admits,
@@ -168,11 +165,8 @@ class Worker:
         reads again."""
         patterns = self.serves if self.own is None else EVERYWHERE
         database = self.session.database
-
-        def reaches(lease: Lease) -> bool:
-            return is_reached(database, lease, patterns)
-
         try:
+            reaches = partial(is_reached, database, patterns=patterns)
             self.swept(sweep(self.session, [], dry_run=False, reaches=reaches))
             forget_dead(database)
             forget_ended(database)
@@ -194,8 +188,8 @@ class Worker:
         ]
         alive = living(list_executors(database), silence=self._silence)
         taken, free = 0, list[tuple[str, CellRow]]()
-        turn = attrgetter("campaign_id", "position")
-        for cell in sorted(reached, key=lambda cell: (cell.queued_at or "", *turn(cell))):
+        place = attrgetter("campaign_id", "position")
+        for cell in sorted(reached, key=lambda cell: (cell.queued_at or "", *place(cell))):
             assert cell.trial_id is not None
             taken += cell.owner == me
             if cell.owner == me and durable.at_work(cell.trial_id):

@@ -28,7 +28,7 @@ from diskbench.store.archive import read_plan, read_step, run_prefix, step_folde
 from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.evidence_place import is_same_store
-from diskbench.store.leases import Lease, extend_lease, lease_and_time, load_lease
+from diskbench.store.leases import Lease, extend_lease, load_lease
 from diskbench.store.rows import evidence_url_of, move_evidence, save_plans
 from diskbench.store.step_rows import load_results
 
@@ -153,7 +153,7 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
 
     Raises ReleaseFailed, and RentalFailed for a machine that other trials used before.
     """
-    lease, now = lease_and_time(session.database, draft.lease_id)
+    lease, now = load_lease(session.database, draft.lease_id), database_time(session.database)
     ends, renter = lease.ends if lease else None, session.renter(draft)
     assert draft.rental is not None
     assert renter is not None

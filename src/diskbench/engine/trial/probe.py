@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
@@ -100,19 +99,15 @@ def _check_fio(facts: HostFacts, name: str) -> None:
         )
 
 
-@dataclass
-class ParsedOnce:
-    """Has fio parse a plan's job files once for all hosts with the same fio and the same jobs.
-    Those of replicates differ in their paths alone. Threads that need the same check wait for the
-    first."""
+def parsing_once() -> Callable[[Host, Plan], None]:
+    """A function that has the host's own fio parse every step of a plan, unless the same fio has
+    parsed the same jobs before: those of replicates differ in their paths alone. Threads that need
+    the same check wait for the first. It raises ProfileError with fio's words."""
+    parsed: dict[str, Future[bool]] = {}
 
-    _parsed: dict[str, Future[bool]] = field(default_factory=dict)
-
-    def check(self, host: Host, plan: Plan) -> None:
-        """Have the target's own fio parse every step, unless the same fio has parsed the same jobs
-        before. Raises ProfileError with fio's words."""
+    def check(host: Host, plan: Plan) -> None:
         key, first = _key(plan), Future[bool]()
-        known = self._parsed.setdefault(key, first)
+        known = parsed.setdefault(key, first)
         if known is not first and known.result():
             return
         try:
@@ -120,9 +115,11 @@ class ParsedOnce:
         except BaseException:
             first.set_result(False)  # the other hosts then run the check with their own fio
             if known is first:
-                del self._parsed[key]
+                del parsed[key]
             raise
         first.set_result(True)
+
+    return check
 
 
 def _key(plan: Plan) -> str:
@@ -144,19 +141,9 @@ _NAMED = 4
 """Most addresses that a note names; of more it says how many there are."""
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What two plans share, and what that means for their figures. `divided` is what each of those
-    that are measured at once gets a part of; empty where they are measured in turn."""
-
-    what: str
-    divided: str = ""
-
-    def note(self, addresses: Sequence[str]) -> str:
-        """The note on all plans that share it, of which `addresses` has one each."""
-        part = "half" if len(addresses) == 2 else f"1/{len(addresses)}"
-        means = self.divided.format(part=part) or "they are measured one after the other"
-        return f"{_listed(addresses)} {self.what}: {means}"
+_Shared = tuple[str, str]
+"""What two plans share, and what each of those that are measured at once gets a part of; empty
+where they are measured in turn."""
 
 
 def _listed(addresses: Sequence[str]) -> str:
@@ -186,8 +173,13 @@ def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
             sharing.setdefault(shared, []).append(_address(other))
     if not sharing:
         return plan
-    notes = [shared.note([*addresses, _address(plan)]) for shared, addresses in sharing.items()]
-    return plan.model_copy(update={"notes": (*plan.notes, *notes)})
+    notes = [*plan.notes]
+    for (what, divided), others_at in sharing.items():
+        addresses = [*others_at, _address(plan)]
+        part = "half" if len(addresses) == 2 else f"1/{len(addresses)}"
+        means = divided.format(part=part) or "they are measured one after the other"
+        notes.append(f"{_listed(addresses)} {what}: {means}")
+    return plan.model_copy(update={"notes": tuple(notes)})
 
 
 def without_canary_of_others(plans: Sequence[Plan]) -> list[Plan]:
@@ -220,11 +212,11 @@ def _shared(plan: Plan, other: Plan) -> _Shared | None:
         return None
     if not _same_kernel(plan, other):
         disk = _same_identity(plan, other)
-        return _Shared(f"reach one disk ({disk})", _RATE) if disk else None
+        return (f"reach one disk ({disk})", _RATE) if disk else None
     disks = ", ".join(sorted(set(_disks(plan)) & set(_disks(other))))
     machine = f"reach the same {_machine(plan, other)}"
     if not disks:
-        return _Shared(machine, _LIMIT) if _disks(plan) and _disks(other) else None
+        return (machine, _LIMIT) if _disks(plan) and _disks(other) else None
     same = f"{machine} and the same disk ({disks})"
     if plan.cell.if_busy == "fail":
         names = " and ".join(sorted((_address(plan), _address(other))))
@@ -233,7 +225,7 @@ def _shared(plan: Plan, other: Plan) -> _Shared | None:
             advice="name it once and repeat with --runs, or measure one after the other: "
             "--if-busy wait",
         )
-    return _Shared(same, _RATE if plan.cell.if_busy == "share" else "")
+    return same, _RATE if plan.cell.if_busy == "share" else ""
 
 
 def _address(plan: Plan) -> str:

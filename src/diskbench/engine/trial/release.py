@@ -27,14 +27,13 @@ from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem
 from diskbench.model.result import RunState
 from diskbench.model.spec import Plan
-from diskbench.store.campaigns import CampaignRow
-from diskbench.store.cells import end_run_cell
+from diskbench.store.campaigns import CampaignRow, end_run_cell
 from diskbench.store.clock import iso
+from diskbench.store.database import database_time
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import (
     Lease,
-    lease_and_time,
     load_lease,
     note_lease_error,
     release_lease,
@@ -139,8 +138,7 @@ def mark_released(session: Session, lease_id: str, *, of_machine: bool = True) -
     release has happened already. `of_machine`: whether it may be the lease of a shared machine.
     """
     database = session.database
-    lease, now = lease_and_time(database, lease_id)
-    moment = iso(now)
+    lease, moment = load_lease(database, lease_id), iso(database_time(database))
     if lease is not None and lease.state == "open":
         change = {"state": "released", "error": None, "released_at": moment}
         try:

@@ -212,7 +212,7 @@ def _plan_on_machine(
     plan = plan.model_copy(
         update={"acquired": acquired, "machine": draft.machine, "notes": draft.notes}
     )
-    session.parsed.check(host, plan)
+    session.parse_once(host, plan)
     return plan
 
 

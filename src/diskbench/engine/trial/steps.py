@@ -22,7 +22,12 @@ from typing import TypeVar
 
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import RetryPolicy, Stop
-from diskbench.engine.trial.watch import HostLost, Stages, StepProgress, Watcher, raise_if_broken
+from diskbench.engine.trial.watch import (
+    HostLost,
+    note_of_long_stages,
+    raise_if_broken,
+    step_progress,
+)
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -38,7 +43,7 @@ from diskbench.hosts.workspace import directories, make_workspace, mount_point
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan, Step, is_from_snapshot
-from diskbench.ports import HoldsCredit
+from diskbench.ports import HoldsCredit, Watcher
 from diskbench.store.archive import result_files, write_step_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.manifest import StepRecord
@@ -144,8 +149,8 @@ class LiveTrialSteps:
         """Run fio and store its files, however it ended. None where the step was stopped, perhaps
         before anything was started."""
         trial_id, run_id = plan.trial_id, plan.run_ids[run_index]
-        progress = StepProgress(self.watcher, self.session.database, trial_id, run_id, step)
-        progress.note(None)
+        progress = step_progress(self.watcher, self.session.database, trial_id, run_id, step)
+        progress(None)
         host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
         asked, host_lost = self.stop.of(plan.trial_id), self._host_lost(plan)
         note = partial(self.watcher.note, trial_id)
@@ -157,11 +162,11 @@ class LiveTrialSteps:
                 end = start_and_watch(
                     host,
                     unit,
-                    on_tick=progress.note,
+                    on_tick=progress,
                     should_stop=lambda: asked.is_set() or host_lost.reason is not None,
                     on_note=note,
                     on_lost=host_lost.noted,
-                    on_stage=Stages(note).at,
+                    on_stage=note_of_long_stages(note),
                     first=directories(plan.target)
                     if (run_index, step.index) == (0, 0) and _made_with_first_step(plan)
                     else None,

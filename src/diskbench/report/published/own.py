@@ -25,7 +25,7 @@ from diskbench.report.published.differences import figure_beside
 from diskbench.report.published.draw import OwnRuns
 from diskbench.report.published.points import PostChart, of_outlook, predicted_cliffs, short_label
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.trial import Trial, read_trial
+from diskbench.results.trial import Trial, read_trials
 from diskbench.store.rows import find_plan
 
 
@@ -54,7 +54,7 @@ def own_trials(
         elif not matched.figures:
             left_out.append(_why_not(first.run_id, match(asked, load_published())))
         else:
-            trial = read_trial(database, of_trial, evidence, books)
+            (trial,) = read_trials(database, {first.trial_id: of_trial}, evidence, books).values()
             each = (_point(trial, figure, marks) for figure in matched.figures)
             found = [point for point in each if point is not None]
             points += found

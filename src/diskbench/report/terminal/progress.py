@@ -19,30 +19,15 @@ from rich.text import Text
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
+from diskbench.ports import Watcher
 from diskbench.report.assemble.subject import namer
 from diskbench.report.terminal.screen import GuardedLive, screen
 from diskbench.report.terminal.track import Track, live_figures, result_figures, short_figures
 from diskbench.units import format_duration_s
 
 
-class Progress:
-    """Receives progress from the threads of the trials; its methods never block or raise. By itself
-    it shows nothing, as --quiet asks."""
-
-    def measuring(self, plan: Plan) -> None:
-        """A trial is about to be measured by this plan; it may have been a draft until now."""
-
-    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
-        """A step is about to run."""
-
-    def tick(self, trial_id: str, tick: Tick) -> None:
-        """One second of the running step."""
-
-    def step_finished(self, trial_id: str, result: StepResult) -> None:
-        """A step is done."""
-
-    def note(self, trial_id: str, text: str) -> None:
-        """An event to report: a broken connection, a stop request that takes effect."""
+class Progress(Watcher):
+    """A watcher whose methods never raise. By itself it shows nothing, as --quiet asks."""
 
     def close(self) -> None:
         """Release the terminal; repeated calls have no effect."""

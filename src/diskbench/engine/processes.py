@@ -49,7 +49,6 @@ def enrol(database: sa.Engine, executor_id: str) -> None:
 def is_alive(executor: Executor, *, hostname: str, silence: float = DEAD_AFTER_S) -> bool:
     """Whether the process of an executor's row still exists, as far as can be known from here: one
     of another machine is dead after `silence` seconds without a beat, by the database's clock.
-
     Equal host names do not prove that two machines are the same: clones share a name, and so do
     containers on a host's network. Where boot id and pid namespace are equal, the pid decides.
     """
@@ -108,7 +107,6 @@ def forget_dead(database: sa.Engine) -> None:
 def process_started(pid: int) -> str | None:
     """When process `pid` of this machine started: the boot's id, the namespace of pids that it is
     counted in, and clock ticks since the boot.
-
     None when there is no such process (or it is a zombie). From proc(5), field 22 of
     /proc/PID/stat; without /proc a process is known by its existence alone.
     """

@@ -1,5 +1,4 @@
 """Pairs of figures of the two sides of a comparison, and reasons to doubt their ratio.
-
 Subjects are matched by all requested fields except those in which the two sides differ: with gp2 on
 one side and gp3 on the other, subjects with the same machine and profile are matched. A tool's own
 results and runs of our profile of its name are matched by the table of docs/evidence/fidelity.md,

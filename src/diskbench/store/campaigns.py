@@ -1,6 +1,5 @@
 """The rows of matrices and of their cells: their states, their owners, the wishes to stop them, and
 what they cost.
-
 `diskbench run` is a matrix of kind `run` with a cell for each of its trials. Nobody sees it as a
 matrix: its rows say only who works on it and whether it should stop. A cell of it is deleted when
 it has ended and everything of its trial is given back, and the matrix with its last cell. What was
@@ -123,15 +122,12 @@ def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: 
     return change(database, sa.update(matrix).where(mine, expected).values(owner=owner)) == 1
 
 
-def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
-    """The routes of the matrix of each trial; a trial without a matrix has no entry."""
+def routes_of_trial(database: Engine, trial_id: str) -> set[str]:
+    """The routes of the matrix of a trial; none of a trial without a matrix."""
     trial, cell = schema.trial, schema.cell
-    query = sa.select(trial.c.trial_id, cell.c.route).where(trial.c.trial_id.in_(trial_ids))
-    query = query.join(cell, cell.c.campaign_id == trial.c.campaign_id)
-    routes: dict[str, set[str]] = {}
-    for trial_id, route in fetch(database, query.distinct()):
-        routes.setdefault(trial_id, set()).add(route)
-    return routes
+    query = sa.select(cell.c.route).join(trial, cell.c.campaign_id == trial.c.campaign_id)
+    found = fetch(database, query.where(trial.c.trial_id == trial_id).distinct())
+    return {route for (route,) in found}
 
 
 def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:

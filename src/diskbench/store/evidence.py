@@ -1,5 +1,4 @@
 """Write-once files in an object store: a directory, a bucket (s3, gs, az), or memory.
-
 What a failed call of an evidence store means, and what to do next.
 """
 
@@ -51,7 +50,6 @@ class ObjectEvidence:
     def put(self, key: str, data: bytes | Path) -> None:
         """Write `data` (bytes, or a file of any size) under a new key. Writing the same bytes again
         is accepted; other bytes raise KeyTaken.
-
         Raises StoreUnavailable when the store is full or cannot be written to.
         """
         if isinstance(data, Path):
@@ -165,7 +163,6 @@ class ObjectEvidence:
 
     def folders(self, prefix: str) -> Sequence[str]:
         """The names directly under `prefix/` that have keys below them, sorted.
-
         In a directory this includes names that cannot be keys (control characters, not UTF-8), on
         which obstore would fail, so that the caller can report them.
         """
@@ -196,7 +193,6 @@ class ObjectEvidence:
 
     def check_writable(self) -> None:
         """Write, read and delete a probe; raises StoreUnavailable with the URL and the cause.
-
         Nothing was started yet, so its advice does not mention resuming.
         """
         folder, data, read_back = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16), b""
@@ -216,7 +212,6 @@ class ObjectEvidence:
     def settle(self, prefix: str = "") -> None:
         """Return when what was put so far survives a power failure; a bucket keeps what it has
         accepted. Raises StoreUnavailable.
-
         With a `prefix` the keys that start with `prefix/` and their directories are flushed, so
         that a run does not wait for what others write in the same filesystem; without, the whole
         filesystem once, which for thousands of files takes less.
@@ -236,7 +231,6 @@ class ObjectEvidence:
         self, doing: str, *through: type[Exception], needs: int = 0
     ) -> Iterator[None]:
         """Turn errors into StoreUnavailable, except those of the types `through`.
-
         A missing bucket also raises FileNotFoundError, so callers list it only where they expect a
         missing key. `needs` is the number of bytes to be written.
         """
@@ -250,7 +244,6 @@ class ObjectEvidence:
 
 def open_evidence(url: str) -> ObjectEvidence:
     """The evidence store at `url`; makes a missing directory, never a bucket.
-
     Credentials come from the cloud SDK's usual environment, never from the URL. Reads and writes
     nothing (`check_writable` does). Raises InvalidValue or StoreUnavailable.
     """

@@ -1,5 +1,4 @@
 """Where the evidence of a run is, as its row says it, and which store the configuration names.
-
 A row names evidence below the directory of its SQLite file relative to that directory
 (`./evidence`), so that a data directory that was copied or moved means its own evidence. Evidence
 anywhere else has its whole URL. A store in a row that is not the one of the settings is foreign: it

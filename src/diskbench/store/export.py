@@ -109,7 +109,6 @@ class _Written:
 def csv_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> Iterator[str]:
     """Rows as lines of CSV with a header; None is empty, mappings are JSON, booleans `true` or
     `false`.
-
     Control characters in text are made visible, and text that a spreadsheet would take for a
     formula begins with an apostrophe; numbers stay numbers.
     """

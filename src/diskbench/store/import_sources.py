@@ -1,6 +1,5 @@
 """Collect the files of one import: the typed files, the files in typed folders, and the logs beside
 a JSON.
-
 A log belongs to the JSON file of its folder whose jobs name it (fio/declared.py). A JSON that names
 no log (fio 2 lists no options) gets the logs of its folder, where it is the only JSON there and has
 one step. A typed log that belongs to no JSON is a run of its own; one from a folder is not imported
@@ -22,6 +21,7 @@ from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
 from diskbench.importers.form import Imported
 from diskbench.importers.registry import IMPORTABLE, others_in, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
+from diskbench.parallel import grouped
 from diskbench.units import MIB, format_bytes
 
 
@@ -29,7 +29,6 @@ from diskbench.units import MIB, format_bytes
 class ImportSource:
     """One file that holds runs (or the first of several logs), what was read from it, and the logs
     that belong to it.
-
     `steps` maps the name of a log to the index of its step, in a file of several steps; `beside` is
     the job file of a report of fio.
     """
@@ -349,8 +348,8 @@ def _with_left_out(source: ImportSource, left: Sequence[str]) -> ImportSource:
 
 
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
-    groups: dict[tuple[Path, str], list[Path]] = {}
-    for path in sorted(logs):
+    def place(path: Path) -> tuple[Path, str]:
         name = log_name(path.name)
-        groups.setdefault((path.parent, name.prefix if name else ""), []).append(path)
-    return list(groups.values())
+        return path.parent, name.prefix if name else ""
+
+    return list(grouped(sorted(logs), place).values())

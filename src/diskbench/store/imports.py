@@ -1,6 +1,5 @@
 """Import measurements of others, in any format of importers/registry.py: stored as evidence, and
 then as rows, which are read from the evidence like those of a rebuild.
-
 The originals are stored under an id that is derived from their bytes, so importing a file twice
 gives one run; rows are marked `imported`. store/import_sources.py decides which logs belong to
 which file.
@@ -74,7 +73,6 @@ def imported(
     """Import the runs of the sources; `version` is ours. Some hundred runs at a time are stored:
     first their evidence, which is on the disk before any row refers to it, then all of their rows
     or none.
-
     The time of the import is the creation time of runs whose file holds no time, but never their
     time of measurement. A run that was imported before keeps its manifest, also under another name
     of its file. Raises StoreUnavailable, FioOutputUnreadable.
@@ -131,7 +129,6 @@ def _written(
 def _ids_at(evidence: EvidenceStore, at: str) -> Callable[[ImportSource], tuple[str, ...]]:
     """A function that says the ids of the runs in a source that is imported at `at`: ULIDs from the
     time in the file and a digest of its bytes.
-
     A file without a time gets the time of the import, which differs at the next import. So an
     existing run with the same digest is reused: the same bytes remain one run."""
 

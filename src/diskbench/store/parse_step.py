@@ -59,7 +59,6 @@ def step_result(
     finished_at: str,
 ) -> StepResult:
     """The rows and warnings of `step` from the files fetched from the host (name → bytes).
-
     Raises FioFailed when fio ended with an error, FioOutputUnreadable when its output holds no
     result, EvidenceDamaged when a file is not there.
     """

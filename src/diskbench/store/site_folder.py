@@ -1,5 +1,4 @@
 """A folder that holds a published site: what is in it by our hand, written whole or not at all.
-
 The manifest, one JSON file in the folder, names every file of ours, what it was made of (a digest),
 and what other pages quote from it. A file is named there before it is written, so that no kill
 leaves an unlisted file; only named files are ever overwritten or deleted. A named file without a
@@ -52,7 +51,6 @@ class SiteFolder:
 
     def claim(self, names: Iterable[str]) -> None:
         """Name files and folders in the manifest before anything is written there.
-
         Raises InvalidValue if a file of another program has such a name.
         """
 
@@ -141,7 +139,6 @@ class SiteFolder:
 @contextmanager
 def open_site(path: Path) -> Iterator[SiteFolder]:
     """The site in a folder, which is made where it is missing; saved at the end, however it ends.
-
     Raises InvalidValue for a folder with something in it that is no site, one that cannot be
     written to, a manifest that cannot be read, is of another format, or names files elsewhere, and
     while another process publishes there.

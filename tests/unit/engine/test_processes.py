@@ -1,7 +1,5 @@
 """Telling dead processes from living ones.
-
 The secret that workers share.
-
 A worker's look at the database's clock.
 """
 

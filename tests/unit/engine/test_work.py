@@ -1,5 +1,4 @@
 """Which work an id means, for every command that takes one.
-
 `diskbench cancel` of a cell, and what else leaves cells to their matrix.
 """
 

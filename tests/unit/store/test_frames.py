@@ -1,5 +1,4 @@
 """The public API for notebooks, on real evidence and a real database.
-
 `diskbench.load_expected`, and what `load_runs` says was rented: by the plans of the example.
 """
 

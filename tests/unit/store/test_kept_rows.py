@@ -1,5 +1,4 @@
 """What a rebuild makes of the records beside the runs, and says of steps that are missing.
-
 The record of a matrix: built once for all of its workers.
 """
 

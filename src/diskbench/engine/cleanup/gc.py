@@ -1,6 +1,5 @@
 """`diskbench gc`: release what was left behind, found by the leases of the database; and what every
 command that opens the database releases, because a killed run releases nothing.
-
 The end of a lease is stored in its row and in its tags. Before anything is deleted because it
 expired, the cloud's own clock is asked: the clock of this machine may be wrong, and so may the
 database's. What a provider lists, whether or not the database knows it, is in orphans.py.
@@ -39,7 +38,7 @@ from diskbench.model.spec import Plan
 from diskbench.parallel import all_of
 from diskbench.plan.admit import serves
 from diskbench.ports import TellsTime
-from diskbench.store.campaigns import routes_of_trials
+from diskbench.store.campaigns import routes_of_trial
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, list_leases, note_lease_error
 from diskbench.store.machines import find_machine, list_machines
@@ -57,7 +56,6 @@ def sweep(
 ) -> list[Swept]:
     """Release every open lease that has outlived its use, or those named; a failure of one does not
     stop the others.
-
     A lease has outlived its use when it expired by the database's clock and by its cloud's, or when
     its trial is finished; the lease of a machine that cells of a matrix share, when no cell needs
     the machine. A named lease is released whatever its age, but never while a live process uses it
@@ -94,7 +92,7 @@ def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> boo
     machine = find_machine(database, lease.lease_id)
     if machine is not None:
         return machine_is_reached(database, machine, patterns)
-    trial_routes = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
+    trial_routes = routes_of_trial(database, lease.lease_id)
     routes = {route for route in trial_routes if route.partition("/")[0] == lease.provider}
     return any(serves(patterns, route) for route in routes or {lease.provider})
 

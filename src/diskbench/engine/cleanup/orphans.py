@@ -50,7 +50,6 @@ def sweep_provider(
     """Release what a provider lists that outlived its lease, or only what `ids` name, expired or
     not (engine/cleanup/named_ids.py), including open leases of the database. Returns all results,
     also of what stays, and the regions that could not be listed.
-
     A resource outlived its lease when the lease expired by the cloud's own clock, or when our
     database says that it was released. Whatever a live process uses stays, and so does a resource
     that carries a lease's tags but was not made for it. The cloud is asked for its time only where

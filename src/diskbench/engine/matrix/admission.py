@@ -16,6 +16,7 @@ from diskbench.model.campaign import LIVE, CellRow, CellState, error_columns
 from diskbench.model.outcome import Problem
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
+from diskbench.parallel import grouped
 from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
@@ -38,13 +39,11 @@ def admit_cells(
 ) -> tuple[CampaignRow, int]:
     """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
     all ended. Returns the matrix after that, and how many cells were admitted.
-
     With `admits` False no cell is admitted, because the process is about to end. Only cells that
     this process `reaches` are admitted, and no more than it has `room` for (None: as many as the
     limits allow): cells that nobody takes would otherwise fill all places, and begin after a
     deadline. `keep` is called with a matrix that is about to end, before its row is changed.
     `machines` are the shared ones whose leases are open (None: they are read).
-
     Raises what `keep` raises; the matrix then ends at a later call.
     """
     over, live, limits = 0.0, dict[str, float](), campaign.limits
@@ -141,17 +140,17 @@ def _room_of_blocks(
     campaign = held.campaign
     if campaign.limits.until_ci is None or campaign.state == "cancelling":
         return None, frozenset()
-    left, blocks = {}, dict[str, Counter[CellState]]()
-    for cell in held.cells:
-        blocks.setdefault(cell.block, Counter())[cell.state] += 1
-    for name, count in blocks.items():
+    left, further = dict[str, int](), set[str]()
+    for name, cells in grouped(held.cells, lambda cell: cell.block).items():
+        count = Counter(cell.state for cell in cells)
         due = turn_of(count, seen.get(name, BlockStatus(0)), campaign.limits)
         left[name] = due.may_begin
-        for cell in held.cells if due.spare else ():
-            if cell.block == name and cell.state == "waiting":
+        for cell in cells if due.spare else ():
+            if cell.state == "waiting":
                 _spare(held, cell.position, due.spare)
-    least = campaign.limits.min_replicates
-    return left, frozenset(name for name, count in blocks.items() if count["done"] >= least)
+        if count["done"] >= campaign.limits.min_replicates:
+            further.add(name)
+    return left, frozenset(further)
 
 
 def _first_of_blocks(

@@ -1,6 +1,5 @@
 """Checks of a machine before anything is written to it: access, tools, fio, and a safe target; and
 detection of two addresses that reach the same machine or the same disk.
-
 The kernel makes a boot id when it starts, so equal boot ids mean the same kernel, whatever the
 address, the container or the machine id (which copies of an image share). Within a kernel each disk
 has one device number; a disk that two machines reach has one WWN (or model, size and serial
@@ -36,7 +35,6 @@ MINIMUM_FIO = (3, 16)
 
 def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
     """The facts of a machine, after every check that is possible without writing to its target.
-
     Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused.
     """
     spec = cell.target
@@ -162,7 +160,6 @@ _LIMIT = "what limits it for all of its disks is divided between them"
 def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
     """`plan` with a note on those of `others` that take a part of what it measures: the same disk,
     reached through one machine or through two, or another disk of the same machine.
-
     Raises TargetRefused instead where both measure one disk of one machine and the plan is not to
     wait (`--if-busy fail`).
     """

@@ -1,6 +1,5 @@
 """What ends a trial before its time, or makes it wait: requests to stop, signals, and errors that
 are no result.
-
 Ctrl-C stops all trials of this process, the second one leaves at once; SIGTERM is the same.
 `diskbench cancel` or a limit of a matrix stops one trial. A database that restarts, an evidence
 store that is full, or a host that is away does not end a cell: a worker waits and tries again; a

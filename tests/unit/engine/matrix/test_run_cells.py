@@ -1,5 +1,4 @@
 """Which cells a process takes: those that nobody has, and those of processes that died.
-
 One thread of a process learns what somebody asked to stop, whatever it is.
 """
 

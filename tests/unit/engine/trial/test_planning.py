@@ -1,5 +1,4 @@
 """Replicates are looked up once, and each is planned once.
-
 What `plan` tells without a region, and of a region that there is not.
 """
 

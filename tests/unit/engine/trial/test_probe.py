@@ -1,5 +1,4 @@
 """A machine is looked at before a run in as few round trips as can be.
-
 Two addresses of one machine: by its kernel and its disk, never by a name.
 """
 

@@ -40,8 +40,7 @@ class Draft:
 def paired(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> tuple[list[Pair], int, bool]:
     """Pairs, number of figures without a partner, and whether the sides were measured in turn.
     Figures are paired within a block of an ABBA order or a round of a matrix; without a common one,
-    in order of time.
-    """
+    in order of time."""
     rounds_a, rounds_b = _by_round(a), _by_round(b)
     sides = [(rounds_a[key], rounds_b[key]) for key in rounds_a if key in rounds_b]
     in_turn = bool(sides)

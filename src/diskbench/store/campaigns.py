@@ -3,8 +3,7 @@ what they cost.
 `diskbench run` is a matrix of kind `run` with a cell for each of its trials. Nobody sees it as a
 matrix: its rows say only who works on it and whether it should stop. A cell of it is deleted when
 it has ended and everything of its trial is given back, and the matrix with its last cell. What was
-measured is in the rows of trials and runs.
-"""
+measured is in the rows of trials and runs."""
 
 from __future__ import annotations
 

@@ -75,8 +75,7 @@ def database_state(url: str) -> tuple[str, bool | None]:
     moment to see whether it can be written to.
     Logs a warning where this machine's clock is over a minute from the database's. Raises
     StoreUnavailable when it cannot be reached or written, is none, or has a schema that this
-    diskbench does not know.
-    """
+    diskbench does not know."""
     parsed = parse_url(url)
     file = database_file(url)
     engine = sa.create_engine(parsed, **engine_options(parsed))
@@ -105,8 +104,7 @@ def check_writable(engine: Engine) -> None:
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
     """A connection in a transaction, committed at the end or rolled back on an exception.
-    Raises StoreUnavailable when the database fails meanwhile (disk full, gone, locked too long).
-    """
+    Raises StoreUnavailable when the database fails meanwhile (disk full, gone, locked too long)."""
     with as_unavailable(engine), engine.begin() as connection:
         yield connection
 
@@ -117,8 +115,7 @@ def one_statement(engine: Engine) -> Iterator[Connection]:
     gets no BEGIN and no COMMIT, which are two of three round trips; several writes that belong
     together need `transaction`. (Reads in a transaction of PostgreSQL see no single state either:
     it is READ COMMITTED.)
-    Raises StoreUnavailable as `transaction` does.
-    """
+    Raises StoreUnavailable as `transaction` does."""
     if engine.dialect.name != "postgresql":
         with transaction(engine) as connection:
             yield connection
@@ -305,8 +302,7 @@ def supply_unixepoch(connection: sqlite3.Connection) -> bool:
     From Python 3.12 on DBOS (3.4.0, `_now_ms_sql` and the defaults in its migrations) reads the
     time so. The modifier came with SQLite 3.42; 3.38 to 3.41 answer NULL to it, and older ones know
     no `unixepoch`. Debian 12 has 3.40. Python does not bring SQLite along, so what counts is what a
-    connection answers, not a version.
-    """
+    connection answers, not a version."""
     cursor = connection.cursor()
     try:
         if cursor.execute(_SUBSEC).fetchone()[0] is not None:

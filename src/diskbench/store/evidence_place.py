@@ -3,8 +3,7 @@ A row names evidence below the directory of its SQLite file relative to that dir
 (`./evidence`), so that a data directory that was copied or moved means its own evidence. Evidence
 anywhere else has its whole URL. A store in a row that is not the one of the settings is foreign: it
 may be that of the directory from which this database was copied. It is read, with one warning,
-and changed only after its URL was typed.
-"""
+and changed only after its URL was typed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The example data: real runs on lab disks, shipped as one archive and unpacked on request.
 The archive holds evidence only; the rows are rebuilt from it (store/rebuild.py).
-notebooks/example/make.py measures it again.
-"""
+notebooks/example/make.py measures it again."""
 
 from __future__ import annotations
 

@@ -86,8 +86,7 @@ def find_runs(
 ) -> list[Run]:
     """The runs that meet all `filters`, newest first, those without a date last; with
     `run_ids` only of these.
-    A filter on a measurement's field is met by a run with at least one merged row that meets it.
-    """
+    A filter on a measurement's field is met by a run with at least one merged row that meets it."""
     query = _chosen(RUN_COLUMNS, filters, run_ids).order_by(*newest_first()).limit(limit)
     directory = directory_of_engine(database)
     return [run_of(row, directory) for row in rows_of(database, query)]
@@ -208,8 +207,7 @@ def find_measurements(
 ) -> list[MeasuredRow]:
     """Measurement rows of the runs that meet `filters`, each with its run.
     A filter on a measurement's field picks rows here, not whole runs. With `run_ids` (whole ones)
-    only rows of these runs are picked.
-    """
+    only rows of these runs are picked."""
     query = (
         _chosen([_RUN.run_id, *_OF_ROW], filters, run_ids, on_rows=True)
         .join_from(schema.run, schema.measurement)

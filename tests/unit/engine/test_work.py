@@ -1,6 +1,5 @@
 """Which work an id means, for every command that takes one.
-`diskbench cancel` of a cell, and what else leaves cells to their matrix.
-"""
+`diskbench cancel` of a cell, and what else leaves cells to their matrix."""
 
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row

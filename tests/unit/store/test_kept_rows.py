@@ -1,6 +1,5 @@
 """What a rebuild makes of the records beside the runs, and says of steps that are missing.
-The record of a matrix: built once for all of its workers.
-"""
+The record of a matrix: built once for all of its workers."""
 
 import json
 import shutil

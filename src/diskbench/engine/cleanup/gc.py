@@ -2,8 +2,7 @@
 command that opens the database releases, because a killed run releases nothing.
 The end of a lease is stored in its row and in its tags. Before anything is deleted because it
 expired, the cloud's own clock is asked: the clock of this machine may be wrong, and so may the
-database's. What a provider lists, whether or not the database knows it, is in orphans.py.
-"""
+database's. What a provider lists, whether or not the database knows it, is in orphans.py."""
 
 from __future__ import annotations
 

@@ -56,8 +56,7 @@ def sweep_provider(
     that decides; while it does not answer, leases that may have expired stay, with that problem. A
     failure of one does not stop the others. Raises UserError when the provider cannot be asked at
     all, UnknownName for an id that is neither listed nor open in the database, InvalidValue for an
-    id that must not be released.
-    """
+    id that must not be released."""
     renter = session.providers.renter(scope.provider)
     if renter is None:
         raise InvalidValue(

@@ -44,8 +44,7 @@ def admit_cells(
     limits allow): cells that nobody takes would otherwise fill all places, and begin after a
     deadline. `keep` is called with a matrix that is about to end, before its row is changed.
     `machines` are the shared ones whose leases are open (None: they are read).
-    Raises what `keep` raises; the matrix then ends at a later call.
-    """
+    Raises what `keep` raises; the matrix then ends at a later call."""
     over, live, limits = 0.0, dict[str, float](), campaign.limits
     seen: Mapping[str, BlockStatus] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.

@@ -6,8 +6,7 @@ afterwards: a process that dies in between left a cell that the next process tak
 The cells of a run are those of a worker, with the same stations, workflow and release. They differ
 in three things: the caller saved and claimed their rows, each has a thread that waits for it, so
 that a failure of one does not affect the others, and an error suspends them instead of making them
-wait (engine/trial/stop.py).
-"""
+wait (engine/trial/stop.py)."""
 
 from __future__ import annotations
 

@@ -236,8 +236,7 @@ def serve(worker: Worker, *, drains: bool) -> None:
     """Work until SIGINT or SIGTERM.
     On the first signal a worker that `drains` takes no more cells, and returns when its own have
     ended. The second signal, and the first for a worker that does not drain, suspends its cells and
-    raises Suspended: fio continues on the hosts, and other workers continue the cells.
-    """
+    raises Suspended: fio continues on the hosts, and other workers continue the cells."""
     left = Interrupted("the worker was asked to end")
 
     def handle() -> None:

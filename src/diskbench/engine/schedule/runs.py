@@ -52,8 +52,7 @@ def arrive(
     database: sa.Engine, clock: ScheduleClock, at: datetime, *, now: datetime
 ) -> Occurrence | None:
     """Record that an occurrence is due, and its state; an existing record is left unchanged.
-    Returns the stored occurrence, None when the schedule was removed.
-    """
+    Returns the stored occurrence, None when the schedule was removed."""
     with locked_schedule(database, clock.name) as held:
         if held is None:
             return None
@@ -91,8 +90,7 @@ def begin_next(
 ) -> Occurrence | None:
     """Begin the oldest occurrence that waits, unless an earlier one of the schedule still runs or
     another live process begins one. Returns the updated occurrence, None where none was begun.
-    Raises StoreUnavailable; the occurrence then waits for the next call.
-    """
+    Raises StoreUnavailable; the occurrence then waits for the next call."""
     with locked_schedule(database, name) as held:
         if held is None:
             return None

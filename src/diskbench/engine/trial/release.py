@@ -2,8 +2,7 @@
 and matrix in the evidence, and the end of the runs that it leaves.
 A lease is a row that is written before anything is made. `release` finds everything by the trial's
 name and needs no other state, may be called any number of times, and does not depend on the run's
-workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it.
-"""
+workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it."""
 
 from __future__ import annotations
 
@@ -49,8 +48,7 @@ def hand_back(session: Session, plan: Plan, *, keeps: bool = True) -> ReleaseFai
     """Release everything of a trial, close its connection, and store its timings. `keeps` as in
     `end_hold`.
     Returns the error of a failed release, or None. After a failure the lease stays open with the
-    error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again.
-    """
+    error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again."""
     try:
         with session.timing.span("release", plan.trial_id):
             release(session, plan)
@@ -106,8 +104,7 @@ def release(session: Session, plan: Plan) -> bool:
     until then, so that no other process gave it back meanwhile.
     A rented machine is deleted with everything on it; a shared one, too, unless another trial uses
     it by now. Raises ReleaseFailed naming what is left and where; the lease then stays open for
-    `gc`.
-    """
+    `gc`."""
     renter = session.renter(plan)
     try:
         # A machine is deleted with everything on it; but that of the fake cloud is this one.
@@ -134,8 +131,7 @@ def mark_released(session: Session, lease_id: str, *, of_machine: bool = True) -
     """Mark a lease as released, and return whether it was open.
     In the evidence first, so that a database that is rebuilt from it never contains the lease as
     open. A store that cannot be written to is only logged, because the
-    release has happened already. `of_machine`: whether it may be the lease of a shared machine.
-    """
+    release has happened already. `of_machine`: whether it may be the lease of a shared machine."""
     database = session.database
     lease, moment = load_lease(database, lease_id), iso(database_time(database))
     if lease is not None and lease.state == "open":

@@ -2,8 +2,7 @@
 verdict.
 Errors that belong to the measurement become an Outcome. After errors that do not (the evidence
 store is full, the database is gone, the host refuses us, a fault of ours) the policy decides
-(engine/trial/stop.py): the station waits and tries again, or the trial is suspended.
-"""
+(engine/trial/stop.py): the station waits and tries again, or the trial is suspended."""
 
 from __future__ import annotations
 
@@ -61,8 +60,7 @@ _Kept = tuple[StepRecord, Mapping[str, bytes]]
 class LiveTrialSteps:
     """The stations on real hosts, a real evidence store and a real database.
     `stop` is set by Ctrl-C and `diskbench cancel`. A station that raises Suspended leaves its
-    workflow unfinished, so that another process can continue it.
-    """
+    workflow unfinished, so that another process can continue it."""
 
     session: Session
     stop: Stop
@@ -268,8 +266,7 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     The canary (MR-13) runs before the first step and after every step: which one is the last is
     not known while it runs, and an interrupted run keeps one too. There is none where other trials
     measure on the same machine at once: it would measure them, and take processor time from their
-    fio. The machines of the fake cloud are this one, and its disks are files beside each other.
-    """
+    fio. The machines of the fake cloud are this one, and its disks are files beside each other."""
     target, guards, is_fake = plan.target, _guards(plan), plan.cell.provider == "fake"
     has_canary = not (is_fake or plan.shares_machine)
     # Of a directory, the kernel's numbers of the disk below it, where these are known.

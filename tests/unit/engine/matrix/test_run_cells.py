@@ -1,6 +1,5 @@
 """Which cells a process takes: those that nobody has, and those of processes that died.
-One thread of a process learns what somebody asked to stop, whatever it is.
-"""
+One thread of a process learns what somebody asked to stop, whatever it is."""
 
 import os
 import signal

@@ -205,13 +205,13 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> tuple[list[str], list[C
                 advice=f"resume with 'diskbench resume {name}', or end it with "
                 f"'diskbench gc {name}'",
             )
-    lines = [_asked(database, work) for work in chosen]
+    lines = [_ask_to_stop(database, work) for work in chosen]
     matrices = [work.campaign for work in chosen if work.campaign is not None and work.cell is None]
     foreground = [campaign for campaign in matrices if campaign.queue is not None]
     return lines, [campaign for campaign in foreground if not runs_now(database, campaign)]
 
 
-def _asked(database: sa.Engine, work: OngoingWork) -> str:
+def _ask_to_stop(database: sa.Engine, work: OngoingWork) -> str:
     if work.cell is not None:
         name = f"{short(work.id)} ({work.cell.key})"
         if cancel_untaken_cell(database, work.cell):

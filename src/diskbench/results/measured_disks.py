@@ -40,7 +40,7 @@ def measured_disks(
         if row.scope == "step" and row.role in _SEEN and row.direction != "sync"
         and (emulated or not row.run.emulated)
     ]  # fmt: skip
-    of_disk = grouped(rows, _disk)
+    of_disk = grouped(rows, _disk_of)
     trusts = load_headlines(database, {row.run_id for row in rows})
 
     def measured(sold: Sold, machine: str | None) -> Measured | None:
@@ -72,7 +72,7 @@ def measured_disks(
     return measured
 
 
-def _disk(row: MeasuredRow) -> tuple[str | None, int, int | None]:
+def _disk_of(row: MeasuredRow) -> tuple[str | None, int, int | None]:
     """The type, the GiB and the bought IOPS of the disk that a row is of."""
     size = round((row.run.disk_size_bytes or 0) / GIB)
     return row.run.disk_type, size, row.run.provisioned_iops

@@ -117,7 +117,7 @@ def figures_by_metric(
         chosen = (row for row in of_metric if of_row(metric, row))
         loads = grouped(chosen, lambda row: (row.run.trial_id, FigureLine.of(row)))
         figures[metric] = [
-            _figure(line, of, metric, courses, alike[key]) for (_, line), of in loads.items()
+            _line_figure(line, of, metric, courses, alike[key]) for (_, line), of in loads.items()
         ]
     return figures
 
@@ -159,7 +159,7 @@ def _over_runs(
     return kinds
 
 
-def _figure(
+def _line_figure(
     line: FigureLine,
     rows: Sequence[MeasuredFigure],
     metric: Metric,
@@ -167,7 +167,7 @@ def _figure(
     steps: _Steps,
 ) -> LineFigure:
     figure_of, kinds = steps
-    results = _runs(line, rows, metric, figure_of)
+    results = _values_of_runs(line, rows, metric, figure_of)
     figures = [figure for _, _, figure in results]
     of_runs = [kinds.get((run_id, line.step)) for run_id, _, _ in results]
     if "baseline" not in of_runs:
@@ -203,7 +203,7 @@ def _figure(
     )
 
 
-def _runs(
+def _values_of_runs(
     line: FigureLine,
     rows: Sequence[MeasuredFigure],
     metric: Metric,

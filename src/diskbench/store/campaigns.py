@@ -162,43 +162,43 @@ def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
 def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
     """All cells of a matrix, in order."""
     cell = schema.cell.c
-    return _cells(database, cell.campaign_id == campaign_id)
+    return _find_cells(database, cell.campaign_id == campaign_id)
 
 
 def cells_of_machine(database: Engine, campaign_id: str, name: str) -> list[CellRow]:
     """The cells of a matrix that share the machine of this name, in order."""
     cell = schema.cell.c
-    return _cells(database, cell.campaign_id == campaign_id, cell.machine == name)
+    return _find_cells(database, cell.campaign_id == campaign_id, cell.machine == name)
 
 
 def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
     """The cell whose newest attempt is `trial_id`; None for a trial of no matrix."""
-    return next(iter(_cells(database, schema.cell.c.trial_id == trial_id)), None)
+    return next(iter(_find_cells(database, schema.cell.c.trial_id == trial_id)), None)
 
 
 def matrix_cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
     """`cell_of_trial` where the cell is that of a matrix; None for the cell of a run."""
     cell = schema.cell.c
-    return next(iter(_cells(database, cell.trial_id == trial_id, _of_matrix())), None)
+    return next(iter(_find_cells(database, cell.trial_id == trial_id, _of_matrix())), None)
 
 
 def live_cells(database: Engine) -> list[CellRow]:
     """The cells of all matrices and runs that are queued or that a process has taken."""
-    return _cells(database, schema.cell.c.state.in_(sorted(LIVE)))
+    return _find_cells(database, schema.cell.c.state.in_(sorted(LIVE)))
 
 
 def unfinished_cells(database: Engine) -> list[CellRow]:
     """The unfinished cells of all matrices, in the order of matrices and cells; those of runs are
     left out."""
-    return _cells(database, schema.cell.c.finished_at.is_(None), _of_matrix())
+    return _find_cells(database, schema.cell.c.finished_at.is_(None), _of_matrix())
 
 
 def run_cells(database: Engine) -> list[CellRow]:
     """The cells of all runs that have not ended, oldest first."""
-    return sorted(_cells(database, ~_of_matrix()), key=lambda cell: cell.trial_id or "")
+    return sorted(_find_cells(database, ~_of_matrix()), key=lambda cell: cell.trial_id or "")
 
 
-def _cells(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[CellRow]:
+def _find_cells(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[CellRow]:
     """The cells that meet all `conditions`, in the order of matrices and cells."""
     cell = schema.cell.c
     query = sa.select(schema.cell).where(*conditions).order_by(cell.campaign_id, cell.position)
@@ -207,7 +207,7 @@ def _cells(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[CellRo
 
 def _of_matrix() -> sa.ColumnElement[bool]:
     """The condition that a cell is not that of a run."""
-    return schema.cell.c.campaign_id.not_in(_runs())
+    return schema.cell.c.campaign_id.not_in(_campaigns_of_runs())
 
 
 def update_cell(
@@ -293,14 +293,14 @@ def end_run_cell(database: Engine, trial_id: str) -> None:
     """Delete the cell of a trial whose run has ended, and the run's matrix with its last cell; does
     nothing for the cell of a matrix."""
     cell, matrix = schema.cell, schema.matrix
-    mine = cell.c.trial_id == trial_id, cell.c.campaign_id.in_(_runs())
+    mine = cell.c.trial_id == trial_id, cell.c.campaign_id.in_(_campaigns_of_runs())
     with transaction(database) as connection:
         connection.execute(sa.delete(cell).where(*mine))
         other_cells = sa.select(cell.c.position).where(cell.c.campaign_id == matrix.c.campaign_id)
         connection.execute(sa.delete(matrix).where(matrix.c.kind == RUN, ~other_cells.exists()))
 
 
-def _runs() -> sa.Select[tuple[str]]:
+def _campaigns_of_runs() -> sa.Select[tuple[str]]:
     matrix = schema.matrix
     return sa.select(matrix.c.campaign_id).where(matrix.c.kind == RUN)
 

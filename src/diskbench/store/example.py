@@ -62,7 +62,7 @@ def _unpack(packed: bytes, evidence: Path) -> None:
         unpacked = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed)).read()
         with tarfile.open(fileobj=io.BytesIO(unpacked)) as tar:
             for member in tar:
-                _write(tar, member, made)
+                _write_member(tar, member, made)
         try:
             made.rename(evidence)
         except OSError:
@@ -70,7 +70,7 @@ def _unpack(packed: bytes, evidence: Path) -> None:
                 raise
 
 
-def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, below: Path) -> None:
+def _write_member(tar: tarfile.TarFile, member: tarfile.TarInfo, below: Path) -> None:
     name = PurePosixPath(member.name)
     data = tar.extractfile(member) if member.isreg() else None  # links are followed otherwise
     if data is None or name.is_absolute() or ".." in name.parts:

@@ -265,12 +265,12 @@ def _family(
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
-    shown = ",".join(f'{key}="{_value(text)}"' for key, text in labels.items())
+    shown = ",".join(f'{key}="{_label_value(text)}"' for key, text in labels.items())
     number = int(value) if value == int(value) else value
     return f"{name}{{{shown}}} {number!r}"
 
 
-def _value(text: str) -> str:
+def _label_value(text: str) -> str:
     """A label's value with its three escapes; other control characters are made visible."""
     lines = "\n".join(visible(line) for line in text.split("\n"))
     return lines.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

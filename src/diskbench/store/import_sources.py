@@ -170,7 +170,7 @@ def _read_results(
         if path not in typed and path.stat().st_size > PARSED_BYTES:
             left_out.append((path, f"it has more than {format_bytes(PARSED_BYTES)}"))
             continue
-        data = _read(path, contents)
+        data = _read_within_limit(path, contents)
         if len(data) > PARSED_BYTES:
             raise InvalidValue(
                 f"{path}: it has {format_bytes(len(data))}; at most "
@@ -218,7 +218,7 @@ def _job_files(
         if path.suffix.lower() not in _JOB_FILES or not path.is_file():
             continue
         if path.stat().st_size <= _JOB_FILE_BYTES:
-            data = _read(path, contents)
+            data = _read_within_limit(path, contents)
             if declared(data.decode(errors="replace")):
                 found[path] = data
     return found
@@ -243,7 +243,7 @@ def _read_logs(
     An empty log (a direction without I/O) is refused only as the `only` file of an import."""
     for log in chosen:
         try:
-            data = _read(log, contents)
+            data = _read_within_limit(log, contents)
         except InvalidValue as error:
             if log not in beside:
                 raise
@@ -260,7 +260,7 @@ def _read_logs(
             contents[log] = data
 
 
-def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
+def _read_within_limit(path: Path, contents: Mapping[Path, bytes]) -> bytes:
     """The bytes of a file. Raises InvalidValue where they and `contents` exceed IMPORT_BYTES."""
     room = IMPORT_BYTES - sum(map(len, contents.values()))
     try:

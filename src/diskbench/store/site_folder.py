@@ -150,7 +150,7 @@ def open_site(path: Path) -> Iterator[SiteFolder]:
             raise InvalidValue(
                 f"{path}: another diskbench publishes there", advice="wait until it has ended"
             ) from None
-        folder = _read(path)
+        folder = _read_manifest(path)
         try:
             yield folder
         finally:
@@ -159,7 +159,7 @@ def open_site(path: Path) -> Iterator[SiteFolder]:
         os.close(lock)
 
 
-def _read(path: Path) -> SiteFolder:
+def _read_manifest(path: Path) -> SiteFolder:
     manifest = path / MANIFEST
     try:
         document = json.loads(manifest.read_bytes())

@@ -71,7 +71,7 @@ def database_url(text: str) -> str:
             raise InvalidValue("the SQLite URL cannot be read", advice=DATABASE_FORMS)
     else:
         raise InvalidValue(
-            f"a database of {_known(match[1])} is not supported", advice=DATABASE_FORMS
+            f"a database of {_scheme_words(match[1])} is not supported", advice=DATABASE_FORMS
         )
     return text
 
@@ -85,7 +85,7 @@ def evidence_url(text: str) -> str:
     scheme, after_scheme = match[1] + (match[2] or ""), text[match.end() :]
     if scheme not in {*_BUCKETS, "file", "memory"}:
         raise InvalidValue(
-            f"an evidence store of {_known(scheme)} is not supported", advice=EVIDENCE_FORMS
+            f"an evidence store of {_scheme_words(scheme)} is not supported", advice=EVIDENCE_FORMS
         )
     place, _, path = after_scheme.partition("/")
     if any(mark in after_scheme for mark in "?#") or "@" in place or ":" in place:
@@ -137,7 +137,7 @@ _FAMILIAR = frozenset(
 """Words that are schemes and no secrets, whatever stands behind them."""
 
 
-def _known(scheme: str) -> str:
+def _scheme_words(scheme: str) -> str:
     return scheme if scheme.partition("+")[0] in _FAMILIAR else "that scheme"
 
 

@@ -164,7 +164,7 @@ def _held(value: sa.ColumnElement[Any], filter_: Filter) -> sa.ColumnElement[boo
             "<": value < start,
             "<=": value < end,
         }[sign]
-    typed = _value(value.type.python_type, filter_)
+    typed = _typed_value(value.type.python_type, filter_)
     if sign == "=":
         return value == typed
     if sign == "!=":
@@ -176,7 +176,7 @@ def _held(value: sa.ColumnElement[Any], filter_: Filter) -> sa.ColumnElement[boo
 _EXPECTED = {bool: "true or false", float: "a number", int: "a whole number"}
 
 
-def _value(kind: type, filter_: Filter) -> object:
+def _typed_value(kind: type, filter_: Filter) -> object:
     text = filter_.value
     try:
         if kind is bool:

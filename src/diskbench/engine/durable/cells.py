@@ -47,7 +47,7 @@ def bind(cells: LiveCells) -> None:
     _bound_cells = cells
 
 
-def _cells() -> LiveCells:
+def _stations() -> LiveCells:
     if _bound_cells is None:
         raise RuntimeError("bind() was not called before the workflow ran")
     return _bound_cells
@@ -72,7 +72,7 @@ def cell(trial_id: str) -> None:
     """Run one attempt of a cell: open, rent, the trial, settle.
     Every cell is settled, whatever happens: what was rented is released, and its row says how it
     ended. That row is the checkpoint of the settling: a settled cell is not settled again."""
-    cells = _cells()
+    cells = _stations()
     with working_on(trial_id):
         begun = _Begun.model_validate(DBOS.run_step({"name": "begin_cell"}, _begin, trial_id))
         if begun.prepared is None:
@@ -84,7 +84,7 @@ def cell(trial_id: str) -> None:
 def _begin(trial_id: str) -> _Begun:
     """Open, rent and prepare. Each finds what it made before, so one checkpoint is enough for all:
     it keeps what the preparation was, which only its first call knows."""
-    cells = _cells()
+    cells = _stations()
     ready = cells.open(trial_id)
     if ready.state == "done":
         ready = cells.rent(trial_id)
@@ -97,7 +97,7 @@ def _run_trial(trial_id: str, ready: Outcome) -> TrialEnd:
     """Measure all runs of a prepared trial in order; the first that does not end well ends it.
     What a trial put on its target is removed with its lease (engine/trial/release.py), never here:
     a trial may be cancelled or crash, and its lease outlives it."""
-    cells = _cells()
+    cells = _stations()
     plan = cells.plan(trial_id)
     failed = None if ready.state == "done" else _end_state(ready)
     problem = ready.problem
@@ -119,7 +119,7 @@ def _run_trial(trial_id: str, ready: Outcome) -> TrialEnd:
 
 def _measure_run(plan: Plan, run_index: int) -> tuple[RunState, Problem | None]:
     """Measure one run step by step: what comes next depends on the steps so far."""
-    trials = _cells().trials
+    trials = _stations().trials
     finished: list[StepResult] = []
     while True:
         try:

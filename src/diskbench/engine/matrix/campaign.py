@@ -84,7 +84,7 @@ def begin_campaign(
     )
     blocks = {block.block: block for block in seen.blocks}
     cells = expand(file.matrix, seed=seen.seed)
-    rows = [_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells]
+    rows = [_new_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells]
     save_campaign(database, campaign, rows)
     return campaign
 
@@ -153,7 +153,7 @@ _OF_AN_ATTEMPT = (
 )  # fmt: skip
 
 
-def _row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
+def _new_row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
     cost = block.cost.total_or(limits.assume_price_usd_per_hour) if block.cost else None
     known = cost if cost is not None else (block.cost.known_usd if block.cost else None)
     row = CellRow(

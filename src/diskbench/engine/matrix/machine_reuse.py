@@ -99,7 +99,7 @@ def keeps_machine(session: Session, plan: Plan) -> bool:
     if (
         machine is None
         or (machine.state, machine.trial_id) != ("open", plan.trial_id)
-        or all(cell.state != "waiting" for cell in _cells(session.database, machine))
+        or all(cell.state != "waiting" for cell in _cells_sharing(session.database, machine))
     ):
         return False
     try:
@@ -116,11 +116,11 @@ def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
     """Why no cell will use the machine any more; None while one may."""
     if machine.state == "ending":
         return "it was not given back before"
-    is_needed = any(cell.finished_at is None for cell in _cells(database, machine))
+    is_needed = any(cell.finished_at is None for cell in _cells_sharing(database, machine))
     return None if is_needed else "no cell of its matrix needs it"
 
 
-def _cells(database: sa.Engine, machine: MachineRecord) -> list[CellRow]:
+def _cells_sharing(database: sa.Engine, machine: MachineRecord) -> list[CellRow]:
     return cells_of_machine(database, machine.campaign_id, machine.name)
 
 
@@ -128,7 +128,7 @@ def machine_is_reached(
     database: sa.Engine, machine: MachineRecord, patterns: Collection[str]
 ) -> bool:
     """Whether a worker with these patterns reaches the machine: by the route of its cells."""
-    routes = (cell.route for cell in _cells(database, machine))  # they have one
+    routes = (cell.route for cell in _cells_sharing(database, machine))  # they have one
     return serves(patterns, next(routes, machine.rental.scope.provider))
 
 

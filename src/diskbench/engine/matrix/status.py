@@ -66,12 +66,12 @@ def matrix_status(
         spent_usd=over + sum(live.values()),
         unpriced=sum(cell.hourly_usd is None and cell.started_at is not None for cell in rows),
         expected_end=_expected_end(database, campaign, rows),
-        cells=_cells(database, rows, live) if cells else (),
+        cells=_cell_statuses(database, rows, live) if cells else (),
         until=until_statuses(database, campaign) if until else (),
     )
 
 
-def _cells(
+def _cell_statuses(
     database: sa.Engine, cells: Sequence[CellRow], live_usd: Mapping[str, float]
 ) -> tuple[CellStatus, ...]:
     """The cells, each with what it does; `live_usd` is the cost so far of each running attempt, by
